@@ -1,0 +1,83 @@
+# One command a task, the same ones that continuous integration runs.
+#
+#   make demo     install, reproduce one published figure, say where its report is
+#   make test     install, then all tests, Rust and Python
+#   make bench    install, then the numbers that Headway is measured by
+#   make docs     the Rust API pages, in target/doc
+#   make lint     formatting, clippy, ruff, mypy
+#   make install  everything into .venv; the command line is .venv/bin/headway
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
+	if "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
+DEMO_OUT := out/demo
+BENCH_OUT := out/bench
+RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) \
+	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
+
+.PHONY: help tools install demo test bench docs lint clean
+
+help:
+	@sed -n '3,8s/^# *//p' Makefile
+
+# Says everything that is missing at once, and how to get it.
+tools:
+	@missing=0; \
+	say() { printf 'missing: %s\n  %s\n' "$$1" "$$2" >&2; missing=1; }; \
+	command -v cargo >/dev/null || say 'cargo, the Rust build tool' \
+		"curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh   (or your system's rustup package)"; \
+	[ -n "$(PYTHON)" ] || say 'Python 3.11 or newer, with its venv module' \
+		'Debian, Ubuntu: apt install python3 python3-venv; Fedora: dnf install python3; macOS: brew install python'; \
+	command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || say 'a C compiler' \
+		'Debian, Ubuntu: apt install build-essential; Fedora: dnf install gcc; macOS: xcode-select --install'; \
+	[ $$missing -eq 0 ] || { echo 'install what is missing, then run make again' >&2; exit 1; }
+
+install: tools $(VENV)/.native
+
+$(VENV)/.tools: pyproject.toml | tools
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@echo 'installing the Python dependencies into $(VENV)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2'
+	@touch $@
+
+$(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
+	@echo 'building the native module (release)'
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
+	@touch $@
+
+demo: install
+	@$(BIN)/headway reproduce amrt/fig01-multi-bottleneck --scale smoke --out $(DEMO_OUT)
+	@if [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then \
+		xdg-open $(DEMO_OUT)/report.html >/dev/null 2>&1 & \
+	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
+
+test: install
+	cargo test --workspace --quiet
+	$(BIN)/python -m pytest
+
+bench: install
+	cargo bench -p headway-sim --bench engine
+	rm -rf $(BENCH_OUT)
+	for figure in fig01-multi-bottleneck fig13-testbed-multi-bottleneck; do \
+		$(BIN)/headway reproduce amrt/$$figure --scale smoke --out $(BENCH_OUT)/$$figure; done
+	$(BIN)/headway run amrt/fig14-fct-load --scale paper --set traffic.0.load=0.7
+
+docs: tools
+	cargo doc --workspace --no-deps
+
+lint: install
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) out
+	cargo clean

@@ -1,0 +1,170 @@
+//! Anti-ECN: a packet keeps its mark only where the port stood idle ahead of it.
+//!
+//! Source: AMRT §IV-A. Packets start with the bit set; every port ANDs its own finding into it, so one
+//! saturated hop clears it for good. What is different from the paper's text, and why:
+//!
+//! * Equation 1 marks when the start-to-start interval is *at least* MSS/C. Back-to-back full frames
+//!   satisfy that exactly, so a saturated link marks everything and its queue grows by a
+//!   bandwidth-delay product a round trip. The default here is the prose's "greater than": any idle
+//!   time at all on the port's departure clock keeps the mark. The literal rule is `literal`.
+//! * A rule that wants room for a whole packet (`full-slot`) never fills gaps shorter than a slot; it
+//!   and `half-slot` are kept for comparison.
+//! * Control packets between two data packets take their own time out of the gap: that time is not
+//!   spare, and they neither carry nor clear marks.
+
+use crate::discipline::{Departing, Discipline, DisciplineInfo, PortContext};
+use headway_packet::{Ecn, Packet};
+use headway_units::{ParamKind, Time};
+
+headway_units::choice! {
+    /// When a gap counts as room for one more packet.
+    pub enum GapRule {
+        /// The port was idle for any time at all.
+        AnyGap = "any-gap",
+        /// Idle for at least half the time of a full packet.
+        HalfSlot = "half-slot",
+        /// Idle for at least the time of a full packet.
+        FullSlot = "full-slot",
+        /// Start to start at least the time of `gap_bytes`: equation 1 as printed.
+        Literal = "literal",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of anti-ECN marking.
+    pub struct AntiEcnParams {
+        /// Which gaps keep a mark. AMRT §IV-A eq. 1
+        rule: GapRule = GapRule::AnyGap, ParamKind::Choice(GapRule::WORDS);
+        /// Bytes of the packet that a gap must have room for; 0 = a full frame, or 1500 under `literal`.
+        gap_bytes: u64 = 0, ParamKind::Int { min: 0, max: 65_535 };
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct AntiEcn {
+    rule: GapRule,
+    /// Time of the packet that the gap must have room for.
+    room: Time,
+    /// Start of the last data packet, and its end plus the time of control packets since.
+    last_start: Time,
+    last_end: Time,
+    seen_data: bool,
+}
+
+impl Discipline for AntiEcn {
+    type Params = AntiEcnParams;
+    const INFO: DisciplineInfo = DisciplineInfo {
+        name: "anti-ecn",
+        summary: "control before data, tail drop; data keeps its mark only after an idle gap",
+        paper: "AMRT, IEEE TNSM 2022 §IV-A",
+    };
+
+    fn new(params: &AntiEcnParams, port: &PortContext) -> Self {
+        let bytes = match (params.gap_bytes, params.rule) {
+            (0, GapRule::Literal) => 1500,
+            (0, _) => u64::from(port.sizes.full_wire()),
+            (n, _) => n,
+        };
+        AntiEcn {
+            rule: params.rule,
+            room: port.rate.time_of(bytes),
+            last_start: Time::ZERO,
+            last_end: Time::ZERO,
+            seen_data: false,
+        }
+    }
+
+    fn classes(&self) -> usize {
+        2
+    }
+
+    #[inline]
+    fn class_of(&self, packet: &Packet) -> usize {
+        usize::from(packet.priority > 0)
+    }
+
+    // AMRT §IV-A
+    #[inline]
+    fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
+        if !packet.is_data() {
+            self.last_end += departing.takes;
+            return;
+        }
+        let idle = departing.now.saturating_sub(self.last_end);
+        // The first data packet of a port follows an endless gap.
+        let room = !self.seen_data
+            || match self.rule {
+                GapRule::AnyGap => idle > Time::ZERO,
+                GapRule::HalfSlot => idle.0 * 2 >= self.room.0,
+                GapRule::FullSlot => idle >= self.room,
+                GapRule::Literal => departing.now - self.last_start >= self.room,
+            };
+        if !room && packet.ecn == Ecn::Spare {
+            packet.ecn = Ecn::NotEct;
+        }
+        self.seen_data = true;
+        self.last_start = departing.now;
+        self.last_end = departing.now + departing.takes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Buffer, Limit};
+    use headway_packet::{HostId, PacketKind, Sizes};
+    use headway_units::Rate;
+
+    fn port() -> PortContext {
+        let buffer = Buffer { data: Limit::Packets(128), control: Limit::Packets(128) };
+        PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer }
+    }
+
+    /// Marks of full data packets whose transmissions start at the given times, in slots of 1/10.
+    fn marks(rule: GapRule, tenths: &[u64]) -> Vec<bool> {
+        let mut rules = AntiEcn::new(&AntiEcnParams { rule, gap_bytes: 0 }, &port());
+        let slot = Rate::gbps(10).time_of(1538);
+        tenths
+            .iter()
+            .map(|&t| {
+                let mut packet = data();
+                let now = slot * t / 10;
+                rules.depart(&Departing { now, takes: slot, data_waiting: 0 }, &mut packet);
+                packet.ecn == Ecn::Spare
+            })
+            .collect()
+    }
+
+    fn data() -> Packet {
+        let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(1), 0);
+        packet.ecn = Ecn::Spare;
+        packet
+    }
+
+    #[test]
+    fn each_rule_draws_its_line() {
+        let starts = [0, 10, 21, 36, 56];
+        assert_eq!(marks(GapRule::AnyGap, &starts), [true, false, true, true, true]);
+        assert_eq!(marks(GapRule::HalfSlot, &starts), [true, false, false, true, true]);
+        assert_eq!(marks(GapRule::FullSlot, &starts), [true, false, false, false, true]);
+        assert_eq!(marks(GapRule::Literal, &starts), [true, true, true, true, true]);
+    }
+
+    #[test]
+    fn a_cleared_bit_stays_cleared_and_control_takes_its_time_out_of_the_gap() {
+        let mut rules = AntiEcn::new(&AntiEcnParams::default(), &port());
+        let slot = Rate::gbps(10).time_of(1538);
+        let control = Rate::gbps(10).time_of(84);
+        rules.depart(&Departing { now: Time::ZERO, takes: slot, data_waiting: 0 }, &mut data());
+        let mut grant = Packet::new(PacketKind::Grant, HostId(0), HostId(1), 0);
+        rules.depart(&Departing { now: slot, takes: control, data_waiting: 0 }, &mut grant);
+        let mut second = data();
+        let now = slot + control;
+        rules.depart(&Departing { now, takes: slot, data_waiting: 0 }, &mut second);
+        assert_eq!(second.ecn, Ecn::NotEct, "the gap was filled by control");
+        let mut third = second;
+        rules.depart(&Departing { now: now + slot * 5, takes: slot, data_waiting: 0 }, &mut third);
+        assert_eq!(third.ecn, Ecn::NotEct, "an upstream hop had no room");
+    }
+}

@@ -1,0 +1,22 @@
+//! What one switch port does to one packet: queues, marks, drops.
+//!
+//! A [`Port`] is one egress. It is generic over the packet handle (a pool index in the simulator, a
+//! frame in a software switch), decides with integers from the time, its rate, the packet's fields and
+//! its own counters, and counts everything. A discipline is one file and one line in [`registry`].
+
+mod anti_ecn;
+mod counters;
+mod discipline;
+mod drop_tail;
+mod port;
+mod queues;
+pub mod registry;
+mod strict_priority;
+
+pub use anti_ecn::{AntiEcn, AntiEcnParams, GapRule};
+pub use counters::{DropReason, PortCounters};
+pub use discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext};
+pub use drop_tail::DropTail;
+pub use port::{Departure, Packets, Port};
+pub use queues::{Buffer, Limit};
+pub use strict_priority::StrictPriority;

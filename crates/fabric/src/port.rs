@@ -1,0 +1,271 @@
+//! One egress.
+
+use crate::counters::PortCounters;
+use crate::discipline::{Arrival, Departing, PortContext};
+use crate::queues::Queues;
+use crate::registry::AnyDiscipline;
+use crate::{DropReason, Limit};
+use headway_packet::{Ecn, Packet};
+use headway_units::Time;
+
+/// Where the packets behind a port's handles are.
+pub trait Packets<H> {
+    /// The packet behind a handle.
+    fn packet(&mut self, handle: H) -> &mut Packet;
+}
+
+/// A packet that has started to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure<H> {
+    /// Which.
+    pub handle: H,
+    /// When its last bit leaves.
+    pub ends: Time,
+}
+
+/// Queues, rules and counters of one egress, with its departure clock.
+///
+/// The driver offers packets ([`Port::offer`]), and takes the next one whenever the wire is free
+/// ([`Port::next`]). A packet offered to a free wire must be taken in the same instant.
+#[derive(Clone, Debug)]
+pub struct Port<H> {
+    free_at: Time,
+    queues: Queues<H>,
+    rules: AnyDiscipline,
+    context: PortContext,
+    counters: PortCounters,
+    /// Sum over packets of bytes times the instant they began to wait, and the instant they ceased to:
+    /// the difference is the time integral of the bytes waiting.
+    began: u128,
+    ceased: u128,
+    /// Most bytes that waited since the last [`Port::take_peak`].
+    peak: u64,
+}
+
+impl<H: Copy> Port<H> {
+    /// A port with these rules.
+    pub fn new(rules: AnyDiscipline, context: PortContext) -> Port<H> {
+        Port {
+            free_at: Time::ZERO,
+            queues: Queues::new(rules.classes()),
+            rules,
+            context,
+            counters: PortCounters::default(),
+            began: 0,
+            ceased: 0,
+            peak: 0,
+        }
+    }
+
+    /// When the wire is free again; in the past when it is free.
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+
+    /// Bytes waiting, the packet on the wire not counted.
+    pub fn queue_bytes(&self) -> u64 {
+        self.queues.bytes()
+    }
+
+    /// Packets waiting.
+    pub fn waiting(&self) -> u32 {
+        self.queues.packets()
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> &PortCounters {
+        &self.counters
+    }
+
+    /// What the port is.
+    pub fn context(&self) -> &PortContext {
+        &self.context
+    }
+
+    /// Time spent transmitting up to `now`, the unsent part of the packet on the wire not counted.
+    pub fn busy_until(&self, now: Time) -> Time {
+        self.counters.busy.saturating_sub(self.free_at.saturating_sub(now))
+    }
+
+    /// Bytes waiting multiplied by picoseconds, from the start of the run to `now`.
+    pub fn queue_integral(&self, now: Time) -> u128 {
+        self.ceased + u128::from(self.queues.bytes()) * u128::from(now.0) - self.began
+    }
+
+    /// Most bytes that waited since the last call.
+    pub fn take_peak(&mut self) -> u64 {
+        std::mem::replace(&mut self.peak, self.queues.bytes())
+    }
+
+    /// Checks the counters' identities.
+    pub fn check(&self) -> Result<(), String> {
+        self.counters.check(u64::from(self.queues.packets()))
+    }
+
+    /// Queues a packet, or says why it was dropped (the handle is the caller's again).
+    #[inline(always)]
+    pub fn offer<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Result<(), DropReason> {
+        let packet = packets.packet(handle);
+        let data = packet.is_data();
+        self.counters.received += 1;
+        let (waiting, bytes) = self.queues.waiting(data);
+        let arrival = Arrival { now, packets: waiting, bytes };
+        let mut admitted = self.rules.admit(&self.context, &arrival, packet);
+        let buffer = &self.context.buffer;
+        let limit = if data { buffer.data } else { buffer.control };
+        if !limit.admits(waiting, bytes, packet.wire) && admitted.is_ok() {
+            admitted = Err(if data { DropReason::BufferFull } else { DropReason::ControlFull });
+        }
+        if let Err(reason) = admitted {
+            self.counters.dropped[reason as usize] += 1;
+            return Err(reason);
+        }
+        self.counters.enqueued += 1;
+        let wire = packet.wire;
+        let class = self.rules.class_of(packet);
+        self.began += u128::from(wire) * u128::from(now.0);
+        self.queues.push(class, data, handle, wire);
+        self.note_peak();
+        Ok(())
+    }
+
+    /// Starts the next packet on a wire that is free at `now`.
+    #[inline(always)]
+    pub fn next<P: Packets<H>>(&mut self, now: Time, packets: &mut P) -> Option<Departure<H>> {
+        debug_assert!(now >= self.free_at, "the wire is busy until {}", self.free_at);
+        if self.queues.is_empty() {
+            return None;
+        }
+        let handle = self.queues.pop()?;
+        let packet = packets.packet(handle);
+        self.ceased += u128::from(packet.wire) * u128::from(now.0);
+        self.queues.left(packet.is_data(), packet.wire);
+        let ends = self.start(now, packet);
+        Some(Departure { handle, ends })
+    }
+
+    /// Whether a packet offered now would leave at once.
+    #[inline]
+    pub fn is_idle(&self, now: Time) -> bool {
+        now >= self.free_at && self.queues.is_empty()
+    }
+
+    /// Puts a packet straight on a wire that is idle: a host's link, or an empty switch port. Never
+    /// drops, because nothing waits. Answers when its last bit leaves.
+    #[inline]
+    pub fn pass(&mut self, now: Time, packet: &mut Packet) -> Time {
+        debug_assert!(self.is_idle(now));
+        self.counters.received += 1;
+        self.counters.enqueued += 1;
+        self.start(now, packet)
+    }
+
+    #[inline(always)]
+    fn start(&mut self, now: Time, packet: &mut Packet) -> Time {
+        let takes = self.context.rate.time_of(u64::from(packet.wire));
+        let departing = Departing { now, takes, data_waiting: self.queues.data_packets() };
+        self.rules.depart(&departing, packet);
+        self.counters.dequeued += 1;
+        self.counters.marked += u64::from(matches!(packet.ecn, Ecn::Spare | Ecn::Ce));
+        self.counters.wire_bytes += u64::from(packet.wire);
+        self.counters.payload_bytes += u64::from(packet.payload);
+        self.counters.busy += takes;
+        self.free_at = now + takes;
+        self.free_at
+    }
+
+    #[inline]
+    fn note_peak(&mut self) {
+        let bytes = self.queues.bytes();
+        if bytes > self.peak {
+            self.peak = bytes;
+            self.counters.queue_max_bytes = self.counters.queue_max_bytes.max(bytes);
+        }
+        self.counters.queue_max_packets = self.counters.queue_max_packets.max(self.queues.data_packets());
+    }
+
+    /// Time to drain a full data buffer of full packets.
+    pub fn drain_time(&self) -> Time {
+        let wire = self.context.sizes.full_wire();
+        match self.context.buffer.data {
+            Limit::Packets(0) => Time::ZERO,
+            limit => limit.drain_time(self.context.rate, wire),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Buffer;
+    use headway_packet::{HostId, PacketKind, Sizes};
+    use headway_units::Rate;
+
+    struct Pool(Vec<Packet>);
+
+    impl Packets<u32> for Pool {
+        fn packet(&mut self, handle: u32) -> &mut Packet {
+            &mut self.0[handle as usize]
+        }
+    }
+
+    fn port(name: &str, data: u32) -> Port<u32> {
+        let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
+        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer };
+        let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
+        Port::new(rules, context)
+    }
+
+    fn pool() -> Pool {
+        let packet = |i: u32| {
+            let kind = if i < 8 { PacketKind::Data } else { PacketKind::Grant };
+            let mut p = Packet::new(kind, HostId(0), HostId(1), i);
+            p.wire = if i < 8 { 1538 } else { 84 };
+            p.priority = u8::from(i < 8);
+            p
+        };
+        Pool((0..12).map(packet).collect())
+    }
+
+    #[test]
+    fn tail_drop_counts_what_does_not_fit_and_the_identities_hold() {
+        let (mut port, mut pool) = (port("drop-tail", 3), pool());
+        assert_eq!(port.pass(Time::ZERO, pool.packet(0)), Time(1_230_400));
+        for i in 1..6 {
+            let outcome = port.offer(Time(1), i, &mut pool);
+            assert_eq!(outcome.is_ok(), i < 4, "packet {i}");
+        }
+        assert_eq!(port.counters().dropped, [2, 0]);
+        assert_eq!(port.counters().queue_max_packets, 3);
+        port.check().expect("identities");
+        let mut order = Vec::new();
+        while let Some(d) = port.next(port.free_at(), &mut pool) {
+            order.push(d.handle);
+        }
+        assert_eq!(order, [1, 2, 3]);
+        port.check().expect("identities");
+        // Three packets wait 1230400 - 1 ps, two another slot, one a third slot.
+        assert_eq!(port.queue_integral(port.free_at()), 1538 * (3 * 1_230_399 + 2 * 1_230_400 + 1_230_400));
+    }
+
+    #[test]
+    fn control_overtakes_data_and_has_its_own_space() {
+        let (mut port, mut pool) = (port("strict-priority", 2), pool());
+        port.pass(Time::ZERO, pool.packet(0));
+        for i in [1, 8, 2, 9, 10] {
+            let _ = port.offer(Time(5), i, &mut pool);
+        }
+        assert_eq!(port.counters().dropped, [0, 1]);
+        let order: Vec<_> =
+            std::iter::from_fn(|| port.next(port.free_at(), &mut pool)).map(|d| d.handle).collect();
+        assert_eq!(order, [8, 9, 1, 2]);
+        assert_eq!(port.busy_until(Time(615_200)), Time(615_200), "it never stood idle");
+    }
+}

@@ -1,0 +1,168 @@
+//! Queues of one port and the buffers behind them.
+
+use headway_units::{Rate, Time};
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// At most this many packets.
+    Packets(u32),
+    /// At most this many bytes, framing included.
+    Bytes(u64),
+}
+
+impl Limit {
+    /// Whether one more packet of `wire` bytes fits beside what waits already.
+    #[inline]
+    pub fn admits(self, packets: u32, bytes: u64, wire: u16) -> bool {
+        match self {
+            Limit::Packets(n) => packets < n,
+            Limit::Bytes(n) => bytes + u64::from(wire) <= n,
+        }
+    }
+
+    /// Time to send a full buffer of packets of `wire` bytes.
+    pub fn drain_time(self, rate: Rate, wire: u16) -> Time {
+        match self {
+            Limit::Packets(n) => rate.time_of(u64::from(wire)) * u64::from(n),
+            Limit::Bytes(n) => rate.time_of(n),
+        }
+    }
+}
+
+/// Buffer space of a port: data classes share one limit, control has its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// For data.
+    pub data: Limit,
+    /// For control, where the discipline keeps control apart.
+    pub control: Limit,
+}
+
+/// A first-in first-out queue in a power-of-two ring. The standard one spends twice the instructions on
+/// the two operations that every queued packet of every hop needs.
+#[derive(Clone, Debug)]
+struct Ring<H> {
+    slots: Vec<H>,
+    head: u32,
+    len: u32,
+}
+
+impl<H: Copy> Ring<H> {
+    fn new() -> Self {
+        Ring { slots: Vec::new(), head: 0, len: 0 }
+    }
+
+    #[inline]
+    fn push_back(&mut self, handle: H) {
+        if self.len as usize == self.slots.len() {
+            self.grow(handle);
+        }
+        let mask = self.slots.len() - 1;
+        self.slots[(self.head + self.len) as usize & mask] = handle;
+        self.len += 1;
+    }
+
+    #[inline]
+    fn pop_front(&mut self) -> Option<H> {
+        if self.len == 0 {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        let handle = self.slots[self.head as usize & mask];
+        self.head = (self.head + 1) & mask as u32;
+        self.len -= 1;
+        Some(handle)
+    }
+
+    /// Doubles the ring, which is full; `filler` is any handle.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filler: H) {
+        self.slots.rotate_left(self.head as usize);
+        self.head = 0;
+        self.slots.resize((self.slots.len() * 2).max(8), filler);
+    }
+}
+
+/// First-in first-out queues by class.
+#[derive(Clone, Debug)]
+pub(crate) struct Queues<H> {
+    /// The first two classes, which most disciplines have, lie in the port itself: a step of memory less
+    /// on the way to a packet.
+    first: [Ring<H>; 2],
+    rest: Box<[Ring<H>]>,
+    /// Bit `c` is set while class `c` holds something.
+    occupied: u32,
+    /// Packets and bytes waiting: index 0 for control, 1 for data.
+    packets: [u32; 2],
+    bytes: [u64; 2],
+}
+
+impl<H: Copy> Queues<H> {
+    pub(crate) fn new(classes: usize) -> Self {
+        assert!((1..=32).contains(&classes), "a port has 1 to 32 classes");
+        let rest = (2..classes).map(|_| Ring::new()).collect();
+        Queues { first: [Ring::new(), Ring::new()], rest, occupied: 0, packets: [0; 2], bytes: [0; 2] }
+    }
+
+    #[inline(always)]
+    fn class(&mut self, class: usize) -> &mut Ring<H> {
+        if class < 2 { &mut self.first[class] } else { &mut self.rest[class - 2] }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, class: usize, data: bool, handle: H, wire: u16) {
+        self.class(class).push_back(handle);
+        self.occupied |= 1 << class;
+        self.packets[usize::from(data)] += 1;
+        self.bytes[usize::from(data)] += u64::from(wire);
+    }
+
+    /// The first packet of the lowest class that holds one.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<H> {
+        if self.occupied == 0 {
+            return None;
+        }
+        let class = self.occupied.trailing_zeros() as usize;
+        let queue = self.class(class);
+        let handle = queue.pop_front();
+        if queue.len == 0 {
+            self.occupied &= !(1 << class);
+        }
+        handle
+    }
+
+    /// Accounts for a packet that [`Queues::pop`] handed out.
+    #[inline]
+    pub(crate) fn left(&mut self, data: bool, wire: u16) {
+        self.packets[usize::from(data)] -= 1;
+        self.bytes[usize::from(data)] -= u64::from(wire);
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    #[inline]
+    pub(crate) fn data_packets(&self) -> u32 {
+        self.packets[1]
+    }
+
+    #[inline]
+    pub(crate) fn packets(&self) -> u32 {
+        self.packets[0] + self.packets[1]
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes[0] + self.bytes[1]
+    }
+
+    #[inline]
+    pub(crate) fn waiting(&self, data: bool) -> (u32, u64) {
+        (self.packets[usize::from(data)], self.bytes[usize::from(data)])
+    }
+}

@@ -1,0 +1,96 @@
+//! Everything that can be named in a scenario, as JSON.
+
+use crate::scenario::fabric::param_json;
+use crate::scenario::topology;
+use crate::text::ScenarioError;
+use crate::workload::library;
+use headway_transport::states::StateTable;
+use headway_units::{ParamKind, ParamSpec};
+use serde_json::{Value as Json, json};
+
+/// What can be listed.
+pub const THINGS: &[&str] = &["transports", "topologies", "workloads", "disciplines"];
+
+/// A list of things with their names, summaries and parameters; `None` for what cannot be listed.
+pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
+    Ok(Some(match thing {
+        "transports" => headway_transport::registry::all().iter().map(transport).collect(),
+        "disciplines" => {
+            let one = |(info, specs): &(headway_fabric::DisciplineInfo, Vec<ParamSpec>)| {
+                let params: Vec<Json> = specs.iter().map(parameter).collect();
+                json!({ "name": info.name, "summary": info.summary, "paper": info.paper, "params": params })
+            };
+            headway_fabric::registry::all().iter().map(one).collect()
+        }
+        "topologies" => topology::KINDS.iter().map(kind).collect(),
+        "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
+        _ => return Ok(None),
+    }))
+}
+
+fn transport(entry: &headway_transport::registry::Entry) -> Json {
+    let params: Vec<Json> = entry.params.iter().map(parameter).collect();
+    let states = |t: &StateTable| json!({ "name": t.name, "states": t.states, "events": t.events, "transitions": t.transitions });
+    let info = &entry.info;
+    json!({
+        "name": info.name, "summary": info.summary, "paper": info.paper, "discipline": info.discipline,
+        "params": params, "deviations": info.deviations, "states": info.states.iter().map(states).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter(spec: &ParamSpec) -> Json {
+    let kind = match spec.kind {
+        ParamKind::Bool => "bool",
+        ParamKind::Int { .. } => "int",
+        ParamKind::Float { .. } => "float",
+        ParamKind::Time => "duration",
+        ParamKind::Choice(_) => "choice",
+    };
+    let mut map = json!({ "name": spec.name, "kind": kind, "default": param_json(&spec.default), "doc": spec.doc,
+        "expected": spec.kind.expected() });
+    if let ParamKind::Choice(words) = spec.kind {
+        map["choices"] = json!(words);
+    }
+    map
+}
+
+fn kind(kind: &topology::Kind) -> Json {
+    let key = |k: &topology::Key| {
+        let default = (!k.default.is_empty()).then_some(k.default);
+        json!({ "name": k.name, "kind": k.kind, "default": default, "doc": k.doc })
+    };
+    let params: Vec<Json> = kind.keys.iter().map(key).collect();
+    json!({ "name": kind.name, "summary": kind.summary, "paper": "", "params": params })
+}
+
+fn workload(workload: &library::Workload) -> Result<Json, ScenarioError> {
+    let cdf = workload.cdf()?;
+    let (min, max) = cdf.range();
+    Ok(json!({
+        "name": workload.name, "summary": workload.summary, "paper": workload.paper, "params": [],
+        "interpolation": workload.interpolation.name(), "mean_bytes": cdf.mean(),
+        "published_mean_bytes": workload.published_mean, "min_bytes": min, "max_bytes": max,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_names_and_explains_its_things() {
+        for thing in THINGS {
+            let list = catalogue(thing).expect("a library that reads").expect(thing);
+            let list = list.as_array().expect("a list");
+            assert!(!list.is_empty(), "{thing}");
+            for entry in list {
+                assert!(entry["name"].as_str().is_some_and(|n| !n.is_empty()), "{entry}");
+                assert!(entry["summary"].as_str().is_some_and(|n| !n.is_empty()), "{entry}");
+                for param in entry["params"].as_array().expect("a list") {
+                    assert!(param["doc"].as_str().is_some_and(|n| !n.is_empty()), "{param}");
+                }
+            }
+        }
+        assert_eq!(catalogue("colours"), Ok(None));
+    }
+}

@@ -1,0 +1,206 @@
+//! htsim's connection matrices (`.cm`).
+//!
+//! `Nodes N`, `Connections M`, then one line a flow: `src->dst id I start T size B`. Start times were
+//! microseconds once and are picoseconds now: a scenario says which (`start_unit`, default `ps`). Triggers
+//! and failures change what a matrix means, so a file that has them is refused by name.
+
+use super::ImportedFlow;
+use crate::text::{Origin, Problem, ScenarioError, Source, names};
+use headway_sim::FlowSpec;
+use headway_units::Time;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Names of the units that start times may be in.
+pub const START_UNITS: &[&str] = &["ps", "us"];
+
+/// Picoseconds of the unit at this position of [`START_UNITS`].
+pub fn start_unit(index: usize) -> Time {
+    [Time::ps(1), Time::us(1)][index]
+}
+
+/// Reads a matrix whose start times count `unit`.
+pub fn parse(source: &Arc<Source>, unit: Time) -> Result<Vec<ImportedFlow>, ScenarioError> {
+    let mut matrix = Matrix { source, nodes: None, promised: None, flows: Vec::new() };
+    for (index, line) in source.text.lines().enumerate() {
+        let words: Vec<&str> = line.split_whitespace().take_while(|w| !w.starts_with('#')).collect();
+        if !words.is_empty() {
+            matrix.line(index + 1, &words, unit)?;
+        }
+    }
+    matrix.finish()
+}
+
+struct Matrix<'a> {
+    source: &'a Arc<Source>,
+    nodes: Option<u64>,
+    /// Connections, and the line that says so.
+    promised: Option<(u64, usize)>,
+    flows: Vec<ImportedFlow>,
+}
+
+impl Matrix<'_> {
+    fn fail(&self, line: usize, text: impl Into<String>) -> ScenarioError {
+        ScenarioError::new(Problem::Syntax(text.into()), &Origin::line(self.source, line))
+    }
+
+    fn fail_at(&self, part: &str, text: impl Into<String>) -> ScenarioError {
+        ScenarioError::new(Problem::Syntax(text.into()), &Origin::part(self.source, part))
+    }
+
+    fn line(&mut self, line: usize, words: &[&str], unit: Time) -> Result<(), ScenarioError> {
+        if words[0].contains("->") {
+            return self.flow(line, words, unit);
+        }
+        let count = |this: &Self| match words {
+            [_, count] => {
+                count.parse::<u64>().map_err(|_| this.fail_at(count, format!("`{count}` is not a count")))
+            }
+            _ => Err(this.fail(line, format!("`{}` takes one count", words[0]))),
+        };
+        match words[0] {
+            "Nodes" => self.nodes = Some(count(self)?),
+            "Connections" => self.promised = Some((count(self)?, line)),
+            "Triggers" | "trigger" | "Failures" | "failure" => {
+                let text = format!("`{}` is not supported", words[0]);
+                let help = "only flows that start at a given time can be imported";
+                return Err(self.fail(line, text).help(help));
+            }
+            other => {
+                let error = self.fail(line, format!("`{other}` is not a line of a connection matrix"));
+                return Err(error.maybe_help(names::suggestion(other, ["Nodes", "Connections"])));
+            }
+        }
+        Ok(())
+    }
+
+    fn flow(&mut self, line: usize, words: &[&str], unit: Time) -> Result<(), ScenarioError> {
+        let number = |text: &str| {
+            text.parse::<u64>().map_err(|_| self.fail_at(text, format!("`{text}` is not a whole number")))
+        };
+        let (src, dst) = words[0].split_once("->").unwrap_or_default();
+        let (src, dst) = (number(src)?, number(dst)?);
+        let (mut id, mut start, mut bytes) = (None, None, None);
+        for pair in words[1..].chunks(2) {
+            let &[key, value] = pair else {
+                return Err(self.fail_at(pair[0], format!("`{}` has no value", pair[0])));
+            };
+            match key {
+                "id" => id = Some(number(value)?),
+                "start" => start = Some(number(value)?),
+                "size" => bytes = Some(number(value)?),
+                "trigger" | "send_done_trigger" | "recv_done_trigger" | "prio" | "flowid" => {
+                    let help = "only flows that start at a given time can be imported";
+                    return Err(self.fail_at(key, format!("`{key}` is not supported")).help(help));
+                }
+                other => {
+                    let error = self.fail_at(other, format!("`{other}` is not part of a connection"));
+                    return Err(error.maybe_help(names::suggestion(other, ["id", "start", "size"])));
+                }
+            }
+        }
+        let start = start.ok_or_else(|| self.fail(line, "the connection has no `start`"))?;
+        let bytes =
+            bytes.filter(|b| *b > 0).ok_or_else(|| self.fail(line, "the connection has no `size`"))?;
+        let start = start.checked_mul(unit.0).ok_or_else(|| self.fail(line, "the start is too late"))?;
+        if let Some(nodes) = self.nodes.filter(|n| src >= *n || dst >= *n) {
+            return Err(self.fail(line, format!("host {} is not there: `Nodes {nodes}`", src.max(dst))));
+        }
+        let id = id.map_or_else(|| (self.flows.len() + 1).to_string(), |id| id.to_string());
+        let flow =
+            ImportedFlow { id, src, dst, bytes, start: Time(start), class: None, deadline: None, line };
+        self.flows.push(flow);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Vec<ImportedFlow>, ScenarioError> {
+        let held = self.flows.len() as u64;
+        match self.promised {
+            Some((promised, line)) if promised != held => {
+                let text = format!("promises {promised} connections, the file holds {held}");
+                let help = if promised > held { "is the file cut off?" } else { "the count is too small" };
+                Err(self.fail(line, text).help(help))
+            }
+            _ => Ok(self.flows),
+        }
+    }
+}
+
+/// Writes flows as a matrix, start times in picoseconds.
+pub fn write<'a>(nodes: u32, flows: impl IntoIterator<Item = &'a FlowSpec>) -> String {
+    let flows: Vec<&FlowSpec> = flows.into_iter().collect();
+    let mut out = format!("Nodes {nodes}\nConnections {}\n", flows.len());
+    for (id, flow) in flows.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "{}->{} id {} start {} size {}",
+            flow.src,
+            flow.dst,
+            id + 1,
+            flow.start.0,
+            flow.bytes
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<ImportedFlow>, ScenarioError> {
+        parse(&Source::new("x.cm", text), Time::ps(1))
+    }
+
+    #[test]
+    fn a_matrix_reads_back_as_it_was_written() {
+        let text = "Nodes 4\nConnections 2\n3->0 id 1 start 5 size 1000000\n1->2 id 2 start 0 size 7\n";
+        let flows = read(text).expect("a matrix");
+        assert_eq!((flows[0].src, flows[0].dst, flows[0].start, flows[0].bytes), (3, 0, Time(5), 1_000_000));
+        let spec = |f: &ImportedFlow| FlowSpec {
+            src: f.src as u32,
+            dst: f.dst as u32,
+            bytes: f.bytes,
+            start: f.start,
+            class: 0,
+            deadline: None,
+            opening: headway_transport::Opening::default(),
+            responsive: true,
+            transport: 0,
+            path: None,
+        };
+        let specs: Vec<FlowSpec> = flows.iter().map(spec).collect();
+        assert_eq!(write(4, &specs), text);
+    }
+
+    #[test]
+    fn start_times_count_the_unit_that_is_asked_for() {
+        let source = Source::new("x.cm", "0->1 id 1 start 5 size 10\n");
+        assert_eq!(parse(&source, start_unit(1)).expect("a matrix")[0].start, Time::us(5));
+    }
+
+    #[test]
+    fn what_a_matrix_must_not_hold_is_refused_by_name_and_line() {
+        let cases = [
+            (
+                "Nodes 4\nConnections 3\n3->0 id 1 start 5 size 10\n",
+                2,
+                "promises 3 connections, the file holds 1",
+            ),
+            ("Nodes 4\nTriggers 1\n", 2, "`Triggers` is not supported"),
+            ("0->1 id 1 trigger 1 size 10\n", 1, "`trigger` is not supported"),
+            ("Nodes 4\n0->4 id 1 start 0 size 10\n", 2, "host 4 is not there: `Nodes 4`"),
+            ("0->1 id 1 start 0\n", 1, "the connection has no `size`"),
+            ("0->1 id 1 start x size 2\n", 1, "`x` is not a whole number"),
+            ("0->1 id\n", 1, "`id` has no value"),
+            ("hello\n", 1, "`hello` is not a line of a connection matrix"),
+        ];
+        for (text, line, message) in cases {
+            let error = read(text).expect_err(message);
+            assert_eq!(error.to_string(), message);
+            let at = error.origin().expect("a place");
+            assert_eq!(at.source.line_column(at.span.start).0, line, "{message}");
+        }
+    }
+}

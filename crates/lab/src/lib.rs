@@ -1,0 +1,20 @@
+//! The lab: scenarios in, runs, results out.
+//!
+//! [`Request`] reads a scenario ([`Scenario`]) and says what is wrong with it, with file, line and caret;
+//! [`run_scenario`] runs it and writes a run directory. Wall-clock time, files and floating point live
+//! here and not below.
+
+pub mod catalogue;
+pub mod import;
+pub mod model;
+pub mod results;
+pub mod run;
+pub mod scenario;
+pub mod text;
+pub mod traffic;
+pub mod workload;
+
+pub use results::RunOutput;
+pub use run::{Options, Report, run_scenario};
+pub use scenario::{Request, Resolved, Scenario, Setup};
+pub use text::{LabError, Problem, ScenarioError};

@@ -1,0 +1,3 @@
+//! Closed-form models of papers.
+
+pub mod amrt;

@@ -1,0 +1,89 @@
+//! What was run, where and how: `manifest.json`.
+
+#![allow(clippy::disallowed_methods, reason = "the manifest says on which machine a run was made")]
+
+use crate::scenario::{Scenario, VERSION, layout};
+use crate::text::ScenarioError;
+use headway_sim::Outcome;
+use serde_json::{Value as Json, json};
+use std::time::Duration;
+
+/// The formula behind `ideal_s`.
+pub const IDEAL_FCT_FORMULA: &str = "store and forward on the flow's path without other packets: \
+    E[h][i] = max(E[h-1][i] + d_(h-1) + s, E[h][i-1]) + w_i / C_h, FCT = E[H][N] + d_H; packets i of w_i bytes on the \
+    wire, links h of rate C_h and delay d_h, switch latency s; from the hand-over at the sender to the last byte at the receiver";
+
+/// What the driver knows of a run and the simulator does not.
+#[derive(Clone, Debug)]
+pub struct Circumstances {
+    /// Wall-clock time of the simulation.
+    pub wall: Duration,
+    /// Commit that the program was built from, if it was built from one.
+    pub commit: Option<String>,
+    /// Estimated bytes of memory.
+    pub memory_bytes: u64,
+    /// Sentences about what looks odd.
+    pub warnings: Vec<String>,
+}
+
+/// Makes the manifest.
+pub fn manifest(
+    scenario: &Scenario,
+    outcome: &Outcome,
+    around: &Circumstances,
+) -> Result<Json, ScenarioError> {
+    let setup = scenario.setup()?;
+    let sizes = setup.fabric.sizes;
+    let wall = around.wall.as_secs_f64();
+    let per_s = |n: u64| if wall > 0.0 { n as f64 / wall } else { 0.0 };
+    Ok(json!({
+        "name": scenario.about.name,
+        "scenario": scenario.resolved_json(),
+        "version": VERSION,
+        "commit": around.commit,
+        "seed": scenario.seed,
+        "digest": scenario.digest(),
+        "host": machine(),
+        "wall_s": wall,
+        "virtual_s": super::seconds(outcome.end),
+        "events": outcome.events,
+        "events_per_s": per_s(outcome.events),
+        "packet_hops": outcome.packet_hops,
+        "packet_hops_per_s": per_s(outcome.packet_hops),
+        "order_digest": format!("{:016x}", outcome.digest),
+        "memory_estimate_bytes": around.memory_bytes,
+        "interrupted": outcome.interrupted,
+        "warnings": around.warnings,
+        "ideal_fct_formula": IDEAL_FCT_FORMULA,
+        "packet_sizes": {
+            "payload": sizes.payload, "header": sizes.header, "framing": sizes.framing,
+            "control": sizes.control, "full_wire": sizes.full_wire(),
+        },
+        "figures": figures(&scenario.report),
+        "topology": layout::topology_json(&setup.topology),
+    }))
+}
+
+/// The figures that the scenario asks for, as a list.
+fn figures(report: &Json) -> Vec<Json> {
+    match report.get("figure") {
+        Some(Json::Array(list)) => list.clone(),
+        Some(one) => vec![one.clone()],
+        None => Vec::new(),
+    }
+}
+
+fn machine() -> Json {
+    let line = |path: &str| std::fs::read_to_string(path).ok().map(|t| t.trim().to_string());
+    let cpu = line("/proc/cpuinfo").and_then(|text| {
+        let model = text.lines().find(|l| l.starts_with("model name"))?;
+        Some(model.split_once(':')?.1.trim().to_string())
+    });
+    json!({
+        "name": line("/proc/sys/kernel/hostname"),
+        "os": std::env::consts::OS,
+        "arch": std::env::consts::ARCH,
+        "cpu": cpu,
+        "cpus": std::thread::available_parallelism().map(|n| n.get()).ok(),
+    })
+}

@@ -1,0 +1,31 @@
+//! What a run directory holds, and how it is written.
+
+pub mod manifest;
+pub mod statistics;
+pub mod summary;
+pub mod tables;
+pub mod write;
+
+use arrow_array::RecordBatch;
+use headway_units::Time;
+use serde_json::Value as Json;
+
+/// Everything that one run leaves behind, in memory.
+#[derive(Clone, Debug)]
+pub struct RunOutput {
+    /// One row a flow.
+    pub flows: RecordBatch,
+    /// One row a directed link.
+    pub links: RecordBatch,
+    /// What was sampled.
+    pub series: RecordBatch,
+    /// The numbers.
+    pub summary: Json,
+    /// What was run, where and how.
+    pub manifest: Json,
+}
+
+/// Seconds, rounded once: dividing keeps 1 us at 1e-6 where multiplying by 1e-12 does not.
+pub fn seconds(time: Time) -> f64 {
+    time.0 as f64 / 1e12
+}

@@ -1,0 +1,166 @@
+//! The numbers of a run: `summary.json`.
+
+use super::seconds;
+use super::statistics::{QUANTILE_DEFINITION, equal_count, jain, mean, quantile};
+use super::tables::{busy_fraction, slowdown};
+use headway_sim::{FlowState, LinkRecord, Outcome, RunSpec};
+use headway_units::Time;
+use serde_json::{Map, Value as Json, json};
+
+/// Bins of equal count.
+const BINS: usize = 10;
+/// Upper bounds of the fixed bands, with their keys; the last has none.
+const BANDS: [(&str, u64); 4] =
+    [("le_10kB", 10_000), ("le_100kB", 100_000), ("le_1MB", 1_000_000), ("gt_1MB", u64::MAX)];
+
+/// One flow that counts: finished, and not started in the warm-up.
+struct Measured {
+    bytes: u64,
+    fct: f64,
+    slowdown: Option<f64>,
+}
+
+/// Makes the summary, and sentences about what in it is empty.
+pub fn summarise(
+    spec: &RunSpec,
+    warmup: Time,
+    bottleneck: &[String],
+    outcome: &Outcome,
+) -> (Json, Vec<String>) {
+    let mut measured = measured(spec, warmup, outcome);
+    measured.sort_by_key(|m| m.bytes);
+    let mut warnings = Vec::new();
+    let count = |state: fn(FlowState) -> bool| outcome.flows.iter().filter(|r| state(r.state)).count();
+    let mut map = Map::new();
+    map.insert("flows_done".into(), count(|s| s == FlowState::Done).into());
+    let open = count(|s| matches!(s, FlowState::Unfinished | FlowState::Pending));
+    map.insert("flows_unfinished".into(), open.into());
+    map.insert("flows_failed".into(), count(|s| s == FlowState::Failed).into());
+    map.insert("flows_measured".into(), measured.len().into());
+    map.append(&mut completion(&measured));
+    map.insert("by_size".into(), json!({ "equal_count": even_bins(&measured), "bands": bands(&measured) }));
+    links(&mut map, bottleneck, outcome);
+    let throughputs: Vec<f64> =
+        measured.iter().filter(|m| m.fct > 0.0).map(|m| 8.0 * m.bytes as f64 / m.fct).collect();
+    map.insert("jain".into(), json!(jain(&throughputs)));
+    map.insert("jain_over".into(), "mean throughputs (bytes over FCT) of the measured flows".into());
+    map.insert("deadline_missed_fraction".into(), json!(deadlines(spec, warmup, outcome)));
+    map.insert("quantile_definition".into(), QUANTILE_DEFINITION.into());
+    if measured.is_empty() {
+        let why = if count(|s| s == FlowState::Done) > 0 {
+            "every finished flow started in the warm-up"
+        } else {
+            "no flow finished"
+        };
+        warnings.push(format!("completion times are empty: {why}"));
+    }
+    (Json::Object(map), warnings)
+}
+
+fn measured(spec: &RunSpec, warmup: Time, outcome: &Outcome) -> Vec<Measured> {
+    let all = spec.flows.iter().zip(&outcome.flows).filter(|(flow, _)| flow.start >= warmup);
+    let one = |(flow, record): (&headway_sim::FlowSpec, &headway_sim::FlowRecord)| {
+        let finish = record.finish.filter(|_| record.state == FlowState::Done)?;
+        let slowdown = slowdown(flow.start, Some(finish), record.ideal);
+        Some(Measured { bytes: flow.bytes, fct: seconds(finish - flow.start), slowdown })
+    };
+    all.filter_map(one).collect()
+}
+
+/// Means and quantiles of completion times and slowdowns.
+fn completion(flows: &[Measured]) -> Map<String, Json> {
+    let mut map = Map::new();
+    let sorted = |values: Vec<f64>| {
+        let mut values = values;
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let fct = sorted(flows.iter().map(|f| f.fct).collect());
+    let slowdown = sorted(flows.iter().filter_map(|f| f.slowdown).collect());
+    for (name, unit, values) in [("fct", "_s", &fct), ("slowdown", "", &slowdown)] {
+        map.insert(format!("{name}_mean{unit}"), json!(mean(values)));
+        for (label, q) in [("p50", 0.50), ("p95", 0.95), ("p99", 0.99)] {
+            map.insert(format!("{name}_{label}{unit}"), json!(quantile(values, q)));
+        }
+        map.insert(format!("{name}_max{unit}"), json!(values.last()));
+    }
+    map
+}
+
+fn bin(flows: &[Measured]) -> Map<String, Json> {
+    let mut map = Map::new();
+    map.insert("from_bytes".into(), json!(flows.first().map(|f| f.bytes)));
+    map.insert("to_bytes".into(), json!(flows.last().map(|f| f.bytes)));
+    map.insert("count".into(), flows.len().into());
+    map.append(&mut completion(flows));
+    map
+}
+
+/// Bins of equal count; flows of one size stay together, so there may be fewer bins than asked for.
+fn even_bins(flows: &[Measured]) -> Json {
+    let bounds = equal_count(flows.len(), BINS, |i| flows[i].bytes == flows[i - 1].bytes);
+    bounds.windows(2).map(|w| Json::Object(bin(&flows[w[0]..w[1]]))).collect()
+}
+
+fn bands(flows: &[Measured]) -> Json {
+    let mut map = Map::new();
+    let mut first = 0;
+    for (key, most) in BANDS {
+        let last = flows.partition_point(|f| f.bytes <= most);
+        map.insert(key.into(), Json::Object(bin(&flows[first..last])));
+        first = last;
+    }
+    Json::Object(map)
+}
+
+/// What links did: those that leave a switch, for queues and utilisation.
+fn links(map: &mut Map<String, Json>, bottleneck: &[String], outcome: &Outcome) {
+    let switch: Vec<&LinkRecord> = outcome.links.iter().filter(|l| l.from_switch).collect();
+    let busy =
+        |links: &[&LinkRecord]| links.iter().map(|l| busy_fraction(l, outcome.end)).collect::<Vec<_>>();
+    let named: Vec<&LinkRecord> = outcome.links.iter().filter(|l| bottleneck.contains(&l.name)).collect();
+    let narrow = match &named[..] {
+        [] => busiest(&switch).into_iter().collect(),
+        named => named.to_vec(),
+    };
+    map.insert("link_utilisation".into(), json!(mean(&busy(&switch))));
+    map.insert("bottleneck_utilisation".into(), json!(mean(&busy(&narrow))));
+    let names: Vec<&str> = narrow.iter().map(|l| l.name.as_str()).collect();
+    map.insert("bottleneck_links".into(), json!(names));
+    map.insert(
+        "queue_max_bytes".into(),
+        switch.iter().map(|l| l.counters.queue_max_bytes).max().unwrap_or(0).into(),
+    );
+    let packets = switch.iter().map(|l| l.counters.queue_max_packets).max().unwrap_or(0);
+    map.insert("queue_max_packets".into(), packets.into());
+    let total = |get: fn(&LinkRecord) -> u64| outcome.links.iter().map(get).sum::<u64>();
+    map.insert("drops".into(), total(|l| l.counters.drops()).into());
+    map.insert("trims".into(), total(|l| l.counters.trimmed).into());
+    let marks: u64 = outcome.flows.iter().map(|f| u64::from(f.marks)).sum();
+    map.insert("marks".into(), marks.into());
+    let repeated: u64 = outcome.flows.iter().map(|f| f.retransmitted).sum();
+    map.insert("retransmitted_bytes".into(), repeated.into());
+}
+
+/// The link with the most busy time; the first of them when several tie.
+fn busiest<'a>(links: &[&'a LinkRecord]) -> Option<&'a LinkRecord> {
+    let most = links.iter().map(|l| l.busy).max()?;
+    links.iter().find(|l| l.busy == most).copied()
+}
+
+/// Share of the flows with a deadline that were not whole at it; a deadline after the end of the run does
+/// not count against a flow that was still open.
+fn deadlines(spec: &RunSpec, warmup: Time, outcome: &Outcome) -> Option<f64> {
+    let (mut due, mut missed) = (0u64, 0u64);
+    for (flow, record) in spec.flows.iter().zip(&outcome.flows).filter(|(f, _)| f.start >= warmup) {
+        let Some(deadline) = flow.deadline else { continue };
+        let late = match record.finish {
+            Some(finish) => finish > deadline,
+            None if deadline <= outcome.end || record.state == FlowState::Failed => true,
+            None => continue,
+        };
+        due += 1;
+        missed += u64::from(late);
+    }
+    (due > 0).then(|| missed as f64 / due as f64)
+}

@@ -1,0 +1,159 @@
+//! From a scenario to a run directory.
+
+use crate::results::manifest::{self, Circumstances};
+use crate::results::{RunOutput, seconds, summary, tables, write};
+use crate::scenario::{Resolved, Scenario};
+use crate::text::{LabError, Problem, ScenarioError};
+use headway_sim::{FlowState, Outcome, Progress, RunError};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often progress is reported.
+const REPORT_EVERY: Duration = Duration::from_millis(200);
+
+/// What to do with a run beside making it.
+#[derive(Clone, Debug, Default)]
+pub struct Options<'a> {
+    /// Directory to write.
+    pub out: Option<&'a Path>,
+    /// Also write `flows.csv`.
+    pub csv: bool,
+    /// Commit that the program was built from.
+    pub commit: Option<String>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// Virtual seconds.
+    pub virtual_s: f64,
+    /// Latest end, in virtual seconds.
+    pub stop_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Events handled per second of wall-clock time, over the whole run so far.
+    pub events_per_s: f64,
+    /// Flows finished.
+    pub flows_done: u64,
+    /// Flows given.
+    pub flows_total: u64,
+    /// Share of the run that is over, by time or by flows, whichever is more.
+    pub fraction: f64,
+    /// Wall-clock seconds left if it goes on like this; `None` at the beginning.
+    pub eta_s: Option<f64>,
+}
+
+/// Runs a scenario; with a directory, writes its results there. `progress` is called about five times a
+/// second, and stops the run by answering `false`; what happened until then is written.
+pub fn run_scenario(
+    scenario: &Scenario,
+    options: &Options<'_>,
+    progress: &mut dyn FnMut(&Report) -> bool,
+) -> Result<RunOutput, LabError> {
+    let setup = scenario.setup()?;
+    let memory_bytes = setup.check_memory()?.memory_bytes;
+    if let Some(dir) = options.out {
+        write::prepare(dir)?;
+    }
+    let resolved = setup.resolve(scenario.seed)?;
+    let clock = Clock::start();
+    // The first report comes at once: a run that is unwanted need not last a fifth of a second.
+    let mut next = Duration::ZERO;
+    let outcome = headway_sim::run(&resolved.spec, &mut |state: &Progress| {
+        let elapsed = clock.elapsed();
+        if elapsed < next {
+            return true;
+        }
+        next = elapsed + REPORT_EVERY;
+        progress(&report(state, elapsed))
+    });
+    let wall = clock.elapsed();
+    let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;
+    let (summary, mut empty) = summary::summarise(&resolved.spec, setup.warmup, &setup.bottleneck, &outcome);
+    let mut warnings = resolved.warnings.clone();
+    warnings.extend(outcome.warnings.iter().cloned());
+    warnings.append(&mut empty);
+    warnings.append(&mut remarks(&resolved, &outcome));
+    let around = Circumstances { wall, commit: options.commit.clone(), memory_bytes, warnings };
+    let table = |made: Result<_, arrow_schema::ArrowError>| made.map_err(|e| LabError::Table(e.to_string()));
+    let output = RunOutput {
+        flows: table(tables::flows(&resolved.spec, &resolved.names, &outcome))?,
+        links: table(tables::links(&outcome))?,
+        series: table(tables::series(&resolved.names, &outcome))?,
+        summary,
+        manifest: manifest::manifest(scenario, &outcome, &around)?,
+    };
+    if let Some(dir) = options.out {
+        write::write(dir, &output, options.csv)?;
+    }
+    Ok(output)
+}
+
+fn report(state: &Progress, elapsed: Duration) -> Report {
+    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let by_time = share(state.now.0 as f64, state.stop.0 as f64);
+    let by_flows = share(state.flows_done as f64, state.flows_total as f64);
+    let fraction = by_time.max(by_flows).min(1.0);
+    let wall = elapsed.as_secs_f64();
+    Report {
+        virtual_s: seconds(state.now),
+        stop_s: seconds(state.stop),
+        events: state.events,
+        events_per_s: share(state.events as f64, wall),
+        flows_done: state.flows_done,
+        flows_total: state.flows_total,
+        fraction,
+        eta_s: (fraction > 0.0).then(|| wall * (1.0 - fraction) / fraction),
+    }
+}
+
+/// Puts the simulator's complaint about a flow at the place where the flow is written.
+fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabError {
+    let (RunError::Flow { flow, reason }, Ok(setup)) = (&error, scenario.setup()) else {
+        return LabError::Run(error);
+    };
+    let problem = Problem::Contradiction(format!("flow `{}`: {reason}", resolved.names[*flow]));
+    let name = &resolved.names[*flow];
+    ScenarioError::new(problem, setup.origin_of(resolved.entries[*flow], Some(name))).into()
+}
+
+/// Sentences about what a reader of the results should know.
+fn remarks(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
+    let mut found = Vec::new();
+    let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();
+    for (state, what) in [
+        (FlowState::Pending, "had not started when the run ended; they count as unfinished"),
+        (FlowState::Failed, "were given up by their transport"),
+    ] {
+        match count(state) {
+            0 => {}
+            n => found.push(format!("{n} of {} flows {what}", outcome.flows.len())),
+        }
+    }
+    if outcome.interrupted {
+        found.push(format!("the run was interrupted at {}", outcome.end));
+    }
+    if outcome.samples.is_empty() {
+        let why = match &resolved.spec.sample {
+            None => "the scenario has no [sample] table".to_string(),
+            Some(_) => format!("nothing that is sampled happened before the run ended at {}", outcome.end),
+        };
+        found.push(format!("series.parquet is empty: {why}"));
+    }
+    found
+}
+
+/// Wall-clock time, for speeds and progress: nothing in a run depends on it.
+struct Clock(Instant);
+
+impl Clock {
+    #[allow(clippy::disallowed_methods, reason = "the speed of a run is measured here and nowhere below")]
+    fn start() -> Clock {
+        Clock(Instant::now())
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "the speed of a run is measured here and nowhere below")]
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}

@@ -1,0 +1,210 @@
+//! The `[fabric]` and `[transport]` tables.
+
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
+use headway_fabric::{Buffer, Limit};
+use headway_packet::Sizes;
+use headway_sim::{FabricSpec, Routing, TransportSpec};
+use headway_units::{ParamSpec, ParamValue, Time};
+use serde_json::{Map, Value as Json, json};
+
+/// Names of the routing modes, in the order of [`Routing`].
+pub const ROUTINGS: &[&str] = &["ecmp", "spray", "pinned"];
+
+/// Data buffer of a switch port when a scenario does not say.
+const DEFAULT_BUFFER: Limit = Limit::Packets(128);
+/// Control buffer of a switch port when a scenario does not say.
+const DEFAULT_CONTROL_BUFFER: Limit = Limit::Packets(128);
+
+/// A transport as a scenario asks for it, with the parameters that it sets.
+pub type Choice = TransportSpec;
+
+/// Reads `[transport]`, or a traffic entry's `transport`: a name, or a table with a name and parameters.
+pub fn transport(item: &Item<'_>) -> Result<Choice, ScenarioError> {
+    if let Value::Text(name) = item.value() {
+        find_transport(item, name)?;
+        return Ok(TransportSpec { name: name.clone(), params: Vec::new() });
+    }
+    let table = item.table()?;
+    let name_item = table.need("name")?;
+    let name = name_item.text()?;
+    let specs = find_transport(&name_item, name)?;
+    let params = read_params(&table, &specs)?;
+    let all = headway_transport::registry::all();
+    let elsewhere: Vec<&str> = all.iter().flat_map(|e| &e.params).map(|p| p.name).collect();
+    table.finish(&elsewhere, Some(format!("name = \"{name}\"")))?;
+    Ok(TransportSpec { name: name.into(), params })
+}
+
+fn find_transport(item: &Item<'_>, name: &str) -> Result<Vec<ParamSpec>, ScenarioError> {
+    headway_transport::registry::find(name).map(|entry| entry.params).ok_or_else(|| {
+        let known = headway_transport::registry::NAMES.iter().copied();
+        let problem = Problem::NoSuchName { what: "transport", name: name.into() };
+        item.fail(problem).maybe_help(names::suggestion(name, known))
+    })
+}
+
+fn read_params(table: &Reader<'_>, specs: &[ParamSpec]) -> Result<Vec<(String, ParamValue)>, ScenarioError> {
+    let mut params = Vec::new();
+    for spec in specs {
+        if let Some(item) = table.get(spec.name) {
+            params.push((spec.name.to_string(), item.param(spec)?));
+        }
+    }
+    Ok(params)
+}
+
+/// The discipline that all of these transports want; an error at `at` when they disagree.
+pub fn own_discipline(transports: &[Choice], at: &Origin) -> Result<String, ScenarioError> {
+    let wanted = |t: &Choice| {
+        headway_transport::registry::find(&t.name).map_or(String::new(), |e| e.info.discipline.to_string())
+    };
+    let Some(first) = transports.first() else { return Ok("drop-tail".into()) };
+    let discipline = wanted(first);
+    if let Some(other) = transports.iter().find(|t| wanted(t) != discipline) {
+        let message = format!(
+            "`{}` is meant to run over `{discipline}` and `{}` over `{}`",
+            first.name,
+            other.name,
+            wanted(other)
+        );
+        let error = ScenarioError::new(Problem::Contradiction(message), at);
+        return Err(error.help("say which one the switches run: [fabric] discipline = \"...\""));
+    }
+    Ok(discipline)
+}
+
+/// Reads `[fabric]`; without the table, everything has its default.
+pub fn read(
+    table: Option<&Reader<'_>>,
+    transports: &[Choice],
+    switch_latency: Time,
+    at: &Origin,
+) -> Result<FabricSpec, ScenarioError> {
+    let mut spec = FabricSpec {
+        discipline: String::new(),
+        params: Vec::new(),
+        buffer: Buffer { data: DEFAULT_BUFFER, control: DEFAULT_CONTROL_BUFFER },
+        routing: Routing::Ecmp,
+        sizes: Sizes::default(),
+        switch_latency,
+    };
+    let Some(table) = table else {
+        spec.discipline = own_discipline(transports, at)?;
+        return Ok(spec);
+    };
+    spec.discipline = match table.get("discipline") {
+        None => own_discipline(transports, at)?,
+        Some(item) => {
+            let known = headway_fabric::registry::NAMES;
+            let name = item.text()?;
+            if !known.contains(&name) {
+                let problem = Problem::NoSuchName { what: "port discipline", name: name.into() };
+                return Err(item.fail(problem).maybe_help(names::suggestion(name, known.iter().copied())));
+            }
+            name.into()
+        }
+    };
+    if let Some(item) = table.get("buffer") {
+        spec.buffer.data = positive(&item)?;
+    }
+    if let Some(item) = table.get("control_buffer") {
+        spec.buffer.control = positive(&item)?;
+    }
+    (spec.sizes, spec.routing) = sizes_and_routing(Some(table))?;
+    let found = headway_fabric::registry::find(&spec.discipline);
+    spec.params = read_params(table, &found.map(|(_, specs)| specs).unwrap_or_default())?;
+    let all = headway_fabric::registry::all();
+    let elsewhere: Vec<&str> = all.iter().flat_map(|(_, specs)| specs).map(|p| p.name).collect();
+    table.finish(&elsewhere, Some(format!("discipline = \"{}\"", spec.discipline)))?;
+    Ok(spec)
+}
+
+/// Packet sizes and routing, which traffic depends on.
+pub fn sizes_and_routing(table: Option<&Reader<'_>>) -> Result<(Sizes, Routing), ScenarioError> {
+    let Some(table) = table else { return Ok((Sizes::default(), Routing::Ecmp)) };
+    let routing = match table.get("routing") {
+        Some(item) => [Routing::Ecmp, Routing::Spray, Routing::Pinned][item.choice(ROUTINGS)?],
+        None => Routing::Ecmp,
+    };
+    Ok((sizes(table)?, routing))
+}
+
+fn positive(item: &Item<'_>) -> Result<Limit, ScenarioError> {
+    match item.limit()? {
+        Limit::Packets(0) | Limit::Bytes(0) => Err(item.range("more than 0", "0")),
+        limit => Ok(limit),
+    }
+}
+
+fn sizes(table: &Reader<'_>) -> Result<Sizes, ScenarioError> {
+    let mut sizes = Sizes::default();
+    let fields = [
+        ("payload", &mut sizes.payload, 1),
+        ("header", &mut sizes.header, 0),
+        ("framing", &mut sizes.framing, 0),
+        ("control", &mut sizes.control, 1),
+    ];
+    for (key, field, min) in fields {
+        if let Some(item) = table.get(key) {
+            // Three sizes add up on the wire, which has 16 bits.
+            *field = item.int(min, 16_384)? as u16;
+        }
+    }
+    Ok(sizes)
+}
+
+/// A buffer as a scenario would write it.
+pub fn show_limit(limit: Limit) -> String {
+    match limit {
+        Limit::Packets(n) => format!("{n} packets"),
+        Limit::Bytes(n) => format!("{n} B"),
+    }
+}
+
+/// Every key of the fabric with its value.
+pub fn fabric_json(spec: &FabricSpec) -> Json {
+    let routing = ROUTINGS[match spec.routing {
+        Routing::Ecmp => 0,
+        Routing::Spray => 1,
+        Routing::Pinned => 2,
+    }];
+    let mut map = Map::new();
+    let known = headway_fabric::registry::find(&spec.discipline).map(|(_, specs)| specs).unwrap_or_default();
+    map.insert("discipline".into(), spec.discipline.as_str().into());
+    map.insert("buffer".into(), show_limit(spec.buffer.data).into());
+    map.insert("control_buffer".into(), show_limit(spec.buffer.control).into());
+    map.insert("routing".into(), routing.into());
+    map.insert("payload".into(), spec.sizes.payload.into());
+    map.insert("header".into(), spec.sizes.header.into());
+    map.insert("framing".into(), spec.sizes.framing.into());
+    map.insert("control".into(), spec.sizes.control.into());
+    params_json(&mut map, &known, &spec.params);
+    Json::Object(map)
+}
+
+/// Every key of a transport with its value.
+pub fn transport_json(choice: &Choice) -> Json {
+    let known = headway_transport::registry::find(&choice.name).map(|e| e.params).unwrap_or_default();
+    let mut map = Map::new();
+    map.insert("name".into(), choice.name.as_str().into());
+    params_json(&mut map, &known, &choice.params);
+    Json::Object(map)
+}
+
+fn params_json(map: &mut Map<String, Json>, specs: &[ParamSpec], set: &[(String, ParamValue)]) {
+    for spec in specs {
+        let value = set.iter().find(|(name, _)| name == spec.name).map_or(&spec.default, |(_, v)| v);
+        map.insert(spec.name.into(), param_json(value));
+    }
+}
+
+/// A parameter's value as a scenario would write it.
+pub fn param_json(value: &ParamValue) -> Json {
+    match value {
+        ParamValue::Bool(v) => json!(v),
+        ParamValue::Int(v) => json!(v),
+        ParamValue::Float(v) => json!(v),
+        ParamValue::Time(v) => json!(v.to_string()),
+        ParamValue::Choice(v) => json!(v),
+    }
+}

@@ -1,0 +1,223 @@
+//! From a file and overrides to a scenario.
+
+use super::plan;
+use super::sample;
+use super::topology::{self, Topology};
+use super::{About, Scenario, Setup, fabric};
+use crate::text::overrides::{self, Override};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};
+use crate::traffic::{self, Start};
+use headway_sim::Network;
+use headway_units::Time;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// End of a run that nothing else ends.
+const SAFETY_STOP: Time = Time::s(100);
+/// Memory limit where neither the scenario nor the system says one.
+const DEFAULT_MEMORY: u64 = 16_000_000_000;
+
+/// A scenario's text and how it was asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    source: Arc<Source>,
+    name: String,
+    folder: PathBuf,
+    sets: Vec<String>,
+    scale: Option<String>,
+}
+
+impl Request {
+    /// A scenario in a file.
+    #[allow(clippy::disallowed_methods, reason = "scenarios are files, and this is where they are read")]
+    pub fn file(path: &Path, sets: &[String], scale: Option<&str>) -> Result<Request, ScenarioError> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let reason = error.to_string();
+            ScenarioError::nowhere(Problem::Unreadable { path: path.display().to_string(), reason })
+        })?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let source = Source::new(path.display().to_string(), text);
+        Ok(Request { source, name, folder, sets: sets.to_vec(), scale: scale.map(str::to_string) })
+    }
+
+    /// A scenario in a string; relative paths in it start at `folder`.
+    pub fn text(text: &str, name: &str, folder: &Path, sets: &[String], scale: Option<&str>) -> Request {
+        Request {
+            source: Source::new(name, text),
+            name: name.into(),
+            folder: folder.to_path_buf(),
+            sets: sets.to_vec(),
+            scale: scale.map(str::to_string),
+        }
+    }
+
+    /// Reads and checks everything.
+    pub fn load(&self) -> Result<Scenario, ScenarioError> {
+        self.load_with(&[])
+    }
+
+    /// The same with further overrides, which come last.
+    pub(crate) fn load_with(&self, further: &[Override]) -> Result<Scenario, ScenarioError> {
+        let document = parse::document(&self.source)?;
+        let Value::Table(mut root) = document.value else {
+            return Err(ScenarioError::nowhere(Problem::Syntax("a scenario is a table".into())));
+        };
+        let scale = plan::scale(&root, self.scale.as_deref())?;
+        overrides::apply_all(&mut root, &scale)?;
+        let sets = self.sets.iter().map(|s| overrides::argument(s)).collect::<Result<Vec<_>, _>>()?;
+        overrides::apply_all(&mut root, &sets)?;
+        overrides::apply_all(&mut root, further)?;
+        self.read(&root, &document.at)
+    }
+
+    fn read(&self, root: &Table, at: &Origin) -> Result<Scenario, ScenarioError> {
+        let table = Reader::root(root, at);
+        let text = |key: &str| table.get(key).map_or(Ok(""), |i| i.text()).map(str::to_string);
+        let about = About {
+            name: self.name.clone(),
+            title: text("title")?,
+            description: text("description")?,
+            paper: text("paper")?,
+        };
+        let seed = table.get("seed").map_or(Ok(1), |i| i.int(0, i64::MAX as u64))?;
+        let report = match table.get("report") {
+            Some(item) => item.table().map(|_| item.value().to_json())?,
+            None => serde_json::json!({}),
+        };
+        let sweep = table.get("sweep").map(|i| i.table()).transpose()?;
+        let plan = plan::read(root, sweep.as_ref(), seed)?;
+        // Read before anything else, by the plan.
+        let _ = (table.get("variants"), table.get("scale"));
+        let model = table.get("model").map(|i| super::model::read(&i)).transpose()?;
+        let setup = match table.get("topology") {
+            None if model.is_some() || draws_model(&report) => None,
+            _ => Some(read_setup(&table, &self.folder)?),
+        };
+        match setup {
+            Some(_) => table.finish(&[], None)?,
+            None => table.finish(SETUP_KEYS, Some("a model and no [topology]".into()))?,
+        }
+        Ok(Scenario { about, seed, setup, model, report, plan, request: self.clone() })
+    }
+}
+
+/// Keys of the root that a scenario without a network does not use.
+const SETUP_KEYS: &[&str] = &[
+    "stop",
+    "warmup",
+    "bottleneck",
+    "memory_limit",
+    "topology",
+    "fabric",
+    "transport",
+    "start",
+    "traffic",
+    "sample",
+];
+
+/// Whether the report draws a model, which needs no network.
+fn draws_model(report: &serde_json::Value) -> bool {
+    report.get("figure").is_some_and(|figure| match figure.as_array() {
+        Some(figures) => figures.iter().any(|f| f == "model"),
+        None => figure == "model",
+    })
+}
+
+fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError> {
+    let topology_item = table.need("topology")?;
+    let topology = topology::read(&topology_item.table()?, folder)?;
+    let memory_limit = match table.get("memory_limit") {
+        Some(item) => item.bytes(1)?,
+        None => physical_memory().unwrap_or(DEFAULT_MEMORY),
+    };
+    topology.refuse_too_big(topology.estimate(), memory_limit)?;
+    let own_item = table.get("transport");
+    let own = own_item.as_ref().map(fabric::transport).transpose()?;
+    let start = read_start(table)?;
+    let fabric_table = table.get("fabric").map(|i| i.table()).transpose()?;
+    // Traffic depends on sizes and routing, the default discipline on the transports that traffic names.
+    let at = own_item.as_ref().map_or(topology_item.at(), Item::at).clone();
+    let known: Vec<_> = own.iter().cloned().collect();
+    let probe = fabric::sizes_and_routing(fabric_table.as_ref())?;
+    let (sizes, routing) = probe;
+    let context = traffic::Context { topology: &topology, sizes, routing, folder, start };
+    let mut transports = Vec::new();
+    let traffic_item = table.need("traffic")?;
+    let mut entries = Vec::new();
+    let entries_of =
+        traffic_item.list().map_err(|e| e.help("traffic is a list of tables: write [[traffic]]"));
+    for item in entries_of? {
+        entries.push(traffic::read(&item, &context, &mut transports, known.first())?);
+    }
+    if entries.is_empty() {
+        return Err(traffic_item.range("at least one entry", "an empty list"));
+    }
+    if let (Some(item), Some(own)) = (&own_item, &own)
+        && !transports.contains(own)
+    {
+        let problem =
+            Problem::Contradiction("[transport] has no effect: every [[traffic]] names its own".into());
+        return Err(item.fail(problem));
+    }
+    let fabric = fabric::read(fabric_table.as_ref(), &transports, topology.switch_latency, &at)?;
+    let stop = table.get("stop").map_or(Ok(SAFETY_STOP), |i| i.period())?;
+    let warmup_item = table.get("warmup");
+    let warmup = warmup_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;
+    if let Some(item) = warmup_item.filter(|_| warmup >= stop) {
+        return Err(item.range(format!("shorter than the run, {stop}"), warmup));
+    }
+    let mut setup = Setup {
+        stop,
+        warmup,
+        bottleneck: Vec::new(),
+        topology,
+        fabric,
+        transports,
+        start,
+        traffic: entries,
+        sample: None,
+        memory_limit,
+    };
+    // Names of links are made from the network itself: not before it is known to fit.
+    setup.check_memory()?;
+    read_links(table, &mut setup)?;
+    setup.check_memory()?;
+    Ok(setup)
+}
+
+/// Reads what names links: `bottleneck` and `[sample]`.
+fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError> {
+    let names = || network_links(&setup.topology, &setup.fabric);
+    let bottleneck = table.get("bottleneck").map(|i| sample::link_list(&i, &names)).transpose()?;
+    let bottleneck = bottleneck.unwrap_or_default();
+    let sampling = table.get("sample").map(|i| i.table()).transpose()?;
+    let sample = sampling.map(|t| sample::read(&t, &setup.topology, &names, &bottleneck)).transpose()?;
+    (setup.bottleneck, setup.sample) = (bottleneck, sample);
+    Ok(())
+}
+
+/// Names of all links; none when the network cannot be built, which is said elsewhere.
+fn network_links(topology: &Topology, fabric: &headway_sim::FabricSpec) -> Vec<String> {
+    Network::build(&topology.spec, fabric).map(|n| n.link_names()).unwrap_or_default()
+}
+
+fn read_start(table: &Reader<'_>) -> Result<Start, ScenarioError> {
+    let Some(item) = table.get("start") else { return Ok(Start { line_rate: false, clump: 1 }) };
+    let table = item.table()?;
+    let mode = table.get("mode").map_or(Ok(0), |i| i.choice(&["as-written", "line-rate"]))?;
+    let clump = table.get("clump").map_or(Ok(1), |i| i.count())?;
+    table.finish(&[], None)?;
+    Ok(Start { line_rate: mode == 1, clump })
+}
+
+/// The machine's memory, or what a container may take of it, where the system says.
+#[allow(clippy::disallowed_methods, reason = "a limit of this machine, not part of any run")]
+fn physical_memory() -> Option<u64> {
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let container = container.and_then(|text| text.trim().parse::<u64>().ok());
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|l| l.starts_with("MemTotal:"))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(container.unwrap_or(u64::MAX).min(kilobytes * 1024))
+}

@@ -1,0 +1,347 @@
+//! Scenarios: TOML with every key checked and every default filled in.
+
+pub mod fabric;
+pub mod files;
+pub mod graph;
+pub mod layout;
+pub mod load;
+pub mod model;
+pub mod plan;
+pub mod sample;
+pub mod topology;
+
+pub use load::Request;
+pub use plan::{Plan, Point};
+
+use crate::import;
+use crate::text::{Origin, Problem, ScenarioError, names};
+use crate::traffic::{self, Flow};
+use headway_sim::{FabricSpec, FlowChoice, FlowSpec, RunSpec, SampleSpec, TransportSpec};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use sample::{Flows, Sample};
+use serde_json::{Map, Value as Json, json};
+use topology::Topology;
+
+/// Version of the simulator, part of every run's identity.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A text form of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// htsim's `.cm`, start times in picoseconds.
+    ConnectionMatrix,
+    /// `id,src,dst,bytes,start_s,class,deadline_s`.
+    Csv,
+}
+
+/// What a scenario is called and is for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// Stem of its file, or what stands for it.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Prose.
+    pub description: String,
+    /// The publication it reproduces.
+    pub paper: String,
+}
+
+/// A scenario, checked.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What it is called.
+    pub about: About,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What to run; `None` for a scenario that only evaluates a model.
+    pub setup: Option<Setup>,
+    /// A closed-form model to evaluate.
+    pub model: Option<model::Settings>,
+    /// The `[report]` table as it stands.
+    pub report: Json,
+    /// Its variants and sweep.
+    pub plan: Plan,
+    /// How it was asked for, to load its points.
+    pub(crate) request: Request,
+}
+
+/// What a scenario runs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Latest end.
+    pub stop: Time,
+    /// Flows that start earlier are left out of the summary.
+    pub warmup: Time,
+    /// Links whose utilisation is the bottleneck's; empty for the busiest.
+    pub bottleneck: Vec<String>,
+    /// The network.
+    pub topology: Topology,
+    /// Its ports.
+    pub fabric: FabricSpec,
+    /// Transports; traffic entries refer to them by position.
+    pub transports: Vec<TransportSpec>,
+    /// How flows begin.
+    pub start: traffic::Start,
+    /// What hosts are asked to send.
+    pub traffic: Vec<traffic::Entry>,
+    /// What to sample.
+    pub sample: Option<Sample>,
+    /// Bytes that a run may take.
+    pub memory_limit: u64,
+}
+
+/// A run and the names of its flows.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// What the simulator gets.
+    pub spec: RunSpec,
+    /// Name of each flow.
+    pub names: Vec<String>,
+    /// Traffic entry of each flow.
+    pub entries: Vec<usize>,
+    /// What looks odd before the run.
+    pub warnings: Vec<String>,
+}
+
+impl Scenario {
+    /// What it runs, or an error for a scenario that runs nothing.
+    pub fn setup(&self) -> Result<&Setup, ScenarioError> {
+        self.setup.as_ref().ok_or_else(|| {
+            let text = format!("`{}` evaluates a model; it has no network to run", self.about.name);
+            ScenarioError::nowhere(Problem::Contradiction(text))
+        })
+    }
+
+    /// Its flows for another simulator or a spreadsheet: as an htsim connection matrix, or as a table.
+    pub fn export_flows(&self, format: ExportFormat) -> Result<String, ScenarioError> {
+        let setup = self.setup()?;
+        let flows = setup.flows(self.seed);
+        Ok(match format {
+            ExportFormat::ConnectionMatrix => {
+                import::cm::write(setup.topology.hosts, flows.iter().map(|f| &f.spec))
+            }
+            ExportFormat::Csv => import::csv::write(&flows),
+        })
+    }
+
+    /// Everything that a run depends on, and nothing else.
+    fn identity(&self) -> Map<String, Json> {
+        let mut map = Map::new();
+        map.insert("seed".into(), self.seed.into());
+        if let Some(setup) = &self.setup {
+            setup.describe(&mut map);
+        }
+        map
+    }
+
+    /// The scenario with every default filled in.
+    pub fn resolved_json(&self) -> Json {
+        let about = &self.about;
+        let mut map = Map::new();
+        for (key, text) in [
+            ("name", &about.name),
+            ("title", &about.title),
+            ("description", &about.description),
+            ("paper", &about.paper),
+        ] {
+            map.insert(key.into(), text.as_str().into());
+        }
+        map.append(&mut self.identity());
+        if let Some(model) = &self.model {
+            map.insert("model".into(), model.to_json());
+        }
+        map.insert("report".into(), self.report_json());
+        Json::Object(map)
+    }
+
+    /// The `[report]` table; for a model, with the model's settings in its own units.
+    pub fn report_json(&self) -> Json {
+        let mut report = self.report.clone();
+        if let (Some(model), Json::Object(map)) = (&self.model, &mut report) {
+            for (key, value) in model.report() {
+                map.entry(key).or_insert(value);
+            }
+        }
+        report
+    }
+
+    /// Identifies (version, what is run, seed); titles and reports may change without it.
+    pub fn digest(&self) -> String {
+        use sha2::Digest;
+        let mut hash = sha2::Sha256::new();
+        hash.update(VERSION.as_bytes());
+        hash.update(b"\n");
+        hash.update(Json::Object(self.identity()).to_string().as_bytes());
+        files::hex(&hash.finalize()[..16])
+    }
+
+    /// The runs of its sweep, each checked; one run if it sweeps nothing.
+    pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
+        let Some(setup) = &self.setup else { return Ok(Vec::new()) };
+        let points = self.plan.points(&setup.transports[0].name);
+        for point in &points {
+            self.request.load_with(&point.overrides)?;
+        }
+        Ok(points)
+    }
+}
+
+impl Setup {
+    fn describe(&self, map: &mut Map<String, Json>) {
+        let mut put = |key: &str, value: Json| map.insert(key.into(), value);
+        put("stop", self.stop.to_string().into());
+        put("warmup", self.warmup.to_string().into());
+        put("bottleneck", json!(self.bottleneck));
+        put("topology", self.topology.to_json());
+        put("fabric", fabric::fabric_json(&self.fabric));
+        put("transport", fabric::transport_json(&self.transports[0]));
+        if self.transports.len() > 1 {
+            put("transports", self.transports.iter().map(fabric::transport_json).collect());
+        }
+        let mode = if self.start.line_rate { "line-rate" } else { "as-written" };
+        put("start", json!({ "mode": mode, "clump": self.start.clump }));
+        put("traffic", self.traffic.iter().map(traffic::Entry::to_json).collect());
+        put("sample", self.sample.as_ref().map_or(Json::Null, Sample::to_json));
+    }
+
+    /// Refuses a network that would not fit into memory, before anything is made for it.
+    pub fn check_memory(&self) -> Result<headway_sim::Estimate, ScenarioError> {
+        let expected: f64 = self.traffic.iter().map(|e| e.expected_flows(self.topology.hosts)).sum();
+        let rate = traffic::load::slowest(&self.topology.spec);
+        let horizon = self.traffic.iter().map(|e| e.horizon(self.topology.hosts, rate)).max();
+        let stop = horizon.unwrap_or(self.stop).min(self.stop);
+        let bare = RunSpec { stop, ..self.spec(Vec::new(), FlowChoice::None) };
+        let mut estimate = headway_sim::estimate(&bare);
+        let per_flow = {
+            let one = RunSpec { flows: vec![PLACEHOLDER; 1000], ..bare.clone() };
+            headway_sim::estimate(&one).memory_bytes.saturating_sub(estimate.memory_bytes) as f64 / 1000.0
+        };
+        estimate.flows = expected.ceil() as u64;
+        estimate.memory_bytes = estimate.memory_bytes.saturating_add((expected * per_flow) as u64);
+        self.topology.refuse_too_big(estimate, self.memory_limit)
+    }
+
+    fn spec(&self, flows: Vec<FlowSpec>, sampled: FlowChoice) -> RunSpec {
+        RunSpec {
+            topology: self.topology.spec.clone(),
+            fabric: self.fabric.clone(),
+            transports: self.transports.clone(),
+            flows,
+            seed: 0,
+            stop: self.stop,
+            sample: self.sample.as_ref().map(|s| SampleSpec {
+                every: s.every,
+                flows: sampled,
+                links: s.links.clone(),
+            }),
+        }
+    }
+
+    /// The flows of all entries, in order of entry.
+    fn flows(&self, seed: u64) -> Vec<Flow> {
+        let mut flows = Vec::new();
+        for (index, entry) in self.traffic.iter().enumerate() {
+            entry.generate(index, seed, self.topology.hosts, &mut flows);
+        }
+        flows
+    }
+
+    /// Makes the flows and everything else that a run needs.
+    pub fn resolve(&self, seed: u64) -> Result<Resolved, ScenarioError> {
+        self.check_memory()?;
+        let flows = self.flows(seed);
+        let (names, positions) = self.names(&flows)?;
+        let sampled = match self.sample.as_ref().map(|s| &s.flows) {
+            None | Some(Flows::None) => FlowChoice::None,
+            Some(Flows::All) => FlowChoice::All,
+            Some(Flows::Named(wanted)) => FlowChoice::Some(find_flows(wanted, &positions)?),
+        };
+        let warn = |entry: &traffic::Entry| match &entry.pattern {
+            traffic::Pattern::Poisson(p) => p.warning.clone(),
+            _ => None,
+        };
+        let mut warnings: Vec<String> = self.traffic.iter().filter_map(warn).collect();
+        if flows.is_empty() {
+            warnings.push("no flow starts: the arrival process drew none within its duration".into());
+        }
+        let entries = flows.iter().map(|f| f.entry).collect();
+        let specs = flows.into_iter().map(|f| f.spec).collect();
+        let spec = RunSpec { seed, ..self.spec(specs, sampled) };
+        Ok(Resolved { spec, names, entries, warnings })
+    }
+
+    /// Names of flows: their own, or their number.
+    fn names(&self, flows: &[Flow]) -> Result<(Vec<String>, FxHashMap<String, u32>), ScenarioError> {
+        let mut positions: FxHashMap<String, u32> = FxHashMap::default();
+        for (position, flow) in flows.iter().enumerate() {
+            let Some(name) = &flow.name else { continue };
+            if positions.insert(name.clone(), position as u32).is_some() {
+                let at = self.origin_of(flow.entry, Some(name));
+                let problem = Problem::Contradiction(format!("two flows are called `{name}`"));
+                return Err(
+                    ScenarioError::new(problem, at).help("results and samples tell flows apart by name")
+                );
+            }
+        }
+        let lookup = matches!(self.sample.as_ref().map(|s| &s.flows), Some(Flows::Named(_)));
+        let mut names = Vec::with_capacity(flows.len());
+        for (position, flow) in flows.iter().enumerate() {
+            let name = match &flow.name {
+                Some(name) => name.clone(),
+                None => {
+                    let number = position.to_string();
+                    // Somebody may have called another flow by this number.
+                    let name = if positions.contains_key(&number) { format!("#{number}") } else { number };
+                    if lookup {
+                        positions.insert(name.clone(), position as u32);
+                    }
+                    name
+                }
+            };
+            names.push(name);
+        }
+        Ok((names, positions))
+    }
+
+    /// Where the last flow of this name, or its traffic entry, is written.
+    pub(crate) fn origin_of(&self, entry: usize, name: Option<&str>) -> &Origin {
+        let entry = &self.traffic[entry];
+        match &entry.pattern {
+            traffic::Pattern::Explicit(explicit) => {
+                let named = explicit.flows.iter().rev().find(|f| f.name.as_deref() == name);
+                named.map_or(&entry.at, |f| &f.at)
+            }
+            _ => &entry.at,
+        }
+    }
+}
+
+const PLACEHOLDER: FlowSpec = FlowSpec {
+    src: 0,
+    dst: 0,
+    bytes: 0,
+    start: Time::ZERO,
+    class: 0,
+    deadline: None,
+    opening: headway_transport::Opening { share: 1, clump: 1, slot: 0, window: None },
+    responsive: true,
+    transport: 0,
+    path: None,
+};
+
+fn find_flows(
+    wanted: &[(String, Origin)],
+    positions: &FxHashMap<String, u32>,
+) -> Result<Vec<u32>, ScenarioError> {
+    let find = |(name, at): &(String, Origin)| {
+        positions.get(name).copied().ok_or_else(|| {
+            let mut known: Vec<&str> = positions.keys().map(String::as_str).collect();
+            known.sort_unstable();
+            let problem = Problem::NoSuchName { what: "flow", name: name.clone() };
+            ScenarioError::new(problem, at).maybe_help(names::suggestion(name, known))
+        })
+    };
+    wanted.iter().map(find).collect()
+}

@@ -1,0 +1,193 @@
+//! Scales, variants and sweeps: the overrides that make many runs of one scenario.
+
+use crate::text::overrides::{self, Override};
+use crate::text::{Entry, Problem, Reader, ScenarioError, Table, Value, names};
+use serde_json::Value as Json;
+
+/// Scales that every scenario may be asked for; without a table they change nothing.
+pub const USUAL_SCALES: [&str; 2] = ["smoke", "paper"];
+
+/// More runs than anybody means.
+const MOST_POINTS: usize = 100_000;
+/// More seeds than anybody means.
+const MOST_SEEDS: u64 = 10_000;
+
+/// A variant or a scale: a name and what it overrides.
+#[derive(Clone, Debug)]
+pub struct Changes {
+    /// Its name.
+    pub name: String,
+    /// What it sets.
+    pub overrides: Vec<Override>,
+}
+
+/// One swept key.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Its path.
+    pub key: String,
+    /// One override a value.
+    pub values: Vec<Override>,
+}
+
+/// What `[variants]` and `[sweep]` ask for.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// In the order written.
+    pub variants: Vec<Changes>,
+    /// In the order written; the last changes fastest.
+    pub axes: Vec<Axis>,
+    /// At least one.
+    pub seeds: Vec<u64>,
+}
+
+/// One run of a sweep.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Unique in the sweep.
+    pub label: String,
+    /// Name of the variant, or of the transport where there are no variants.
+    pub variant: String,
+    /// Value of each swept key.
+    pub axes: Vec<(String, Json)>,
+    /// Seed.
+    pub seed: u64,
+    /// What to override.
+    pub overrides: Vec<Override>,
+}
+
+impl Point {
+    /// The overrides as arguments `key=value`.
+    pub fn sets(&self) -> Vec<String> {
+        self.overrides.iter().map(|o| format!("{}={}", o.path, o.node.value.to_toml())).collect()
+    }
+}
+
+/// The overrides of the chosen scale.
+pub fn scale(root: &Table, chosen: Option<&str>) -> Result<Vec<Override>, ScenarioError> {
+    let scales = changes(root, "scale")?;
+    let Some(chosen) = chosen else { return Ok(Vec::new()) };
+    match scales.into_iter().find(|s| s.name == chosen) {
+        Some(scale) => Ok(scale.overrides),
+        None if USUAL_SCALES.contains(&chosen) => Ok(Vec::new()),
+        None => {
+            let known = changes(root, "scale")?;
+            let known = known.iter().map(|s| s.name.as_str()).chain(USUAL_SCALES);
+            let problem = Problem::NoSuchName { what: "scale", name: chosen.into() };
+            let source = crate::text::Source::new("--scale", chosen);
+            let at = crate::text::Origin::new(&source, 0..chosen.len());
+            Err(ScenarioError::new(problem, &at).maybe_help(names::suggestion(chosen, known)))
+        }
+    }
+}
+
+/// The named lists of overrides under a key of the root.
+fn changes(root: &Table, key: &str) -> Result<Vec<Changes>, ScenarioError> {
+    let Some(entry) = root.get(key) else { return Ok(Vec::new()) };
+    let table = |e: &Entry| match &e.node.value {
+        Value::Table(table) => Ok(table.clone()),
+        other => {
+            let (expected, found) = ("a table of overrides".into(), other.found());
+            Err(ScenarioError::new(Problem::Type { key: e.key.clone(), expected, found }, &e.node.at))
+        }
+    };
+    let named = |e: &Entry| Ok(Changes { name: e.key.clone(), overrides: overrides::listed(&table(e)?) });
+    table(entry)?.entries.iter().map(named).collect()
+}
+
+/// Reads `[sweep]` and `[variants]`.
+pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan, ScenarioError> {
+    let variants = changes(root, "variants")?;
+    let mut plan = Plan { variants, axes: Vec::new(), seeds: vec![seed] };
+    let Some(table) = table else { return Ok(plan) };
+    if let Some(item) = table.get("seeds") {
+        plan.seeds = match item.value() {
+            Value::List(_) => {
+                item.list()?.iter().map(|i| i.int(0, i64::MAX as u64)).collect::<Result<_, _>>()?
+            }
+            _ => (0..item.int(1, MOST_SEEDS)?).map(|i| seed + i).collect(),
+        };
+        if plan.seeds.is_empty() {
+            return Err(item.range("at least one seed", "an empty list"));
+        }
+        let mut sorted = plan.seeds.clone();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
+            return Err(item.fail(Problem::Contradiction(format!("seed {} is listed twice", twice[0]))));
+        }
+    }
+    for (entry, item) in table.rest() {
+        let values = item.list()?;
+        if values.is_empty() {
+            return Err(item.range("at least one value", "an empty list"));
+        }
+        let Value::List(nodes) = item.value() else { continue };
+        let one = |node| Override { path: entry.key.clone(), path_at: entry.key_at.clone(), node };
+        plan.axes.push(Axis { key: entry.key.clone(), values: nodes.iter().cloned().map(one).collect() });
+    }
+    let points =
+        plan.axes.iter().map(|a| a.values.len()).chain([plan.seeds.len(), plan.variants.len().max(1)]);
+    if points.fold(1, usize::saturating_mul) > MOST_POINTS {
+        let problem = Problem::Contradiction(format!("the sweep has more than {MOST_POINTS} points"));
+        return Err(ScenarioError::new(problem, table.at()));
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    /// Every combination of variant, values and seed.
+    pub fn points(&self, transport: &str) -> Vec<Point> {
+        let base = Point {
+            label: String::new(),
+            variant: transport.into(),
+            axes: Vec::new(),
+            seed: 0,
+            overrides: Vec::new(),
+        };
+        let mut points = match &self.variants[..] {
+            [] => vec![base],
+            variants => variants
+                .iter()
+                .map(|v| Point { variant: v.name.clone(), overrides: v.overrides.clone(), ..base.clone() })
+                .collect(),
+        };
+        for axis in &self.axes {
+            points = points.iter().flat_map(|p| axis.values.iter().map(|v| with_value(p, axis, v))).collect();
+        }
+        points.iter().flat_map(|p| self.seeds.iter().map(|s| with_seed(p, *s, self.short_names()))).collect()
+    }
+
+    /// For each axis, the last part of its key if no other axis has it, or else the whole key.
+    fn short_names(&self) -> Vec<String> {
+        let last = |a: &Axis| a.key.rsplit('.').next().unwrap_or_default().to_string();
+        let name = |a: &Axis| {
+            let short = last(a);
+            if self.axes.iter().filter(|b| last(b) == short).count() > 1 { a.key.clone() } else { short }
+        };
+        self.axes.iter().map(name).collect()
+    }
+}
+
+fn with_value(point: &Point, axis: &Axis, value: &Override) -> Point {
+    let mut point = point.clone();
+    point.axes.push((axis.key.clone(), value.node.value.to_json()));
+    point.overrides.push(value.clone());
+    point
+}
+
+fn with_seed(point: &Point, seed: u64, short: Vec<String>) -> Point {
+    let mut point = point.clone();
+    let source = crate::text::Source::new("[sweep] seeds", format!("seed={seed}"));
+    let at = crate::text::Origin::new(&source, 0..source.text.len());
+    let node = crate::text::Node { value: Value::Int(seed as i64), at: at.clone() };
+    point.overrides.push(Override { path: "seed".into(), path_at: at, node });
+    point.seed = seed;
+    let mut parts = vec![point.variant.clone()];
+    for ((_, value), name) in point.axes.iter().zip(short) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        parts.push(format!("{name}={text}"));
+    }
+    parts.push(format!("seed={seed}"));
+    point.label = parts.join(",");
+    point
+}

@@ -1,0 +1,126 @@
+//! The `[sample]` table and the names of links.
+
+use super::topology::Topology;
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
+use headway_sim::{LinkChoice, TopologySpec};
+use headway_units::Time;
+use serde_json::{Value as Json, json};
+
+/// Which flows to sample, by the names they will have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flows {
+    /// None.
+    None,
+    /// All.
+    All,
+    /// These, each with the place where it is named.
+    Named(Vec<(String, Origin)>),
+}
+
+/// What to sample.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Interval.
+    pub every: Time,
+    /// Flows.
+    pub flows: Flows,
+    /// Links.
+    pub links: LinkChoice,
+}
+
+/// Reads `[sample]`. `known` makes the names of all links, `bottleneck` holds those that the scenario named.
+pub fn read(
+    table: &Reader<'_>,
+    topology: &Topology,
+    known: &dyn Fn() -> Vec<String>,
+    bottleneck: &[String],
+) -> Result<Sample, ScenarioError> {
+    let every = table.need("every")?.period()?;
+    let flows = match table.get("flows") {
+        None => Flows::None,
+        Some(item) => match item.value() {
+            Value::List(_) => {
+                let name = |i: &Item<'_>| i.text().map(|name| (name.to_string(), i.at().clone()));
+                Flows::Named(item.list()?.iter().map(name).collect::<Result<_, _>>()?)
+            }
+            Value::Text(_) => [Flows::All, Flows::None][item.choice(&["all", "none"])?].clone(),
+            _ => return Err(item.wrong("\"all\", \"none\" or a list of names of flows")),
+        },
+    };
+    let links = match table.get("links") {
+        None => LinkChoice::None,
+        Some(item) => match item.value() {
+            Value::List(_) => LinkChoice::Some(link_list(&item, known)?),
+            Value::Text(_) => match item.choice(&["all", "none", "bottlenecks"])? {
+                0 => LinkChoice::All,
+                1 => LinkChoice::None,
+                _ => LinkChoice::Some(bottlenecks(&item, topology, bottleneck)?),
+            },
+            _ => return Err(item.wrong("\"all\", \"none\", \"bottlenecks\" or a list of links")),
+        },
+    };
+    table.finish(&[], None)?;
+    if flows == Flows::None && links == LinkChoice::None {
+        let problem = Problem::Contradiction("[sample] samples nothing".into());
+        let help = "say flows = \"all\" or links = \"bottlenecks\", or leave the table out";
+        return Err(ScenarioError::new(problem, table.at()).help(help));
+    }
+    Ok(Sample { every, flows, links })
+}
+
+/// A list of names of links, each checked.
+pub fn link_list(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Result<Vec<String>, ScenarioError> {
+    let names = known();
+    let mut chosen = Vec::new();
+    for item in item.list()? {
+        let name = item.text()?;
+        if !names.iter().any(|n| n == name) {
+            let problem = Problem::NoSuchName { what: "link", name: name.into() };
+            let nearest = names::nearest(name, names.iter().map(String::as_str));
+            let help = match nearest {
+                Some(nearest) => format!("did you mean `{nearest}`?"),
+                None => "links are named from->to, as in \"s0->s1\" or \"leaf2->spine1\"".into(),
+            };
+            return Err(item.fail(problem).help(help));
+        }
+        if chosen.iter().any(|c| c == name) {
+            return Err(item.fail(Problem::Contradiction(format!("link `{name}` is listed twice"))));
+        }
+        chosen.push(name.to_string());
+    }
+    Ok(chosen)
+}
+
+/// The scenario's own list, or the links in the middle of topologies that have an obvious one.
+fn bottlenecks(item: &Item<'_>, topology: &Topology, named: &[String]) -> Result<Vec<String>, ScenarioError> {
+    if !named.is_empty() {
+        return Ok(named.to_vec());
+    }
+    match topology.spec {
+        TopologySpec::Dumbbell { .. } => Ok(vec!["s0->s1".into()]),
+        TopologySpec::ParkingLot { bottlenecks, .. } => {
+            Ok((0..bottlenecks).map(|i| format!("s{i}->s{}", i + 1)).collect())
+        }
+        _ => {
+            let text = format!("a topology of kind \"{}\" has no obvious bottleneck", topology.kind);
+            Err(item.fail(Problem::Contradiction(text)).help("name links: bottleneck = [\"leaf0->spine0\"]"))
+        }
+    }
+}
+
+impl Sample {
+    /// Every key with its value.
+    pub fn to_json(&self) -> Json {
+        let flows = match &self.flows {
+            Flows::None => json!("none"),
+            Flows::All => json!("all"),
+            Flows::Named(names) => names.iter().map(|(name, _)| name.as_str()).collect(),
+        };
+        let links = match &self.links {
+            LinkChoice::None => json!("none"),
+            LinkChoice::All => json!("all"),
+            LinkChoice::Some(names) => json!(names),
+        };
+        json!({ "every": self.every.to_string(), "flows": flows, "links": links })
+    }
+}

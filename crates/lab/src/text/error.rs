@@ -1,0 +1,304 @@
+//! What can be wrong, and how it is shown.
+
+use super::source::Origin;
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+use std::fmt;
+use std::path::PathBuf;
+
+/// What is wrong with a scenario or with a file it names.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// Not TOML, not CSV, not a connection matrix.
+    #[error("{0}")]
+    Syntax(String),
+    /// A key that no table of this name knows.
+    #[error("unknown key `{key}` in {table}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// Where it stands.
+        table: String,
+    },
+    /// A key that exists, but has no effect here.
+    #[error("key `{key}` has no effect: {table} does not use it")]
+    UnusedKey {
+        /// The key.
+        key: String,
+        /// Where it stands.
+        table: String,
+    },
+    /// A key that must be there.
+    #[error("{table} lacks the key `{key}`")]
+    MissingKey {
+        /// The key.
+        key: String,
+        /// Where it should stand.
+        table: String,
+    },
+    /// A value of the wrong type.
+    #[error("`{key}` takes {expected}, not {found}")]
+    Type {
+        /// The key.
+        key: String,
+        /// What it takes.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A quantity that cannot be read: no unit, a wrong one, or no number.
+    #[error("`{key}`: {reason}")]
+    Quantity {
+        /// The key.
+        key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A value outside of its range.
+    #[error("`{key}` must be {allowed}, not {found}")]
+    Range {
+        /// The key.
+        key: String,
+        /// The range in words.
+        allowed: String,
+        /// The value.
+        found: String,
+    },
+    /// NaN or an infinity.
+    #[error("`{key}` is {found}, which is not a number that anything can be set to")]
+    NotFinite {
+        /// The key.
+        key: String,
+        /// `nan`, `inf` or `-inf`.
+        found: String,
+    },
+    /// A name that is not registered.
+    #[error("there is no {what} `{name}`")]
+    NoSuchName {
+        /// What kind of thing.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A path of an override that leads nowhere.
+    #[error("`{path}` leads nowhere: {reason}")]
+    Path {
+        /// The path.
+        path: String,
+        /// Where it stops, and why.
+        reason: String,
+    },
+    /// A flow from a host to itself.
+    #[error("flow `{flow}` goes from host {host} to itself")]
+    SelfFlow {
+        /// Name of the flow.
+        flow: String,
+        /// The host.
+        host: u32,
+    },
+    /// A host that is not there.
+    #[error("host {host} is not there: {hosts} hosts, numbered from 0")]
+    NoSuchHost {
+        /// The number.
+        host: i64,
+        /// How many there are.
+        hosts: u64,
+    },
+    /// No path between two hosts.
+    #[error("host {dst} cannot be reached from host {src}")]
+    Unreachable {
+        /// From.
+        src: u32,
+        /// To.
+        dst: u32,
+    },
+    /// A topology that cannot be built.
+    #[error("{0}")]
+    Topology(String),
+    /// A distribution that is not one.
+    #[error("{0}")]
+    Distribution(String),
+    /// Traffic that offers more than the network can carry.
+    #[error("{0}")]
+    Overload(String),
+    /// A file that cannot be read.
+    #[error("cannot read {path}: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// A run that would not fit into memory.
+    #[error("this run needs about {needed}, more than the limit of {limit}")]
+    TooBig {
+        /// Estimate.
+        needed: String,
+        /// Limit.
+        limit: String,
+    },
+    /// Anything else that contradicts itself.
+    #[error("{0}")]
+    Contradiction(String),
+}
+
+/// A problem, its place, and advice.
+#[derive(Clone, PartialEq)]
+pub struct ScenarioError(Box<Inner>);
+
+#[derive(Clone, PartialEq)]
+struct Inner {
+    problem: Problem,
+    at: Option<Origin>,
+    label: Option<String>,
+    help: Option<String>,
+}
+
+impl ScenarioError {
+    /// A problem at a place.
+    pub fn new(problem: Problem, at: &Origin) -> ScenarioError {
+        ScenarioError(Box::new(Inner { problem, at: Some(at.clone()), label: None, help: None }))
+    }
+
+    /// A problem of nowhere in particular.
+    pub fn nowhere(problem: Problem) -> ScenarioError {
+        ScenarioError(Box::new(Inner { problem, at: None, label: None, help: None }))
+    }
+
+    /// With advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> ScenarioError {
+        self.0.help = Some(help.into());
+        self
+    }
+
+    /// With advice, if there is any.
+    #[must_use]
+    pub fn maybe_help(mut self, help: Option<String>) -> ScenarioError {
+        self.0.help = help.or(self.0.help);
+        self
+    }
+
+    /// With words under the caret.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> ScenarioError {
+        self.0.label = Some(label.into());
+        self
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.0.problem
+    }
+
+    /// Where.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.0.at.as_ref()
+    }
+
+    /// The whole diagnostic as text without colour: message, file, line, caret, advice.
+    pub fn render(&self) -> String {
+        let view = View::new(&self.0);
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+            .with_links(false)
+            .with_context_lines(1)
+            .with_width(110);
+        let mut out = String::new();
+        match handler.render_report(&mut out, &view) {
+            Ok(()) => out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_matches('\n').into(),
+            Err(_) => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.problem.fmt(f)
+    }
+}
+
+impl fmt::Debug for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {:?}", self.0.problem, self.0.at)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// The diagnostic as the renderer wants it.
+struct View<'a> {
+    inner: &'a Inner,
+    source: Option<NamedSource<String>>,
+}
+
+impl<'a> View<'a> {
+    fn new(inner: &'a Inner) -> View<'a> {
+        let source = inner.at.as_ref().map(|at| NamedSource::new(&at.source.name, at.source.text.clone()));
+        View { inner, source }
+    }
+}
+
+impl fmt::Display for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.problem.fmt(f)
+    }
+}
+
+impl fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.inner.problem, f)
+    }
+}
+
+impl std::error::Error for View<'_> {}
+
+impl Diagnostic for View<'_> {
+    fn help<'b>(&'b self) -> Option<Box<dyn fmt::Display + 'b>> {
+        self.inner.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.source.as_ref().map(|s| s as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let at = self.inner.at.as_ref()?;
+        let label = self.inner.label.clone().or(Some("here".into()));
+        let span = LabeledSpan::new(label, at.span.start, at.span.len());
+        Some(Box::new(std::iter::once(span)))
+    }
+}
+
+/// Anything that keeps a run from starting or its results from being written.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The simulator refused.
+    #[error("the simulator refused the run: {0}")]
+    Run(#[from] headway_sim::RunError),
+    /// Results cannot be written.
+    #[error("cannot write {path}: {reason}")]
+    Unwritable {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A table that could not be made.
+    #[error("cannot make the table of results: {0}")]
+    Table(String),
+}
+
+impl LabError {
+    /// What a person should see.
+    pub fn render(&self) -> String {
+        match self {
+            LabError::Scenario(error) => error.render(),
+            LabError::Unwritable { .. } => {
+                format!("  × {self}\n  help: give another results directory, or make this one writable")
+            }
+            other => format!("  × {other}"),
+        }
+    }
+}

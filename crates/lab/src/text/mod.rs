@@ -1,0 +1,15 @@
+//! Text that people write: scenarios, arguments, tables; where each value came from, and what is wrong with it.
+
+pub mod error;
+pub mod names;
+pub mod overrides;
+pub mod parse;
+pub mod quantity;
+pub mod reader;
+pub mod source;
+pub mod tree;
+
+pub use error::{LabError, Problem, ScenarioError};
+pub use reader::{Item, Reader};
+pub use source::{Origin, Source};
+pub use tree::{Entry, Node, Table, Value};

@@ -1,0 +1,53 @@
+//! Nearest names, for messages.
+
+/// The candidate most like `word`, if one is like it at all.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut best: Option<(f64, &str)> = None;
+    for candidate in candidates {
+        let likeness = likeness(word, candidate);
+        if likeness > best.map_or(0.0, |(b, _)| b) {
+            best = Some((likeness, candidate));
+        }
+    }
+    best.filter(|(likeness, _)| *likeness >= 0.5).map(|(_, name)| name)
+}
+
+fn likeness(word: &str, candidate: &str) -> f64 {
+    let (a, b) = (word.to_lowercase(), candidate.to_lowercase());
+    let edits = strsim::damerau_levenshtein(&a, &b) as f64;
+    let longest = a.chars().count().max(b.chars().count()).max(1) as f64;
+    let inside = a.len() >= 3 && (b.contains(&a) || a.contains(&b));
+    // A word inside another one (`rate` in `host_rate`) is a likelier slip than its edit distance says.
+    if inside { (1.0 - edits / longest).max(0.6) } else { 1.0 - edits / longest }
+}
+
+/// Help that names the nearest candidate, or lists them all when there are few.
+pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let all: Vec<&str> = candidates.into_iter().collect();
+    if let Some(name) = nearest(word, all.iter().copied()) {
+        return Some(format!("did you mean `{name}`?"));
+    }
+    match all.len() {
+        0 => None,
+        1..=24 => Some(format!("there is {}", all.join(", "))),
+        n => Some(format!("there is {}, ... ({n} in all)", all[..12].join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_find_their_word_and_strangers_do_not() {
+        let keys = ["hosts", "rate", "delay", "bottleneck_rate", "kind"];
+        assert_eq!(nearest("host", keys), Some("hosts"));
+        assert_eq!(nearest("dealy", keys), Some("delay"));
+        assert_eq!(nearest("botleneck_rate", keys), Some("bottleneck_rate"));
+        assert_eq!(nearest("colour", keys), None);
+        assert_eq!(
+            suggestion("colour", keys).as_deref(),
+            Some("there is hosts, rate, delay, bottleneck_rate, kind")
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! Numbers with units, exact in decimal: `10 Gbps`, `4 us`, `1 MB` (10^6 bytes), `128 packets`.
+
+use super::names;
+
+/// What a unit measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimension {
+    /// In picoseconds.
+    Time,
+    /// In bits per second.
+    Rate,
+    /// In bytes.
+    Bytes,
+    /// In packets.
+    Packets,
+}
+
+impl Dimension {
+    /// In words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Dimension::Time => "a duration",
+            Dimension::Rate => "a rate",
+            Dimension::Bytes => "a number of bytes",
+            Dimension::Packets => "a number of packets",
+        }
+    }
+
+    /// Something that would be right.
+    pub fn example(self) -> &'static str {
+        match self {
+            Dimension::Time => "\"40 us\"",
+            Dimension::Rate => "\"10 Gbps\"",
+            Dimension::Bytes => "\"200 kB\"",
+            Dimension::Packets => "\"128 packets\"",
+        }
+    }
+}
+
+const UNITS: &[(&str, Dimension, u128)] = &[
+    ("ps", Dimension::Time, 1),
+    ("ns", Dimension::Time, 1_000),
+    ("us", Dimension::Time, 1_000_000),
+    ("µs", Dimension::Time, 1_000_000),
+    ("μs", Dimension::Time, 1_000_000),
+    ("ms", Dimension::Time, 1_000_000_000),
+    ("s", Dimension::Time, 1_000_000_000_000),
+    ("bps", Dimension::Rate, 1),
+    ("kbps", Dimension::Rate, 1_000),
+    ("Mbps", Dimension::Rate, 1_000_000),
+    ("Gbps", Dimension::Rate, 1_000_000_000),
+    ("Tbps", Dimension::Rate, 1_000_000_000_000),
+    ("b/s", Dimension::Rate, 1),
+    ("kb/s", Dimension::Rate, 1_000),
+    ("Mb/s", Dimension::Rate, 1_000_000),
+    ("Gb/s", Dimension::Rate, 1_000_000_000),
+    ("Tb/s", Dimension::Rate, 1_000_000_000_000),
+    ("B", Dimension::Bytes, 1),
+    ("byte", Dimension::Bytes, 1),
+    ("bytes", Dimension::Bytes, 1),
+    ("kB", Dimension::Bytes, 1_000),
+    ("KB", Dimension::Bytes, 1_000),
+    ("MB", Dimension::Bytes, 1_000_000),
+    ("GB", Dimension::Bytes, 1_000_000_000),
+    ("TB", Dimension::Bytes, 1_000_000_000_000),
+    ("KiB", Dimension::Bytes, 1 << 10),
+    ("MiB", Dimension::Bytes, 1 << 20),
+    ("GiB", Dimension::Bytes, 1 << 30),
+    ("packet", Dimension::Packets, 1),
+    ("packets", Dimension::Packets, 1),
+    ("pkt", Dimension::Packets, 1),
+    ("pkts", Dimension::Packets, 1),
+];
+
+/// Why a text is not a quantity.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum QuantityError {
+    /// NaN or infinity with a unit.
+    #[error("`{0}` is not a finite number")]
+    NotFinite(String),
+    /// No number at its head.
+    #[error("`{0}` does not start with a number")]
+    NoNumber(String),
+    /// Only a number.
+    #[error("`{0}` has no unit")]
+    NoUnit(String),
+    /// A unit nobody knows.
+    #[error("`{unit}` is not a unit")]
+    NoSuchUnit {
+        /// The unit.
+        unit: String,
+        /// One that was perhaps meant.
+        nearest: Option<&'static str>,
+    },
+    /// Less than nothing.
+    #[error("`{0}` is negative")]
+    Negative(String),
+    /// Not a whole number of the base unit.
+    #[error("`{0}` is finer than {1}")]
+    TooFine(String, &'static str),
+    /// Beyond 64 bits.
+    #[error("`{0}` is too large")]
+    TooLarge(String),
+}
+
+/// A quantity in its base unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    /// What it measures.
+    pub dimension: Dimension,
+    /// Picoseconds, bits per second, bytes or packets.
+    pub amount: u64,
+}
+
+/// Reads a quantity.
+pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
+    let whole = || text.trim().to_string();
+    let (number, unit) = split(text.trim());
+    let head = number.trim_start_matches(['-', '+']).to_ascii_lowercase();
+    if ["nan", "inf", "infinity"].contains(&head.as_str()) {
+        return Err(QuantityError::NotFinite(whole()));
+    }
+    let decimal = Decimal::parse(number).ok_or_else(|| QuantityError::NoNumber(whole()))?;
+    if unit.is_empty() {
+        return Err(QuantityError::NoUnit(whole()));
+    }
+    let Some(&(_, dimension, scale)) = UNITS.iter().find(|(name, _, _)| *name == unit) else {
+        let nearest = names::nearest(unit, UNITS.iter().map(|(name, _, _)| *name));
+        return Err(QuantityError::NoSuchUnit { unit: unit.into(), nearest });
+    };
+    if decimal.negative && decimal.mantissa != 0 {
+        return Err(QuantityError::Negative(whole()));
+    }
+    let finest = match dimension {
+        Dimension::Time => "a picosecond",
+        Dimension::Rate => "a bit per second",
+        Dimension::Bytes => "a byte",
+        Dimension::Packets => "a packet",
+    };
+    match decimal.times(scale) {
+        Ok(amount) => Ok(Quantity { dimension, amount }),
+        Err(Misfit::Fraction) => Err(QuantityError::TooFine(whole(), finest)),
+        Err(Misfit::Overflow) => Err(QuantityError::TooLarge(whole())),
+    }
+}
+
+/// The number at the head, and the rest.
+fn split(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| c.is_whitespace()).unwrap_or_else(|| number_end(text));
+    (&text[..end], text[end..].trim())
+}
+
+/// Where the number ends when no space divides it from its unit, as in `10Gbps`.
+fn number_end(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    while end < bytes.len() {
+        let exponent = matches!(bytes[end], b'e' | b'E')
+            && end > 0
+            && bytes.get(end + 1).is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+'));
+        let sign = matches!(bytes[end], b'-' | b'+') && (end == 0 || matches!(bytes[end - 1], b'e' | b'E'));
+        if !(bytes[end].is_ascii_digit() || matches!(bytes[end], b'.' | b'_') || exponent || sign) {
+            break;
+        }
+        end += 1;
+    }
+    end
+}
+
+enum Misfit {
+    Fraction,
+    Overflow,
+}
+
+/// `mantissa * 10^exponent`.
+struct Decimal {
+    negative: bool,
+    mantissa: u128,
+    exponent: i32,
+}
+
+impl Decimal {
+    fn parse(text: &str) -> Option<Decimal> {
+        let negative = text.starts_with('-');
+        let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (digits, exponent) = match text.split_once(['e', 'E']) {
+            Some((digits, exponent)) => (digits, exponent.parse::<i32>().ok()?),
+            None => (text, 0),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let all: String = [whole, fraction].concat().chars().filter(|c| *c != '_').collect();
+        if all.is_empty() || !all.bytes().all(|b| b.is_ascii_digit()) || exponent.abs() > 60 {
+            return None;
+        }
+        let places = fraction.chars().filter(|c| *c != '_').count() as i32;
+        let trimmed = all.trim_end_matches('0');
+        let dropped = (all.len() - trimmed.len()) as i32;
+        let mantissa = if trimmed.is_empty() { 0 } else { trimmed.parse().ok()? };
+        Some(Decimal { negative, mantissa, exponent: exponent - places + dropped })
+    }
+
+    fn times(&self, scale: u128) -> Result<u64, Misfit> {
+        if self.mantissa == 0 {
+            return Ok(0);
+        }
+        let power = 10u128.checked_pow(self.exponent.unsigned_abs());
+        let product = self.mantissa.checked_mul(scale).ok_or(Misfit::Overflow)?;
+        let amount = if self.exponent >= 0 {
+            power.and_then(|p| product.checked_mul(p)).ok_or(Misfit::Overflow)?
+        } else {
+            match power {
+                Some(p) if product.is_multiple_of(p) => product / p,
+                _ => return Err(Misfit::Fraction),
+            }
+        };
+        u64::try_from(amount).map_err(|_| Misfit::Overflow)
+    }
+}
+
+/// Bytes for people: `16 GB`, `1.5 MB`.
+pub fn show_bytes(bytes: u64) -> String {
+    let (unit, scale) = match bytes {
+        1_000_000_000.. => ("GB", 1e9),
+        1_000_000.. => ("MB", 1e6),
+        1_000.. => ("kB", 1e3),
+        _ => return format!("{bytes} B"),
+    };
+    let value = format!("{:.2}", bytes as f64 / scale);
+    format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amount(text: &str) -> u64 {
+        parse(text).expect(text).amount
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(amount("10 Gbps"), 10_000_000_000);
+        assert_eq!(amount("10Gb/s"), 10_000_000_000);
+        assert_eq!(amount("2.5 Gbps"), 2_500_000_000);
+        assert_eq!(amount("259.792 us"), 259_792_000);
+        assert_eq!(amount("1e-3 s"), 1_000_000_000);
+        assert_eq!(amount("1_000 B"), 1_000);
+        assert_eq!(amount("0.1 MB"), 100_000);
+        assert_eq!(amount("0.000 s"), 0);
+        assert_eq!(parse("128 packets"), Ok(Quantity { dimension: Dimension::Packets, amount: 128 }));
+    }
+
+    #[test]
+    fn what_is_no_quantity_says_why() {
+        assert_eq!(parse("10"), Err(QuantityError::NoUnit("10".into())));
+        assert_eq!(parse("nan us"), Err(QuantityError::NotFinite("nan us".into())));
+        assert_eq!(parse("-1 us"), Err(QuantityError::Negative("-1 us".into())));
+        assert_eq!(parse("0.5 ps"), Err(QuantityError::TooFine("0.5 ps".into(), "a picosecond")));
+        assert_eq!(parse("1e30 s"), Err(QuantityError::TooLarge("1e30 s".into())));
+        assert_eq!(parse("Gbps"), Err(QuantityError::NoNumber("Gbps".into())));
+        let unit = parse("10 gbps");
+        assert_eq!(unit, Err(QuantityError::NoSuchUnit { unit: "gbps".into(), nearest: Some("Gbps") }));
+    }
+
+    #[test]
+    fn bytes_are_shown_short() {
+        assert_eq!(show_bytes(16_000_000_000), "16 GB");
+        assert_eq!(show_bytes(1_540_000), "1.54 MB");
+        assert_eq!(show_bytes(12), "12 B");
+    }
+}

@@ -1,0 +1,303 @@
+//! Reading tables key by key: whatever is not asked for is an error in the end.
+
+use super::error::{Problem, ScenarioError};
+use super::names;
+use super::quantity::{self, Dimension, QuantityError};
+use super::source::Origin;
+use super::tree::{Entry, Node, Table, Value};
+use headway_fabric::Limit;
+use headway_units::{ParamKind, ParamSpec, ParamValue, Rate, Time};
+use std::cell::RefCell;
+
+type Read<T> = Result<T, ScenarioError>;
+
+/// A table that remembers which keys were asked for.
+pub struct Reader<'a> {
+    table: &'a Table,
+    at: Origin,
+    path: String,
+    asked: RefCell<Vec<String>>,
+}
+
+impl<'a> Reader<'a> {
+    /// The whole document.
+    pub fn root(table: &'a Table, at: &Origin) -> Reader<'a> {
+        Reader { table, at: at.clone(), path: String::new(), asked: RefCell::default() }
+    }
+
+    /// Where the table begins.
+    pub fn at(&self) -> &Origin {
+        &self.at
+    }
+
+    /// The table as messages call it.
+    pub fn name(&self) -> String {
+        if self.path.is_empty() { "the scenario".into() } else { format!("[{}]", self.path) }
+    }
+
+    /// The value of a key, if it is there.
+    pub fn get(&self, key: &str) -> Option<Item<'a>> {
+        self.asked.borrow_mut().push(key.into());
+        let entry = self.table.get(key)?;
+        Some(Item { path: self.join(key), node: &entry.node })
+    }
+
+    /// The value of a key that must be there.
+    pub fn need(&self, key: &str) -> Read<Item<'a>> {
+        self.get(key).ok_or_else(|| {
+            let strangers = self.table.entries.iter().filter(|e| !self.was_asked(&e.key));
+            if let Some(slip) = names::nearest(key, strangers.map(|e| e.key.as_str()))
+                && let Some(entry) = self.table.get(slip)
+            {
+                let problem = Problem::UnknownKey { key: slip.into(), table: self.name() };
+                return ScenarioError::new(problem, &entry.key_at).help(format!("did you mean `{key}`?"));
+            }
+            let problem = Problem::MissingKey { key: key.into(), table: self.name() };
+            ScenarioError::new(problem, &self.at)
+        })
+    }
+
+    /// All keys that nobody asked for so far, each asked for by this.
+    pub fn rest(&self) -> Vec<(&'a Entry, Item<'a>)> {
+        let unasked: Vec<_> = self.table.entries.iter().filter(|e| !self.was_asked(&e.key)).collect();
+        unasked.iter().for_each(|e| self.asked.borrow_mut().push(e.key.clone()));
+        unasked.into_iter().map(|e| (e, Item { path: self.join(&e.key), node: &e.node })).collect()
+    }
+
+    /// Refuses what was not asked for. Keys in `elsewhere` exist, but have no effect in this table as it
+    /// stands; `what` says how it stands.
+    pub fn finish(&self, elsewhere: &[&str], what: Option<String>) -> Read<()> {
+        let Some(entry) = self.table.entries.iter().find(|e| !self.was_asked(&e.key)) else {
+            return Ok(());
+        };
+        let key = entry.key.clone();
+        let asked = self.asked.borrow();
+        let unused = elsewhere.contains(&key.as_str());
+        let table = what.map_or_else(|| self.name(), |w| format!("{} with {w}", self.name()));
+        let problem =
+            if unused { Problem::UnusedKey { key, table } } else { Problem::UnknownKey { key, table } };
+        let error = ScenarioError::new(problem, &entry.key_at);
+        let known = asked.iter().map(String::as_str);
+        if unused {
+            let list: Vec<&str> = known.collect();
+            return Err(error.help(format!("it uses {}", list.join(", "))));
+        }
+        Err(error.maybe_help(names::suggestion(&entry.key, known)))
+    }
+
+    fn was_asked(&self, key: &str) -> bool {
+        self.asked.borrow().iter().any(|k| k == key)
+    }
+
+    fn join(&self, key: &str) -> String {
+        if self.path.is_empty() { key.into() } else { format!("{}.{key}", self.path) }
+    }
+}
+
+/// A value with its path.
+#[derive(Clone)]
+pub struct Item<'a> {
+    path: String,
+    node: &'a Node,
+}
+
+impl<'a> Item<'a> {
+    /// Where it stands.
+    pub fn at(&self) -> &'a Origin {
+        &self.node.at
+    }
+
+    /// The value as it stands.
+    pub fn value(&self) -> &'a Value {
+        &self.node.value
+    }
+
+    /// Its path, as in `traffic.0.load`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// An error at this value.
+    pub fn fail(&self, problem: Problem) -> ScenarioError {
+        ScenarioError::new(problem, &self.node.at)
+    }
+
+    /// An error because it is not `allowed`.
+    pub fn range(&self, allowed: impl Into<String>, found: impl ToString) -> ScenarioError {
+        self.fail(Problem::Range {
+            key: self.path.clone(),
+            allowed: allowed.into(),
+            found: found.to_string(),
+        })
+    }
+
+    /// An error because it is not `expected`.
+    pub fn wrong(&self, expected: impl Into<String>) -> ScenarioError {
+        let (key, found) = (self.path.clone(), self.node.value.found());
+        self.fail(Problem::Type { key, expected: expected.into(), found })
+    }
+
+    /// Text.
+    pub fn text(&self) -> Read<&'a str> {
+        match &self.node.value {
+            Value::Text(text) => Ok(text),
+            _ => Err(self.wrong("text")),
+        }
+    }
+
+    /// A whole number in a range.
+    pub fn int(&self, min: u64, max: u64) -> Read<u64> {
+        let Value::Int(n) = self.node.value else { return Err(self.wrong("a whole number")) };
+        match u64::try_from(n) {
+            Ok(n) if (min..=max).contains(&n) => Ok(n),
+            _ if max == u64::MAX => Err(self.range(format!("at least {min}"), n)),
+            _ => Err(self.range(format!("from {min} to {max}"), n)),
+        }
+    }
+
+    /// A whole number from 1.
+    pub fn count(&self) -> Read<u32> {
+        self.int(1, u64::from(u32::MAX)).map(|n| n as u32)
+    }
+
+    /// A number.
+    pub fn number(&self) -> Read<f64> {
+        match self.node.value {
+            Value::Int(n) => Ok(n as f64),
+            Value::Float(n) => Ok(n),
+            _ => Err(self.wrong("a number")),
+        }
+    }
+
+    /// One of some words, by position.
+    pub fn choice(&self, words: &[&str]) -> Read<usize> {
+        let word = self.text()?;
+        words.iter().position(|w| *w == word).ok_or_else(|| {
+            let allowed = format!("one of {}", words.join(", "));
+            self.range(allowed, format!("`{word}`"))
+                .maybe_help(names::suggestion(word, words.iter().copied()))
+        })
+    }
+
+    fn quantity(&self, wanted: &[Dimension]) -> Read<quantity::Quantity> {
+        let or =
+            |f: fn(Dimension) -> &'static str| wanted.iter().map(|d| f(*d)).collect::<Vec<_>>().join(" or ");
+        let example = || format!("write {}", or(Dimension::example));
+        let Value::Text(text) = &self.node.value else {
+            return Err(self.wrong(format!("{} with a unit", or(Dimension::word))).help(example()));
+        };
+        let parsed = quantity::parse(text).map_err(|error| self.misread(error, &example()))?;
+        if !wanted.contains(&parsed.dimension) {
+            let reason = format!("`{text}` is {}, not {}", parsed.dimension.word(), or(Dimension::word));
+            let problem = Problem::Quantity { key: self.path.clone(), reason };
+            return Err(self.fail(problem).help(example()));
+        }
+        Ok(parsed)
+    }
+
+    fn misread(&self, error: QuantityError, example: &str) -> ScenarioError {
+        let key = self.path.clone();
+        match error {
+            QuantityError::NotFinite(found) => self.fail(Problem::NotFinite { key, found }),
+            QuantityError::Negative(found) => self.range("at least 0", found),
+            QuantityError::NoSuchUnit { nearest: Some(unit), .. } => {
+                let problem = Problem::Quantity { key, reason: error.to_string() };
+                self.fail(problem).help(format!("did you mean `{unit}`? {example}"))
+            }
+            other => self.fail(Problem::Quantity { key, reason: other.to_string() }).help(example),
+        }
+    }
+
+    /// A duration.
+    pub fn time(&self) -> Read<Time> {
+        Ok(Time(self.quantity(&[Dimension::Time])?.amount))
+    }
+
+    /// A duration that is not empty.
+    pub fn period(&self) -> Read<Time> {
+        match self.time()? {
+            Time::ZERO => Err(self.range("more than 0", "0 s")),
+            time => Ok(time),
+        }
+    }
+
+    /// A rate.
+    pub fn rate(&self) -> Read<Rate> {
+        let amount = match self.quantity(&[Dimension::Rate]) {
+            Ok(quantity) => quantity.amount,
+            // "At least 0" would send the next attempt to zero, which is refused as well.
+            Err(error) => match error.problem() {
+                Problem::Range { found, .. } => return Err(self.range("more than 0", found)),
+                _ => return Err(error),
+            },
+        };
+        Rate::new(amount).ok_or_else(|| self.range("more than 0", "0 bps"))
+    }
+
+    /// Bytes: a whole number, or with a unit.
+    pub fn bytes(&self, min: u64) -> Read<u64> {
+        let amount = match self.node.value {
+            Value::Int(_) => self.int(min, u64::MAX)?,
+            _ => self.quantity(&[Dimension::Bytes])?.amount,
+        };
+        if amount < min {
+            Err(self.range(format!("at least {min} B"), format!("{amount} B")))
+        } else {
+            Ok(amount)
+        }
+    }
+
+    /// Buffer space.
+    pub fn limit(&self) -> Read<Limit> {
+        let found = self.quantity(&[Dimension::Packets, Dimension::Bytes])?;
+        match found.dimension {
+            Dimension::Packets => u32::try_from(found.amount)
+                .map(Limit::Packets)
+                .map_err(|_| self.range("at most 4294967295 packets", found.amount)),
+            _ => Ok(Limit::Bytes(found.amount)),
+        }
+    }
+
+    /// A list.
+    pub fn list(&self) -> Read<Vec<Item<'a>>> {
+        match &self.node.value {
+            Value::List(nodes) => {
+                let item = |(i, node)| Item { path: format!("{}.{i}", self.path), node };
+                Ok(nodes.iter().enumerate().map(item).collect())
+            }
+            _ => Err(self.wrong("a list")),
+        }
+    }
+
+    /// A table.
+    pub fn table(&self) -> Read<Reader<'a>> {
+        match &self.node.value {
+            Value::Table(table) => Ok(Reader {
+                table,
+                at: self.node.at.clone(),
+                path: self.path.clone(),
+                asked: RefCell::default(),
+            }),
+            _ => Err(self.wrong("a table")),
+        }
+    }
+
+    /// A declared parameter.
+    pub fn param(&self, spec: &ParamSpec) -> Read<ParamValue> {
+        let value = match (&spec.kind, &self.node.value) {
+            (ParamKind::Bool, Value::Bool(v)) => ParamValue::Bool(*v),
+            (ParamKind::Int { .. }, Value::Int(v)) => match u64::try_from(*v) {
+                Ok(v) => ParamValue::Int(v),
+                Err(_) => return Err(self.range(spec.kind.expected(), v)),
+            },
+            (ParamKind::Float { .. }, Value::Int(_) | Value::Float(_)) => ParamValue::Float(self.number()?),
+            (ParamKind::Time, _) => ParamValue::Time(self.time()?),
+            (ParamKind::Choice(words), _) => ParamValue::Choice(words[self.choice(words)?].into()),
+            _ => return Err(self.wrong(spec.kind.expected())),
+        };
+        match spec.check(&value) {
+            Ok(()) => Ok(value),
+            Err(_) => Err(self.range(spec.kind.expected(), value)),
+        }
+    }
+}

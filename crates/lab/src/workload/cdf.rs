@@ -1,0 +1,235 @@
+//! Flow-size distributions as tables of (bytes, cumulative probability).
+
+use super::random::Stream;
+use crate::text::source::BYTE_ORDER_MARK;
+use crate::text::{Origin, Problem, ScenarioError, Source};
+use std::sync::Arc;
+
+/// What happens between the rows of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interpolation {
+    /// Straight lines in (bytes, probability); equal bytes are a point mass, equal probabilities a gap.
+    Linear,
+    /// Only the rows' own sizes occur, each with the rise of the probability at its row.
+    Step,
+}
+
+impl Interpolation {
+    /// Names in scenarios and in the index of workloads.
+    pub const NAMES: &[&str] = &["linear", "step"];
+
+    /// As written in a scenario.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// A distribution of flow sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cdf {
+    rows: Vec<(u64, f64)>,
+    interpolation: Interpolation,
+}
+
+/// How far the last probability may be from 1, for tables written with few digits.
+const LAST_ROW_TOLERANCE: f64 = 1e-6;
+
+impl Cdf {
+    /// Reads a table with the header `bytes,cdf`; refuses one that is no distribution.
+    pub fn parse(source: &Arc<Source>, interpolation: Interpolation) -> Result<Cdf, ScenarioError> {
+        let mut rows: Vec<(u64, f64)> = Vec::new();
+        let mut headed = false;
+        let mut last_line = 1;
+        for (number, line) in source.text.lines().enumerate().map(|(i, l)| (i + 1, l.trim())) {
+            let fail =
+                |text: String| ScenarioError::new(Problem::Distribution(text), &Origin::line(source, number));
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if !headed {
+                if line.trim_start_matches(BYTE_ORDER_MARK).replace(' ', "") != "bytes,cdf" {
+                    return Err(fail("a distribution begins with the header `bytes,cdf`".into())
+                        .help("sizes in bytes, then the cumulative probability from 0 to 1"));
+                }
+                headed = true;
+                continue;
+            }
+            let (bytes, cdf) = row(line).map_err(|text| {
+                let percent = text.contains("between 0 and 1");
+                let help = "probabilities go from 0 to 1: divide percents by 100";
+                fail(text).maybe_help(percent.then(|| help.into()))
+            })?;
+            if let Some(&(before_bytes, before_cdf)) = rows.last() {
+                if bytes < before_bytes {
+                    return Err(fail(format!("not monotone: {bytes} B comes after {before_bytes} B")));
+                }
+                if cdf < before_cdf {
+                    let text = format!("not monotone: the probability falls from {before_cdf} to {cdf}");
+                    return Err(fail(text).help("the second column is cumulative and never falls"));
+                }
+            }
+            rows.push((bytes, cdf));
+            last_line = number;
+        }
+        let fail =
+            |text: String| ScenarioError::new(Problem::Distribution(text), &Origin::line(source, last_line));
+        let Some(last) = rows.last_mut() else {
+            return Err(fail("the distribution has no row".into()));
+        };
+        if (last.1 - 1.0).abs() > LAST_ROW_TOLERANCE {
+            return Err(fail(format!("the last probability is {}, not 1", last.1)));
+        }
+        last.1 = 1.0;
+        let cdf = Cdf { rows, interpolation };
+        cdf.check_mass(fail)?;
+        Ok(cdf)
+    }
+
+    fn check_mass(&self, fail: impl Fn(String) -> ScenarioError) -> Result<(), ScenarioError> {
+        let first = self.rows[0];
+        if self.interpolation == Interpolation::Linear && first.1 > 0.0 && self.rows.len() > 1 {
+            let text = format!("read as straight lines, the first probability must be 0, not {}", first.1);
+            return Err(
+                fail(text).help("add a row with probability 0, or read it with interpolation = \"step\"")
+            );
+        }
+        if self.mean() <= 0.0 {
+            return Err(fail("the mean size is 0".into()));
+        }
+        Ok(())
+    }
+
+    /// Mean size in bytes, exact for the table.
+    pub fn mean(&self) -> f64 {
+        match self.interpolation {
+            Interpolation::Linear => {
+                let area = |w: &[(u64, f64)]| (w[0].0 as f64 + w[1].0 as f64) / 2.0 * (w[1].1 - w[0].1);
+                // A table of one row is a point mass.
+                if let [(bytes, _)] = self.rows[..] {
+                    bytes as f64
+                } else {
+                    self.rows.windows(2).map(area).sum()
+                }
+            }
+            Interpolation::Step => {
+                let before = std::iter::once(0.0).chain(self.rows.iter().map(|r| r.1));
+                self.rows.iter().zip(before).map(|(row, before)| row.0 as f64 * (row.1 - before)).sum()
+            }
+        }
+    }
+
+    /// Smallest and largest size.
+    pub fn range(&self) -> (u64, u64) {
+        (self.rows[0].0, self.rows[self.rows.len() - 1].0)
+    }
+
+    /// Size at probability `u`, of 0 to 1; at least one byte, rounded to the nearest.
+    pub fn quantile(&self, u: f64) -> u64 {
+        let index = self.rows.partition_point(|row| row.1 < u).min(self.rows.len() - 1);
+        let (bytes, cdf) = self.rows[index];
+        let size = match self.interpolation {
+            Interpolation::Linear if index > 0 => {
+                let (from, start) = self.rows[index - 1];
+                // Rows of equal probability were skipped by the search, so the divisor is not 0.
+                let share = (u - start) / (cdf - start);
+                libm::round(from as f64 + share * (bytes as f64 - from as f64)) as u64
+            }
+            _ => bytes,
+        };
+        size.max(1)
+    }
+
+    /// A random size.
+    pub fn sample(&self, stream: &mut Stream) -> u64 {
+        // From (0, 1], so that a step table never draws a size of no probability.
+        self.quantile(1.0 - stream.unit())
+    }
+
+    /// Share of flows up to `bytes`.
+    pub fn share_up_to(&self, bytes: u64) -> f64 {
+        let after = self.rows.partition_point(|row| row.0 <= bytes);
+        if after == 0 {
+            return 0.0;
+        }
+        let (from, start) = self.rows[after - 1];
+        match (self.interpolation, self.rows.get(after)) {
+            (Interpolation::Linear, Some(&(to, end))) => {
+                start + (end - start) * (bytes - from) as f64 / (to - from) as f64
+            }
+            _ => start,
+        }
+    }
+
+    /// The table.
+    pub fn rows(&self) -> &[(u64, f64)] {
+        &self.rows
+    }
+
+    /// How it is read.
+    pub fn interpolation(&self) -> Interpolation {
+        self.interpolation
+    }
+}
+
+fn row(line: &str) -> Result<(u64, f64), String> {
+    let mut fields = line.split(',').map(str::trim);
+    let (Some(bytes), Some(cdf), None) = (fields.next(), fields.next(), fields.next()) else {
+        return Err("a row is a size and a probability: `bytes,cdf`".into());
+    };
+    let size = bytes.parse::<u64>().map_err(|_| format!("`{bytes}` is not a whole number of bytes"))?;
+    let share = cdf.parse::<f64>().ok().filter(|c| c.is_finite());
+    let share = share.ok_or_else(|| format!("`{cdf}` is not a number"))?;
+    if !(0.0..=1.0).contains(&share) {
+        return Err(format!("the probability {cdf} is not between 0 and 1"));
+    }
+    Ok((size, share))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::random::Purpose;
+
+    fn cdf(text: &str, interpolation: Interpolation) -> Result<Cdf, ScenarioError> {
+        Cdf::parse(&Source::new("x.csv", format!("bytes,cdf\n{text}")), interpolation)
+    }
+
+    #[test]
+    fn straight_lines_with_a_point_mass_and_a_gap() {
+        let cdf = cdf("100,0\n100,0.5\n200,0.5\n400,1\n", Interpolation::Linear).expect("a distribution");
+        assert_eq!(cdf.mean(), 0.5 * 100.0 + 0.5 * 300.0);
+        assert_eq!([0.0, 0.3, 0.5, 0.75, 1.0].map(|u| cdf.quantile(u)), [100, 100, 100, 300, 400]);
+        assert_eq!([99, 100, 150, 300, 400].map(|b| cdf.share_up_to(b)), [0.0, 0.5, 0.5, 0.75, 1.0]);
+    }
+
+    #[test]
+    fn steps_hold_only_their_own_sizes() {
+        let cdf = cdf("10,0.25\n20,0.75\n40,1\n", Interpolation::Step).expect("a distribution");
+        assert_eq!(cdf.mean(), 2.5 + 10.0 + 10.0);
+        assert_eq!([1e-9, 0.25, 0.26, 0.75, 1.0].map(|u| cdf.quantile(u)), [10, 10, 20, 20, 40]);
+        let mut stream = Stream::new(1, Purpose::Sizes, 0);
+        let n = 40_000;
+        let tens = (0..n).filter(|_| cdf.sample(&mut stream) == 10).count();
+        assert!((9_700..10_300).contains(&tens), "{tens} of {n}");
+    }
+
+    #[test]
+    fn tables_that_are_no_distribution_are_refused_at_their_line() {
+        let cases = [
+            ("10,0\n20,0.6\n30,0.5\n40,1\n", 4, "not monotone: the probability falls from 0.6 to 0.5"),
+            ("10,0\n5,1\n", 3, "not monotone: 5 B comes after 10 B"),
+            ("10,0\n20,1.5\n", 3, "the probability 1.5 is not between 0 and 1"),
+            ("10,0\n20,nan\n", 3, "`nan` is not a number"),
+            ("10,0\n20,0.9\n", 3, "the last probability is 0.9, not 1"),
+            ("10,0\nx,1\n", 3, "`x` is not a whole number of bytes"),
+            ("", 1, "the distribution has no row"),
+        ];
+        for (text, line, message) in cases {
+            let error = cdf(text, Interpolation::Linear).expect_err(message);
+            assert_eq!(error.to_string(), message);
+            let at = error.origin().expect("a place");
+            assert_eq!(at.source.line_column(at.span.start).0, line, "{message}");
+        }
+        assert!(cdf("10,0.5\n20,1\n", Interpolation::Linear).is_err(), "mass below the first row");
+    }
+}

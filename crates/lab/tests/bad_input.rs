@@ -1,0 +1,187 @@
+//! What is wrong with an input is said with file, line, caret and the nearest name: the texts themselves.
+
+#![allow(clippy::disallowed_methods, reason = "tests write temporary directories")]
+
+mod common;
+
+use common::{LEAF_SPINE, SMALL, fixtures, good, load};
+use headway_lab::{LabError, Options, Request, ScenarioError, run_scenario};
+
+/// The rendered diagnostic, with the folder of the fixtures cut off.
+fn shown(error: &ScenarioError) -> String {
+    error.render().replace(&format!("{}/", fixtures().display()), "")
+}
+
+#[track_caller]
+fn wrong(text: &str, sets: &[&str]) -> String {
+    match load(text, sets).and_then(|s| s.setup()?.resolve(s.seed)) {
+        Ok(_) => panic!("nothing was wrong"),
+        Err(error) => shown(&error),
+    }
+}
+
+/// [`SMALL`] with one text replaced, which must occur.
+fn edited(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "{from}");
+    SMALL.replacen(from, to, 1)
+}
+
+macro_rules! snapshot {
+    ($name:ident, $shown:expr) => {
+        #[test]
+        fn $name() {
+            let shown = $shown;
+            insta::with_settings!({ omit_expression => true }, {
+                insta::assert_snapshot!(stringify!($name), shown);
+            });
+        }
+    };
+}
+
+snapshot!(unknown_key, wrong(&edited("delay =", "dealy ="), &[]));
+snapshot!(unknown_table, wrong(&format!("{SMALL}\n[smaple]\nevery = \"1 us\"\n"), &[]));
+snapshot!(misspelt_optional_key, {
+    wrong(&edited("delay = \"10 us\"", "delay = \"10 us\"\nbottelneck_rate = \"1 Gbps\""), &[])
+});
+snapshot!(unused_key, wrong(&edited("delay = \"10 us\"", "delay = \"10 us\"\nspines = 4"), &[]));
+snapshot!(unknown_parameter, wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nfair_mark = true"), &[]));
+snapshot!(unused_parameter, {
+    // The advice lists the parameters of the transport, which are not this test's business.
+    let shown = wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nmode = \"paced\""), &[]);
+    shown.split("  help: it uses name,").next().map(str::to_string).unwrap_or_default()
+});
+snapshot!(
+    parameter_out_of_range,
+    wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nloss_timeout = 0.0"), &[])
+);
+snapshot!(unknown_transport, wrong(&edited("\"amrt\"", "\"armt\""), &[]));
+snapshot!(unknown_kind, wrong(&edited("\"dumbbell\"", "\"dumbell\""), &[]));
+snapshot!(missing_key, wrong(&edited("senders = 2\n", ""), &[]));
+snapshot!(wrong_unit, wrong(&edited("\"10 Gbps\"", "\"10 GB\""), &[]));
+snapshot!(misspelt_unit, wrong(&edited("\"10 Gbps\"", "\"10 gbps\""), &[]));
+snapshot!(no_unit, wrong(&edited("\"10 us\"", "10"), &[]));
+snapshot!(negative_rate, wrong(&edited("\"10 Gbps\"", "\"-10 Gbps\""), &[]));
+snapshot!(zero_rate, wrong(&edited("\"10 Gbps\"", "\"0 Gbps\""), &[]));
+snapshot!(flow_to_itself, wrong(&edited("dst = 2", "dst = 0"), &[]));
+snapshot!(flow_to_a_missing_host, wrong(&edited("dst = 3", "dst = 4"), &[]));
+snapshot!(flow_of_nothing, wrong(&edited("\"200 kB\"", "0"), &[]));
+snapshot!(two_flows_of_one_name, wrong(&edited("\"f1\"", "\"f0\""), &[]));
+snapshot!(not_a_number, wrong(&edited("\"200 kB\"", "nan"), &[]));
+snapshot!(not_a_number_with_a_unit, wrong(&edited("\"10 us\"", "\"nan us\""), &[]));
+snapshot!(not_toml, wrong(&edited("[transport]", "[transport"), &[]));
+snapshot!(key_twice, wrong(&edited("senders = 2", "senders = 2\nsenders = 3"), &[]));
+snapshot!(sampled_flow_that_is_not_there, {
+    wrong(&format!("{SMALL}\n[sample]\nevery = \"1 us\"\nflows = [\"f2\"]\n"), &[])
+});
+snapshot!(sampled_link_that_is_not_there, {
+    wrong(&format!("{SMALL}\n[sample]\nevery = \"1 us\"\nlinks = [\"s0-s1\"]\n"), &[])
+});
+
+snapshot!(load_above_one, wrong(&LEAF_SPINE.replace("0.5\nLOAD", "1.2\nflows = 10"), &[]));
+snapshot!(
+    unknown_workload,
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "dctp_websearch").replace("LOAD", "flows = 10"), &[])
+);
+snapshot!(two_ends_of_arrivals, wrong(&LEAF_SPINE.replace("LOAD", "flows = 10\nduration = \"1 ms\""), &[]));
+snapshot!(distribution_that_falls, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "falls.csv").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(distribution_in_percent, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "percent.csv").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(traffic_that_is_no_list, {
+    wrong(&LEAF_SPINE.replace("[[traffic]]", "[traffic]").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(distribution_that_ends_early, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "ends-early.csv").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(file_that_is_not_there, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "absent.csv").replace("LOAD", "flows = 10"), &[])
+});
+
+const FROM_FILE: &str = "[[traffic]]\nkind = \"file\"\npath = ";
+
+fn with_file(name: &str) -> String {
+    let head = &SMALL[..SMALL.find("[[traffic]]").unwrap_or_default()];
+    format!("{head}{FROM_FILE}\"{name}\"\n")
+}
+
+snapshot!(matrix_that_promises_more, wrong(&with_file("promises-more.cm"), &[]));
+snapshot!(matrix_with_triggers, wrong(&with_file("triggers.cm"), &[]));
+snapshot!(matrix_for_more_hosts, wrong(&with_file("more-hosts.cm"), &[]));
+snapshot!(table_with_a_misspelt_column, wrong(&with_file("misspelt.csv"), &[]));
+
+const PIECES: &str = r#"[topology]
+kind = "graph"
+file = "pieces.toml"
+
+[transport]
+name = "amrt"
+
+[[traffic]]
+kind = "flows"
+flows = [{ src = 0, dst = 1, bytes = "1 MB" }, { src = 0, dst = 2, bytes = "1 MB" }]
+"#;
+
+snapshot!(unreachable_host, wrong(PIECES, &[]));
+snapshot!(graph_with_a_wrong_node, wrong(&PIECES.replace("pieces.toml", "wrong-node.toml"), &[]));
+
+snapshot!(ten_million_hosts, {
+    let text =
+        LEAF_SPINE.replace("hosts_per_rack = 8", "hosts_per_rack = 2_500_000").replace("LOAD", "flows = 10");
+    let shown = wrong(&text, &["memory_limit=\"4 GB\""]);
+    // What a host takes is the simulator's business.
+    let (head, rest) = shown.split_once("about ").unwrap_or_default();
+    let (amount, tail) = rest.split_once(" GB,").unwrap_or_default();
+    assert!(amount.parse::<f64>().is_ok_and(|gb| gb > 4.0), "{amount}");
+    format!("{head}about N GB,{tail}")
+});
+
+snapshot!(override_of_an_unknown_key, wrong(SMALL, &["topology.sender=3"]));
+snapshot!(override_with_a_wrong_unit, wrong(SMALL, &["topology.delay=10 Gbps"]));
+snapshot!(override_that_leads_nowhere, wrong(SMALL, &["traffic.0.flows.7.bytes=1"]));
+snapshot!(override_without_a_value, wrong(SMALL, &["topology.delay"]));
+snapshot!(variant_with_an_unknown_key, {
+    let text = format!("{SMALL}\n[variants.slow]\n\"topology.delya\" = \"1 ms\"\n");
+    shown(&good(&text, &[]).points().expect_err("a wrong variant"))
+});
+snapshot!(swept_value_that_is_wrong, {
+    let text =
+        format!("{}\n[sweep]\n\"traffic.0.load\" = [0.5, 1.5]\n", LEAF_SPINE.replace("LOAD", "flows = 10"));
+    shown(&good(&text, &[]).points().expect_err("a wrong value"))
+});
+snapshot!(unknown_scale, {
+    let request = Request::text(SMALL, "scenario.toml", &fixtures(), &[], Some("papier"));
+    shown(&request.load().expect_err("an unknown scale"))
+});
+
+#[test]
+fn ten_million_hosts_are_refused_before_anything_is_built() {
+    // Names of links are made from the network: asking for them must not build it.
+    let text =
+        LEAF_SPINE.replace("hosts_per_rack = 8", "hosts_per_rack = 2_500_000").replace("LOAD", "flows = 10");
+    let text = text.replacen("seed = 1", "seed = 1\nbottleneck = [\"leaf0->spine0\"]", 1);
+    let begin = std::time::Instant::now();
+    let error = load(&text, &["memory_limit=\"4 GB\""]).expect_err("too many hosts");
+    assert!(error.to_string().contains("more than the limit of 4 GB"), "{error}");
+    assert!(begin.elapsed().as_secs() < 2);
+}
+
+#[test]
+fn a_results_directory_that_cannot_be_written_is_said_before_the_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("file");
+    std::fs::write(&file, b"x").expect("a file");
+    let out = file.join("results");
+    let options = Options { out: Some(&out), ..Options::default() };
+    let mut asked = false;
+    let error = run_scenario(&good(SMALL, &[]), &options, &mut |_| {
+        asked = true;
+        true
+    });
+    let error = error.expect_err("a file is no directory");
+    assert!(matches!(error, LabError::Unwritable { .. }), "{error:?}");
+    assert!(!asked, "the run had begun");
+    let shown = error.render().replace(&dir.path().display().to_string(), "DIR");
+    insta::assert_snapshot!("unwritable_directory", shown);
+}

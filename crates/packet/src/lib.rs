@@ -1,0 +1,12 @@
+//! The packet that the simulator moves and that real hosts put on the wire.
+//!
+//! One plain struct of at most one cache line serves every protocol; which fields a kind uses is
+//! written at [`PacketKind`]. The wire codec is a view over bytes beside this representation.
+
+mod packet;
+mod sizes;
+mod wire;
+
+pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+pub use sizes::Sizes;
+pub use wire::{PacketView, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION, WireError, WireField};

@@ -1,0 +1,189 @@
+//! The one packet struct.
+
+use headway_units::Time;
+
+/// A host's number in a scenario, dense from 0; on the wire, an address.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct HostId(pub u32);
+
+/// What a packet is, and which fields it uses beyond addresses, sizes and `message`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// Payload. `index` of the packet in its message, `message_bytes`, `count` = unscheduled packets
+    /// of the message, `token` = the authorisation used, where the protocol numbers them.
+    Data = 0,
+    /// Permission for packets `index .. index + count`.
+    Grant = 1,
+    /// Announcement of a message: `message_bytes`, `count` = packets sent without permission.
+    Rts = 2,
+    /// Permission for packet `index` under number `token`, valid for `lifetime`; `remaining` packets.
+    Token = 3,
+    /// Acknowledgement of packet `index`; what else it carries is the protocol's business.
+    Ack = 4,
+    /// The whole message has arrived.
+    Finished = 5,
+}
+
+impl PacketKind {
+    /// Every kind, in wire order.
+    pub const ALL: [PacketKind; 6] = [
+        PacketKind::Data,
+        PacketKind::Grant,
+        PacketKind::Rts,
+        PacketKind::Token,
+        PacketKind::Ack,
+        PacketKind::Finished,
+    ];
+
+    /// The kind with this wire number.
+    pub fn from_wire(n: u8) -> Option<PacketKind> {
+        PacketKind::ALL.get(n as usize).copied()
+    }
+
+    /// The field's lower-case name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PacketKind::Data => "data",
+            PacketKind::Grant => "grant",
+            PacketKind::Rts => "rts",
+            PacketKind::Token => "token",
+            PacketKind::Ack => "ack",
+            PacketKind::Finished => "finished",
+        }
+    }
+}
+
+/// The two ECN bits, with their usual meaning, beside the bit that AMRT's switches use.
+///
+/// Anti-ECN inverts the sense of a mark (a set bit says that every hop so far had spare room, and a
+/// saturated hop clears it), so it must not share a code point with standard marking: `Spare` is a
+/// code point of its own (in IP: ECT(1) inside the domain).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN capable.
+    #[default]
+    NotEct = 0,
+    /// Anti-ECN: every hop so far saw an idle gap ahead of this packet. AMRT §IV-A
+    Spare = 1,
+    /// ECN capable, not marked.
+    Ect = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// The code point with these two bits.
+    pub fn from_bits(bits: u8) -> Ecn {
+        match bits & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Spare,
+            2 => Ecn::Ect,
+            _ => Ecn::Ce,
+        }
+    }
+}
+
+/// One-bit facts about a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct PacketFlags(pub u8);
+
+impl PacketFlags {
+    /// The receiver's echo of a mark.
+    pub const ECE: PacketFlags = PacketFlags(1);
+    /// This packet repeats one sent before (data), or asks for a repetition (permission).
+    pub const AGAIN: PacketFlags = PacketFlags(2);
+    /// Sent without permission, in the first window.
+    pub const UNSCHEDULED: PacketFlags = PacketFlags(4);
+
+    /// Whether all bits of `other` are set.
+    pub const fn has(self, other: PacketFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// With the bits of `other` set as well.
+    #[must_use]
+    pub const fn with(self, other: PacketFlags) -> PacketFlags {
+        PacketFlags(self.0 | other.0)
+    }
+
+    /// `flag` if `condition`, else nothing.
+    pub const fn when(condition: bool, flag: PacketFlags) -> PacketFlags {
+        if condition { flag } else { PacketFlags(0) }
+    }
+}
+
+/// One packet; 64 bytes, one cache line.
+///
+/// `(src, dst, message)` names a message for data; packets towards the sender (grants, tokens,
+/// acknowledgements) carry the same `message` with the addresses exchanged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Sending host.
+    pub src: HostId,
+    /// Receiving host.
+    pub dst: HostId,
+    /// Number of the message among those of its sender to its receiver, consecutive from 0.
+    pub message: u32,
+    /// Position in the message, in packets.
+    pub index: u32,
+    /// Packets spoken of: see [`PacketKind`].
+    pub count: u32,
+    /// Number of the authorisation used or given, where the protocol numbers them.
+    pub token: u32,
+    /// Packets still to be received or sent, for schedulers at the other end.
+    pub remaining: u32,
+    /// What ECMP hashes beside the addresses; what multipath and spraying vary.
+    pub entropy: u32,
+    /// Bytes of the whole message.
+    pub message_bytes: u64,
+    /// How long a permission is valid after its arrival, or an echoed time.
+    pub lifetime: Time,
+    /// The driver's handle for the message, copied from it by the machines; not on the wire.
+    pub tag: u32,
+    /// Bytes on the wire, framing included.
+    pub wire: u16,
+    /// Application bytes carried.
+    pub payload: u16,
+    /// What it is.
+    pub kind: PacketKind,
+    /// Queue class at every port: 0 is served first and is for control.
+    pub priority: u8,
+    /// Marks.
+    pub ecn: Ecn,
+    /// One-bit facts.
+    pub flags: PacketFlags,
+}
+
+const _: () = assert!(size_of::<Packet>() <= 64, "a packet fits one cache line");
+
+impl Packet {
+    /// A packet of `kind` from `src` to `dst` about `message`, everything else zero.
+    pub const fn new(kind: PacketKind, src: HostId, dst: HostId, message: u32) -> Packet {
+        Packet {
+            src,
+            dst,
+            message,
+            index: 0,
+            count: 0,
+            token: 0,
+            remaining: 0,
+            entropy: 0,
+            message_bytes: 0,
+            lifetime: Time::ZERO,
+            tag: 0,
+            wire: 0,
+            payload: 0,
+            kind,
+            priority: 0,
+            ecn: Ecn::NotEct,
+            flags: PacketFlags(0),
+        }
+    }
+
+    /// Whether it carries payload (as opposed to control).
+    pub const fn is_data(&self) -> bool {
+        matches!(self.kind, PacketKind::Data)
+    }
+}

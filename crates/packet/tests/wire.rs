@@ -1,0 +1,182 @@
+//! The wire codec: round trips, refusals, and the field table.
+
+use headway_packet::{
+    Ecn, HostId, Packet, PacketFlags, PacketKind, PacketView, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION,
+    WireError,
+};
+use headway_units::Time;
+use proptest::prelude::*;
+
+#[allow(unreachable_pub, reason = "public to the fuzz target, whose file this is")]
+#[path = "../../../fuzz/src/packet_codec.rs"]
+mod packet_codec;
+
+fn any_packet() -> impl Strategy<Value = Packet> {
+    let numbers = (any::<[u32; 8]>(), any::<u64>(), any::<u64>());
+    let rest = (0..PacketKind::ALL.len(), any::<u8>(), 0u8..4, any::<u8>(), 0u16..3000, 0u16..200);
+    (numbers, rest).prop_map(|((n, bytes, lifetime), (kind, priority, ecn, flags, payload, header))| {
+        let kind = PacketKind::ALL[kind];
+        let mut packet = Packet::new(kind, HostId(n[0]), HostId(n[1]), n[2]);
+        [packet.index, packet.count, packet.token, packet.remaining, packet.entropy] =
+            [n[3], n[4], n[5], n[6], n[7]];
+        (packet.message_bytes, packet.lifetime) = (bytes, Time(lifetime));
+        packet.payload = if packet.is_data() { payload } else { 0 };
+        packet.wire = packet.payload + header;
+        (packet.priority, packet.ecn, packet.flags) = (priority, Ecn::from_bits(ecn), PacketFlags(flags));
+        packet
+    })
+}
+
+fn bytes_of(packet: &Packet) -> Vec<u8> {
+    let payload: Vec<u8> = (0..packet.payload).map(|i| i as u8).collect();
+    let mut bytes = vec![0; WIRE_HEADER + payload.len()];
+    assert_eq!(packet.emit(&payload, &mut bytes), Ok(bytes.len()));
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_packet_comes_back_as_it_was(packet in any_packet()) {
+        let bytes = bytes_of(&packet);
+        let view = PacketView::parse(&bytes).expect("what was emitted");
+        prop_assert_eq!(view.packet(), packet);
+        prop_assert!(view.payload().iter().enumerate().all(|(i, &b)| b == i as u8));
+        packet_codec::check(&bytes);
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2 * WIRE_HEADER)) {
+        packet_codec::check(&bytes);
+    }
+
+    #[test]
+    fn no_damage_panics(packet in any_packet(), at in 0..WIRE_HEADER, to in any::<u8>(), cut in any::<u16>()) {
+        let mut bytes = bytes_of(&packet);
+        bytes[at] = to;
+        packet_codec::check(&bytes);
+        bytes.truncate(usize::from(cut) % (bytes.len() + 1));
+        packet_codec::check(&bytes);
+    }
+
+    /// Each field of the table is where the table says: changing its bytes changes that field alone.
+    #[test]
+    fn the_table_says_where_each_field_is(packet in any_packet(), other in any_packet()) {
+        let (from, to) = (packet.header_bytes(), other.header_bytes());
+        for field in WIRE_FIELDS {
+            let range = field.offset / 8..(field.offset + field.bits) / 8;
+            let mut bytes = from;
+            bytes[range.clone()].copy_from_slice(&to[range]);
+            let mut expected = packet;
+            copy_field(field.name, &other, &mut expected);
+            prop_assert_eq!(bytes, expected.header_bytes(), "{}", field.name);
+        }
+    }
+}
+
+fn copy_field(name: &str, from: &Packet, to: &mut Packet) {
+    match name {
+        "version" | "reserved" => {}
+        "kind" => to.kind = from.kind,
+        "flags" => to.flags = from.flags,
+        "ecn" => to.ecn = from.ecn,
+        "priority" => to.priority = from.priority,
+        "wire" => to.wire = from.wire,
+        "payload" => to.payload = from.payload,
+        "src" => to.src = from.src,
+        "dst" => to.dst = from.dst,
+        "message" => to.message = from.message,
+        "index" => to.index = from.index,
+        "count" => to.count = from.count,
+        "token" => to.token = from.token,
+        "remaining" => to.remaining = from.remaining,
+        "entropy" => to.entropy = from.entropy,
+        "message_bytes" => to.message_bytes = from.message_bytes,
+        "lifetime" => to.lifetime = from.lifetime,
+        other => panic!("the table has a field `{other}` that no packet has"),
+    }
+}
+
+#[test]
+fn the_table_covers_the_header_without_gaps() {
+    let mut bit = 0;
+    for field in WIRE_FIELDS {
+        assert_eq!(field.offset, bit, "{}", field.name);
+        bit += field.bits;
+    }
+    assert_eq!(bit, WIRE_HEADER * 8);
+    assert_eq!(WIRE_HEADER, 60);
+}
+
+#[test]
+fn names_of_values_in_the_table_are_the_names_of_kinds() {
+    let kind = WIRE_FIELDS.iter().find(|f| f.name == "kind").expect("a field for the kind");
+    let named: Vec<_> = PacketKind::ALL.iter().map(|k| (*k as u64, k.name())).collect();
+    assert_eq!(kind.values, named);
+    for (n, _) in kind.values {
+        assert_eq!(PacketKind::from_wire(*n as u8).map(|k| k as u64), Some(*n));
+    }
+}
+
+/// The layout byte by byte: a change of it needs a new version.
+#[test]
+fn the_layout_of_version_1() {
+    let mut packet = Packet::new(PacketKind::Grant, HostId(0x0102_0304), HostId(0x1112_1314), 0x2122_2324);
+    (packet.index, packet.count, packet.token) = (0x3132_3334, 0x4142_4344, 0x5152_5354);
+    (packet.remaining, packet.entropy) = (0x6162_6364, 0x7172_7374);
+    (packet.message_bytes, packet.lifetime) = (0x8182_8384_8586_8788, Time(0x9192_9394_9596_9798));
+    (packet.wire, packet.priority, packet.tag) = (84, 7, 99);
+    (packet.ecn, packet.flags) = (Ecn::Spare, PacketFlags::ECE.with(PacketFlags::UNSCHEDULED));
+    let bytes = bytes_of(&packet);
+    let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    let expected = "0101050107000000005400000102030411121314212223243132333441424344\
+                    515253546162636471727374818283848586878891929394959697 98";
+    assert_eq!(hex, expected.replace(' ', ""));
+    let read = PacketView::parse(&bytes).expect("a grant").packet();
+    assert_eq!(read, Packet { tag: 0, ..packet }, "the tag does not travel");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let mut packet = Packet::new(PacketKind::Data, HostId(1), HostId(2), 3);
+    (packet.payload, packet.wire) = (10, 88);
+    let good = bytes_of(&packet);
+    let with = |at: usize, to: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = to;
+        PacketView::parse(&bytes).map(|v| v.packet()).expect_err("damaged")
+    };
+    assert_eq!(with(0, 9), WireError::Version(9));
+    assert_eq!(with(1, 6), WireError::Kind(6));
+    assert_eq!(with(1, 5), WireError::Sizes { kind: "finished", wire: 88, payload: 10 });
+    assert_eq!(with(3, 4), WireError::Ecn(4));
+    assert_eq!(with(6, 1), WireError::Reserved);
+    assert_eq!(with(9, 9), WireError::Sizes { kind: "data", wire: 9, payload: 10 });
+    assert_eq!(with(11, 11), WireError::Length { declared: 11, actual: 10 });
+    let short = PacketView::parse(&good[..WIRE_HEADER - 1]).map(|_| ()).expect_err("short");
+    assert_eq!(short, WireError::Truncated { need: WIRE_HEADER, have: WIRE_HEADER - 1 });
+    assert_eq!(short.to_string(), "truncated: 59 bytes, 60 needed");
+    assert_eq!(with(0, 9).to_string(), format!("version 9, this is version {WIRE_VERSION}"));
+    assert_eq!(packet.emit(&[0; 9], &mut [0; 100]), Err(WireError::Length { declared: 10, actual: 9 }));
+    assert_eq!(packet.emit(&[0; 10], &mut [0; 69]), Err(WireError::Truncated { need: 70, have: 69 }));
+}
+
+/// The committed corpus, as the fuzzer sees it.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the corpus is files")]
+fn the_corpus_holds() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/packet_codec");
+    let mut seeds = 0;
+    let mut parsed = [0; PacketKind::ALL.len()];
+    for entry in std::fs::read_dir(folder).expect("the corpus is committed") {
+        let bytes = std::fs::read(entry.expect("readable").path()).expect("readable");
+        if let Ok(view) = PacketView::parse(&bytes) {
+            parsed[view.packet().kind as usize] += 1;
+        }
+        packet_codec::check(&bytes);
+        seeds += 1;
+    }
+    assert!(seeds >= 20, "only {seeds} seeds in the corpus");
+    assert!(parsed.iter().all(|&n| n > 0), "seeds of every kind: {parsed:?}");
+}

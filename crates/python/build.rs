@@ -1,0 +1,20 @@
+//! Tells the module which commit it is built from.
+
+#![allow(clippy::disallowed_methods, reason = "the commit is asked of git when the module is built")]
+
+use std::process::Command;
+
+fn main() {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok().filter(|o| o.status.success())?;
+        String::from_utf8(output.stdout).ok().map(|text| text.trim().to_string())
+    };
+    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    if let Some(commit) = git(&["rev-parse", "HEAD"]) {
+        let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|s| !s.is_empty());
+        println!("cargo::rustc-env=HEADWAY_COMMIT={commit}{}", if changed { "-dirty" } else { "" });
+    }
+}

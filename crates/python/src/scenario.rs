@@ -1,0 +1,192 @@
+//! Scenarios as Python objects.
+
+use crate::result::RunResult;
+use crate::{diagnostic, lab_error};
+use headway_lab::scenario::ExportFormat;
+use headway_lab::{Options, Report, Request, run_scenario};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+
+/// Commit that the module was built from.
+const COMMIT: Option<&str> = option_env!("HEADWAY_COMMIT");
+
+/// A scenario with every default filled in.
+#[pyclass(frozen, module = "headway._headway")]
+pub(crate) struct Scenario {
+    inner: headway_lab::Scenario,
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads a file; `sets` override keys (`key=value`), `scale` picks a `[scale.NAME]` table.
+    #[staticmethod]
+    #[pyo3(signature = (path, sets = Vec::new(), scale = None))]
+    fn load(path: PathBuf, sets: Vec<String>, scale: Option<&str>) -> PyResult<Scenario> {
+        let request = Request::file(&path, &sets, scale).map_err(|e| diagnostic(&e))?;
+        Self::of(&request)
+    }
+
+    /// Reads a string; `name` stands for the file in messages, relative paths start in the working directory.
+    #[staticmethod]
+    #[pyo3(signature = (text, name, sets = Vec::new(), scale = None))]
+    fn from_text(text: &str, name: &str, sets: Vec<String>, scale: Option<&str>) -> PyResult<Scenario> {
+        Self::of(&Request::text(text, name, Path::new(""), &sets, scale))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.about.name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.inner.about.title
+    }
+
+    #[getter]
+    fn paper(&self) -> &str {
+        &self.inner.about.paper
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.seed
+    }
+
+    /// Every key with its value, as JSON.
+    fn resolved_json(&self) -> String {
+        self.inner.resolved_json().to_string()
+    }
+
+    /// Identifies version, what is run, and seed.
+    fn digest(&self) -> String {
+        self.inner.digest()
+    }
+
+    /// The `[report]` table, as JSON.
+    fn report_json(&self) -> String {
+        self.inner.report_json().to_string()
+    }
+
+    /// Nodes and links with places, as JSON.
+    fn topology_json(&self) -> String {
+        match &self.inner.setup {
+            Some(setup) => headway_lab::scenario::layout::topology_json(&setup.topology).to_string(),
+            None => r#"{"nodes":[],"links":[]}"#.into(),
+        }
+    }
+
+    /// The runs of its sweep; `sets` is what to hand to `load` besides the sets this was loaded with.
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for point in self.inner.points().map_err(|e| diagnostic(&e))? {
+            let dict = PyDict::new(py);
+            let axes = PyDict::new(py);
+            for (key, value) in &point.axes {
+                axes.set_item(key, to_python(py, value)?)?;
+            }
+            dict.set_item("label", &point.label)?;
+            dict.set_item("variant", &point.variant)?;
+            dict.set_item("axes", axes)?;
+            dict.set_item("seed", point.seed)?;
+            dict.set_item("sets", point.sets())?;
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    /// Hosts, links, flows, and bytes of memory that a run needs; refuses what does not fit.
+    fn estimate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let estimate = match &self.inner.setup {
+            Some(setup) => Some(setup.check_memory().map_err(|e| diagnostic(&e))?),
+            None => None,
+        };
+        let values = estimate.map_or([0; 4], |e| [e.hosts, e.links, e.flows, e.memory_bytes]);
+        let dict = PyDict::new(py);
+        ["hosts", "links", "flows", "memory_bytes"]
+            .iter()
+            .zip(values)
+            .try_for_each(|(k, v)| dict.set_item(k, v))?;
+        Ok(dict)
+    }
+
+    /// Its flows as text: an htsim connection matrix (`cm`), or a table (`csv`).
+    fn export_flows(&self, format: &str) -> PyResult<String> {
+        let format = match format {
+            "cm" => ExportFormat::ConnectionMatrix,
+            "csv" => ExportFormat::Csv,
+            other => return Err(PyValueError::new_err(format!("{other:?} is neither \"cm\" nor \"csv\""))),
+        };
+        self.inner.export_flows(format).map_err(|e| diagnostic(&e))
+    }
+
+    /// Runs it. `progress` is called about five times a second and stops the run by returning False; an
+    /// exception in it (and Ctrl-C) stops the run too, and is raised when what there is has been written.
+    #[pyo3(signature = (out = None, progress = None, csv = false))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        out: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+        csv: bool,
+    ) -> PyResult<RunResult> {
+        let options = Options { out: out.as_deref(), csv, commit: COMMIT.map(str::to_string) };
+        let mut raised: Option<PyErr> = None;
+        let output = py.detach(|| {
+            run_scenario(&self.inner, &options, &mut |report| {
+                Python::attach(|py| match ask(py, progress.as_ref(), report) {
+                    Ok(go_on) => go_on,
+                    Err(error) => {
+                        raised = Some(error);
+                        false
+                    }
+                })
+            })
+        });
+        match (raised, output) {
+            (Some(error), _) => Err(error),
+            (None, Ok(output)) => Ok(RunResult::new(output)),
+            (None, Err(error)) => Err(lab_error(&error)),
+        }
+    }
+}
+
+impl Scenario {
+    fn of(request: &Request) -> PyResult<Scenario> {
+        Ok(Scenario { inner: request.load().map_err(|e| diagnostic(&e))? })
+    }
+}
+
+/// Hands the progress of a run to Python; whether to go on.
+fn ask(py: Python<'_>, progress: Option<&Py<PyAny>>, report: &Report) -> PyResult<bool> {
+    py.check_signals()?;
+    let Some(progress) = progress else { return Ok(true) };
+    let dict = PyDict::new(py);
+    dict.set_item("virtual_s", report.virtual_s)?;
+    dict.set_item("stop_s", report.stop_s)?;
+    dict.set_item("events", report.events)?;
+    dict.set_item("events_per_s", report.events_per_s)?;
+    dict.set_item("flows_done", report.flows_done)?;
+    dict.set_item("flows_total", report.flows_total)?;
+    dict.set_item("fraction", report.fraction)?;
+    dict.set_item("eta_s", report.eta_s)?;
+    let answer = progress.call1(py, (dict,))?;
+    // A callback that returns nothing does not mean to stop.
+    if answer.is_none(py) { Ok(true) } else { answer.is_truthy(py) }
+}
+
+/// A value of a swept key.
+fn to_python<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Json::Bool(v) => v.into_pyobject(py)?.to_owned().into_any(),
+        Json::Number(n) => match n.as_i64() {
+            Some(v) => v.into_pyobject(py)?.into_any(),
+            None => n.as_f64().into_pyobject(py)?,
+        },
+        Json::String(v) => v.into_pyobject(py)?.into_any(),
+        other => other.to_string().into_pyobject(py)?.into_any(),
+    })
+}

@@ -1,0 +1,152 @@
+//! Engine speed: packet-hops per second, instructions a packet-hop, memory, and growth with size.
+//!
+//! `cargo bench -p headway-sim` prints everything; `cargo bench -p headway-sim -- CASE` one case. Wall
+//! times on shared machines vary: compare ratios within one run. Instruction counts need valgrind.
+#![allow(clippy::disallowed_methods, reason = "a benchmark reads files, the wall clock and its arguments")]
+
+use headway_fabric::{Buffer, Limit};
+use headway_packet::Sizes;
+use headway_sim::{
+    FabricSpec, FlowSpec, FlowState, LinkSpec, Outcome, Routing, RunSpec, TopologySpec, TransportSpec, run,
+};
+use headway_transport::Opening;
+use headway_units::{Rate, Time};
+use std::process::Command;
+use std::time::Instant;
+
+/// A permutation on a k-ary fat-tree: 100 Gb/s, 1 us links, 1500 B, spray, windows of 100 packets.
+struct Case {
+    name: &'static str,
+    k: u32,
+    /// Connection matrix in htsim's form, or `None` for a permutation drawn here.
+    matrix: Option<&'static str>,
+    /// Bytes a flow, where the permutation is drawn here.
+    bytes: u64,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "perm_128n_128c_2MB", k: 8, matrix: Some("perm_128n_128c_2MB.cm"), bytes: 0 },
+    Case { name: "perm_432n_432c_2MB", k: 12, matrix: Some("perm_432n_432c_2MB.cm"), bytes: 0 },
+    Case { name: "perm_1024n_1024c_2MB", k: 16, matrix: Some("perm_1024n_1024c_2MB.cm"), bytes: 0 },
+    Case { name: "growth_128n", k: 8, matrix: None, bytes: 400_000 },
+    Case { name: "growth_1024n", k: 16, matrix: None, bytes: 400_000 },
+    Case { name: "growth_8192n", k: 32, matrix: None, bytes: 400_000 },
+];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    if let [once, name] = &wanted[..]
+        && once == "once"
+    {
+        let case = CASES.iter().find(|c| c.name == name).expect("a case of that name");
+        println!("hops {}", measure(case).0.packet_hops);
+        return;
+    }
+    println!("| case | flows done | packet-hops | M hops/s | instructions a hop | peak MB |");
+    println!("|---|---|---|---|---|---|");
+    for case in
+        CASES.iter().filter(|c| wanted.is_empty() || wanted.iter().any(|w| c.name.contains(w.as_str())))
+    {
+        // The best of three: on a shared machine the others measure the neighbours.
+        let runs: Vec<_> = (0..3).map(|_| measure(case)).collect();
+        let best = runs.iter().map(|(_, s)| *s).fold(f64::INFINITY, f64::min);
+        let out = &runs[0].0;
+        let done = out.flows.iter().filter(|f| f.state == FlowState::Done).count();
+        let speed = out.packet_hops as f64 / best / 1e6;
+        println!(
+            "| {} | {done}/{} | {} | {speed:.2} | {} | {} |",
+            case.name,
+            out.flows.len(),
+            out.packet_hops,
+            if case.k <= 8 { instructions(case, out.packet_hops) } else { "-".into() },
+            peak_megabytes(case),
+        );
+    }
+}
+
+fn measure(case: &Case) -> (Outcome, f64) {
+    let spec = specification(case);
+    let start = Instant::now();
+    let outcome = run(&spec, &mut |_| true).expect("a valid run");
+    (outcome, start.elapsed().as_secs_f64())
+}
+
+/// Runs this case alone in a fresh process under `program`, and gives what it wrote.
+fn apart(program: &str, arguments: &[&str], case: &Case) -> Option<String> {
+    let me = std::env::current_exe().ok()?;
+    let output = Command::new(program).args(arguments).arg(me).args(["once", case.name]).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn instructions(case: &Case, hops: u64) -> String {
+    let arguments = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
+    let Some(text) = apart("valgrind", &arguments, case) else { return "valgrind is missing".into() };
+    let count = text.lines().find_map(|l| l.split("Collected :").nth(1)?.trim().parse::<u64>().ok());
+    count.map_or("no count".into(), |n| format!("{:.0}", n as f64 / hops as f64))
+}
+
+fn peak_megabytes(case: &Case) -> String {
+    // The child reads its own peak from /proc, because not every machine has GNU time.
+    let me = std::env::current_exe().expect("this program");
+    let script = r#""$0" once "$1" >/dev/null & p=$!; m=0; while [ -r /proc/$p/status ]; do
+        n=$(awk '/VmHWM/{print $2}' /proc/$p/status 2>/dev/null); [ -n "$n" ] && m=$n; sleep 0.02; done; echo $m"#;
+    let output = Command::new("sh").arg("-c").arg(script).arg(me).arg(case.name).output();
+    let text = output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string()).unwrap_or_default();
+    text.parse::<u64>().map_or("-".into(), |kb| (kb / 1024).to_string())
+}
+
+fn flows(case: &Case) -> Vec<FlowSpec> {
+    let Some(file) = case.matrix else { return drawn(case) };
+    let path = format!("{}/../../workloads/matrices/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let line = |line: &str| -> Option<FlowSpec> {
+        let (src, rest) = line.split_once("->")?;
+        let mut words = rest.split_whitespace();
+        let dst = words.next()?.parse().ok()?;
+        let bytes = words.skip_while(|w| *w != "size").nth(1)?.parse().ok()?;
+        Some(flow(src.trim().parse().ok()?, dst, bytes))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// Host `i` sends to a host half the network and a stride away: a permutation that crosses the core.
+fn drawn(case: &Case) -> Vec<FlowSpec> {
+    let hosts = case.k * case.k * case.k / 4;
+    (0..hosts).map(|i| flow(i, (i + hosts / 2 + 7 * (i % 2) * 2) % hosts, case.bytes)).collect()
+}
+
+fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
+    FlowSpec {
+        src,
+        dst,
+        bytes,
+        start: Time::ZERO,
+        class: 0,
+        deadline: None,
+        opening: Opening { window: Some(100), ..Opening::default() },
+        responsive: true,
+        transport: 0,
+        path: None,
+    }
+}
+
+fn specification(case: &Case) -> RunSpec {
+    let link = LinkSpec { rate: Rate::gbps(100), delay: Time::us(1) };
+    let k = case.k;
+    RunSpec {
+        topology: TopologySpec::FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link },
+        fabric: FabricSpec {
+            discipline: "anti-ecn".into(),
+            params: Vec::new(),
+            buffer: Buffer { data: Limit::Packets(128), control: Limit::Packets(1024) },
+            routing: Routing::Spray,
+            sizes: Sizes::default(),
+            switch_latency: Time::ZERO,
+        },
+        transports: vec![TransportSpec { name: "amrt".into(), params: Vec::new() }],
+        flows: flows(case),
+        seed: 1,
+        stop: Time::s(1),
+        sample: None,
+    }
+}

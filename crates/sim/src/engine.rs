@@ -1,0 +1,367 @@
+//! The event loop: hosts, links and ports in virtual time.
+//!
+//! A packet costs one event a hop: its arrival at the far end. Everything a hop touches is a dense array
+//! indexed by number.
+
+use crate::network::{BuildError, Network};
+use crate::outcome::{FlowRecord, FlowState, Outcome, Progress};
+use crate::pool::Pool;
+use crate::queue::Event;
+use crate::rng::{Purpose, derive};
+use crate::sampler::Sampler;
+use crate::spec::{FlowSpec, Routing, RunSpec};
+use crate::wires::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE, Wires};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags};
+use headway_transport::endpoint::Checked;
+use headway_transport::{Endpoint, EndpointEvent, Message};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Classes order events of one instant: packets and wires, then timers, then new flows, then samples.
+const CLASS_TIMER: u8 = 1;
+const CLASS_FLOW: u8 = 2;
+const CLASS_SAMPLE: u8 = 3;
+
+/// Events between two calls of the progress function.
+const PROGRESS_EVENTS: u64 = 1 << 16;
+
+struct Host<E> {
+    endpoint: Checked<E>,
+    /// Earliest timer event waiting in the queue; `Time::MAX` when none.
+    armed: Time,
+}
+
+/// What a flow has gone through so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Progressing {
+    pub(crate) state: FlowState,
+    pub(crate) delivered: u64,
+    finish: Time,
+    retransmitted: u64,
+    drops: u32,
+    marks: u32,
+}
+
+/// One run in progress.
+pub(crate) struct Engine<'a, E> {
+    spec: &'a RunSpec,
+    network: Arc<Network>,
+    now: Time,
+    wires: Wires,
+    hosts: Vec<Host<E>>,
+    /// Flow numbers in order of start; those before `next_flow` have started.
+    order: Vec<u32>,
+    next_flow: usize,
+    flows: Vec<Progressing>,
+    message_numbers: FxHashMap<(u32, u32), u32>,
+    /// Responsive flows that have not ended.
+    open: u64,
+    done: u64,
+    sampler: Option<Sampler>,
+    events: u64,
+    digest: u64,
+}
+
+impl<'a, E: Endpoint> Engine<'a, E> {
+    pub(crate) fn new(
+        spec: &'a RunSpec,
+        network: Arc<Network>,
+        endpoints: Vec<E>,
+    ) -> Result<Engine<'a, E>, BuildError> {
+        let wires = Wires::new(Arc::clone(&network), spec.seed)?;
+        let hosts = endpoints.into_iter().map(|e| Host { endpoint: Checked::new(e), armed: Time::MAX });
+        let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
+        order.sort_by_key(|&f| spec.flows[f as usize].start);
+        let fresh = Progressing {
+            state: FlowState::Pending,
+            delivered: 0,
+            finish: Time::ZERO,
+            retransmitted: 0,
+            drops: 0,
+            marks: 0,
+        };
+        let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows));
+        Ok(Engine {
+            spec,
+            now: Time::ZERO,
+            wires,
+            hosts: hosts.collect(),
+            network,
+            order,
+            next_flow: 0,
+            flows: vec![fresh; spec.flows.len()],
+            message_numbers: FxHashMap::default(),
+            open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
+            done: 0,
+            sampler,
+            events: 0,
+            digest: 0,
+        })
+    }
+
+    /// Runs to the end; `false` from `progress` stops early.
+    pub(crate) fn run(&mut self, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
+        self.schedule_next_flow();
+        if let Some(every) = self.spec.sample.as_ref().map(|s| s.every) {
+            self.wires.queue.push(every.0, CLASS_SAMPLE, SAMPLE, 0);
+        }
+        while self.open > 0 {
+            let Some(event) = self.wires.next_event() else { break };
+            if event.at > self.spec.stop.0 {
+                self.now = self.spec.stop;
+                break;
+            }
+            self.step(event);
+            if self.events.is_multiple_of(PROGRESS_EVENTS) && !progress(&self.progress()) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.now,
+            stop: self.spec.stop,
+            events: self.events,
+            flows_done: self.done,
+            flows_total: self.flows.len() as u64,
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, event: Event) {
+        self.now = Time(event.at);
+        self.events += 1;
+        // Rotation and an odd multiplier: a changed order of equal events changes the digest.
+        let word = event.at ^ (u64::from(event.what) << 32);
+        self.digest = (self.digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+        let number = event.what & NUMBER;
+        match event.what & !NUMBER {
+            FORWARD => self.forward(number, event.packet),
+            DELIVER => self.deliver(number, event.packet),
+            WIRE_FREE => self.wire_free(number),
+            TIMER => self.timer(number),
+            FLOW_START => self.start_flows(),
+            _ => self.sample(),
+        }
+    }
+
+    /// A packet arrived at a switch, for this port.
+    #[inline]
+    fn forward(&mut self, number: u32, handle: u32) {
+        if self.wires.offer(number, handle, self.now).is_err() {
+            self.drop(handle);
+        }
+    }
+
+    fn drop(&mut self, handle: u32) {
+        let packet = self.wires.pool.get(handle);
+        if packet.is_data() {
+            self.flows[packet.tag as usize].drops += 1;
+        }
+        self.wires.pool.release(handle);
+    }
+
+    #[inline]
+    fn wire_free(&mut self, number: u32) {
+        if number < self.network.hosts {
+            self.wires.egress[number as usize].armed = false;
+            self.pull(number);
+        } else {
+            self.wires.look_after(number, self.now);
+        }
+    }
+
+    /// A packet arrived at its host.
+    #[inline]
+    fn deliver(&mut self, host: u32, handle: u32) {
+        let packet = *self.wires.pool.get(handle);
+        self.wires.pool.release(handle);
+        if packet.is_data() && matches!(packet.ecn, Ecn::Spare | Ecn::Ce) {
+            self.flows[packet.tag as usize].marks += 1;
+        }
+        self.hosts[host as usize].endpoint.receive(self.now, &packet);
+        self.settle(host);
+    }
+
+    fn timer(&mut self, number: u32) {
+        let host = &mut self.hosts[number as usize];
+        if host.armed != self.now {
+            // An earlier deadline was armed after this event was made, and has been served.
+            return;
+        }
+        host.armed = Time::MAX;
+        host.endpoint.timeout(self.now);
+        self.settle(number);
+    }
+
+    /// Drains a machine after an input: events, deadline, and a packet if the wire is free.
+    #[inline]
+    fn settle(&mut self, number: u32) {
+        while let Some(event) = self.hosts[number as usize].endpoint.poll_event() {
+            self.note(event);
+        }
+        let host = &mut self.hosts[number as usize];
+        if let Some(at) = host.endpoint.next_timeout()
+            && at < host.armed
+        {
+            let at = at.max(self.now);
+            host.armed = at;
+            self.wires.queue.push(at.0, CLASS_TIMER, TIMER | number, 0);
+        }
+        self.pull(number);
+    }
+
+    #[inline]
+    fn note(&mut self, event: EndpointEvent) {
+        match event {
+            EndpointEvent::Delivered { tag, bytes, .. } => {
+                self.flows[tag as usize].delivered += u64::from(bytes);
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.delivered(tag, bytes);
+                }
+            }
+            EndpointEvent::Completed { tag, .. } => self.end_flow(tag, FlowState::Done),
+            EndpointEvent::Failed { tag, .. } => self.end_flow(tag, FlowState::Failed),
+            EndpointEvent::Acknowledged { .. } => {}
+        }
+    }
+
+    fn end_flow(&mut self, tag: u32, state: FlowState) {
+        let flow = &mut self.flows[tag as usize];
+        if flow.state == FlowState::Done {
+            return;
+        }
+        flow.state = state;
+        flow.finish = self.now;
+        self.done += 1;
+        self.open -= u64::from(self.spec.flows[tag as usize].responsive);
+    }
+
+    /// Asks a host for a packet if its wire is free.
+    #[inline]
+    fn pull(&mut self, host: u32) {
+        let egress = &mut self.wires.egress[host as usize];
+        if egress.armed {
+            return;
+        }
+        let free_at = egress.port.free_at();
+        if self.now < free_at {
+            egress.armed = true;
+            self.wires.queue.push(free_at.0, CLASS_PACKET, WIRE_FREE | host, 0);
+            return;
+        }
+        let endpoint = &mut self.hosts[host as usize].endpoint;
+        let Some(packet) = endpoint.poll_transmit(self.now) else { return };
+        let more = endpoint.wants_transmit();
+        if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
+            self.flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
+        }
+        self.wires.send(host, packet, self.now, more);
+    }
+
+    fn schedule_next_flow(&mut self) {
+        if let Some(&flow) = self.order.get(self.next_flow) {
+            let at = self.spec.flows[flow as usize].start;
+            self.wires.queue.push(at.0, CLASS_FLOW, FLOW_START, 0);
+        }
+    }
+
+    fn start_flows(&mut self) {
+        while let Some(&number) = self.order.get(self.next_flow) {
+            let flow = &self.spec.flows[number as usize];
+            if flow.start > self.now {
+                break;
+            }
+            self.next_flow += 1;
+            self.flows[number as usize].state = FlowState::Unfinished;
+            let message = self.message(number, flow);
+            self.hosts[flow.src as usize].endpoint.open(self.now, &message);
+            self.settle(flow.src);
+        }
+        self.schedule_next_flow();
+    }
+
+    fn message(&mut self, number: u32, flow: &FlowSpec) -> Message {
+        let next = self.message_numbers.entry((flow.src, flow.dst)).or_insert(0);
+        let id = *next;
+        *next += 1;
+        let drawn = derive(self.spec.seed, Purpose::Entropy, u64::from(number)) as u32;
+        let entropy = match (self.network.fabric.routing, flow.path) {
+            (Routing::Pinned, Some(path)) => path,
+            _ => drawn,
+        };
+        Message {
+            id,
+            dst: HostId(flow.dst),
+            bytes: flow.bytes,
+            class: flow.class,
+            deadline: flow.deadline,
+            opening: flow.opening,
+            responsive: flow.responsive,
+            entropy,
+            tag: number,
+        }
+    }
+
+    fn sample(&mut self) {
+        self.wires.catch_up_all(self.now);
+        let Some(sampler) = &mut self.sampler else { return };
+        sampler.take(self.now, &mut self.wires.egress, &self.flows);
+        self.wires.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
+    }
+
+    /// Closes the books.
+    pub(crate) fn finish(mut self, interrupted: bool) -> Outcome {
+        self.wires.catch_up_all(self.now);
+        if let Some(sampler) = &mut self.sampler {
+            sampler.take(self.now, &mut self.wires.egress, &self.flows);
+        }
+        let flows = self.spec.flows.iter().zip(&self.flows).map(|(spec, flow)| FlowRecord {
+            state: flow.state,
+            finish: (flow.state == FlowState::Done).then_some(flow.finish),
+            ideal: self.network.ideal_fct(spec.src, spec.dst, spec.bytes),
+            delivered: flow.delivered,
+            retransmitted: flow.retransmitted,
+            drops: flow.drops,
+            trims: 0,
+            marks: flow.marks,
+        });
+        let flows = flows.collect();
+        let links = self.wires.records(self.now, self.spec.seed);
+        Outcome {
+            flows,
+            links,
+            warnings: self.warnings(interrupted),
+            samples: self.sampler.map(Sampler::finish).unwrap_or_default(),
+            end: self.now,
+            events: self.events,
+            packet_hops: self.wires.hops,
+            digest: self.digest,
+            interrupted,
+        }
+    }
+
+    fn warnings(&self, interrupted: bool) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let unfinished = self.flows.iter().filter(|f| f.state != FlowState::Done).count();
+        if unfinished > 0 {
+            let why = if interrupted { "the run was interrupted" } else { "the run ended" };
+            warnings.push(format!("{unfinished} of {} flows had not finished when {why}", self.flows.len()));
+        }
+        if self.wires.lost > 0 {
+            warnings.push(format!("{} packets had no route to their destination", self.wires.lost));
+        }
+        warnings
+    }
+}
+
+/// A packet in the pool, for [`Port`].
+impl headway_fabric::Packets<u32> for Pool {
+    #[inline]
+    fn packet(&mut self, handle: u32) -> &mut Packet {
+        self.get_mut(handle)
+    }
+}

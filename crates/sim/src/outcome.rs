@@ -1,0 +1,141 @@
+//! What a run leaves behind.
+
+use headway_fabric::PortCounters;
+use headway_units::{Rate, Time};
+
+/// How a flow ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowState {
+    /// Not started before the end of the run.
+    Pending,
+    /// Started, not all bytes arrived.
+    Unfinished,
+    /// All bytes arrived.
+    Done,
+    /// The transport gave it up.
+    Failed,
+}
+
+/// One flow's record, in the order of the flows given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// How it ended.
+    pub state: FlowState,
+    /// When the last byte arrived at the receiver.
+    pub finish: Option<Time>,
+    /// Completion time on the same path without any other packet: store and forward with headers,
+    /// from the application's hand-over to the last byte at the receiver.
+    pub ideal: Time,
+    /// Application bytes delivered, each counted once.
+    pub delivered: u64,
+    /// Application bytes that left the sender again.
+    pub retransmitted: u64,
+    /// Its data packets dropped by ports.
+    pub drops: u32,
+    /// Its data packets trimmed by ports.
+    pub trims: u32,
+    /// Its data packets that arrived marked.
+    pub marks: u32,
+}
+
+/// One directed link's record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkRecord {
+    /// `from->to`.
+    pub name: String,
+    /// Whether it leaves a switch (and not a host).
+    pub from_switch: bool,
+    /// Rate.
+    pub rate: Rate,
+    /// The port's counters.
+    pub counters: PortCounters,
+    /// Time spent transmitting before the end of the run.
+    pub busy: Time,
+    /// Bytes waiting, averaged over time from the start of the run to its end.
+    pub queue_mean_bytes: f64,
+}
+
+/// What a sample measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// New application bits delivered per second, averaged over the interval.
+    ThroughputBps,
+    /// Bytes waiting at the end of the interval.
+    QueueBytes,
+    /// Most bytes that waited in the interval.
+    QueueMaxBytes,
+    /// Share of the interval spent transmitting.
+    Utilisation,
+}
+
+impl Metric {
+    /// Name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::ThroughputBps => "throughput_bps",
+            Metric::QueueBytes => "queue_bytes",
+            Metric::QueueMaxBytes => "queue_max_bytes",
+            Metric::Utilisation => "utilisation",
+        }
+    }
+}
+
+/// What a sample is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entity {
+    /// Position in the run's flows.
+    Flow(u32),
+    /// Position in [`Outcome::links`].
+    Link(u32),
+}
+
+/// One sample, at the end of its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// End of the interval.
+    pub at: Time,
+    /// Of what.
+    pub entity: Entity,
+    /// Which quantity.
+    pub metric: Metric,
+    /// How much.
+    pub value: f64,
+}
+
+/// Everything a run leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// One a flow, in the order given.
+    pub flows: Vec<FlowRecord>,
+    /// One a directed link.
+    pub links: Vec<LinkRecord>,
+    /// In time order.
+    pub samples: Vec<Sample>,
+    /// Virtual time at which the run ended.
+    pub end: Time,
+    /// Events handled.
+    pub events: u64,
+    /// Departures onto links, control packets included.
+    pub packet_hops: u64,
+    /// Digest of the order of events: equal for equal (version, run, seed).
+    pub digest: u64,
+    /// Stopped from outside before its end.
+    pub interrupted: bool,
+    /// Sentences about what looks odd.
+    pub warnings: Vec<String>,
+}
+
+/// How far a run is, for progress displays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Virtual time.
+    pub now: Time,
+    /// Latest end.
+    pub stop: Time,
+    /// Events handled.
+    pub events: u64,
+    /// Flows finished.
+    pub flows_done: u64,
+    /// Flows given.
+    pub flows_total: u64,
+}

@@ -1,0 +1,182 @@
+//! From a specification to an outcome.
+
+use crate::engine::Engine;
+use crate::network::{BuildError, Network};
+use crate::outcome::{Outcome, Progress};
+use crate::spec::{RunSpec, TransportSpec};
+use headway_packet::HostId;
+use headway_transport::endpoint::{Endpoint, HostContext, Transport};
+use headway_transport::registry::{self, TransportVisitor};
+use headway_units::{ParamError, Params};
+use std::sync::Arc;
+
+/// Why a run cannot start.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// The network.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// No such transport.
+    #[error("there is no transport `{0}`")]
+    UnknownTransport(String),
+    /// A parameter that the transport refuses.
+    #[error("transport `{transport}`: {source}")]
+    Param {
+        /// Which transport.
+        transport: String,
+        /// What is wrong.
+        source: ParamError,
+    },
+    /// A flow that cannot be.
+    #[error("flow {flow}: {reason}")]
+    Flow {
+        /// Position in the list.
+        flow: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Nothing to run.
+    #[error("the run has no {0}")]
+    Empty(&'static str),
+}
+
+/// Runs a specification to its end. `progress` is called now and then; `false` stops the run, and the
+/// outcome holds what happened until then.
+pub fn run(spec: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, RunError> {
+    let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
+    check_flows(spec, &network)?;
+    match &spec.transports[..] {
+        [] => Err(RunError::Empty("transport")),
+        [only] => {
+            let job = Single { spec, network, transport: only, progress };
+            visit(&only.name, job)?
+        }
+        many => mixture(spec, network, many, progress),
+    }
+}
+
+fn visit<V: TransportVisitor>(name: &str, visitor: V) -> Result<V::Output, RunError> {
+    registry::visit(name, visitor).ok_or_else(|| RunError::UnknownTransport(name.into()))
+}
+
+fn check_flows(spec: &RunSpec, network: &Network) -> Result<(), RunError> {
+    let mut wrong = spec.flows.iter().enumerate().filter_map(|(i, f)| {
+        let reason = if f.src >= network.hosts() || f.dst >= network.hosts() {
+            format!("host {} is not there; the network has {} hosts", f.src.max(f.dst), network.hosts())
+        } else if f.src == f.dst {
+            format!("host {} sends to itself", f.src)
+        } else if !network.reachable(f.src, f.dst) || !network.reachable(f.dst, f.src) {
+            format!("host {} cannot be reached from host {}", f.dst, f.src)
+        } else if usize::from(f.transport) >= spec.transports.len() {
+            format!("transport number {} is not there", f.transport)
+        } else if network.sizes().packets(f.bytes) > u64::from(u32::MAX) {
+            format!("{} bytes are more than 2^32 packets", f.bytes)
+        } else {
+            return None;
+        };
+        Some(RunError::Flow { flow: i, reason })
+    });
+    wrong.next().map_or(Ok(()), Err)
+}
+
+/// All hosts run one transport: the engine is compiled for it.
+struct Single<'a> {
+    spec: &'a RunSpec,
+    network: Arc<Network>,
+    transport: &'a TransportSpec,
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+}
+
+impl TransportVisitor for Single<'_> {
+    type Output = Result<Outcome, RunError>;
+
+    fn visit<T: Transport>(self) -> Self::Output {
+        let params = parameters::<T>(self.transport)?;
+        let endpoints = (0..self.network.hosts()).map(|h| T::endpoint(&params, context(&self.network, h)));
+        let endpoints = endpoints.collect();
+        drive(self.spec, self.network, endpoints, self.progress)
+    }
+}
+
+fn drive<E: Endpoint>(
+    spec: &RunSpec,
+    network: Arc<Network>,
+    endpoints: Vec<E>,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, RunError> {
+    let mut engine = Engine::new(spec, network, endpoints)?;
+    let completed = engine.run(progress);
+    Ok(engine.finish(!completed))
+}
+
+/// Parameters of a transport, with what the specification sets.
+pub fn parameters<T: Transport>(spec: &TransportSpec) -> Result<T::Params, RunError> {
+    let mut params = T::Params::default();
+    for (name, value) in &spec.params {
+        let fail = |source| RunError::Param { transport: spec.name.clone(), source };
+        params.set(name, value.clone()).map_err(fail)?;
+    }
+    Ok(params)
+}
+
+fn context(network: &Arc<Network>, host: u32) -> HostContext {
+    let shared = Arc::clone(network);
+    HostContext {
+        host: HostId(host),
+        nic: network.links[host as usize].spec.rate,
+        sizes: *network.sizes(),
+        path: Box::new(move |peer| shared.path(host, peer.0)),
+    }
+}
+
+/// Makes one host's machine of a transport behind a pointer.
+struct Boxed<'a> {
+    transport: &'a TransportSpec,
+    context: HostContext,
+}
+
+impl TransportVisitor for Boxed<'_> {
+    type Output = Result<Box<dyn Endpoint + Send>, RunError>;
+
+    fn visit<T: Transport>(self) -> Self::Output {
+        Ok(Box::new(T::endpoint(&parameters::<T>(self.transport)?, self.context)))
+    }
+}
+
+/// Several transports in one run: every host belongs to the transport of its flows.
+fn mixture(
+    spec: &RunSpec,
+    network: Arc<Network>,
+    transports: &[TransportSpec],
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, RunError> {
+    let mut of_host = vec![None; network.hosts() as usize];
+    for (i, flow) in spec.flows.iter().enumerate() {
+        for host in [flow.src, flow.dst] {
+            let known = of_host[host as usize].get_or_insert(flow.transport);
+            if *known != flow.transport {
+                let reason = format!("host {host} would need two transports at once");
+                return Err(RunError::Flow { flow: i, reason });
+            }
+        }
+    }
+    let endpoints = of_host.iter().enumerate().map(|(host, transport)| {
+        let transport = &transports[usize::from(transport.unwrap_or(0))];
+        visit(&transport.name, Boxed { transport, context: context(&network, host as u32) })?
+    });
+    let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
+    drive(spec, network, endpoints, progress)
+}
+
+/// Size of a run before it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Hosts.
+    pub hosts: u64,
+    /// Directed links.
+    pub links: u64,
+    /// Flows.
+    pub flows: u64,
+    /// Bytes of memory, roughly and rather too much than too little.
+    pub memory_bytes: u64,
+}

@@ -1,0 +1,197 @@
+//! What a run is made of. Everything here is already checked and in base units; scenarios are parsed
+//! and explained elsewhere.
+
+use headway_fabric::Buffer;
+use headway_packet::Sizes;
+use headway_transport::Opening;
+use headway_units::{ParamValue, Rate, Time};
+
+/// Rate and one-way propagation delay of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// In each direction.
+    pub rate: Rate,
+    /// One way.
+    pub delay: Time,
+}
+
+/// The shape of a network. Hosts are numbered from 0 in the order given at each shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TopologySpec {
+    /// `hosts` hosts around switch `s0`.
+    SingleSwitch {
+        /// How many.
+        hosts: u32,
+        /// Each host's link.
+        link: LinkSpec,
+    },
+    /// Hosts `0 .. senders` at `s0`, then `receivers` hosts at `s1`, one link between.
+    Dumbbell {
+        /// Hosts at `s0`.
+        senders: u32,
+        /// Hosts at `s1`.
+        receivers: u32,
+        /// Each host's link.
+        access: LinkSpec,
+        /// The link `s0->s1`.
+        bottleneck: LinkSpec,
+    },
+    /// Switches `s0 .. s<bottlenecks>` in a row; host `i * hosts_per_switch + j` at switch `i`.
+    ParkingLot {
+        /// Links between switches.
+        bottlenecks: u32,
+        /// Hosts at each switch.
+        hosts_per_switch: u32,
+        /// Each host's link.
+        access: LinkSpec,
+        /// Each link between switches.
+        bottleneck: LinkSpec,
+    },
+    /// Every leaf joined to every spine; host `r * hosts_per_rack + j` at leaf `r`.
+    LeafSpine {
+        /// Leaves.
+        racks: u32,
+        /// Hosts at each leaf.
+        hosts_per_rack: u32,
+        /// Spines.
+        spines: u32,
+        /// Each host's link.
+        host: LinkSpec,
+        /// Each link between a leaf and a spine.
+        spine: LinkSpec,
+    },
+    /// `k` pods of `k/2` edge and `k/2` aggregation switches, `(k/2)^2` cores.
+    FatTree {
+        /// Ports a switch, even.
+        k: u32,
+        /// Hosts at each edge switch (`k/2` in the textbook).
+        hosts_per_edge: u32,
+        /// Each host's link.
+        host: LinkSpec,
+        /// Each link between switches.
+        fabric: LinkSpec,
+    },
+    /// Any graph: nodes `0 .. hosts` are hosts (one link each), then switches.
+    Graph {
+        /// Hosts.
+        hosts: u32,
+        /// Switches.
+        switches: u32,
+        /// Undirected links by node number.
+        links: Vec<(u32, u32, LinkSpec)>,
+    },
+}
+
+/// How a switch chooses among equal next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// By a hash of (source, destination, entropy): one path a flow.
+    Ecmp,
+    /// At random for every packet.
+    Spray,
+    /// The entropy field is the number of the path.
+    Pinned,
+}
+
+/// What the ports of the network do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FabricSpec {
+    /// Name of the port discipline, on switches and on host links.
+    pub discipline: String,
+    /// Parameters of the discipline that differ from its defaults.
+    pub params: Vec<(String, ParamValue)>,
+    /// Buffer of each switch port.
+    pub buffer: Buffer,
+    /// Choice among paths.
+    pub routing: Routing,
+    /// Packet sizes.
+    pub sizes: Sizes,
+    /// Time a switch takes to forward, beyond store-and-forward.
+    pub switch_latency: Time,
+}
+
+/// One message to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host, not `src`.
+    pub dst: u32,
+    /// Application bytes.
+    pub bytes: u64,
+    /// When the application hands it over.
+    pub start: Time,
+    /// Application class.
+    pub class: u16,
+    /// Absolute deadline.
+    pub deadline: Option<Time>,
+    /// First window.
+    pub opening: Opening,
+    /// Whether the sender answers permissions.
+    pub responsive: bool,
+    /// Index into [`RunSpec::transports`].
+    pub transport: u8,
+    /// Path number under [`Routing::Pinned`]; `None` draws entropy from the seed.
+    pub path: Option<u32>,
+}
+
+/// Which transport, with the parameters that differ from its defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransportSpec {
+    /// Name in the registry.
+    pub name: String,
+    /// Parameters.
+    pub params: Vec<(String, ParamValue)>,
+}
+
+/// What to sample while the run goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleSpec {
+    /// Interval.
+    pub every: Time,
+    /// Flows whose throughput is sampled, by position in [`RunSpec::flows`].
+    pub flows: FlowChoice,
+    /// Links whose queue and utilisation are sampled, by name.
+    pub links: LinkChoice,
+}
+
+/// Which flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowChoice {
+    /// None.
+    None,
+    /// All; an interval without a byte makes no row unless the flow is open.
+    All,
+    /// These.
+    Some(Vec<u32>),
+}
+
+/// Which links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkChoice {
+    /// None.
+    None,
+    /// All that leave a switch.
+    All,
+    /// These names.
+    Some(Vec<String>),
+}
+
+/// A whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSpec {
+    /// Shape.
+    pub topology: TopologySpec,
+    /// Ports.
+    pub fabric: FabricSpec,
+    /// At least one; more than one makes a mixture.
+    pub transports: Vec<TransportSpec>,
+    /// In any order; results keep this order.
+    pub flows: Vec<FlowSpec>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Latest end.
+    pub stop: Time,
+    /// Sampling, if any.
+    pub sample: Option<SampleSpec>,
+}

@@ -1,0 +1,226 @@
+//! Ports, links and the packets between them.
+
+use crate::network::{BuildError, Network};
+use crate::outcome::LinkRecord;
+use crate::pool::Pool;
+use crate::prefetch::prefetch;
+use crate::queue::{Event, EventQueue};
+use crate::routes::Choice;
+use headway_fabric::{DropReason, Port};
+use headway_packet::Packet;
+use headway_units::Time;
+use std::sync::Arc;
+
+/// Kinds of event, in the top bits of [`Event::what`]; the rest is the number of a port or host.
+pub(crate) const FORWARD: u32 = 0 << KIND_SHIFT;
+pub(crate) const DELIVER: u32 = 1 << KIND_SHIFT;
+pub(crate) const WIRE_FREE: u32 = 2 << KIND_SHIFT;
+pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
+pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
+pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
+const KIND_SHIFT: u32 = 29;
+pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
+
+/// Class of packets and wires among events of one instant.
+pub(crate) const CLASS_PACKET: u8 = 0;
+
+/// Networks of up to this many ports live in the cache, and looking ahead only costs.
+const CACHED_PORTS: usize = 2048;
+
+/// A port with the link behind it.
+pub(crate) struct Egress {
+    pub(crate) port: Port<u32>,
+    /// Node at the far end.
+    to: u32,
+    /// From the last bit's departure to its arrival there, forwarding time of a switch included.
+    delay: Time,
+    /// An event is waiting that looks after this port: for a host's link when the wire is free, for a
+    /// switch's no later than the first waiting packet's arrival at the far end.
+    pub(crate) armed: bool,
+}
+
+/// All ports of a network, the packets at them and between them, and the events of their future.
+///
+/// A switch port with packets waiting has no event a departure; it is brought up to date when the next
+/// packet arrives at it, and at the latest when the first waiting packet could reach the far end. That is
+/// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
+/// a link's delay after that. The next hop's port is chosen as a packet leaves, while it is at hand: its
+/// arrival then names all it will touch, and those can be brought into the cache ahead of time.
+pub(crate) struct Wires {
+    pub(crate) egress: Vec<Egress>,
+    pub(crate) pool: Pool,
+    pub(crate) queue: EventQueue,
+    pub(crate) hops: u64,
+    /// Packets without a route.
+    pub(crate) lost: u64,
+    network: Arc<Network>,
+    choice: Choice,
+}
+
+impl Wires {
+    pub(crate) fn new(network: Arc<Network>, seed: u64) -> Result<Wires, BuildError> {
+        let mut egress = Vec::with_capacity(network.links.len());
+        let mut reach = Time::ZERO;
+        for link in &network.links {
+            let (rules, context) = network.discipline(link)?;
+            let delay = network.hop_delay(link);
+            reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
+            egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
+        }
+        Ok(Wires {
+            queue: EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 64),
+            pool: Pool::default(),
+            choice: Choice::new(network.fabric.routing, seed, network.switches()),
+            egress,
+            hops: 0,
+            lost: 0,
+            network,
+        })
+    }
+
+    /// Takes the earliest event, and asks for what the ones after it will touch.
+    #[inline(always)]
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        if let Some(event) = self.queue.pop_current() {
+            return Some(event);
+        }
+        let event = self.queue.pop()?;
+        if self.egress.len() > CACHED_PORTS {
+            self.look_ahead();
+        }
+        Some(event)
+    }
+
+    /// Asks for the ports and packets of the other events of this bucket.
+    #[inline(never)]
+    fn look_ahead(&self) {
+        for (what, packet) in self.queue.current() {
+            if what & !NUMBER == FORWARD {
+                prefetch(&self.egress, (what & NUMBER) as usize);
+                self.pool.prefetch(packet);
+            }
+        }
+    }
+
+    /// Puts a packet that left a port on its way: to its host, or to the next port.
+    #[inline(always)]
+    fn launch(&mut self, number: u32, handle: u32, ends: Time) {
+        self.hops += 1;
+        let egress = &self.egress[number as usize];
+        let arrives = ends + egress.delay;
+        let what = if egress.to < self.network.hosts {
+            DELIVER | egress.to
+        } else {
+            let switch = egress.to - self.network.hosts;
+            match self.choice.route(&self.network.router, switch, self.pool.get(handle)) {
+                Some(next) => FORWARD | next,
+                None => {
+                    self.lost += 1;
+                    return self.pool.release(handle);
+                }
+            }
+        };
+        self.queue.push(arrives.0, CLASS_PACKET, what, handle);
+    }
+
+    /// Sends what has left a switch port by `now`, in order, each at its own time.
+    #[inline(always)]
+    pub(crate) fn catch_up(&mut self, number: u32, now: Time) {
+        loop {
+            let port = &self.egress[number as usize].port;
+            if port.is_empty() || port.free_at() > now {
+                return;
+            }
+            self.send_next(number);
+        }
+    }
+
+    /// Sends the next waiting packet. It has waited since before the wire became free, so it starts then.
+    #[inline(never)]
+    fn send_next(&mut self, number: u32) {
+        let port = &mut self.egress[number as usize].port;
+        if let Some(departure) = port.next(port.free_at(), &mut self.pool) {
+            self.launch(number, departure.handle, departure.ends);
+        }
+    }
+
+    /// A packet arrives at a switch port.
+    #[inline(always)]
+    pub(crate) fn offer(&mut self, number: u32, handle: u32, now: Time) -> Result<(), DropReason> {
+        self.catch_up(number, now);
+        let egress = &mut self.egress[number as usize];
+        if egress.port.is_idle(now) {
+            let ends = egress.port.pass(now, self.pool.get_mut(handle));
+            self.launch(number, handle, ends);
+            return Ok(());
+        }
+        egress.port.offer(now, handle, &mut self.pool)?;
+        if !egress.armed {
+            self.arm(number);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a switch port with packets waiting is looked after in time.
+    #[inline]
+    fn arm(&mut self, number: u32) {
+        let egress = &mut self.egress[number as usize];
+        egress.armed = true;
+        let at = egress.port.free_at() + egress.delay;
+        self.queue.push(at.0, CLASS_PACKET, WIRE_FREE | number, 0);
+    }
+
+    /// The event that looks after a switch port.
+    #[inline]
+    pub(crate) fn look_after(&mut self, number: u32, now: Time) {
+        self.egress[number as usize].armed = false;
+        self.catch_up(number, now);
+        if !self.egress[number as usize].port.is_empty() {
+            self.arm(number);
+        }
+    }
+
+    /// Puts a host's packet on its idle wire; `more` asks for an event when the wire is free again.
+    #[inline]
+    pub(crate) fn send(&mut self, host: u32, packet: Packet, now: Time, more: bool) {
+        let handle = self.pool.insert(packet);
+        let egress = &mut self.egress[host as usize];
+        let ends = egress.port.pass(now, self.pool.get_mut(handle));
+        if more {
+            egress.armed = true;
+            self.queue.push(ends.0, CLASS_PACKET, WIRE_FREE | host, 0);
+        }
+        self.launch(host, handle, ends);
+    }
+
+    /// Brings every switch port up to date, so that what it shows is the state at this instant.
+    pub(crate) fn catch_up_all(&mut self, now: Time) {
+        for number in self.network.hosts..self.egress.len() as u32 {
+            self.catch_up(number, now);
+        }
+    }
+
+    /// Closes the books of every link.
+    ///
+    /// # Panics
+    /// When a port's counters contradict each other: only a bug can cause that.
+    pub(crate) fn records(&self, now: Time, seed: u64) -> Vec<LinkRecord> {
+        let names = self.network.link_names();
+        let record = |(number, (name, egress)): (usize, (String, &Egress))| {
+            let port = &egress.port;
+            if let Err(broken) = port.check() {
+                panic!("counters of {name} at {now}: {broken} (seed {seed})");
+            }
+            let integral = port.queue_integral(now) as f64;
+            LinkRecord {
+                name,
+                from_switch: number >= self.network.hosts as usize,
+                rate: port.context().rate,
+                counters: port.counters().clone(),
+                busy: port.busy_until(now),
+                queue_mean_bytes: if now.0 == 0 { 0.0 } else { integral / now.0 as f64 },
+            }
+        };
+        names.into_iter().zip(&self.egress).enumerate().map(record).collect()
+    }
+}

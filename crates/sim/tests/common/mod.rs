@@ -1,0 +1,97 @@
+//! Small runs for tests.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+
+use headway_fabric::{Buffer, Limit};
+use headway_packet::Sizes;
+use headway_sim::{
+    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec, SampleSpec,
+    TopologySpec, TransportSpec, run,
+};
+use headway_transport::Opening;
+use headway_units::{ParamValue, Rate, Time};
+
+/// A link.
+pub fn link(gbps: u64, delay: Time) -> LinkSpec {
+    LinkSpec { rate: Rate::gbps(gbps), delay }
+}
+
+/// A message at line rate.
+pub fn flow(src: u32, dst: u32, bytes: u64, start: Time) -> FlowSpec {
+    FlowSpec {
+        src,
+        dst,
+        bytes,
+        start,
+        class: 0,
+        deadline: None,
+        opening: Opening::default(),
+        responsive: true,
+        transport: 0,
+        path: None,
+    }
+}
+
+/// The same, starting as place `slot` of `share` fair sharers.
+pub fn fair(mut flow: FlowSpec, share: u32, slot: u32) -> FlowSpec {
+    flow.opening = Opening { share, slot, ..Opening::default() };
+    flow
+}
+
+/// A run of one transport over its own discipline, with buffers of 128 packets.
+pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop: Time) -> RunSpec {
+    let entry = headway_transport::registry::find(transport).expect("a registered transport");
+    RunSpec {
+        topology,
+        fabric: FabricSpec {
+            discipline: entry.info.discipline.into(),
+            params: Vec::new(),
+            buffer: Buffer { data: Limit::Packets(128), control: Limit::Packets(128) },
+            routing: Routing::Ecmp,
+            sizes: Sizes::default(),
+            switch_latency: Time::ZERO,
+        },
+        transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
+        flows,
+        seed: 1,
+        stop,
+        sample: None,
+    }
+}
+
+/// Sets a word parameter of the discipline.
+pub fn rule(mut spec: RunSpec, word: &str) -> RunSpec {
+    spec.fabric.params.push(("rule".into(), ParamValue::Choice(word.into())));
+    spec
+}
+
+/// Sets a parameter of the transport.
+pub fn param(mut spec: RunSpec, name: &str, value: ParamValue) -> RunSpec {
+    spec.transports[0].params.push((name.into(), value));
+    spec
+}
+
+/// Samples everything.
+pub fn sampled(mut spec: RunSpec, every: Time) -> RunSpec {
+    spec.sample = Some(SampleSpec { every, flows: FlowChoice::All, links: LinkChoice::All });
+    spec
+}
+
+/// Runs to the end.
+pub fn outcome(spec: &RunSpec) -> Outcome {
+    run(spec, &mut |_| true).expect("a valid run")
+}
+
+/// One metric of one link over time: (end of interval, value).
+pub fn link_series(outcome: &Outcome, name: &str, metric: Metric) -> Vec<(Time, f64)> {
+    let number = outcome.links.iter().position(|l| l.name == name).expect("a link of that name") as u32;
+    let wanted =
+        |s: &&headway_sim::Sample| s.metric == metric && s.entity == headway_sim::Entity::Link(number);
+    outcome.samples.iter().filter(wanted).map(|s| (s.at, s.value)).collect()
+}
+
+/// Mean of a series over intervals that end in `(from, to]`.
+pub fn mean(series: &[(Time, f64)], from: Time, to: Time) -> f64 {
+    let inside: Vec<f64> = series.iter().filter(|(t, _)| *t > from && *t <= to).map(|(_, v)| *v).collect();
+    assert!(!inside.is_empty(), "no sample between {from} and {to}");
+    inside.iter().sum::<f64>() / inside.len() as f64
+}

@@ -1,0 +1,161 @@
+//! AMRT: receivers grant packet by packet, switches leave a bit set on packets that followed an idle
+//! gap (anti-ECN), and a marked grant lets the sender put two packets where there was one.
+//!
+//! Source: J. Hu et al., IEEE TNSM 2022 (and ICPP 2020). Sections are cited where they are implemented.
+//! The switch side is the `anti-ecn` discipline of the fabric crate.
+
+mod receiver;
+mod sender;
+
+use crate::endpoint::{Endpoint, EndpointEvent, HostContext, Transport, TransportInfo};
+use crate::message::Message;
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::{ParamKind, Time};
+use receiver::{Receiver, ReceiverState};
+use sender::{Sender, SenderState};
+
+headway_units::choice! {
+    /// Which round trip the loss time-out is measured in.
+    pub enum LossTimer {
+        /// Base round trip plus one full-buffer drain at each switch.
+        MaxRtt = "max-rtt",
+        /// Base round trip, the literal reading of AMRT §IV-B; fires spuriously once a queue stands.
+        BaseRtt = "base-rtt",
+    }
+}
+
+headway_units::choice! {
+    /// When a receiver grants overdue packets again.
+    pub enum Reissue {
+        /// One a frame time of the receiver's link, over all its messages.
+        Paced = "paced",
+        /// All at the moment they are overdue, the literal reading of AMRT §IV-B: what was lost together
+        /// comes back together, and is lost again where a buffer was too small for it.
+        AtOnce = "at-once",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of AMRT.
+    pub struct AmrtParams {
+        /// Packets sent before the first grant; 0 = one bandwidth-delay product of the pair. AMRT §IV-C
+        window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Time after which a granted packet that has not arrived is granted again, in round trips. AMRT §IV-B
+        loss_timeout: f64 = 1.0, ParamKind::Float { min: 0.1, max: 1000.0 };
+        /// Which round trip `loss_timeout` counts.
+        loss_timer: LossTimer = LossTimer::MaxRtt, ParamKind::Choice(LossTimer::WORDS);
+        /// When overdue packets are granted again.
+        reissue: Reissue = Reissue::Paced, ParamKind::Choice(Reissue::WORDS);
+        /// Doublings of the time-out of a packet granted again and again, at most.
+        backoff: u64 = 3, ParamKind::Int { min: 0, max: 20 };
+        /// Silence after which a sender repeats packet 0, in largest round trips; doubles each time.
+        restart_timeout: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
+        /// Receivers hand marks to the message that has used fewest, instead of the one that brought them. AMRT §VIII-F
+        fair_marks: bool = false, ParamKind::Bool;
+    }
+}
+
+/// The transport's declaration.
+pub struct Amrt;
+
+impl Transport for Amrt {
+    type Endpoint = AmrtEndpoint;
+    type Params = AmrtParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "amrt",
+        summary: "receiver-driven; switches mark gaps with anti-ECN, a marked grant releases two packets",
+        paper: "AMRT, IEEE TNSM 2022 (ICPP 2020)",
+        discipline: "anti-ecn",
+        states: &[SenderState::TABLE, ReceiverState::TABLE],
+        deviations: &[
+            "§IV-B: the loss time-out is one largest round trip (base plus a full buffer at each switch); `loss_timer = \"base-rtt\"` is the literal reading.",
+            "§IV-B: a re-issued grant names one packet and is never marked, so that a lost marked grant cannot inject a third packet.",
+            "§IV-B: overdue packets are granted again one a frame time of the receiver's link, and with a time-out that doubles up to three times; `reissue = \"at-once\"` and `backoff = 0` are the literal reading, under which an incast loses the same packets together for as long as it lasts.",
+            "§IV-B: a sender ignores a re-issued grant while the packet it names still waits in the sender's own queue.",
+            "§IV-C: the paper does not say how a sender whose whole first window is lost continues; here it repeats packet 0 after a silence of three largest round trips.",
+            "§VIII-F: marks are spread among the messages that arrive, a newcomer counting from where the others are; a mark not used within a round trip expires. The paper says only that marked packets are reassigned fairly.",
+            "§IV-A: the host's own link applies the gap rule as well; without it a sender of two messages over-commits its own wire.",
+        ],
+    };
+
+    fn endpoint(params: &AmrtParams, context: HostContext) -> AmrtEndpoint {
+        AmrtEndpoint {
+            sender: Sender::new(params.clone()),
+            receiver: Receiver::new(params.clone()),
+            shared: Shared::new(context),
+        }
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// More packets of a first window may leave.
+    Opening(HostId, u32),
+    /// A sent message has heard nothing.
+    Silence(HostId, u32),
+    /// A packet granted to this peer's message is overdue.
+    Loss(HostId, u32),
+    /// The next overdue packet may be granted again.
+    Reissue,
+}
+
+type Shared = crate::shared::Shared<TimerKey>;
+
+/// One host's AMRT.
+pub struct AmrtEndpoint {
+    sender: Sender,
+    receiver: Receiver,
+    shared: Shared,
+}
+
+impl Endpoint for AmrtEndpoint {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
+            PacketKind::Grant => self.sender.grant(&mut self.shared, now, packet),
+            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            _ => {}
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((_, key)) = self.shared.timers.pop_due(now) {
+            match key {
+                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
+                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
+                TimerKey::Loss(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
+                TimerKey::Reissue => self.receiver.reissue(&mut self.shared, now),
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if let Some(packet) = self.shared.control.pop_front() {
+            return Some(packet);
+        }
+        self.sender.poll_data(&self.shared.context, now)
+    }
+
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        !self.shared.control.is_empty() || self.sender.has_queue()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.shared.timers.next()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.shared.events.pop_front()
+    }
+
+    fn live_messages(&self) -> usize {
+        self.sender.live() + self.receiver.live()
+    }
+}

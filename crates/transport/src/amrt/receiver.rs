@@ -1,0 +1,321 @@
+//! The receiving half of AMRT.
+
+use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
+use crate::endpoint::EndpointEvent;
+use crate::finished::FinishedMessages;
+use crate::index_window::IndexWindow;
+use crate::shared::scale;
+use crate::timers::Timers;
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        Active { Data => Active, Overdue => Active, Last => Done }
+        Done {}
+    }
+    events { Data, Overdue, Last }
+}
+
+/// Packets authorised together, expected by one deadline.
+struct Expected {
+    by: Time,
+    first: u32,
+    end: u32,
+}
+
+/// A message being received.
+struct Incoming {
+    packets: u32,
+    received: IndexWindow,
+    /// First packet not authorised yet.
+    next: u32,
+    /// In order of deadline, because the time-out of a message is constant.
+    expected: VecDeque<Expected>,
+    /// Packets granted again: index and attempts so far.
+    again: Timers<(u32, u32)>,
+    timeout: Time,
+    mark_life: Time,
+    /// Marks handed on with this message's grants. AMRT §VIII-F
+    marks_used: u32,
+    /// Last arrival of a new packet, kept up for marks alone.
+    heard: Option<Time>,
+    /// The one loss deadline in force; others of this message are left over and mean nothing.
+    loss_at: Option<Time>,
+    tag: u32,
+    entropy: u32,
+    state: ReceiverState,
+}
+
+/// A packet to grant again.
+struct Missing {
+    message: (HostId, u32),
+    index: u32,
+    /// Times it was granted again before.
+    attempts: u32,
+}
+
+/// All messages that this host receives.
+pub(super) struct Receiver {
+    params: AmrtParams,
+    messages: FxHashMap<(HostId, u32), Incoming>,
+    finished: FinishedMessages,
+    /// Marks brought and not yet handed on, with their expiry. AMRT §VIII-F
+    pool: VecDeque<Time>,
+    /// Overdue packets that wait for their turn, when the next one may be granted, and whether a deadline
+    /// for that is armed.
+    missing: VecDeque<Missing>,
+    turn: Time,
+    turn_armed: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(params: AmrtParams) -> Receiver {
+        let messages = FxHashMap::default();
+        Receiver {
+            params,
+            messages,
+            finished: FinishedMessages::default(),
+            pool: VecDeque::new(),
+            missing: VecDeque::new(),
+            turn: Time::ZERO,
+            turn_armed: false,
+        }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// AMRT §IV-B: every data packet is answered by a grant that echoes its mark.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        let Some(incoming) = self.messages.get_mut(&key) else {
+            return self.first(shared, now, packet);
+        };
+        if packet.index >= incoming.packets || !incoming.received.insert(packet.index) {
+            // A duplicate earns no grant: the first copy did.
+            incoming.arm(shared, now, key);
+            return;
+        }
+        let (tag, bytes) = (packet.tag, u32::from(packet.payload));
+        shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+        if incoming.received.len() == incoming.packets {
+            self.complete(shared, key, packet);
+            return;
+        }
+        incoming.step(ReceiverEvent::Data);
+        let marked = packet.ecn == Ecn::Spare;
+        if !self.params.fair_marks {
+            incoming.grant_next(shared, now, key, marked);
+            incoming.arm(shared, now, key);
+            return;
+        }
+        let marked = self.reassign_mark(now, key, marked);
+        if let Some(incoming) = self.messages.get_mut(&key) {
+            incoming.grant_next(shared, now, key, marked);
+            incoming.arm(shared, now, key);
+        }
+    }
+
+    /// A packet of a message that is not being received: a new one, or one that has finished.
+    #[cold]
+    fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let (peer, id) = (packet.src, packet.message);
+        if self.finished.contains(peer, id) {
+            // The sender has not heard that it is done.
+            let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
+            shared.control.push_back(done);
+        } else if let Some(incoming) = self.admit(shared, now, packet) {
+            self.messages.insert((peer, id), incoming);
+            self.data(shared, now, packet);
+        }
+    }
+
+    /// State for a message on its first packet: its first window counts as authorised.
+    fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
+        let context = &shared.context;
+        let packets = u32::try_from(context.sizes.packets(packet.message_bytes)).ok()?;
+        let path = (context.path)(packet.src);
+        let rtt = match self.params.loss_timer {
+            LossTimer::MaxRtt => path.max_rtt,
+            LossTimer::BaseRtt => path.base_rtt,
+        };
+        let timeout = scale(rtt, self.params.loss_timeout);
+        let next = packet.count.clamp(1, packets);
+        let expected = VecDeque::from([Expected { by: now + timeout, first: 0, end: next }]);
+        Some(Incoming {
+            packets,
+            received: IndexWindow::default(),
+            next,
+            expected,
+            again: Timers::default(),
+            timeout,
+            mark_life: path.base_rtt,
+            marks_used: 0,
+            heard: None,
+            loss_at: None,
+            tag: packet.tag,
+            entropy: packet.entropy,
+            state: ReceiverState::Active,
+        })
+    }
+
+    fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
+        let (peer, id) = key;
+        if let Some(mut incoming) = self.messages.remove(&key) {
+            incoming.step(ReceiverEvent::Last);
+        }
+        self.finished.insert(peer, id);
+        shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
+        let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
+        shared.control.push_back(done);
+    }
+
+    /// Whether this arrival's grant carries a mark when marks are spread evenly. AMRT §VIII-F
+    ///
+    /// The number of marks handed on never exceeds the number brought, and a mark not used within a
+    /// round trip expires, so that none is spent on a gap that is long gone. Evenly means among the
+    /// messages that arrive now: one that starts, or starts again after a pause, counts from where the
+    /// others are, and one that has stalled holds nobody back.
+    fn reassign_mark(&mut self, now: Time, key: (HostId, u32), brought: bool) -> bool {
+        self.pool.retain(|&expiry| expiry >= now);
+        let arriving = |m: &&Incoming| m.can_use_mark() && m.is_arriving(now);
+        let fewest = self.messages.values().filter(arriving).map(|m| m.marks_used).min();
+        let Some(this) = self.messages.get_mut(&key) else { return false };
+        if brought {
+            self.pool.push_back(now + this.mark_life);
+        }
+        let fewest = fewest.unwrap_or(this.marks_used);
+        if !this.is_arriving(now) {
+            this.marks_used = this.marks_used.max(fewest);
+        }
+        this.heard = Some(now);
+        if self.pool.is_empty() || this.marks_used > fewest || !this.can_use_mark() {
+            return false;
+        }
+        self.pool.pop_front();
+        this.marks_used += 1;
+        true
+    }
+
+    /// AMRT §IV-B: grants again what has not arrived in time.
+    pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let key = (peer, id);
+        let Some(incoming) = self.messages.get_mut(&key) else { return };
+        if incoming.loss_at.is_none_or(|at| now < at) {
+            return;
+        }
+        incoming.loss_at = None;
+        while incoming.expected.front().is_some_and(|e| e.by <= now) {
+            let Some(late) = incoming.expected.pop_front() else { break };
+            let missing = (late.first..late.end).filter(|&i| !incoming.received.contains(i));
+            self.missing.extend(missing.map(|index| Missing { message: key, index, attempts: 0 }));
+        }
+        while let Some((_, (index, attempts))) = incoming.again.pop_due(now) {
+            if !incoming.received.contains(index) {
+                self.missing.push_back(Missing { message: key, index, attempts });
+            }
+        }
+        incoming.arm(shared, now, key);
+        if !self.turn_armed {
+            self.reissue(shared, now);
+        }
+    }
+
+    /// Grants overdue packets again, as many as may be granted by now.
+    pub(super) fn reissue(&mut self, shared: &mut Shared, now: Time) {
+        self.turn_armed = false;
+        let slot = match self.params.reissue {
+            Reissue::Paced => shared.context.sizes.slot(shared.context.nic),
+            Reissue::AtOnce => Time::ZERO,
+        };
+        while self.turn <= now {
+            let Some(missing) = self.missing.pop_front() else { return };
+            let Some(incoming) = self.messages.get_mut(&missing.message) else { continue };
+            if incoming.received.contains(missing.index) {
+                continue;
+            }
+            incoming.grant_again(shared, now, &missing, self.params.backoff as u32);
+            incoming.arm(shared, now, missing.message);
+            self.turn = now + slot;
+        }
+        if !self.missing.is_empty() {
+            shared.timers.arm(self.turn, TimerKey::Reissue);
+            self.turn_armed = true;
+        }
+    }
+}
+
+impl Incoming {
+    fn step(&mut self, event: ReceiverEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Whether a packet came within the life of a mark.
+    fn is_arriving(&self, now: Time) -> bool {
+        self.heard.is_some_and(|heard| now <= heard.saturating_add(self.mark_life))
+    }
+
+    /// Whether two packets are left to grant.
+    fn can_use_mark(&self) -> bool {
+        self.next + 1 < self.packets
+    }
+
+    /// Grants the next packet, or the next two for a mark.
+    fn grant_next(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32), marked: bool) {
+        let count = (1 + u32::from(marked)).min(self.packets - self.next);
+        if count == 0 {
+            return;
+        }
+        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
+        grant.index = self.next;
+        grant.count = count;
+        grant.flags = PacketFlags::when(count == 2, PacketFlags::ECE);
+        shared.control.push_back(grant);
+        let end = self.next + count;
+        self.expected.push_back(Expected { by: now + self.timeout, first: self.next, end });
+        self.next = end;
+    }
+
+    /// Grants one missing packet again, unmarked, and doubles its patience.
+    fn grant_again(&mut self, shared: &mut Shared, now: Time, missing: &Missing, backoff: u32) {
+        let (peer, id) = missing.message;
+        self.step(ReceiverEvent::Overdue);
+        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
+        grant.index = missing.index;
+        grant.count = 1;
+        grant.flags = PacketFlags::AGAIN;
+        shared.control.push_back(grant);
+        let attempts = missing.attempts + 1;
+        let patience = self.timeout.saturating_mul(1 << attempts.min(backoff));
+        self.again.arm(now.saturating_add(patience), (missing.index, attempts));
+    }
+
+    /// Arms this message's one deadline in the machine, at the earliest packet that is still missing.
+    fn arm(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
+        // No deadline made since the last call is earlier than one time-out from now.
+        if self.loss_at.is_some_and(|at| at <= now.saturating_add(self.timeout)) {
+            return;
+        }
+        while let Some(front) = self.expected.front() {
+            if self.received.next_missing(front.first) < front.end {
+                break;
+            }
+            self.expected.pop_front();
+        }
+        let expected = self.expected.front().map(|e| e.by);
+        let earliest = [expected, self.again.next()].into_iter().flatten().min();
+        if let Some(at) = earliest
+            && self.loss_at.is_none_or(|armed| at < armed)
+        {
+            shared.timers.arm(at, TimerKey::Loss(peer, id));
+            self.loss_at = Some(at);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The sending half of AMRT.
+
+use super::{AmrtParams, Shared, TimerKey};
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::index_window::IndexWindow;
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use crate::shared::scale;
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::VecDeque;
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        Burst { Grant => Granted, Silence => Burst, Finished => Done }
+        Granted { Grant => Granted, Silence => Granted, Finished => Done }
+        Done {}
+    }
+    events { Grant, Silence, Finished }
+}
+
+/// Doublings of the restart time-out at most.
+const MAX_BACKOFF: u32 = 10;
+
+/// A message being sent.
+struct Outgoing {
+    message: Message,
+    packets: u32,
+    opening: OpeningSchedule,
+    state: SenderState,
+    /// Packets that were authorised: by the first window or by name in a grant.
+    authorised: IndexWindow,
+    /// Packets that have left this host.
+    departed: IndexWindow,
+    /// Repetitions that wait in the queue.
+    repeating: Vec<u32>,
+    /// Last packet sent or grant heard.
+    active: Time,
+    restart: Time,
+    backoff: u32,
+    /// The one silence deadline in force; others of this message are left over and mean nothing.
+    silence_at: Time,
+}
+
+/// Consecutive packets of one message that may leave.
+struct Run {
+    message: DefaultKey,
+    first: u32,
+    count: u32,
+    again: bool,
+}
+
+/// All messages that this host sends.
+pub(super) struct Sender {
+    params: AmrtParams,
+    messages: SlotMap<DefaultKey, Outgoing>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// First in, first out over all messages: a newcomer's first window is appended.
+    queue: VecDeque<Run>,
+}
+
+impl Sender {
+    pub(super) fn new(params: AmrtParams) -> Sender {
+        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), queue: VecDeque::new() }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn has_queue(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// AMRT §IV-C: a new message sends one bandwidth-delay product at line rate.
+    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let context = &shared.context;
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let window = match self.params.window {
+            0 => path.bdp_packets(context.nic, &context.sizes),
+            n => n as u32,
+        };
+        let slot = context.sizes.slot(path.bottleneck);
+        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
+        let restart = scale(path.max_rtt, self.params.restart_timeout);
+        let key = self.messages.insert(Outgoing {
+            message: *message,
+            packets,
+            opening,
+            state: SenderState::Burst,
+            authorised: IndexWindow::default(),
+            departed: IndexWindow::default(),
+            repeating: Vec::new(),
+            active: now,
+            restart,
+            backoff: 0,
+            silence_at: Time::MAX,
+        });
+        self.by_id.insert((message.dst, message.id), key);
+        self.release_opening(shared, now, message.dst, message.id);
+        self.messages[key].await_answer(shared, now + restart);
+    }
+
+    /// Queues the packets of the first window whose time has come.
+    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        let (first, count) = out.opening.take(now);
+        if count > 0 {
+            out.authorised.insert_below(first + count);
+            self.queue.push_back(Run { message: key, first, count, again: false });
+        }
+        if let Some(at) = out.opening.next() {
+            shared.timers.arm(at, TimerKey::Opening(peer, id));
+        }
+    }
+
+    /// AMRT §IV-C: an unmarked grant releases the one packet it names, a marked one two.
+    pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
+        let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
+        let out = &mut self.messages[key];
+        out.active = now;
+        if out.backoff > 0 {
+            out.backoff = 0;
+            out.await_answer(shared, now.saturating_add(out.restart));
+        }
+        out.step(SenderEvent::Grant);
+        if !out.message.responsive {
+            return;
+        }
+        let end = grant.index.saturating_add(grant.count).min(out.packets);
+        if grant.flags.has(PacketFlags::AGAIN) {
+            for index in grant.index..end {
+                out.repeat(key, index, &mut self.queue);
+            }
+            return;
+        }
+        for index in grant.index..end {
+            // A permission already used is a duplicate of the network's making.
+            if !out.authorised.insert(index) {
+                continue;
+            }
+            match self.queue.back_mut() {
+                Some(run) if run.message == key && !run.again && run.first + run.count == index => {
+                    run.count += 1
+                }
+                _ => self.queue.push_back(Run { message: key, first: index, count: 1, again: false }),
+            }
+        }
+    }
+
+    /// The receiver has everything.
+    pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
+        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
+            && let Some(mut out) = self.messages.remove(key)
+        {
+            out.step(SenderEvent::Finished);
+            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+        }
+    }
+
+    /// Repeats packet 0, which carries the message's size, when nothing at all has been heard: the whole
+    /// first window, or the receiver's last word, was lost.
+    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        if now < out.silence_at {
+            return;
+        }
+        let due = out.active.saturating_add(out.patience());
+        if due > now {
+            out.await_answer(shared, due);
+            return;
+        }
+        out.step(SenderEvent::Silence);
+        out.active = now;
+        out.backoff = (out.backoff + 1).min(MAX_BACKOFF);
+        out.repeat(key, 0, &mut self.queue);
+        out.await_answer(shared, now.saturating_add(out.patience()));
+    }
+
+    /// The next data packet, for a wire that is free now.
+    pub(super) fn poll_data(&mut self, context: &HostContext, now: Time) -> Option<Packet> {
+        loop {
+            let run = self.queue.front_mut()?;
+            let Some(out) = self.messages.get_mut(run.message) else {
+                self.queue.pop_front();
+                continue;
+            };
+            let (index, again) = (run.first, run.again);
+            run.first += 1;
+            run.count -= 1;
+            if run.count == 0 {
+                self.queue.pop_front();
+            }
+            if again {
+                out.repeating.retain(|&i| i != index);
+            }
+            out.active = now;
+            out.departed.insert(index);
+            return Some(out.data(context, index, again));
+        }
+    }
+}
+
+impl Outgoing {
+    fn step(&mut self, event: SenderEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Silence to wait for before the next repetition of packet 0.
+    fn patience(&self) -> Time {
+        self.restart.saturating_mul(1 << self.backoff)
+    }
+
+    /// Puts the silence deadline at `at`.
+    fn await_answer(&mut self, shared: &mut Shared, at: Time) {
+        self.silence_at = at;
+        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    }
+
+    /// Queues a repetition of a packet, unless a copy of it still waits here: in the queue, or for its
+    /// turn in a first window that is spread out.
+    fn repeat(&mut self, key: DefaultKey, index: u32, queue: &mut VecDeque<Run>) {
+        let permitted = index < self.opening.window() || self.authorised.contains(index);
+        let waits = permitted && !self.departed.contains(index);
+        if waits || self.repeating.contains(&index) || index >= self.packets {
+            return;
+        }
+        self.authorised.insert(index);
+        self.repeating.push(index);
+        queue.push_back(Run { message: key, first: index, count: 1, again: true });
+    }
+
+    fn data(&self, context: &HostContext, index: u32, again: bool) -> Packet {
+        let m = &self.message;
+        let mut packet = Packet::new(PacketKind::Data, context.host, m.dst, m.id);
+        packet.index = index;
+        packet.count = self.opening.window();
+        packet.message_bytes = m.bytes;
+        packet.payload = context.sizes.payload_of(m.bytes, u64::from(index));
+        packet.wire = context.sizes.data_wire(packet.payload);
+        packet.entropy = m.entropy;
+        packet.tag = m.tag;
+        packet.priority = 1;
+        // AMRT §IV-A: the bit starts set, every hop without room clears it.
+        packet.ecn = Ecn::Spare;
+        let unscheduled = index < self.opening.window() && !again;
+        packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
+            .with(PacketFlags::when(again, PacketFlags::AGAIN));
+        packet
+    }
+}

@@ -1,0 +1,250 @@
+//! The contract of a transport.
+//!
+//! **After any input, drain the outputs until the machine says idle-until-T; only then give it the
+//! next input.**
+//!
+//! Inputs are [`Endpoint::open`], [`Endpoint::receive`] and [`Endpoint::timeout`]. Drained at once are
+//! the events ([`Endpoint::poll_event`] until `None`) and the deadline ([`Endpoint::next_timeout`]).
+//! Packets are pulled ([`Endpoint::poll_transmit`]) one at a time whenever the wire is free: whoever
+//! owns the wire asks, so host scheduling and pacing are the machine's business and no queue stands
+//! between a machine and its wire. [`Checked`] asserts the sentence in debug builds.
+
+use crate::Message;
+use crate::states::StateTable;
+use headway_packet::{HostId, Packet, Sizes};
+use headway_units::{Params, Rate, Time};
+
+/// What a machine tells its application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointEvent {
+    /// `bytes` of a message arrived here for the first time.
+    Delivered {
+        /// The message's driver handle.
+        tag: u32,
+        /// Sending host.
+        src: HostId,
+        /// The message's number.
+        message: u32,
+        /// Application bytes, never counted twice.
+        bytes: u32,
+    },
+    /// All bytes of a message have arrived here. Exactly once for each message.
+    Completed {
+        /// The message's driver handle.
+        tag: u32,
+        /// Sending host.
+        src: HostId,
+        /// The message's number.
+        message: u32,
+    },
+    /// The sender knows that the message arrived and has forgotten it.
+    Acknowledged {
+        /// The message's driver handle.
+        tag: u32,
+    },
+    /// The sender gave the message up.
+    Failed {
+        /// The message's driver handle.
+        tag: u32,
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+/// What a host knows of the path to a peer. Times include serialisation on every hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Round trip of a full data packet out and a control packet back through empty queues.
+    pub base_rtt: Time,
+    /// `base_rtt`, plus one drain of a full buffer at each switch on the way out, plus two full packets
+    /// on the host's own link: what a packet takes at most when nothing is lost.
+    pub max_rtt: Time,
+    /// Rate of the slowest link of the path.
+    pub bottleneck: Rate,
+}
+
+impl Path {
+    /// Full packets that fill the path for a base round trip at the rate of this host's link, rounded up.
+    ///
+    /// With 40 us of propagation over three links at 10 Gb/s this is 36, not 33: the base round trip
+    /// includes serialisation.
+    pub fn bdp_packets(&self, nic: Rate, sizes: &Sizes) -> u32 {
+        let slot = sizes.slot(nic).0;
+        self.base_rtt.0.div_ceil(slot).max(1) as u32
+    }
+}
+
+/// Who the host is; given to a machine when it is made.
+pub struct HostContext {
+    /// This host.
+    pub host: HostId,
+    /// Rate of its link.
+    pub nic: Rate,
+    /// Packet sizes.
+    pub sizes: Sizes,
+    /// The path to a peer.
+    pub path: Box<dyn Fn(HostId) -> Path + Send>,
+}
+
+/// One host's instance of one protocol, with all its messages in both directions.
+pub trait Endpoint {
+    /// A message to send.
+    fn open(&mut self, now: Time, message: &Message);
+    /// A packet addressed to this host arrived.
+    fn receive(&mut self, now: Time, packet: &Packet);
+    /// The instant of [`Endpoint::next_timeout`] has come. Harmless when early.
+    fn timeout(&mut self, now: Time);
+    /// The next packet for the wire, which is free now; `None` until the next input if there is none.
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
+    /// Whether [`Endpoint::poll_transmit`] may have a packet now. A machine that knows answers `false`
+    /// and saves its driver the question at the end of every packet; `true` is always right.
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        true
+    }
+    /// The earliest instant at which [`Endpoint::timeout`] is wanted.
+    fn next_timeout(&self) -> Option<Time>;
+    /// The next thing the application should know.
+    fn poll_event(&mut self) -> Option<EndpointEvent>;
+    /// Messages that the machine holds state for, in either direction: 0 when it is quiet.
+    fn live_messages(&self) -> usize;
+}
+
+impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
+    fn open(&mut self, now: Time, message: &Message) {
+        (**self).open(now, message);
+    }
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        (**self).receive(now, packet);
+    }
+    fn timeout(&mut self, now: Time) {
+        (**self).timeout(now);
+    }
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        (**self).poll_transmit(now)
+    }
+    fn wants_transmit(&self) -> bool {
+        (**self).wants_transmit()
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        (**self).next_timeout()
+    }
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        (**self).poll_event()
+    }
+    fn live_messages(&self) -> usize {
+        (**self).live_messages()
+    }
+}
+
+/// What a protocol declares about itself.
+#[derive(Clone, Debug)]
+pub struct TransportInfo {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// The port discipline it is meant to run over.
+    pub discipline: &'static str,
+    /// State machines, as data.
+    pub states: &'static [StateTable],
+    /// What is deliberately different from the paper, one sentence each, with the section.
+    pub deviations: &'static [&'static str],
+}
+
+/// A protocol: its description, its parameters, and how to make a host's instance.
+pub trait Transport: 'static {
+    /// The machine.
+    type Endpoint: Endpoint + Send + 'static;
+    /// Its parameters.
+    type Params: Params + Send + Sync + 'static;
+    /// Its description.
+    const INFO: TransportInfo;
+    /// A fresh instance for one host.
+    fn endpoint(params: &Self::Params, context: HostContext) -> Self::Endpoint;
+}
+
+/// Asserts the contract of this module around a machine; free in release builds.
+pub struct Checked<E> {
+    inner: E,
+    #[cfg(debug_assertions)]
+    drained: bool,
+    #[cfg(debug_assertions)]
+    clock: Time,
+}
+
+impl<E: Endpoint> Checked<E> {
+    /// Wraps a fresh machine.
+    pub fn new(inner: E) -> Self {
+        Checked {
+            inner,
+            #[cfg(debug_assertions)]
+            drained: true,
+            #[cfg(debug_assertions)]
+            clock: Time::ZERO,
+        }
+    }
+
+    /// The machine inside.
+    pub fn inner(&self) -> &E {
+        &self.inner
+    }
+
+    #[inline]
+    fn input(&mut self, now: Time) {
+        #[cfg(debug_assertions)]
+        {
+            assert!(self.drained, "input at {now} before the events of the last one were drained");
+            assert!(now >= self.clock, "time went back from {} to {now}", self.clock);
+            self.clock = now;
+            self.drained = false;
+        }
+        let _ = now;
+    }
+}
+
+impl<E: Endpoint> Endpoint for Checked<E> {
+    #[inline]
+    fn open(&mut self, now: Time, message: &Message) {
+        self.input(now);
+        self.inner.open(now, message);
+    }
+    #[inline]
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        self.input(now);
+        self.inner.receive(now, packet);
+    }
+    #[inline]
+    fn timeout(&mut self, now: Time) {
+        self.input(now);
+        self.inner.timeout(now);
+    }
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        #[cfg(debug_assertions)]
+        assert!(self.drained, "packet pulled at {now} before the events were drained");
+        self.inner.poll_transmit(now)
+    }
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        self.inner.wants_transmit()
+    }
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.inner.next_timeout()
+    }
+    #[inline]
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        let event = self.inner.poll_event();
+        #[cfg(debug_assertions)]
+        if event.is_none() {
+            self.drained = true;
+        }
+        event
+    }
+    fn live_messages(&self) -> usize {
+        self.inner.live_messages()
+    }
+}

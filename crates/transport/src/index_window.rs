@@ -1,0 +1,150 @@
+//! A set of packet indices that fills roughly from the front.
+
+use std::collections::VecDeque;
+
+/// Indices of one message: a watermark below which all are present, and a bit set above it. Memory
+/// follows the reordering extent, not the message, and an index in order costs an addition.
+#[derive(Clone, Debug, Default)]
+pub struct IndexWindow {
+    /// Every smaller index is in the set, and this one is not.
+    below: u32,
+    /// Bits from `below` rounded down to a multiple of 64; empty when nothing above `below` is present.
+    words: VecDeque<u64>,
+    len: u32,
+}
+
+impl IndexWindow {
+    /// Adds `index`; `false` when it was there already.
+    #[inline]
+    pub fn insert(&mut self, index: u32) -> bool {
+        if index == self.below && self.words.is_empty() {
+            self.below += 1;
+            self.len += 1;
+            return true;
+        }
+        index >= self.below && self.insert_above(index)
+    }
+
+    fn insert_above(&mut self, index: u32) -> bool {
+        let base = self.below & !63;
+        let (word, bit) = place(index - base);
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        if self.words[word] & bit != 0 {
+            return false;
+        }
+        self.words[word] |= bit;
+        self.len += 1;
+        if index == self.below {
+            self.raise(base);
+        }
+        true
+    }
+
+    /// Raises the watermark over what has become contiguous.
+    fn raise(&mut self, base: u32) {
+        // Bits under the old watermark stand for indices that are present.
+        self.words[0] |= (1u64 << (self.below - base)) - 1;
+        self.below = base;
+        while self.words.front() == Some(&u64::MAX) {
+            self.words.pop_front();
+            self.below += 64;
+        }
+        if let Some(&first) = self.words.front() {
+            let ones = first.trailing_ones();
+            self.below += ones;
+            if self.words.len() == 1 && first >> ones == 0 {
+                self.words.clear();
+            }
+        }
+    }
+
+    /// Adds all of `0..end` that are missing.
+    pub fn insert_below(&mut self, end: u32) {
+        for index in self.below..end {
+            self.insert(index);
+        }
+    }
+
+    /// Whether `index` is in the set.
+    #[inline]
+    pub fn contains(&self, index: u32) -> bool {
+        if index < self.below {
+            return true;
+        }
+        let (word, bit) = place(index - (self.below & !63));
+        self.words.get(word).is_some_and(|w| w & bit != 0)
+    }
+
+    /// How many indices are in the set.
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether the set is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The smallest index not in the set that is at least `from`.
+    pub fn next_missing(&self, from: u32) -> u32 {
+        let base = self.below & !63;
+        let mut index = from.max(self.below);
+        loop {
+            let offset = index - base;
+            let Some(word) = self.words.get((offset / 64) as usize) else { return index };
+            let ones = (word >> (offset % 64)).trailing_ones();
+            index += ones;
+            if ones == 0 || (offset % 64) + ones < 64 {
+                return index;
+            }
+        }
+    }
+}
+
+/// Word and bit of an offset.
+#[inline]
+fn place(offset: u32) -> (usize, u64) {
+    ((offset / 64) as usize, 1 << (offset % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_the_full_front_and_finds_holes() {
+        let mut set = IndexWindow::default();
+        for i in (0..200).filter(|i| i % 70 != 3) {
+            assert!(set.insert(i));
+            assert!(!set.insert(i));
+        }
+        assert_eq!(set.next_missing(0), 3);
+        assert_eq!(set.next_missing(4), 73);
+        assert!(set.insert(3));
+        assert_eq!(set.next_missing(0), 73);
+        assert_eq!(set.next_missing(144), 200);
+        assert_eq!(set.words.len(), 3, "64..256");
+        assert_eq!(set.len(), 198);
+        assert!(set.contains(10) && !set.contains(73) && !set.contains(1000));
+    }
+    #[test]
+    fn agrees_with_a_plain_set_in_any_order() {
+        for step in [1u32, 7, 37, 64, 101] {
+            let mut set = IndexWindow::default();
+            let mut plain = std::collections::BTreeSet::new();
+            for i in 0..401u32 {
+                let index = i * step % 401;
+                assert_eq!(set.insert(index), plain.insert(index));
+                assert_eq!(set.len() as usize, plain.len());
+                for probe in [0, index, 63, 64, 65, 200, 400, 500] {
+                    assert_eq!(set.contains(probe), plain.contains(&probe), "step {step}, {i}: {probe}");
+                    let missing = (probe..).find(|p| !plain.contains(p));
+                    assert_eq!(Some(set.next_missing(probe)), missing, "step {step}, {i}: from {probe}");
+                }
+            }
+            assert!(set.words.is_empty());
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Datacenter transports as protocol machines: no clock, no socket, no thread, no random generator.
+//!
+//! [`endpoint`] is the contract between a machine and whoever drives it; [`registry`] is the list of
+//! machines. Each protocol has a folder of its own. Shared parts are small pieces that machines own.
+
+pub mod amrt;
+pub mod endpoint;
+pub mod finished;
+pub mod index_window;
+pub mod message;
+pub mod opening;
+pub mod phost;
+pub mod registry;
+pub mod shared;
+pub mod states;
+pub mod template;
+pub mod timers;
+
+pub use endpoint::{Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
+pub use message::{Message, Opening};

@@ -1,0 +1,52 @@
+//! What an application hands to a machine.
+
+use headway_packet::HostId;
+use headway_units::Time;
+
+/// How a message sends the packets of its first window.
+///
+/// The default is line rate: one bandwidth-delay product back to back. The motivation figures of the
+/// AMRT and RPO papers instead start from flows that already share a path fairly with one
+/// bandwidth-delay product in flight in total; `share = n` starts a message as one of `n` such flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The message starts as one of this many; its window is the path's divided by it, rounded.
+    pub share: u32,
+    /// Packets sent back to back before leaving room for the `share - 1` others.
+    pub clump: u32,
+    /// Place in the rotation, from 0.
+    pub slot: u32,
+    /// Window in packets instead of the path's bandwidth-delay product.
+    pub window: Option<u32>,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        Opening { share: 1, clump: 1, slot: 0, window: None }
+    }
+}
+
+/// A message to send: a number of bytes for one destination, delivered whole and once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Number among this host's messages to `dst`, consecutive from 0: receivers remember finished
+    /// messages by it.
+    pub id: u32,
+    /// Where to.
+    pub dst: HostId,
+    /// How many bytes; 0 counts as one empty packet.
+    pub bytes: u64,
+    /// Application class, for protocols that serve classes apart.
+    pub class: u16,
+    /// Absolute deadline, for protocols that know deadlines.
+    pub deadline: Option<Time>,
+    /// First window.
+    pub opening: Opening,
+    /// `false` models an application that stalls after the first window: permissions find nothing to
+    /// send. AMRT §VIII-D calls such senders unresponsive.
+    pub responsive: bool,
+    /// ECMP entropy of the message's packets.
+    pub entropy: u32,
+    /// The driver's handle, copied into every packet of the message.
+    pub tag: u32,
+}

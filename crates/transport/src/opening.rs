@@ -1,0 +1,109 @@
+//! The first window of a message: how many packets, and when each may leave.
+
+use crate::Opening;
+use headway_units::Time;
+
+/// Releases the packets of a first window at line rate, or spaced as one of several fair sharers.
+#[derive(Clone, Copy, Debug)]
+pub struct OpeningSchedule {
+    start: Time,
+    slot: Time,
+    opening: Opening,
+    window: u32,
+    released: u32,
+}
+
+impl OpeningSchedule {
+    /// The schedule of a message of `packets` packets on a path that holds `bdp` packets, each taking
+    /// `slot` on the wire.
+    pub fn new(opening: Opening, bdp: u32, packets: u32, slot: Time, start: Time) -> OpeningSchedule {
+        let share = opening.share.max(1);
+        let full = opening.window.unwrap_or(bdp);
+        // Rounded to the nearest packet, and never nothing: a message without a first window would wait
+        // for a permission that nobody sends.
+        let window = ((full + share / 2) / share).clamp(1, packets);
+        let opening = Opening { share, clump: opening.clump.max(1), ..opening };
+        OpeningSchedule { start, slot, opening, window, released: 0 }
+    }
+
+    /// Packets of the first window.
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// When the last packet of the window has left, if nothing else takes the wire.
+    pub fn end(&self) -> Time {
+        match self.opening.share {
+            1 => self.start + self.slot * u64::from(self.window),
+            _ => self.release(self.window - 1) + self.slot,
+        }
+    }
+
+    /// When packet `index` of the window may leave: clumps of `clump` packets, `share` clumps a turn.
+    fn release(&self, index: u32) -> Time {
+        if self.opening.share == 1 {
+            return self.start;
+        }
+        let clump = self.opening.clump;
+        let turn = u64::from(index / clump) * u64::from(self.opening.share) + u64::from(self.opening.slot);
+        self.start + self.slot * (turn * u64::from(clump) + u64::from(index % clump))
+    }
+
+    /// Takes the packets that may leave by `now`: first index and count, 0 when none.
+    pub fn take(&mut self, now: Time) -> (u32, u32) {
+        let first = self.released;
+        if self.opening.share == 1 {
+            self.released = self.window;
+        }
+        while self.released < self.window && self.release(self.released) <= now {
+            self.released += 1;
+        }
+        (first, self.released - first)
+    }
+
+    /// When the next packet of the window may leave, if one is left.
+    pub fn next(&self) -> Option<Time> {
+        (self.released < self.window).then(|| self.release(self.released))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_fair_sharers_alternate_slots() {
+        let opening = |slot| Opening { share: 2, slot, ..Opening::default() };
+        let slot = Time(10);
+        let mut a = OpeningSchedule::new(opening(0), 6, 100, slot, Time::ZERO);
+        let mut b = OpeningSchedule::new(opening(1), 6, 100, slot, Time::ZERO);
+        let mut order = Vec::new();
+        for t in (0..60).step_by(10) {
+            for (name, s) in [('a', &mut a), ('b', &mut b)] {
+                let (_, n) = s.take(Time(t));
+                order.extend(std::iter::repeat_n(name, n as usize));
+            }
+        }
+        assert_eq!(order.iter().collect::<String>(), "ababab");
+        assert_eq!(a.next(), None);
+    }
+
+    #[test]
+    fn clumps_leave_back_to_back() {
+        let opening = Opening { share: 2, clump: 3, slot: 1, window: Some(12) };
+        let mut s = OpeningSchedule::new(opening, 99, 100, Time(1), Time::ZERO);
+        let mut leaves = Vec::new();
+        while let Some(t) = s.next() {
+            leaves.push(t.0);
+            s.take(t);
+        }
+        assert_eq!(leaves, [3, 4, 5, 9, 10, 11]);
+    }
+
+    #[test]
+    fn line_rate_takes_the_whole_window_at_once() {
+        let mut s = OpeningSchedule::new(Opening::default(), 36, 20, Time(1), Time(5));
+        assert_eq!(s.take(Time(5)), (0, 20));
+        assert_eq!(s.next(), None);
+    }
+}

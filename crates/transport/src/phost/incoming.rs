@@ -1,0 +1,500 @@
+//! One message at its receiver: which packets have arrived, which tokens are out, what to ask for next.
+
+use crate::index_window::IndexWindow;
+use crate::timers::Timers;
+use headway_packet::HostId;
+use headway_units::Time;
+use std::collections::VecDeque;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        Announced { Data => Active, Overdue => Active, AllAsked => Asked, Last => Done }
+        Active { Data => Active, Limit => Downgraded, AllAsked => Asked, Overdue => Active, Last => Done }
+        Downgraded { Answered => Active, Forgiven => Active, AllAsked => Asked, Last => Done }
+        Asked { Data => Asked, Overdue => Active, Last => Done }
+        Done {}
+    }
+    events { Data, Limit, Answered, Forgiven, AllAsked, Overdue, Last }
+}
+
+/// Doublings of the wait for an answer at most.
+const MAX_BACKOFF: u32 = 10;
+
+/// Numbers fixed for a pair of hosts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// Unanswered tokens at which the source is downgraded.
+    pub(super) limit: u32,
+    /// Packets that fill the path.
+    pub(super) bdp: u32,
+    /// Wait for an answer before a packet is asked for again.
+    pub(super) resend: Time,
+    /// Wait for a downgraded source.
+    pub(super) downgrade: Time,
+    /// Validity of a token at the source.
+    pub(super) lifetime: Time,
+    /// Round trip through empty queues.
+    pub(super) rtt: Time,
+    /// Whether tokens are passed by later ones that were answered, as only expiring tokens are.
+    pub(super) passing: bool,
+}
+
+/// A token that is out, or a free one.
+#[derive(Clone, Copy, Debug)]
+struct Authorisation {
+    index: u32,
+    /// How often the packet was given up before.
+    attempt: u32,
+    at: Time,
+    open: bool,
+}
+
+/// Where each authorisation of a message ended: exactly one place each.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Retired {
+    /// Its packet arrived.
+    used: u32,
+    /// Its packet had arrived by other means, or later tokens were answered long ago.
+    expired: u32,
+    /// Given up; its packet is asked for again.
+    written_off: u32,
+}
+
+/// A message being received.
+pub(super) struct Incoming {
+    pub(super) peer: HostId,
+    pub(super) id: u32,
+    pub(super) tag: u32,
+    pub(super) entropy: u32,
+    pub(super) packets: u32,
+    pub(super) message_bytes: u64,
+    /// Order of announcement, for ties.
+    pub(super) order: u64,
+    pub(super) state: ReceiverState,
+    pub(super) terms: Terms,
+    received: IndexWindow,
+    /// Authorisations in order of number; the first has number `first`, the next will have `issued`.
+    authorised: VecDeque<Authorisation>,
+    first: u32,
+    issued: u32,
+    /// Numbers below this are free tokens.
+    free: u32,
+    /// One more than the highest number that was answered.
+    answered: u32,
+    open: u32,
+    retired: Retired,
+    /// Next packet of this pass over the message, and the first that was never asked for.
+    cursor: u32,
+    fresh: u32,
+    /// Packets given up one by one, and how often by now.
+    lost: VecDeque<(u32, u32)>,
+    /// Authorisations below this number are answered, given up or in `patient`.
+    checked: u32,
+    /// Deadlines of authorisations for packets that were given up before, by number.
+    patient: Timers<u32>,
+    /// When the last token was issued, or the free packets should have left.
+    pub(super) asked_at: Time,
+    /// When a packet of it last arrived.
+    heard_at: Time,
+    /// Passes over the message since a packet last arrived.
+    fruitless: u32,
+    /// Token slots of this message that wait for something to ask for.
+    pub(super) slots: u32,
+    /// Tokens issued for it beyond the free ones.
+    given: u32,
+    /// Slots that came from other messages, and that went on to others.
+    pub(super) gifts: u32,
+    released: u32,
+    /// Slots lent to other messages while it was silent.
+    lent: u32,
+    /// Whether its source answered nothing since it was last downgraded.
+    pub(super) silent: bool,
+    /// Deadline armed for it.
+    pub(super) armed: Option<Time>,
+    /// Whether it is in its receiver's list of messages with packets to ask for.
+    pub(super) listed: bool,
+}
+
+/// What an announcement, or a data packet in its place, says.
+pub(super) struct Announced {
+    pub(super) peer: HostId,
+    pub(super) id: u32,
+    pub(super) tag: u32,
+    pub(super) entropy: u32,
+    pub(super) packets: u32,
+    pub(super) message_bytes: u64,
+    /// Free tokens.
+    pub(super) free: u32,
+    /// Whether the free packets were sent long ago.
+    pub(super) again: bool,
+    /// Time in which the free packets leave their source.
+    pub(super) burst: Time,
+}
+
+impl Incoming {
+    pub(super) fn new(a: Announced, terms: Terms, order: u64, now: Time) -> Incoming {
+        let mut message = Incoming {
+            peer: a.peer,
+            id: a.id,
+            tag: a.tag,
+            entropy: a.entropy,
+            packets: a.packets,
+            message_bytes: a.message_bytes,
+            order,
+            state: ReceiverState::Announced,
+            terms,
+            received: IndexWindow::default(),
+            authorised: VecDeque::with_capacity(a.free as usize),
+            first: 0,
+            issued: 0,
+            free: 0,
+            answered: 0,
+            open: 0,
+            retired: Retired::default(),
+            cursor: 0,
+            fresh: 0,
+            lost: VecDeque::new(),
+            checked: 0,
+            patient: Timers::default(),
+            asked_at: now,
+            heard_at: now,
+            fruitless: 0,
+            slots: 0,
+            given: 0,
+            gifts: 0,
+            released: 0,
+            lent: 0,
+            silent: false,
+            armed: None,
+            listed: false,
+        };
+        for index in 0..a.free {
+            let left = Time((u128::from(a.burst.0) * u128::from(index + 1) / u128::from(a.free)) as u64);
+            message.authorise(index, 0, now.saturating_add(left));
+        }
+        (message.cursor, message.fresh, message.free) = (a.free, a.free, a.free);
+        if a.again {
+            message.write_off_all();
+            message.cursor = 0;
+        }
+        message
+    }
+
+    pub(super) fn step(&mut self, event: ReceiverEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Packets that have not arrived.
+    pub(super) fn remaining(&self) -> u32 {
+        self.packets - self.received.len()
+    }
+
+    /// Authorisations that are out.
+    pub(super) fn open(&self) -> u32 {
+        self.open
+    }
+
+    /// pHost §3: tokens issued since the newest that was answered.
+    pub(super) fn unanswered(&self) -> u32 {
+        self.issued - self.answered
+    }
+
+    /// Whether one more token would be more than the source may leave unanswered.
+    pub(super) fn at_limit(&self) -> bool {
+        self.unanswered() >= self.terms.limit
+    }
+
+    /// Takes in a packet; `None` when it was there already, else whether it was the last.
+    pub(super) fn store(&mut self, index: u32) -> Option<bool> {
+        if !self.received.insert(index) {
+            return None;
+        }
+        self.fruitless = 0;
+        Some(self.received.len() == self.packets)
+    }
+
+    fn authorise(&mut self, index: u32, attempt: u32, at: Time) {
+        if attempt > 0 {
+            let patience = self.terms.resend.saturating_mul(1 << attempt.min(MAX_BACKOFF));
+            self.patient.arm(at.saturating_add(patience), self.issued);
+        }
+        self.authorised.push_back(Authorisation { index, attempt, at, open: true });
+        self.issued += 1;
+        self.open += 1;
+        self.asked_at = self.asked_at.max(at);
+    }
+
+    /// Retires the authorisation that a data packet used; whether one was open.
+    ///
+    /// A packet that comes by a token given up already retires the token that replaced it.
+    pub(super) fn answer(&mut self, now: Time, number: u32, index: u32) -> bool {
+        self.heard_at = now;
+        self.silent = false;
+        let place = number.checked_sub(self.first).map(|n| n as usize);
+        let named = place.filter(|&n| self.authorised.get(n).is_some_and(|a| a.open && a.index == index));
+        let place = named.or_else(|| self.authorised.iter().position(|a| a.open && a.index == index));
+        let number = place.map_or(number, |n| self.first + n as u32);
+        if number < self.issued {
+            self.answered = self.answered.max(number + 1);
+        }
+        if let Some(place) = place {
+            self.authorised[place].open = false;
+            self.open -= 1;
+            self.retired.used += 1;
+        }
+        self.drop_front();
+        if self.state == ReceiverState::Downgraded && !self.at_limit() {
+            self.step(ReceiverEvent::Answered);
+        }
+        place.is_some()
+    }
+
+    /// Forgets authorisations at the front that are retired or passed for good.
+    fn drop_front(&mut self) {
+        while let Some(front) = self.authorised.front() {
+            let passed = self.terms.passing && self.first + self.terms.limit < self.answered;
+            if front.open && !passed {
+                break;
+            }
+            if front.open {
+                // pHost §3: tokens expire at the source; so many later ones were answered that this one has.
+                self.open -= 1;
+                self.retired.expired += 1;
+            }
+            self.authorised.pop_front();
+            self.first += 1;
+        }
+        debug_assert!(self.conserved(), "{:?} of {} issued, {} open", self.retired, self.issued, self.open);
+    }
+
+    fn conserved(&self) -> bool {
+        let r = self.retired;
+        r.used + r.expired + r.written_off + self.open == self.issued
+    }
+
+    /// Gives up every authorisation that is out, and forgives the source what it left unanswered.
+    fn write_off_all(&mut self) {
+        self.retired.written_off += self.open;
+        self.open = 0;
+        self.authorised.clear();
+        (self.first, self.checked) = (self.issued, self.issued);
+        self.answered = self.issued;
+        debug_assert!(self.conserved());
+    }
+
+    /// None of the free packets has come: tokens start without them.
+    pub(super) fn start_without(&mut self) {
+        self.write_off_all();
+        self.step(ReceiverEvent::Overdue);
+    }
+
+    /// A new pass over the message: what is missing is asked for again.
+    pub(super) fn next_pass(&mut self) {
+        self.write_off_all();
+        self.cursor = 0;
+        self.fruitless = (self.fruitless + 1).min(MAX_BACKOFF);
+        self.step(ReceiverEvent::Overdue);
+    }
+
+    /// pHost §3: after the time-out a downgraded source gets a new window.
+    pub(super) fn forgive(&mut self) {
+        if !self.terms.passing {
+            // What was out is asked for again, one for one.
+            let open = self.authorised.iter().filter(|a| a.open).map(|a| (a.index, a.attempt.max(1)));
+            self.lost.extend(open);
+        }
+        self.write_off_all();
+        self.step(ReceiverEvent::Forgiven);
+    }
+
+    /// When the source, downgraded, has been silent for long enough.
+    pub(super) fn restored_at(&self) -> Time {
+        self.asked_at.max(self.heard_at).saturating_add(self.terms.downgrade)
+    }
+
+    /// How many of `slots` may go on to other messages: those lent earlier are there already, and no more
+    /// than what it was given, or got from others.
+    pub(super) fn release(&mut self, slots: u32) -> u32 {
+        let repaid = slots.min(self.lent);
+        self.lent -= repaid;
+        let count = (slots - repaid).min(self.given.max(self.gifts).saturating_sub(self.released));
+        self.released += count;
+        count
+    }
+
+    /// How many of its slots others may borrow.
+    pub(super) fn lend(&mut self) -> u32 {
+        let own = self.given.max(self.gifts).saturating_sub(self.released);
+        let count = self.slots.min(own).saturating_sub(self.lent);
+        self.lent += count;
+        count
+    }
+
+    /// Gives up the authorisations whose packets should have arrived by now; answers how many.
+    pub(super) fn give_up_overdue(&mut self, now: Time) -> u32 {
+        let mut count = 0;
+        while self.next_unanswered().is_some_and(|at| at <= now) {
+            count += self.give_up(self.checked);
+            self.checked += 1;
+        }
+        while let Some((_, number)) = self.patient.pop_due(now) {
+            count += self.give_up(number);
+        }
+        if count > 0 {
+            self.step(ReceiverEvent::Overdue);
+        }
+        self.drop_front();
+        count
+    }
+
+    /// Gives up one authorisation, unless it has retired; how many that makes.
+    fn give_up(&mut self, number: u32) -> u32 {
+        if number < self.free {
+            // Its source was never asked: a lost first window does not count as silence.
+            self.answered = self.answered.max(number + 1);
+        }
+        let place = number.checked_sub(self.first).and_then(|n| self.authorised.get_mut(n as usize));
+        let Some(overdue) = place.filter(|a| a.open) else { return 0 };
+        overdue.open = false;
+        self.open -= 1;
+        if self.received.contains(overdue.index) {
+            self.retired.expired += 1;
+        } else {
+            self.retired.written_off += 1;
+            self.lost.push_back((overdue.index, overdue.attempt + 1));
+        }
+        1
+    }
+
+    /// When the oldest authorisation for a packet asked for the first time is overdue.
+    fn next_unanswered(&mut self) -> Option<Time> {
+        self.checked = self.checked.max(self.first);
+        loop {
+            let oldest = self.authorised.get((self.checked - self.first) as usize)?;
+            if oldest.open && oldest.attempt == 0 {
+                return Some(oldest.at.saturating_add(self.terms.resend));
+            }
+            self.checked += 1;
+        }
+    }
+
+    /// When an authorisation is overdue; early rather than late.
+    pub(super) fn overdue_at(&mut self) -> Option<Time> {
+        [self.next_unanswered(), self.patient.next()].into_iter().flatten().min()
+    }
+
+    /// Wait after a pass over the message; doubles while nothing comes.
+    pub(super) fn patience(&self) -> Time {
+        self.terms.resend.saturating_mul(1 << self.fruitless)
+    }
+
+    /// The packet to ask for next. pHost §3: upward from the last one asked for, then the holes.
+    pub(super) fn wanted(&mut self) -> Option<u32> {
+        while let Some(&(index, _)) = self.lost.front() {
+            if !self.received.contains(index) {
+                return Some(index);
+            }
+            self.lost.pop_front();
+        }
+        let index = self.received.next_missing(self.cursor);
+        (index < self.packets).then_some(index)
+    }
+
+    /// Issues the next token for `index`, the packet [`Incoming::wanted`]: its number, and whether the
+    /// packet was asked for before.
+    pub(super) fn ask(&mut self, now: Time, index: u32) -> (u32, bool) {
+        let attempt = match self.lost.front() {
+            Some(&(lost, attempt)) if lost == index => {
+                self.lost.pop_front();
+                attempt
+            }
+            _ => {
+                self.cursor = index + 1;
+                0
+            }
+        };
+        let again = index < self.fresh;
+        self.fresh = self.fresh.max(index + 1);
+        let number = self.issued;
+        self.authorise(index, attempt, now);
+        self.given += 1;
+        (number, again)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message() -> Incoming {
+        let terms = Terms {
+            limit: 12,
+            bdp: 10,
+            resend: Time(100),
+            downgrade: Time(300),
+            lifetime: Time::MAX,
+            rtt: Time(100),
+            passing: false,
+        };
+        let announced = Announced {
+            peer: HostId(1),
+            id: 0,
+            tag: 0,
+            entropy: 0,
+            packets: 500,
+            message_bytes: 500 * 1460,
+            free: 5,
+            again: false,
+            burst: Time(5),
+        };
+        Incoming::new(announced, terms, 1, Time::ZERO)
+    }
+
+    /// Answers packets `0..answers`, each with a new token.
+    fn run(message: &mut Incoming, answers: u32) {
+        for index in 0..answers {
+            assert!(message.answer(Time(10), index, index));
+            assert_eq!(message.store(index), Some(false));
+            assert_eq!(message.wanted(), Some(index + 5));
+            assert_eq!(message.ask(Time(10), index + 5), (index + 5, false));
+        }
+    }
+
+    #[test]
+    fn what_was_lent_is_not_passed_on_again() {
+        let mut m = message();
+        run(&mut m, 50);
+        m.slots = m.open();
+        assert_eq!((m.slots, m.lend()), (5, 5));
+        assert_eq!(m.lend(), 0, "lent already");
+        m.forgive();
+        assert_eq!((m.open(), m.unanswered(), m.wanted()), (0, 0, Some(50)));
+        assert_eq!(m.release(3), 0, "others have them");
+        assert_eq!(m.release(4), 2, "two more than were lent");
+    }
+
+    #[test]
+    fn no_more_is_passed_on_than_was_given() {
+        let mut m = message();
+        run(&mut m, 2);
+        assert_eq!((m.release(1), m.release(5), m.release(1)), (1, 1, 0));
+        let mut free = message();
+        assert_eq!(free.release(5), 0);
+    }
+
+    #[test]
+    fn every_authorisation_retires_once() {
+        let mut m = message();
+        run(&mut m, 3);
+        assert_eq!(m.give_up_overdue(Time(111)), 5, "two free ones and three tokens");
+        assert_eq!((m.open(), m.wanted()), (0, Some(3)));
+        assert_eq!(m.ask(Time(111), 3), (8, true));
+        assert!(m.answer(Time(112), 3, 3), "late, by its first token: the second retires");
+        assert!(!m.answer(Time(113), 8, 3), "and is used up");
+        let Retired { used, expired, written_off } = m.retired;
+        assert_eq!((used, expired, written_off, m.open(), m.issued), (4, 0, 5, 0, 9));
+    }
+}

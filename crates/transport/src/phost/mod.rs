@@ -1,0 +1,195 @@
+//! pHost: a message is announced, its receiver owns its own downlink and hands out tokens for it, one
+//! token one packet; free tokens cover the first bandwidth-delay product.
+//!
+//! Source: P. X. Gao et al., ACM CoNEXT 2015 (`mode = "paced"`), and pHost as the AMRT and RPO papers
+//! describe and simulate it (`mode = "arrival"`). The text of the former was not at hand: it is cited by
+//! its design section, §3, as a whole. The two modes differ in when a receiver issues a token
+//! ([`receiver`]) and in whether a token that waits at its source expires ([`sender`]).
+
+mod incoming;
+mod receiver;
+mod sender;
+mod slots;
+
+use crate::endpoint::{Endpoint, EndpointEvent, HostContext, Transport, TransportInfo};
+use crate::message::Message;
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::{ParamKind, Time};
+use incoming::ReceiverState;
+use receiver::Receiver;
+use sender::{Sender, SenderState};
+
+headway_units::choice! {
+    /// When a receiver issues tokens.
+    pub enum Mode {
+        /// One token a frame time for all messages of a receiver together. pHost §3
+        Paced = "paced",
+        /// One token for each data packet that arrives. AMRT §III-A
+        Arrival = "arrival",
+    }
+}
+
+headway_units::choice! {
+    /// Which message is served first.
+    pub enum Policy {
+        /// The one with the fewest packets remaining; ties in order of arrival.
+        Srpt = "srpt",
+        /// All in turn.
+        Fair = "fair",
+    }
+}
+
+headway_units::choice! {
+    /// Which messages get free tokens.
+    pub enum FreeRule {
+        /// Every message, for its first window. pHost §3, AMRT §VII
+        Paper = "paper",
+        /// Only messages that fit the window as a whole, as the authors' simulator has it.
+        Yaps = "yaps",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of pHost.
+    pub struct PhostParams {
+        /// When a receiver issues tokens: one a frame time (CoNEXT'15) or one for each arriving packet (the AMRT and RPO papers).
+        mode: Mode = Mode::Paced, ParamKind::Choice(Mode::WORDS);
+        /// Which message a receiver gives a token to. pHost §3; AMRT §VIII-A simulates fair, AMRT §VII explains SRPT
+        scheduler: Policy = Policy::Srpt, ParamKind::Choice(Policy::WORDS);
+        /// Which message a source sends from, among those that hold tokens. pHost §3
+        source_scheduler: Policy = Policy::Srpt, ParamKind::Choice(Policy::WORDS);
+        /// Packets sent before the first token; 0 = one bandwidth-delay product of the pair. pHost §3
+        free_tokens: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Which messages get free tokens.
+        free_rule: FreeRule = FreeRule::Paper, ParamKind::Choice(FreeRule::WORDS);
+        /// Frame times a token is valid for after its arrival at the source; 0 = 1.5 when paced, for ever on arrival. pHost §3
+        token_lifetime: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1_000_000.0 };
+        /// Unanswered tokens at which a source is downgraded; 0 = the bandwidth-delay product plus 2. pHost §3
+        outstanding_limit: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// How long a silent source stays downgraded, in base round trips. AMRT §VII
+        downgrade_time: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
+        /// Frame times after the last token before missing packets get new ones; 0 = the bandwidth-delay product plus 2 when paced, the largest round trip plus 2 on arrival. pHost §3
+        resend_wait: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Silence after which a source announces a message again, in largest round trips; doubles each time.
+        rts_retry: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
+        /// An announcement makes a paced receiver skip the token slots that its free packets need, as far as other messages fill the pipe. pHost §3
+        hold_back: bool = true, ParamKind::Bool;
+        /// Messages of at most a bandwidth-delay product travel in class 1 and others in 2; otherwise all in 1. pHost §3
+        priorities: bool = true, ParamKind::Bool;
+    }
+}
+
+/// The transport's declaration.
+pub struct Phost;
+
+impl Transport for Phost {
+    type Endpoint = PhostEndpoint;
+    type Params = PhostParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "phost",
+        summary: "receiver-driven; receivers schedule their downlink with tokens that name packets and expire",
+        paper: "pHost, ACM CoNEXT 2015",
+        discipline: "strict-priority",
+        states: &[SenderState::TABLE, ReceiverState::TABLE],
+        deviations: &[
+            "§3: tokens are paced by the full frame on the wire, framing included; without it the downlink is over-committed by 2.5 %.",
+            "§3: a downgraded source is restored as soon as it answers a token, not only at the end of the time-out; otherwise any queueing delay would stop a message for three round trips.",
+            "§3: downgrading is per message, as in the authors' simulator, not per source.",
+            "§3: a restored source may get a whole window of tokens, where the authors' simulator gives it one.",
+            "§3: the hold-back after an announcement counts only free packets that come on top of a full pipe; a lone message is never held back.",
+            "§3: the limit of unanswered tokens is two above the bandwidth-delay product, so that a lone message does not trip it.",
+            "§3: an announcement is repeated after silence, and a receiver answers any packet of a finished message with another acknowledgement; the authors' simulator never loses control packets.",
+            "§3: a receiver that keeps issuing tokens for the same missing packets without result doubles its patience each time.",
+            "AMRT §III-A, `arrival`: tokens do not expire at the source, because a token that expired behind another message's packet would shrink the window for ever, which that description does not know; a token issued again replaces its predecessor there.",
+            "AMRT §III-A, `arrival`: a token whose packet has not arrived within the largest round trip plus two frames is issued again in place, so that a loss does not shrink the window; the wait doubles with each attempt.",
+            "AMRT §III-A, `arrival`: tokens that no arrival triggers (issued again, or after a time-out) leave one a frame time.",
+            "AMRT §III-B, `arrival`: each arrival that its own message has no use for becomes a token of another message of the same receiver once the downgrade time has passed, at most as many as the first message was ever given and at most up to the limit of the second.",
+            "AMRT §VII, `arrival` with SRPT: arrivals of all messages of a receiver feed the one with the fewest packets remaining; what exceeds its limit is kept for it until it has no packets to ask for or stays silent for the downgrade time.",
+        ],
+    };
+
+    fn endpoint(params: &PhostParams, context: HostContext) -> PhostEndpoint {
+        PhostEndpoint {
+            sender: Sender::new(params.clone()),
+            receiver: Receiver::new(params.clone()),
+            shared: Shared::new(context),
+        }
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// More packets of a first window may leave.
+    Opening(HostId, u32),
+    /// A sent message has heard nothing.
+    Silence(HostId, u32),
+    /// A received message wants to be looked at.
+    Wake(HostId, u32),
+    /// The pacer's next token slot.
+    Pacer,
+    /// A token slot that a message had no use for is free for another.
+    Released,
+}
+
+type Shared = crate::shared::Shared<TimerKey>;
+
+/// One host's pHost.
+pub struct PhostEndpoint {
+    sender: Sender,
+    receiver: Receiver,
+    shared: Shared,
+}
+
+impl Endpoint for PhostEndpoint {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
+            PacketKind::Rts => self.receiver.announcement(&mut self.shared, now, packet),
+            PacketKind::Token => self.sender.token(&mut self.shared, now, packet),
+            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            _ => {}
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((_, key)) = self.shared.timers.pop_due(now) {
+            match key {
+                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
+                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
+                TimerKey::Wake(peer, id) => self.receiver.wake(&mut self.shared, now, peer, id),
+                TimerKey::Pacer => self.receiver.pacer_due(&mut self.shared, now),
+                TimerKey::Released => self.receiver.slot_released(&mut self.shared, now),
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if let Some(packet) = self.shared.control.pop_front() {
+            return Some(packet);
+        }
+        self.sender.poll_data(&self.shared.context, now)
+    }
+
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        !self.shared.control.is_empty() || self.sender.has_ready()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.shared.timers.next()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.shared.events.pop_front()
+    }
+
+    fn live_messages(&self) -> usize {
+        self.sender.live() + self.receiver.live()
+    }
+}

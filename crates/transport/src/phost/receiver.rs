@@ -1,0 +1,261 @@
+//! The receiving half of pHost: messages, what arrives for them, and tokens.
+
+use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
+
+use super::{Mode, PhostParams, Shared, TimerKey};
+use crate::endpoint::EndpointEvent;
+use crate::finished::FinishedMessages;
+use crate::shared::scale;
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::VecDeque;
+
+/// All messages that this host receives.
+pub(super) struct Receiver {
+    pub(super) params: PhostParams,
+    pub(super) messages: SlotMap<DefaultKey, Incoming>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    finished: FinishedMessages,
+    /// Messages with packets to ask for, and some that have none any more.
+    pub(super) listed: VecDeque<DefaultKey>,
+    announced: u64,
+    /// When the pacer's next token may leave, and whether it is armed for that.
+    pub(super) next_slot: Time,
+    pub(super) pacer_armed: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(params: PhostParams) -> Receiver {
+        Receiver {
+            params,
+            messages: SlotMap::new(),
+            by_id: FxHashMap::default(),
+            finished: FinishedMessages::default(),
+            listed: VecDeque::new(),
+            announced: 0,
+            next_slot: Time::ZERO,
+            pacer_armed: false,
+        }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// pHost §3: an announcement opens a message.
+    pub(super) fn announcement(&mut self, shared: &mut Shared, now: Time, rts: &Packet) {
+        if !self.by_id.contains_key(&(rts.src, rts.message)) {
+            self.admit(shared, now, rts);
+        }
+    }
+
+    /// A data packet: for a message not announced yet it doubles as the announcement.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let known = self.by_id.get(&(packet.src, packet.message)).copied();
+        let Some(key) = known.or_else(|| self.admit(shared, now, packet)) else { return };
+        let message = &mut self.messages[key];
+        if packet.index >= message.packets || packet.message_bytes != message.message_bytes {
+            return;
+        }
+        let freed = message.answer(now, packet.token, packet.index);
+        let stored = message.store(packet.index);
+        if stored.is_some() {
+            let (tag, src) = (packet.tag, packet.src);
+            let bytes = u32::from(packet.payload);
+            shared.events.push_back(EndpointEvent::Delivered { tag, src, message: packet.message, bytes });
+        }
+        if stored == Some(true) {
+            return self.complete(shared, now, key, freed);
+        }
+        message.step(ReceiverEvent::Data);
+        if freed && self.params.mode == Mode::Arrival {
+            self.slot_freed(shared, now, key);
+        }
+        self.resume(shared, now, key);
+    }
+
+    /// Gives the pacer another look, and the message a deadline.
+    fn resume(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+        match self.params.mode {
+            Mode::Paced => self.pace(shared, now),
+            Mode::Arrival => self.settle(shared, now, key),
+        }
+        self.arm(shared, now, key);
+    }
+
+    /// State for a message heard of for the first time; a finished one is acknowledged again instead.
+    fn admit(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> Option<DefaultKey> {
+        let (peer, id) = (packet.src, packet.message);
+        if self.finished.contains(peer, id) {
+            // The source has not heard that it is done.
+            acknowledge(shared, peer, id, packet.tag, packet.entropy);
+            return None;
+        }
+        let packets = u32::try_from(shared.context.sizes.packets(packet.message_bytes)).ok()?;
+        let terms = self.terms(shared, peer);
+        let free = packet.count.min(packets);
+        let slot = shared.context.sizes.slot(shared.context.nic);
+        let again = packet.kind == PacketKind::Rts && packet.flags.has(PacketFlags::AGAIN);
+        let burst = match packet.kind {
+            PacketKind::Rts if again => Time::ZERO,
+            PacketKind::Rts => packet.lifetime,
+            _ => slot * u64::from(free),
+        };
+        let (tag, entropy, message_bytes) = (packet.tag, packet.entropy, packet.message_bytes);
+        let announced = Announced { peer, id, tag, entropy, packets, message_bytes, free, again, burst };
+        self.announced += 1;
+        if self.params.mode == Mode::Paced && self.params.hold_back && !again {
+            self.hold_back(now, slot, free, terms.bdp);
+        }
+        let key = self.messages.insert(Incoming::new(announced, terms, self.announced, now));
+        self.by_id.insert((peer, id), key);
+        self.list(key);
+        if free == 0 || again {
+            self.messages[key].step(ReceiverEvent::Overdue);
+            self.start(key, free);
+        }
+        self.resume(shared, now, key);
+        Some(key)
+    }
+
+    fn terms(&self, shared: &Shared, peer: HostId) -> Terms {
+        let context = &shared.context;
+        let path = (context.path)(peer);
+        let slot = context.sizes.slot(context.nic);
+        let bdp = path.bdp_packets(context.nic, &context.sizes);
+        let paced = self.params.mode == Mode::Paced;
+        let resend = match (self.params.resend_wait, paced) {
+            // Two slots of room, so that neither trips over a lone message.
+            (0, true) => slot * u64::from(bdp + 2),
+            (0, false) => path.max_rtt + slot * 2,
+            (slots, _) => slot * slots,
+        };
+        let limit = match self.params.outstanding_limit {
+            0 => bdp + 2,
+            n => n as u32,
+        };
+        Terms {
+            limit,
+            bdp,
+            resend,
+            // AMRT §VII: the default is three round trips.
+            downgrade: scale(path.base_rtt, self.params.downgrade_time),
+            lifetime: self.params.lifetime(slot),
+            rtt: path.base_rtt,
+            passing: paced,
+        }
+    }
+
+    /// pHost §3: all packets have arrived.
+    fn complete(&mut self, shared: &mut Shared, now: Time, key: DefaultKey, freed: bool) {
+        let Some(mut message) = self.messages.remove(key) else { return };
+        message.step(ReceiverEvent::Last);
+        let (src, id, tag) = (message.peer, message.id, message.tag);
+        self.by_id.remove(&(src, id));
+        self.finished.insert(src, id);
+        shared.events.push_back(EndpointEvent::Completed { tag, src, message: id });
+        acknowledge(shared, src, id, tag, message.entropy);
+        if self.params.mode == Mode::Arrival {
+            debug_assert_eq!(message.open(), 0, "a token for a packet that is here");
+            let left = message.slots + u32::from(freed);
+            self.surplus(shared, now, &mut message, left);
+        }
+    }
+
+    /// A message's own deadline has come; what for, its state says.
+    pub(super) fn wake(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        if self.messages[key].armed.is_some_and(|at| at <= now) {
+            self.messages[key].armed = None;
+        }
+        if self.due(key).is_some_and(|at| at <= now) {
+            match self.params.mode {
+                Mode::Paced => self.paced_due(shared, now, key),
+                Mode::Arrival => self.arrival_due(shared, now, key),
+            }
+        }
+        self.arm(shared, now, key);
+    }
+
+    /// Arms the message's one deadline, unless an earlier one is armed.
+    pub(super) fn arm(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+        let Some(at) = self.due(key).map(|at| at.max(now)) else { return };
+        let message = &mut self.messages[key];
+        if message.armed.is_none_or(|armed| at < armed) {
+            message.armed = Some(at);
+            shared.timers.arm(at, TimerKey::Wake(message.peer, message.id));
+        }
+    }
+
+    fn due(&mut self, key: DefaultKey) -> Option<Time> {
+        let message = self.messages.get_mut(key)?;
+        match self.params.mode {
+            Mode::Paced => paced_deadline(message),
+            Mode::Arrival => arrival_deadline(message),
+        }
+    }
+
+    /// Puts a message on the list of those with packets to ask for.
+    pub(super) fn list(&mut self, key: DefaultKey) {
+        let message = &mut self.messages[key];
+        if message.listed {
+            return;
+        }
+        if message.wanted().is_some() {
+            message.listed = true;
+            self.listed.push_back(key);
+        } else {
+            message.step(ReceiverEvent::AllAsked);
+        }
+    }
+
+    /// Takes a message off the list at `place`.
+    pub(super) fn unlist(&mut self, place: usize) {
+        if let Some(key) = self.listed.remove(place)
+            && let Some(message) = self.messages.get_mut(key)
+        {
+            message.listed = false;
+            message.step(ReceiverEvent::AllAsked);
+        }
+    }
+
+    /// Sends a token for packet `index` of a message.
+    pub(super) fn issue(&mut self, shared: &mut Shared, now: Time, key: DefaultKey, index: u32) {
+        let message = &mut self.messages[key];
+        let (number, again) = message.ask(now, index);
+        let (peer, id) = (message.peer, message.id);
+        let mut token = shared.control_packet(PacketKind::Token, peer, id, message.tag, message.entropy);
+        token.index = index;
+        token.count = 1;
+        token.token = number;
+        token.lifetime = message.terms.lifetime;
+        token.remaining = message.remaining();
+        token.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        shared.control.push_back(token);
+    }
+}
+
+fn acknowledge(shared: &mut Shared, peer: HostId, id: u32, tag: u32, entropy: u32) {
+    shared.control.push_back(shared.control_packet(PacketKind::Finished, peer, id, tag, entropy));
+}
+
+/// When a message of a paced receiver wants to be looked at, besides its turns at the pacer.
+fn paced_deadline(message: &Incoming) -> Option<Time> {
+    match message.state {
+        ReceiverState::Announced => Some(message.asked_at.saturating_add(message.terms.rtt)),
+        ReceiverState::Downgraded => Some(message.restored_at()),
+        ReceiverState::Asked => Some(message.asked_at.saturating_add(message.patience())),
+        ReceiverState::Active | ReceiverState::Done => None,
+    }
+}
+
+/// When a message of a receiver that answers arrivals wants to be looked at.
+fn arrival_deadline(message: &mut Incoming) -> Option<Time> {
+    if message.state == ReceiverState::Downgraded || message.open() == 0 {
+        // Without anything out, a message waits for slots of others, but not for ever.
+        return Some(message.restored_at());
+    }
+    message.overdue_at()
+}

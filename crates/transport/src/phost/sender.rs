@@ -1,0 +1,347 @@
+//! The sending half of pHost: announcements, free tokens, tokens.
+
+use super::{FreeRule, Mode, PhostParams, Policy, Shared, TimerKey};
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::index_window::IndexWindow;
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use crate::shared::scale;
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::VecDeque;
+
+crate::state_machine! {
+    /// A message at its source.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        Announced { Token => Tokened, Silence => Announced, Finished => Done }
+        Tokened { Token => Tokened, Silence => Tokened, Finished => Done }
+        Done {}
+    }
+    events { Token, Silence, Finished }
+}
+
+/// Doublings of the announcement's time-out at most.
+const MAX_BACKOFF: u32 = 10;
+
+/// Permission to send one packet, until it expires.
+#[derive(Clone, Copy)]
+struct Held {
+    index: u32,
+    number: u32,
+    expires: Time,
+}
+
+/// A message being sent.
+struct Outgoing {
+    message: Message,
+    packets: u32,
+    /// Order of opening, for ties.
+    order: u64,
+    state: SenderState,
+    opening: Option<OpeningSchedule>,
+    /// Free tokens not used, `index` and `number` alike, of which those below `released` may go.
+    free: u32,
+    released: u32,
+    free_expire: Time,
+    /// Tokens in order of arrival, which is the order of expiry.
+    tokens: VecDeque<Held>,
+    /// Numbers of tokens that have arrived, the free ones among them.
+    numbers: IndexWindow,
+    departed: IndexWindow,
+    /// Packets that the receiver misses, as its last token said.
+    remaining: u32,
+    newest: u32,
+    priority: u8,
+    ready: bool,
+    /// Last packet sent or token heard.
+    active: Time,
+    /// Patience before the first repetition of the announcement.
+    retry: Time,
+    backoff: u32,
+    /// The one silence deadline in force; others of this message are left over and mean nothing.
+    silence_at: Time,
+}
+
+/// All messages that this host sends.
+pub(super) struct Sender {
+    params: PhostParams,
+    messages: SlotMap<DefaultKey, Outgoing>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// Messages that may hold tokens.
+    ready: VecDeque<DefaultKey>,
+    opened: u64,
+}
+
+impl Sender {
+    pub(super) fn new(params: PhostParams) -> Sender {
+        let (messages, by_id) = (SlotMap::new(), FxHashMap::default());
+        Sender { params, messages, by_id, ready: VecDeque::new(), opened: 0 }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// pHost §3: a new message is announced and starts on its free tokens.
+    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let out = self.outgoing(&shared.context, now, message);
+        out.announce(shared, now);
+        let key = self.messages.insert(out);
+        self.by_id.insert((message.dst, message.id), key);
+        self.release_opening(shared, now, message.dst, message.id);
+        let out = &mut self.messages[key];
+        out.await_answer(shared, now.saturating_add(out.patience()));
+    }
+
+    fn outgoing(&mut self, context: &HostContext, now: Time, message: &Message) -> Outgoing {
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let bdp = match self.params.free_tokens {
+            0 => path.bdp_packets(context.nic, &context.sizes),
+            n => n as u32,
+        };
+        let slot = context.sizes.slot(path.bottleneck);
+        let window = message.opening.window.unwrap_or(bdp);
+        let opening = match self.params.free_rule {
+            FreeRule::Yaps if packets > window => None,
+            _ => Some(OpeningSchedule::new(message.opening, bdp, packets, slot, now)),
+        };
+        // pHost §3: a free token outlives the burst by as much as any token outlives its arrival.
+        let life = self.params.lifetime(slot);
+        let free_expire = opening.as_ref().map_or(now, |o| o.end().saturating_add(life));
+        self.opened += 1;
+        let mut numbers = IndexWindow::default();
+        numbers.insert_below(opening.as_ref().map_or(0, OpeningSchedule::window));
+        Outgoing {
+            message: *message,
+            packets,
+            order: self.opened,
+            state: SenderState::Announced,
+            opening,
+            free: 0,
+            released: 0,
+            free_expire,
+            tokens: VecDeque::new(),
+            numbers,
+            departed: IndexWindow::default(),
+            remaining: packets,
+            newest: 0,
+            // pHost §3: control in class 0, short messages before long ones.
+            priority: if self.params.priorities && packets > bdp { 2 } else { 1 },
+            ready: false,
+            active: now,
+            retry: scale(path.max_rtt, self.params.rts_retry),
+            backoff: 0,
+            silence_at: Time::MAX,
+        }
+    }
+
+    /// Makes the free tokens usable whose time has come.
+    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        let Some(opening) = &mut out.opening else { return };
+        let (first, count) = opening.take(now);
+        out.released = first + count;
+        if let Some(at) = opening.next() {
+            shared.timers.arm(at, TimerKey::Opening(peer, id));
+        }
+        self.make_ready(key);
+    }
+
+    fn make_ready(&mut self, key: DefaultKey) {
+        let out = &mut self.messages[key];
+        if !out.ready && (out.free < out.released || !out.tokens.is_empty()) {
+            out.ready = true;
+            self.ready.push_back(key);
+        }
+    }
+
+    /// pHost §3: a token allows the one packet it names, for its lifetime.
+    pub(super) fn token(&mut self, shared: &mut Shared, now: Time, token: &Packet) {
+        let Some(&key) = self.by_id.get(&(token.src, token.message)) else { return };
+        let out = &mut self.messages[key];
+        out.active = now;
+        if out.backoff > 0 {
+            out.backoff = 0;
+            out.await_answer(shared, now.saturating_add(out.retry));
+        }
+        out.step(SenderEvent::Token);
+        // A number that has arrived before is a duplicate of the network's making.
+        if !out.message.responsive || token.index >= out.packets || !out.numbers.insert(token.token) {
+            return;
+        }
+        if token.token >= out.newest {
+            out.newest = token.token;
+            out.remaining = token.remaining;
+        }
+        if token.flags.has(PacketFlags::AGAIN) && out.renumber(now, token) {
+            return;
+        }
+        let expires = now.saturating_add(token.lifetime);
+        out.tokens.push_back(Held { index: token.index, number: token.token, expires });
+        self.make_ready(key);
+    }
+
+    /// The receiver has everything.
+    pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
+        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
+            && let Some(mut out) = self.messages.remove(key)
+        {
+            out.step(SenderEvent::Finished);
+            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+        }
+    }
+
+    /// Announces a message again that has heard nothing: its announcement with the whole first window, all
+    /// its tokens, or the receiver's last word were lost.
+    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        if now < out.silence_at {
+            return;
+        }
+        let due = out.active.saturating_add(out.patience());
+        if due > now {
+            return out.await_answer(shared, due);
+        }
+        out.step(SenderEvent::Silence);
+        out.active = now;
+        out.backoff = (out.backoff + 1).min(MAX_BACKOFF);
+        out.announce(shared, now);
+        out.await_answer(shared, now.saturating_add(out.patience()));
+    }
+
+    /// pHost §3: the next data packet for a wire that is free now, of the message that the policy prefers
+    /// among those with a token that has not expired.
+    pub(super) fn poll_data(&mut self, context: &HostContext, now: Time) -> Option<Packet> {
+        loop {
+            let place = self.preferred()?;
+            let key = self.ready[place];
+            let Some(out) = self.messages.get_mut(key) else {
+                self.ready.remove(place);
+                continue;
+            };
+            let Some(held) = out.take(now) else {
+                out.ready = false;
+                self.ready.remove(place);
+                continue;
+            };
+            if self.params.source_scheduler == Policy::Fair {
+                self.ready.rotate_left(1);
+            }
+            out.active = now;
+            let again = !out.departed.insert(held.index);
+            return Some(out.data(context, held, again));
+        }
+    }
+
+    /// Place in `ready` of the message to serve.
+    fn preferred(&self) -> Option<usize> {
+        if self.params.source_scheduler == Policy::Fair {
+            return (!self.ready.is_empty()).then_some(0);
+        }
+        // A message that is gone comes first, to be dropped from the list.
+        let rank = |key| self.messages.get(key).map_or((0, 0), |m| (m.remaining, m.order));
+        let best = self.ready.iter().enumerate().min_by_key(|(_, key)| rank(**key));
+        best.map(|(place, _)| place)
+    }
+}
+
+impl Outgoing {
+    fn step(&mut self, event: SenderEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    fn patience(&self) -> Time {
+        self.retry.saturating_mul(1 << self.backoff)
+    }
+
+    /// Puts the silence deadline at `at`.
+    fn await_answer(&mut self, shared: &mut Shared, at: Time) {
+        self.silence_at = at;
+        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    }
+
+    fn window(&self) -> u32 {
+        self.opening.as_ref().map_or(0, OpeningSchedule::window)
+    }
+
+    /// `count` packets follow without permission, the last of them within `lifetime`. A repeated
+    /// announcement is flagged: its free packets are not on their way.
+    fn announce(&self, shared: &mut Shared, now: Time) {
+        let m = &self.message;
+        let mut rts = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
+        rts.message_bytes = m.bytes;
+        rts.count = self.window();
+        rts.lifetime = self.opening.as_ref().map_or(Time::ZERO, |o| o.end().saturating_sub(now));
+        rts.remaining = self.packets;
+        rts.flags = PacketFlags::when(self.backoff > 0, PacketFlags::AGAIN);
+        shared.control.push_back(rts);
+    }
+
+    /// A token issued again replaces one for the same packet that still waits here, if any.
+    fn renumber(&mut self, now: Time, token: &Packet) -> bool {
+        let usable = |held: &&mut Held| held.index == token.index && held.expires >= now;
+        if let Some(held) = self.tokens.iter_mut().find(usable) {
+            held.number = token.token;
+            return true;
+        }
+        // A free token that waits covers it as well.
+        (self.free..self.window()).contains(&token.index) && self.free_expire >= now
+    }
+
+    /// pHost §3: uses the token that expires first; expired ones are dropped.
+    fn take(&mut self, now: Time) -> Option<Held> {
+        while self.tokens.front().is_some_and(|held| held.expires < now) {
+            self.tokens.pop_front();
+        }
+        if self.free_expire < now {
+            self.free = self.window();
+        }
+        let token = self.tokens.front().map(|held| held.expires);
+        if self.free < self.released && token.is_none_or(|expires| self.free_expire <= expires) {
+            let index = self.free;
+            self.free += 1;
+            return Some(Held { index, number: index, expires: self.free_expire });
+        }
+        self.tokens.pop_front()
+    }
+
+    fn data(&self, context: &HostContext, held: Held, again: bool) -> Packet {
+        let m = &self.message;
+        let mut packet = Packet::new(PacketKind::Data, context.host, m.dst, m.id);
+        packet.index = held.index;
+        packet.token = held.number;
+        packet.count = self.window();
+        packet.message_bytes = m.bytes;
+        packet.payload = context.sizes.payload_of(m.bytes, u64::from(held.index));
+        packet.wire = context.sizes.data_wire(packet.payload);
+        packet.entropy = m.entropy;
+        packet.tag = m.tag;
+        packet.priority = self.priority;
+        let free = held.number < self.window();
+        packet.flags = PacketFlags::when(free, PacketFlags::UNSCHEDULED)
+            .with(PacketFlags::when(again, PacketFlags::AGAIN));
+        packet
+    }
+}
+
+impl PhostParams {
+    /// How long a token is valid after its arrival.
+    pub(super) fn lifetime(&self, slot: Time) -> Time {
+        match self.mode {
+            _ if self.token_lifetime > 0.0 => scale(slot, self.token_lifetime),
+            Mode::Paced => scale(slot, 1.5),
+            Mode::Arrival => Time::MAX,
+        }
+    }
+}

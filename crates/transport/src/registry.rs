@@ -1,0 +1,66 @@
+//! The list of transports: one line each.
+
+use crate::endpoint::{Transport, TransportInfo};
+use headway_units::{ParamSpec, Params};
+
+/// Something to do with a transport whose name is known only at run time, compiled once for each.
+pub trait TransportVisitor {
+    /// What it makes.
+    type Output;
+    /// The work, with the transport as a type.
+    fn visit<T: Transport>(self) -> Self::Output;
+}
+
+/// A registered transport, for listings and documentation.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its own description.
+    pub info: TransportInfo,
+    /// Its declared parameters.
+    pub params: Vec<ParamSpec>,
+}
+
+macro_rules! transports {
+    ($($name:literal => $type:ty),+ $(,)?) => {
+        /// Every name, in the order of the list.
+        pub const NAMES: &[&str] = &[$($name),+];
+
+        /// Every transport's description and parameters.
+        pub fn all() -> Vec<Entry> {
+            vec![$(Entry {
+                info: <$type as Transport>::INFO,
+                params: <<$type as Transport>::Params as Params>::specs(),
+            }),+]
+        }
+
+        /// Runs `visitor` with the transport called `name`; `None` when there is none.
+        pub fn visit<V: TransportVisitor>(name: &str, visitor: V) -> Option<V::Output> {
+            match name {
+                $($name => Some(visitor.visit::<$type>()),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+transports! {
+    "amrt" => crate::amrt::Amrt,
+    "phost" => crate::phost::Phost,
+    "template" => crate::template::Template,
+}
+
+/// The transport called `name`.
+pub fn find(name: &str) -> Option<Entry> {
+    all().into_iter().find(|entry| entry.info.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_the_list_are_the_names_declared() {
+        let declared: Vec<_> = all().iter().map(|e| e.info.name).collect();
+        assert_eq!(declared, NAMES);
+    }
+}

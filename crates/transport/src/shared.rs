@@ -1,0 +1,41 @@
+//! What the sending and the receiving half of a machine have in common.
+
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::timers::Timers;
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::Time;
+use std::collections::VecDeque;
+
+/// A host's deadlines, its control packets that wait for the wire, and its events.
+pub struct Shared<K> {
+    /// Who the host is.
+    pub context: HostContext,
+    /// Deadlines, each with the reason for it.
+    pub timers: Timers<K>,
+    /// Control packets in the order of their making; the wire takes them before any data.
+    pub control: VecDeque<Packet>,
+    /// Events that the application has not drained yet.
+    pub events: VecDeque<EndpointEvent>,
+}
+
+impl<K: Ord + Copy> Shared<K> {
+    /// Nothing armed, nothing waiting.
+    pub fn new(context: HostContext) -> Shared<K> {
+        Shared { context, timers: Timers::default(), control: VecDeque::new(), events: VecDeque::new() }
+    }
+
+    /// A control packet about a message of `peer`, ready but for what its kind adds.
+    pub fn control_packet(&self, kind: PacketKind, peer: HostId, id: u32, tag: u32, entropy: u32) -> Packet {
+        let mut packet = Packet::new(kind, self.context.host, peer, id);
+        packet.wire = self.context.sizes.control;
+        packet.tag = tag;
+        packet.entropy = entropy;
+        packet
+    }
+}
+
+/// A time multiplied by a parameter, in whole picoseconds.
+pub fn scale(time: Time, factor: f64) -> Time {
+    // The factor is a scenario constant with few digits; thousandths keep the product an integer.
+    Time((u128::from(time.0) * (factor * 1000.0 + 0.5) as u128 / 1000) as u64)
+}

@@ -1,0 +1,322 @@
+//! The promises, checked packet by packet and event by event.
+
+use super::plan::{NIC, Plan};
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_transport::opening::OpeningSchedule;
+use headway_transport::{EndpointEvent, Message};
+use headway_units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// A message's name: sender, receiver, number.
+pub type Key = (HostId, HostId, u32);
+
+/// A broken promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// An event or packet about a message that nobody opened, or with another's handle.
+    Unknown,
+    /// More bytes delivered than distinct bytes have arrived.
+    DeliveredTooMuch,
+    /// Completed before every byte was delivered.
+    CompletedShort,
+    /// Completed a second time.
+    CompletedAgain,
+    /// The sender forgot the message before the receiver had all of it.
+    AcknowledgedEarly,
+    /// The sender reported the end a second time.
+    AcknowledgedAgain,
+    /// The sender gave up.
+    GaveUp,
+    /// A data packet left for the first time without permission.
+    Unauthorised,
+    /// A sender claims a wider first window than its path and its message allow, or two different ones.
+    WrongWindow,
+    /// More data packets have left than permissions were given, repetitions included.
+    Overspent,
+    /// A machine that said it had nothing to send had something.
+    HidPacket,
+    /// Sizes, addresses or positions of a packet do not fit its message.
+    Malformed,
+    /// A message is unfinished, and nothing is in flight, armed or ready to leave.
+    Hang,
+    /// State is left although every message is finished and nothing more will happen.
+    StateLeft,
+    /// Messages are unfinished after far more events than recovery can need.
+    Endless,
+    /// Every message is finished, but timers or packets go on for ever.
+    NeverQuiet,
+}
+
+/// What was broken, where and when.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// The promise.
+    pub broken: Broken,
+    /// When.
+    pub at: Time,
+    /// The particulars.
+    pub detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {}: {}", self.broken, self.at, self.detail)
+    }
+}
+
+/// What the ledger knows of a message.
+#[derive(Debug)]
+pub struct Record {
+    message: Message,
+    packets: u32,
+    delivered: u64,
+    completed: bool,
+    /// When the receiver had all of it.
+    pub completed_at: Option<Time>,
+    acknowledged: bool,
+    /// Payload bytes of distinct packets that have reached the receiver.
+    arrived_bytes: u64,
+    arrived: BTreeSet<u32>,
+    sent: BTreeSet<u32>,
+    /// Packets permitted by name in grants and tokens that have reached the sender.
+    named: BTreeSet<u32>,
+    acked: BTreeSet<u32>,
+    /// The first window that a sender with default parameters may claim if it needs permissions.
+    first_window: Option<u32>,
+    /// What its data packets claim.
+    claimed: Option<u32>,
+    /// Data packets that left, except repetitions of packet 0: a sender may make those by itself.
+    spent: u64,
+    /// Packets permitted, counted as often as they were.
+    permitted: u64,
+    /// Whether permissions with names, or packets declared to go without, have been seen: the message's
+    /// sender may then use nothing else.
+    receiver_driven: bool,
+}
+
+/// Books of one run.
+#[derive(Debug)]
+pub struct Ledger {
+    /// Every message.
+    pub records: BTreeMap<Key, Record>,
+    sizes: Sizes,
+    hosts: u32,
+    /// Messages not yet completed and acknowledged.
+    unfinished: usize,
+}
+
+impl Ledger {
+    /// Books for the messages of `plan`.
+    pub fn new(plan: &Plan) -> Ledger {
+        let sizes = Sizes::default();
+        let path = plan.path();
+        let bdp = path.bdp_packets(NIC, &sizes);
+        let default = plan.parameters.iter().all(|&choice| choice == 0);
+        let window = |m: &Message| {
+            let packets = sizes.packets(m.bytes) as u32;
+            OpeningSchedule::new(m.opening, bdp, packets, plan.slot(), Time::ZERO).window()
+        };
+        let record = |message: Message| Record {
+            message,
+            packets: sizes.packets(message.bytes) as u32,
+            first_window: default.then(|| window(&message)),
+            claimed: None,
+            delivered: 0,
+            completed: false,
+            completed_at: None,
+            acknowledged: false,
+            arrived_bytes: 0,
+            arrived: BTreeSet::new(),
+            sent: BTreeSet::new(),
+            named: BTreeSet::new(),
+            acked: BTreeSet::new(),
+            spent: 0,
+            permitted: 0,
+            receiver_driven: false,
+        };
+        let opens = plan.opens();
+        let unfinished = opens.len();
+        let keyed = opens.into_iter().map(|(_, src, m)| ((HostId(src.into()), m.dst, m.id), record(m)));
+        Ledger { records: keyed.collect(), sizes, hosts: plan.hosts.into(), unfinished }
+    }
+
+    /// Messages that are not both completed and acknowledged.
+    pub fn unfinished(&self) -> usize {
+        self.unfinished
+    }
+
+    /// The message that a packet is about.
+    fn key_of(packet: &Packet) -> Key {
+        match packet.kind {
+            PacketKind::Data | PacketKind::Rts => (packet.src, packet.dst, packet.message),
+            _ => (packet.dst, packet.src, packet.message),
+        }
+    }
+
+    /// A packet leaves `host`.
+    pub fn departs(&mut self, now: Time, host: HostId, packet: &Packet) -> Result<(), Violation> {
+        let fail = |broken| Err(Violation { broken, at: now, detail: format!("{packet:?}") });
+        if packet.src != host || packet.dst == host || packet.dst.0 >= self.hosts {
+            return fail(Broken::Malformed);
+        }
+        let Some(record) = self.records.get_mut(&Self::key_of(packet)) else { return fail(Broken::Unknown) };
+        if packet.tag != record.message.tag {
+            return fail(Broken::Unknown);
+        }
+        if !packet.is_data() {
+            let well_formed = packet.payload == 0 && packet.wire == self.sizes.control;
+            return if well_formed { Ok(()) } else { fail(Broken::Malformed) };
+        }
+        let payload = self.sizes.payload_of(record.message.bytes, packet.index.into());
+        let well_formed = packet.index < record.packets
+            && packet.payload == payload
+            && packet.wire == self.sizes.data_wire(payload)
+            && packet.message_bytes == record.message.bytes;
+        if !well_formed {
+            return fail(Broken::Malformed);
+        }
+        record.receiver_driven |= packet.flags.has(PacketFlags::UNSCHEDULED);
+        if !record.claims(packet.count) {
+            return fail(Broken::WrongWindow);
+        }
+        if record.sent.insert(packet.index) && !record.permits(packet) {
+            return fail(Broken::Unauthorised);
+        }
+        if !record.affords(packet) {
+            return fail(Broken::Overspent);
+        }
+        Ok(())
+    }
+
+    /// A packet reaches its destination.
+    pub fn arrives(&mut self, packet: &Packet) {
+        let Some(record) = self.records.get_mut(&Self::key_of(packet)) else { return };
+        let named = packet.index..packet.index.saturating_add(packet.count.max(1));
+        match packet.kind {
+            PacketKind::Data => {
+                if record.arrived.insert(packet.index) {
+                    record.arrived_bytes += u64::from(packet.payload);
+                }
+            }
+            PacketKind::Grant | PacketKind::Token => {
+                record.receiver_driven = true;
+                record.permitted += u64::from(packet.count.max(1));
+                record.named.extend(named);
+            }
+            PacketKind::Ack => {
+                record.acked.insert(packet.index);
+            }
+            PacketKind::Rts | PacketKind::Finished => {}
+        }
+    }
+
+    /// `host` tells its application something.
+    pub fn event(&mut self, now: Time, host: HostId, event: &EndpointEvent) -> Result<(), Violation> {
+        let fail = |broken| Err(Violation { broken, at: now, detail: format!("host {}: {event:?}", host.0) });
+        let (tag, key) = match *event {
+            EndpointEvent::Delivered { tag, src, message, .. }
+            | EndpointEvent::Completed { tag, src, message } => (tag, (src, host, message)),
+            EndpointEvent::Acknowledged { tag } | EndpointEvent::Failed { tag, .. } => {
+                let own = |(k, r): (&Key, &Record)| (k.0 == host && r.message.tag == tag).then_some(*k);
+                let Some(key) = self.records.iter().find_map(own) else { return fail(Broken::Unknown) };
+                (tag, key)
+            }
+        };
+        let Some(record) = self.records.get_mut(&key).filter(|r| r.message.tag == tag) else {
+            return fail(Broken::Unknown);
+        };
+        match *event {
+            EndpointEvent::Delivered { bytes, .. } => {
+                record.delivered += u64::from(bytes);
+                if record.completed || record.delivered > record.arrived_bytes {
+                    return fail(Broken::DeliveredTooMuch);
+                }
+            }
+            EndpointEvent::Completed { .. } => {
+                if record.completed {
+                    return fail(Broken::CompletedAgain);
+                }
+                let whole = record.arrived.len() as u32 == record.packets;
+                if !whole || record.delivered != record.message.bytes {
+                    return fail(Broken::CompletedShort);
+                }
+                record.completed = true;
+                record.completed_at = Some(now);
+            }
+            EndpointEvent::Acknowledged { .. } => {
+                if record.acknowledged {
+                    return fail(Broken::AcknowledgedAgain);
+                }
+                if !record.completed {
+                    return fail(Broken::AcknowledgedEarly);
+                }
+                record.acknowledged = true;
+                self.unfinished -= 1;
+            }
+            EndpointEvent::Failed { .. } => return fail(Broken::GaveUp),
+        }
+        Ok(())
+    }
+
+    /// Nothing is scheduled any more; `live` is what each machine still holds.
+    pub fn finish(&self, now: Time, live: &[usize]) -> Result<(), Violation> {
+        let fail = |broken, detail| Err(Violation { broken, at: now, detail });
+        if let Some((key, record)) = self.records.iter().find(|(_, r)| !r.completed || !r.acknowledged) {
+            let progress = format!(
+                "{key:?}: {} of {} packets arrived, completed: {}, acknowledged: {}",
+                record.arrived.len(),
+                record.packets,
+                record.completed,
+                record.acknowledged
+            );
+            return fail(Broken::Hang, progress);
+        }
+        if live.iter().any(|&n| n > 0) {
+            return fail(Broken::StateLeft, format!("live messages by host: {live:?}"));
+        }
+        Ok(())
+    }
+
+    /// The run was stopped after too many events.
+    pub fn endless(&self, now: Time, events: u64) -> Violation {
+        let broken = if self.unfinished > 0 { Broken::Endless } else { Broken::NeverQuiet };
+        Violation { broken, at: now, detail: format!("{} unfinished after {events} events", self.unfinished) }
+    }
+}
+
+impl Record {
+    /// Whether a first window of `count` packets is the one claimed before and no wider than allowed.
+    fn claims(&mut self, count: u32) -> bool {
+        let limit = self.first_window.filter(|_| self.receiver_driven).unwrap_or(u32::MAX);
+        *self.claimed.get_or_insert(count) == count && count <= limit
+    }
+
+    /// Conservation: what may leave for the first time.
+    ///
+    /// Packets of the first window (`count` of every data packet says how many), then packets named by
+    /// permissions that have arrived. A sender that hears acknowledgements instead of permissions has a
+    /// window: at most `count` packets sent and not acknowledged. A protocol whose permissions are
+    /// neither (credits without names, windows that grow) states its own rule here.
+    fn permits(&self, packet: &Packet) -> bool {
+        let unscheduled = packet.index < packet.count;
+        if self.receiver_driven {
+            return unscheduled || self.named.contains(&packet.index);
+        }
+        unscheduled || self.sent.len() <= self.acked.len() + packet.count as usize
+    }
+
+    /// Conservation: what may leave at all. Each permission is used once; one that the network repeats
+    /// counts twice, because a sender cannot tell it from one given again.
+    fn affords(&mut self, packet: &Packet) -> bool {
+        if packet.index > 0 || !packet.flags.has(PacketFlags::AGAIN) {
+            self.spent += 1;
+        }
+        !self.receiver_driven || self.spent <= u64::from(packet.count) + self.permitted
+    }
+}
+
+/// Time in which a message of `packets` packets crosses an empty path.
+pub fn ideal(plan: &Plan, bytes: u64) -> Time {
+    NIC.time_of(Sizes::default().message_wire(bytes)) + plan.delay_time()
+}

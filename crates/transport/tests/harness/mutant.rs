@@ -1,0 +1,188 @@
+//! Machines broken on purpose: proof that the checks can fail.
+
+use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_transport::{Endpoint, EndpointEvent, Message};
+use headway_units::Time;
+use std::cell::Cell;
+
+/// What is wrong with a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// Permissions and acknowledgements of some packets are never heard.
+    DeafToSomePermissions,
+    /// The end of a message is reported twice.
+    CompletesTwice,
+    /// Bytes are delivered twice.
+    DeliversTwice,
+    /// One delivery is swallowed.
+    DeliversShort,
+    /// The sender's last word is swallowed.
+    NeverAcknowledges,
+    /// The sender's last word comes as soon as the first data packet leaves.
+    AcknowledgesEarly,
+    /// State of a message is never given back.
+    KeepsState,
+    /// A timer is always armed.
+    EndlessTimer,
+    /// No timer is ever armed.
+    NoTimer,
+    /// Sends the last packet of a message of more than a window right after its first.
+    SendsUnauthorised,
+    /// Sends a packet a second time without being asked.
+    SendsTwice,
+    /// Says that it has nothing to send.
+    HidesPackets,
+    /// Claims one more packet of first window in some data packets.
+    WidensWindow,
+    /// Data packets are a byte short.
+    WrongSize,
+    /// Packets carry another message's handle.
+    WrongTag,
+}
+
+impl Fault {
+    /// Every fault but none.
+    pub const ALL: &[Fault] = &[
+        Fault::DeafToSomePermissions,
+        Fault::CompletesTwice,
+        Fault::DeliversTwice,
+        Fault::DeliversShort,
+        Fault::NeverAcknowledges,
+        Fault::AcknowledgesEarly,
+        Fault::KeepsState,
+        Fault::EndlessTimer,
+        Fault::NoTimer,
+        Fault::SendsUnauthorised,
+        Fault::SendsTwice,
+        Fault::HidesPackets,
+        Fault::WidensWindow,
+        Fault::WrongSize,
+        Fault::WrongTag,
+    ];
+}
+
+/// A machine with a fault.
+pub struct Mutant<E> {
+    inner: E,
+    fault: Fault,
+    pending: Option<EndpointEvent>,
+    extra: Option<Packet>,
+    /// How often the fault has struck, where it strikes once.
+    struck: u32,
+    opened: usize,
+    clock: Cell<Time>,
+}
+
+impl<E: Endpoint> Mutant<E> {
+    /// `inner` with `fault`.
+    pub fn new(inner: E, fault: Fault) -> Self {
+        Mutant { inner, fault, pending: None, extra: None, struck: 0, opened: 0, clock: Cell::default() }
+    }
+
+    /// Whether this is the first time.
+    fn once(&mut self) -> bool {
+        self.struck += 1;
+        self.struck == 1
+    }
+
+    fn tamper(&mut self, packet: &mut Packet) {
+        let fault = self.fault;
+        match fault {
+            Fault::WrongSize if packet.payload > 0 => packet.payload -= 1,
+            Fault::WidensWindow if packet.is_data() && packet.index % 2 == 1 => packet.count += 1,
+            Fault::WrongTag => packet.tag += 1,
+            Fault::SendsUnauthorised if packet.is_data() && packet.index == 0 => {
+                let full = u64::from(headway_packet::Sizes::default().payload);
+                let last = packet.message_bytes.div_ceil(full).max(1) as u32 - 1;
+                let mut extra = *packet;
+                extra.index = last;
+                extra.payload =
+                    headway_packet::Sizes::default().payload_of(packet.message_bytes, last.into());
+                extra.wire = headway_packet::Sizes::default().data_wire(extra.payload);
+                extra.flags = PacketFlags::default();
+                self.extra = (last >= packet.count && self.once()).then_some(extra);
+            }
+            Fault::SendsTwice if packet.is_data() && packet.index > 0 => {
+                self.extra = self.once().then_some(*packet);
+            }
+            Fault::AcknowledgesEarly if packet.is_data() && self.once() => {
+                self.pending = Some(EndpointEvent::Acknowledged { tag: packet.tag });
+            }
+            _ => {}
+        }
+    }
+}
+
+impl<E: Endpoint> Endpoint for Mutant<E> {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.clock.set(now);
+        self.opened += 1;
+        self.inner.open(now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        self.clock.set(now);
+        let permission = matches!(packet.kind, PacketKind::Grant | PacketKind::Token | PacketKind::Ack);
+        let deaf = self.fault == Fault::DeafToSomePermissions && permission && packet.index % 7 == 3;
+        if !deaf {
+            self.inner.receive(now, packet);
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        self.clock.set(now);
+        self.inner.timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if let Some(packet) = self.extra.take() {
+            return Some(packet);
+        }
+        let mut packet = self.inner.poll_transmit(now)?;
+        self.tamper(&mut packet);
+        Some(packet)
+    }
+
+    fn wants_transmit(&self) -> bool {
+        match self.fault {
+            Fault::HidesPackets => false,
+            _ => self.extra.is_some() || self.inner.wants_transmit(),
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        match self.fault {
+            Fault::EndlessTimer => Some(self.clock.get() + Time::us(1)),
+            Fault::NoTimer => None,
+            _ => self.inner.next_timeout(),
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        if let Some(event) = self.pending.take() {
+            return Some(event);
+        }
+        let event = self.inner.poll_event()?;
+        match (self.fault, event) {
+            (Fault::CompletesTwice, EndpointEvent::Completed { .. })
+            | (Fault::DeliversTwice, EndpointEvent::Delivered { .. })
+                if self.once() =>
+            {
+                self.pending = Some(event);
+                Some(event)
+            }
+            (Fault::DeliversShort, EndpointEvent::Delivered { bytes: 1.., .. }) if self.once() => {
+                self.inner.poll_event()
+            }
+            (Fault::NeverAcknowledges, EndpointEvent::Acknowledged { .. }) => self.inner.poll_event(),
+            _ => Some(event),
+        }
+    }
+
+    fn live_messages(&self) -> usize {
+        let kept = if self.fault == Fault::KeepsState { self.opened } else { 0 };
+        self.inner.live_messages() + kept
+    }
+}

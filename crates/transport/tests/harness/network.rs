@@ -1,0 +1,341 @@
+//! Hosts and the network between them, in virtual time.
+
+use super::ledger::{Broken, Ledger, Violation};
+use super::plan::{NIC, PerKind, Plan};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_transport::endpoint::Checked;
+use headway_transport::{Endpoint, HostContext, Message};
+use headway_units::Time;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Inputs of a machine, and its wire becoming free.
+#[derive(Debug)]
+enum Step {
+    Open(HostId, Message),
+    Deliver(Packet),
+    WireFree(HostId),
+    Timer(HostId),
+}
+
+/// A step with its place in time; steps of one instant keep the order of their making.
+struct Scheduled(Reverse<(Time, u64)>, Step);
+
+impl PartialEq for Scheduled {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+impl Eq for Scheduled {}
+impl PartialOrd for Scheduled {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Scheduled {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+
+struct Host<E> {
+    machine: Checked<E>,
+    wire_busy: bool,
+    /// End of the last data packet on the wire; the gap after it decides anti-ECN here.
+    last_data_end: Option<Time>,
+    /// Instant of the earliest scheduled `Timer` step.
+    armed: Option<Time>,
+}
+
+/// What came of a run that broke no promise.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Data packets that left a host.
+    pub data_packets: u64,
+    /// Those among them marked as repetitions.
+    pub repeated: u64,
+    /// Control packets that left a host.
+    pub control_packets: u64,
+    /// Grants and tokens among them.
+    pub permissions: u64,
+    /// Packets that the network lost.
+    pub lost: u64,
+    /// Calls of `timeout`.
+    pub timeouts: u64,
+    /// Steps taken.
+    pub steps: u64,
+    /// When the last message was complete at its receiver.
+    pub completed: Time,
+    /// When nothing was scheduled any more.
+    pub quiet: Time,
+}
+
+/// Hosts joined pairwise by equal paths.
+pub struct Mesh<'a, E> {
+    plan: &'a Plan,
+    hosts: Vec<Host<E>>,
+    steps: BinaryHeap<Scheduled>,
+    sequence: u64,
+    now: Time,
+    rng: Pcg64Mcg,
+    /// Packets of each kind that have left, for [`Plan::lose`].
+    departed: [u32; PacketKind::ALL.len()],
+    /// The books.
+    pub ledger: Ledger,
+    outcome: Outcome,
+    trace: Option<Vec<String>>,
+}
+
+impl<'a, E: Endpoint> Mesh<'a, E> {
+    /// Hosts with the machines that `make` makes, and the opens of `plan` scheduled.
+    pub fn new(plan: &'a Plan, trace: bool, make: impl Fn(HostContext) -> E) -> Self {
+        let host = |n: u8| {
+            let path = plan.path();
+            let context = HostContext {
+                host: HostId(n.into()),
+                nic: NIC,
+                sizes: Sizes::default(),
+                path: Box::new(move |_| path),
+            };
+            let machine = Checked::new(make(context));
+            Host { machine, wire_busy: false, last_data_end: None, armed: None }
+        };
+        let mut mesh = Mesh {
+            plan,
+            hosts: (0..plan.hosts).map(host).collect(),
+            steps: BinaryHeap::new(),
+            sequence: 0,
+            now: Time::ZERO,
+            rng: Pcg64Mcg::seed_from_u64(plan.seed),
+            departed: [0; PacketKind::ALL.len()],
+            ledger: Ledger::new(plan),
+            outcome: Outcome::default(),
+            trace: trace.then(Vec::new),
+        };
+        for (at, src, message) in plan.opens() {
+            mesh.schedule(at, Step::Open(HostId(src.into()), message));
+        }
+        mesh
+    }
+
+    /// Runs until nothing is scheduled.
+    pub fn run(&mut self) -> Result<Outcome, Violation> {
+        // Thirty per cent of anything may be lost, and then the answer to it: a dozen steps for each
+        // packet is ample, a hundred is a loop. Idle retries with back-off are what the constant is for.
+        let most = 20_000 + 100 * self.plan.packets();
+        while let Some(Scheduled(Reverse((at, _)), step)) = self.steps.pop() {
+            self.now = at;
+            self.outcome.steps += 1;
+            if self.outcome.steps > most {
+                return Err(self.ledger.endless(at, most));
+            }
+            if let Some(trace) = &mut self.trace {
+                trace.push(format!("{at}: {}", describe(&step)));
+            }
+            self.take(step)?;
+        }
+        let live: Vec<_> = self.hosts.iter().map(|h| h.machine.live_messages()).collect();
+        self.ledger.finish(self.now, &live)?;
+        let completed = self.ledger.records.values().filter_map(|r| r.completed_at).max();
+        self.outcome.completed = completed.unwrap_or_default();
+        self.outcome.quiet = self.now;
+        Ok(self.outcome.clone())
+    }
+
+    /// The steps taken, when tracing.
+    pub fn into_trace(self) -> Vec<String> {
+        self.trace.unwrap_or_default()
+    }
+
+    fn schedule(&mut self, at: Time, step: Step) {
+        self.steps.push(Scheduled(Reverse((at, self.sequence)), step));
+        self.sequence += 1;
+    }
+
+    fn take(&mut self, step: Step) -> Result<(), Violation> {
+        let now = self.now;
+        let host = match step {
+            Step::Open(host, message) => {
+                self.machine(host).open(now, &message);
+                host
+            }
+            Step::Deliver(packet) => {
+                if self.dark(packet.dst) {
+                    self.outcome.lost += 1;
+                    return Ok(());
+                }
+                self.ledger.arrives(&packet);
+                self.machine(packet.dst).receive(now, &packet);
+                packet.dst
+            }
+            Step::WireFree(host) => {
+                self.hosts[host.0 as usize].wire_busy = false;
+                host
+            }
+            Step::Timer(host) => {
+                // Steps for deadlines that gave way to earlier ones mean nothing.
+                if self.hosts[host.0 as usize].armed != Some(now) {
+                    return Ok(());
+                }
+                self.hosts[host.0 as usize].armed = None;
+                if self.machine(host).next_timeout().is_some_and(|t| t <= now) {
+                    self.outcome.timeouts += 1;
+                    self.machine(host).timeout(now);
+                }
+                host
+            }
+        };
+        self.drain(host)?;
+        if self.chance(self.plan.early_timeouts) {
+            self.machine(host).timeout(now);
+            self.drain(host)?;
+        }
+        self.pull(host)?;
+        self.arm(host);
+        Ok(())
+    }
+
+    fn machine(&mut self, host: HostId) -> &mut Checked<E> {
+        &mut self.hosts[host.0 as usize].machine
+    }
+
+    fn drain(&mut self, host: HostId) -> Result<(), Violation> {
+        while let Some(event) = self.hosts[host.0 as usize].machine.poll_event() {
+            if let Some(trace) = &mut self.trace {
+                trace.push(format!("    host {} says {event:?}", host.0));
+            }
+            self.ledger.event(self.now, host, &event)?;
+        }
+        Ok(())
+    }
+
+    /// Offers a free wire to the machine.
+    fn pull(&mut self, host: HostId) -> Result<(), Violation> {
+        let now = self.now;
+        if self.hosts[host.0 as usize].wire_busy {
+            return Ok(());
+        }
+        let wanted = self.machine(host).wants_transmit();
+        let Some(packet) = self.machine(host).poll_transmit(now) else { return Ok(()) };
+        if !wanted {
+            return Err(Violation { broken: Broken::HidPacket, at: now, detail: brief(&packet) });
+        }
+        self.drain(host)?;
+        self.ledger.departs(now, host, &packet)?;
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("    host {} sends {}", host.0, brief(&packet)));
+        }
+        let end = now + NIC.time_of(packet.wire.into());
+        self.hosts[host.0 as usize].wire_busy = true;
+        self.schedule(end, Step::WireFree(host));
+        if packet.is_data() {
+            self.outcome.data_packets += 1;
+            self.outcome.repeated += u64::from(packet.flags.has(PacketFlags::AGAIN));
+        } else {
+            self.outcome.control_packets += 1;
+            let permission = matches!(packet.kind, PacketKind::Grant | PacketKind::Token);
+            self.outcome.permissions += u64::from(permission);
+        }
+        let marked = self.mark(host, end, packet);
+        self.carry(end, marked);
+        Ok(())
+    }
+
+    /// What the sender's own link and the hops after it do to the ECN field.
+    fn mark(&mut self, host: HostId, end: Time, mut packet: Packet) -> Packet {
+        if !packet.is_data() {
+            return packet;
+        }
+        let last = self.hosts[host.0 as usize].last_data_end.replace(end);
+        let gap = last.is_none_or(|last| last < self.now);
+        let changed = self.chance(self.plan.marks);
+        packet.ecn = match packet.ecn {
+            Ecn::Spare if changed || !gap => Ecn::NotEct,
+            Ecn::Ect if changed => Ecn::Ce,
+            other => other,
+        };
+        packet
+    }
+
+    /// Loses, repeats or delays the packet, or just brings it.
+    fn carry(&mut self, end: Time, packet: Packet) {
+        let kind = packet.kind as usize;
+        let of = |chances: &PerKind| chances[kind];
+        let (loss, duplicate, late) = (of(&self.plan.loss), of(&self.plan.duplicate), of(&self.plan.late));
+        let nth = self.departed[kind];
+        self.departed[kind] += 1;
+        if self.plan.lose.contains(&(packet.kind, nth)) {
+            self.outcome.lost += 1;
+            return;
+        }
+        let copies = if self.chance(duplicate) { 2 } else { 1 };
+        for _ in 0..copies {
+            if self.dark(packet.src) || self.chance(loss) {
+                self.outcome.lost += 1;
+                continue;
+            }
+            let mut at = end + self.plan.delay_time();
+            if self.chance(late) {
+                let most = self.plan.slot().0 * u64::from(self.plan.lateness) + 1;
+                at += Time(self.rng.next_u64() % most);
+            }
+            self.schedule(at, Step::Deliver(packet));
+        }
+    }
+
+    fn arm(&mut self, host: HostId) {
+        let now = self.now;
+        let state = &mut self.hosts[host.0 as usize];
+        let Some(at) = state.machine.next_timeout().map(|t| t.max(now)) else { return };
+        if state.armed.is_none_or(|armed| at < armed) {
+            state.armed = Some(at);
+            self.schedule(at, Step::Timer(host));
+        }
+    }
+
+    fn chance(&mut self, percent: u8) -> bool {
+        percent > 0 && self.rng.next_u32() % 100 < u32::from(percent)
+    }
+
+    fn dark(&self, host: HostId) -> bool {
+        self.plan.blackouts.iter().any(|b| {
+            let start = self.plan.slot() * u64::from(b.start);
+            let end = start + self.plan.slot() * u64::from(b.slots);
+            b.host.is_none_or(|h| u32::from(h) == host.0) && (start..end).contains(&self.now)
+        })
+    }
+}
+
+/// A packet in a few words.
+pub fn brief(p: &Packet) -> String {
+    let flags = [
+        (PacketFlags::ECE, " ece"),
+        (PacketFlags::AGAIN, " again"),
+        (PacketFlags::UNSCHEDULED, " unscheduled"),
+    ];
+    let flags: String = flags.iter().filter(|(f, _)| p.flags.has(*f)).map(|(_, name)| *name).collect();
+    format!(
+        "{} {}->{} message {} index {} count {} token {} {:?}{flags}",
+        p.kind.name(),
+        p.src.0,
+        p.dst.0,
+        p.message,
+        p.index,
+        p.count,
+        p.token,
+        p.ecn
+    )
+}
+
+fn describe(step: &Step) -> String {
+    match step {
+        Step::Open(host, m) => {
+            format!("host {} opens message {} to {}, {} B", host.0, m.id, m.dst.0, m.bytes)
+        }
+        Step::Deliver(packet) => format!("arrives {}", brief(packet)),
+        Step::WireFree(host) => format!("wire of host {} free", host.0),
+        Step::Timer(host) => format!("timer of host {}", host.0),
+    }
+}

@@ -1,0 +1,261 @@
+//! What happens in a run, made by proptest so that a failing one shrinks.
+
+use headway_packet::{PacketKind, Sizes};
+use headway_transport::endpoint::Path;
+use headway_transport::{Message, Opening};
+use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Chances in percent, one for each packet kind.
+pub type PerKind = [u8; PacketKind::ALL.len()];
+
+/// A span in which one host, or every host, neither sends nor hears.
+#[derive(Clone, Copy, Debug)]
+pub struct Blackout {
+    /// Beginning, in slots.
+    pub start: u32,
+    /// Length, in slots.
+    pub slots: u32,
+    /// The host; `None` = all.
+    pub host: Option<u8>,
+}
+
+/// A message to open.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    /// When, in slots.
+    pub at: u32,
+    /// Sending host; taken modulo the number of hosts.
+    pub src: u8,
+    /// Receiving host, counted from the sender.
+    pub hop: u8,
+    /// Bytes.
+    pub bytes: u64,
+    /// First window.
+    pub opening: Opening,
+}
+
+/// A run: hosts, links, faults, messages.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Hosts, at least two.
+    pub hosts: u8,
+    /// One-way delay in slots: what the path holds.
+    pub delay: u32,
+    /// What a machine is told of the buffers on the path, in slots beyond the base round trip.
+    pub buffer: u32,
+    /// Loss.
+    pub loss: PerKind,
+    /// Loss of exactly these: the kind, and which packet of that kind, from 0 over all hosts.
+    pub lose: Vec<(PacketKind, u32)>,
+    /// Repetition by the network.
+    pub duplicate: PerKind,
+    /// Lateness, which reorders.
+    pub late: PerKind,
+    /// How late at most, in slots.
+    pub lateness: u32,
+    /// Chance that a mark is changed on the way: anti-ECN cleared, or congestion experienced set.
+    pub marks: u8,
+    /// Chance that a machine is woken for no reason after an input.
+    pub early_timeouts: u8,
+    /// Spans of silence.
+    pub blackouts: Vec<Blackout>,
+    /// What to send.
+    pub messages: Vec<Open>,
+    /// One choice for each parameter that the transport declares; 0 = its default.
+    pub parameters: Vec<u8>,
+    /// Seed of the network's generator.
+    pub seed: u64,
+}
+
+/// Link rate of every host.
+pub const NIC: Rate = Rate::gbps(10);
+
+impl Plan {
+    /// `messages` over a path of `delay` slots without any fault.
+    pub fn perfect(delay: u32, messages: Vec<Open>) -> Plan {
+        Plan {
+            hosts: 2,
+            delay,
+            buffer: 16,
+            loss: [0; 6],
+            lose: Vec::new(),
+            duplicate: [0; 6],
+            late: [0; 6],
+            lateness: 0,
+            marks: 0,
+            early_timeouts: 0,
+            blackouts: Vec::new(),
+            messages,
+            parameters: Vec::new(),
+            seed: 0,
+        }
+    }
+
+    /// Serialisation time of a full packet.
+    pub fn slot(&self) -> Time {
+        Sizes::default().slot(NIC)
+    }
+
+    /// The same path between any two hosts.
+    pub fn path(&self) -> Path {
+        let sizes = Sizes::default();
+        let wire = self.slot() + NIC.time_of(u64::from(sizes.control));
+        let base_rtt = self.delay_time() * 2 + wire;
+        Path { base_rtt, max_rtt: base_rtt + self.slot() * u64::from(self.buffer), bottleneck: NIC }
+    }
+
+    /// One-way delay.
+    pub fn delay_time(&self) -> Time {
+        self.slot() * u64::from(self.delay)
+    }
+
+    /// The messages with their hosts and opening times, numbered for each pair of hosts in order of time.
+    pub fn opens(&self) -> Vec<(Time, u8, Message)> {
+        let mut opens = self.messages.clone();
+        opens.sort_by_key(|o| o.at);
+        let mut numbers = BTreeMap::new();
+        let numbered = opens.iter().enumerate().map(|(i, o)| {
+            let src = o.src % self.hosts;
+            let dst = (src + 1 + o.hop % (self.hosts - 1)) % self.hosts;
+            let next = numbers.entry((src, dst)).or_insert(0);
+            let id = *next;
+            *next += 1;
+            let message = Message {
+                id,
+                dst: headway_packet::HostId(u32::from(dst)),
+                bytes: o.bytes,
+                class: 0,
+                deadline: None,
+                opening: o.opening,
+                responsive: true,
+                entropy: i as u32,
+                tag: 1000 + i as u32,
+            };
+            (self.slot() * u64::from(o.at), src, message)
+        });
+        numbered.collect()
+    }
+
+    /// Packets of all messages.
+    pub fn packets(&self) -> u64 {
+        self.messages.iter().map(|o| Sizes::default().packets(o.bytes)).sum()
+    }
+}
+
+/// Parameters with value `choices[i]` for the i-th: 0 its default, else another legal value.
+pub fn parameters<P: Params>(choices: &[u8]) -> P {
+    let mut params = P::default();
+    for (spec, &choice) in P::specs().iter().zip(choices) {
+        if choice > 0 {
+            params.set(spec.name, other_value(spec, choice)).expect("a value in the declared range");
+        }
+    }
+    params
+}
+
+fn other_value(spec: &ParamSpec, choice: u8) -> ParamValue {
+    let factor = |choice: u8| [0.5, 2.0, 5.0][usize::from(choice) % 3];
+    match (&spec.kind, &spec.default) {
+        (ParamKind::Bool, _) => ParamValue::Bool(choice % 2 == 1),
+        (ParamKind::Choice(words), _) => ParamValue::Choice(words[usize::from(choice) % words.len()].into()),
+        (ParamKind::Int { min, max }, _) => ParamValue::Int((min + u64::from(choice)).min(*max)),
+        (ParamKind::Float { min, max }, ParamValue::Float(v)) => {
+            // Zero stands for a default that depends on the path: any number is another value.
+            let scale = if *v == 0.0 { 1.0 } else { *v };
+            ParamValue::Float((scale * factor(choice)).clamp(*min, *max))
+        }
+        (ParamKind::Time, ParamValue::Time(v)) => {
+            ParamValue::Time(Time((v.0 as f64 * factor(choice)) as u64))
+        }
+        (_, default) => default.clone(),
+    }
+}
+
+fn per_kind(most: u8) -> impl Strategy<Value = PerKind> {
+    let one = (0..PacketKind::ALL.len(), 1..=most).prop_map(|(kind, chance)| {
+        let mut chances = [0; PacketKind::ALL.len()];
+        chances[kind] = chance;
+        chances
+    });
+    prop_oneof![
+        2 => Just([0; PacketKind::ALL.len()]),
+        2 => (0..=most).prop_map(|chance| [chance; PacketKind::ALL.len()]),
+        1 => one,
+        1 => proptest::array::uniform(0..=most),
+    ]
+}
+
+fn bytes() -> impl Strategy<Value = u64> {
+    let full = u64::from(Sizes::default().payload);
+    prop_oneof![
+        1 => Just(0),
+        1 => Just(1),
+        2 => (1u64..64).prop_map(move |n| n * full),
+        1 => (1u64..64).prop_map(move |n| n * full + 1),
+        1 => (1u64..64).prop_map(move |n| n * full - 1),
+        3 => 1..full * 40,
+        1 => 1..full * 300,
+    ]
+}
+
+fn opening() -> impl Strategy<Value = Opening> {
+    let shared = (1u32..5, 1u32..4, 0u32..4, proptest::option::of(1u32..40));
+    prop_oneof![
+        3 => Just(Opening::default()),
+        1 => shared.prop_map(|(share, clump, slot, window)| Opening { share, clump, slot, window }),
+    ]
+}
+
+fn open() -> impl Strategy<Value = Open> {
+    (0u32..400, any::<u8>(), any::<u8>(), bytes(), opening())
+        .prop_map(|(at, src, hop, bytes, opening)| Open { at, src, hop, bytes, opening })
+}
+
+fn blackouts() -> impl Strategy<Value = Vec<Blackout>> {
+    let one = (0u32..300, 1u32..200, proptest::option::of(0u8..4))
+        .prop_map(|(start, slots, host)| Blackout { start, slots, host });
+    prop_oneof![2 => Just(Vec::new()), 1 => vec(one, 1..3)]
+}
+
+fn parameter_choices() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![1 => Just(Vec::new()), 1 => vec(prop_oneof![2 => Just(0u8), 1 => 1u8..20], 0..12)]
+}
+
+/// Any plan: up to 30 % loss of any kind, repetition, lateness, blackouts, other parameters.
+pub fn any_plan() -> impl Strategy<Value = Plan> {
+    let shape = (2u8..5, 0u32..30, 0u32..60, vec(open(), 1..8), any::<u64>());
+    let faults = (per_kind(30), per_kind(20), per_kind(40), 0u32..150);
+    let rest = (prop_oneof![Just(0u8), Just(100), 0..=100u8], prop_oneof![Just(0u8), 1..=100u8]);
+    (shape, faults, rest, blackouts(), parameter_choices()).prop_map(
+        |(shape, faults, (marks, early_timeouts), blackouts, parameters)| {
+            let (hosts, delay, buffer, messages, seed) = shape;
+            let (loss, duplicate, late, lateness) = faults;
+            Plan {
+                hosts,
+                delay,
+                buffer,
+                loss,
+                lose: Vec::new(),
+                duplicate,
+                late,
+                lateness,
+                marks,
+                early_timeouts,
+                blackouts,
+                messages,
+                parameters,
+                seed,
+            }
+        },
+    )
+}
+
+/// One message over a network without faults.
+pub fn perfect_plan() -> impl Strategy<Value = Plan> {
+    (0u32..40, bytes()).prop_map(|(delay, bytes)| {
+        Plan::perfect(delay, vec![Open { at: 0, src: 0, hop: 0, bytes, opening: Opening::default() }])
+    })
+}

@@ -1,0 +1,100 @@
+//! The pages of `docs/transports` hold what each machine declares, between two markers; this test keeps
+//! them true. `HEADWAY_BLESS=1 cargo test -p headway-transport --test pages` writes them anew.
+#![allow(clippy::disallowed_methods, reason = "reads sources and documentation")]
+
+use headway_transport::registry::{self, Entry};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const BEGIN: &str = "<!-- declared: written from the machine, do not edit -->";
+const END: &str = "<!-- end of declared -->";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn pages_say_what_the_machines_declare() {
+    for entry in registry::all().iter().filter(|e| e.info.name != "template") {
+        let path = root().join(format!("docs/transports/{}.md", entry.info.name));
+        let page = std::fs::read_to_string(&path)
+            .unwrap_or_else(|e| panic!("{} has no page: {}: {e}", entry.info.name, path.display()));
+        let fresh = replaced(&page, &declared(entry));
+        if std::env::var_os("HEADWAY_BLESS").is_some() {
+            std::fs::write(&path, &fresh).expect("the page can be written");
+        }
+        assert!(
+            page == fresh || std::env::var_os("HEADWAY_BLESS").is_some(),
+            "{} is out of date: run with HEADWAY_BLESS=1",
+            path.display()
+        );
+    }
+}
+
+/// The page with its declared part exchanged, or appended where there is none.
+fn replaced(page: &str, declared: &str) -> String {
+    match (page.find(BEGIN), page.find(END)) {
+        (Some(from), Some(to)) => format!("{}{BEGIN}\n{declared}{}", &page[..from], &page[to..]),
+        _ => format!("{}\n\n{BEGIN}\n{declared}{END}\n", page.trim_end()),
+    }
+}
+
+fn declared(entry: &Entry) -> String {
+    let mut out = String::from(
+        "\n## Declared\n\n### Parameters\n\n| key | takes | default | meaning |\n|---|---|---|---|\n",
+    );
+    for p in &entry.params {
+        let _ = writeln!(out, "| `{}` | {} | `{}` | {} |", p.name, p.kind.expected(), p.default, p.doc);
+    }
+    out.push_str("\n### States\n");
+    for table in entry.info.states {
+        let _ = write!(out, "\n{}\n```mermaid\n{}```\n", table.markdown(), table.mermaid());
+    }
+    out.push_str("\n### Different from the paper\n\n");
+    for deviation in entry.info.deviations {
+        let _ = writeln!(out, "- {deviation}");
+    }
+    out.push_str("\n### Where the paper is implemented\n\n");
+    for (place, files) in citations(entry.info.name) {
+        let _ = writeln!(out, "- {place}: {}", files.join(", "));
+    }
+    out.push('\n');
+    out
+}
+
+/// Places of papers cited in a machine's sources (`// AMRT §IV-B`), with the files that cite them.
+fn citations(name: &str) -> Vec<(String, Vec<String>)> {
+    let mut found = std::collections::BTreeMap::<String, Vec<String>>::new();
+    let folder = format!("crates/transport/src/{name}");
+    let mut files: Vec<_> = std::fs::read_dir(root().join(&folder))
+        .expect("a folder for each machine")
+        .map(|f| f.expect("an entry").path())
+        .collect();
+    files.sort();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a source file");
+        let short = format!("`{name}/{}`", file.file_name().expect("a name").to_string_lossy());
+        for line in text.lines().filter(|l| l.contains("//")) {
+            for place in places(line) {
+                let list = found.entry(place).or_default();
+                if !list.contains(&short) {
+                    list.push(short.clone());
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// `AMRT §IV-B` and the like in a line of comment.
+fn places(line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let pairs = words.windows(2).filter(|w| w[1].starts_with('§'));
+    pairs
+        .map(|w| {
+            let section = w[1].trim_end_matches(|c: char| !c.is_alphanumeric());
+            format!("{} {section}", w[0].trim_start_matches(|c: char| !c.is_alphanumeric()))
+        })
+        .filter(|p| p.chars().next().is_some_and(char::is_alphabetic))
+        .collect()
+}

@@ -1,0 +1,13 @@
+//! Quantities every other crate agrees on: integer picoseconds, bits per second, and parameters that
+//! protocols and port disciplines declare as data.
+//!
+//! Time is an integer count of picoseconds since the start of a run (64 bits hold 213 days). Nothing
+//! that decides an event uses floating point.
+
+mod params;
+mod rate;
+mod time;
+
+pub use params::{ParamError, ParamField, ParamKind, ParamSpec, ParamValue, Params};
+pub use rate::Rate;
+pub use time::Time;

@@ -1,0 +1,250 @@
+//! Parameters declared as data.
+//!
+//! A protocol or a port discipline lists its parameters once with the [`params!`](crate::params)
+//! macro. The scenario schema, the command line, the documentation tables and the manifest are
+//! derived from that list, so a parameter cannot exist in one of them alone.
+
+use crate::Time;
+use std::fmt;
+
+/// What a parameter may hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ParamKind {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number in an inclusive range.
+    Int {
+        /// Smallest value allowed.
+        min: u64,
+        /// Largest value allowed.
+        max: u64,
+    },
+    /// A number in an inclusive range.
+    Float {
+        /// Smallest value allowed.
+        min: f64,
+        /// Largest value allowed.
+        max: f64,
+    },
+    /// A duration with a unit.
+    Time,
+    /// One of a list of words.
+    Choice(&'static [&'static str]),
+}
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// See [`ParamKind::Bool`].
+    Bool(bool),
+    /// See [`ParamKind::Int`].
+    Int(u64),
+    /// See [`ParamKind::Float`].
+    Float(f64),
+    /// See [`ParamKind::Time`].
+    Time(Time),
+    /// See [`ParamKind::Choice`].
+    Choice(String),
+}
+
+impl fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamValue::Bool(v) => v.fmt(f),
+            ParamValue::Int(v) => v.fmt(f),
+            ParamValue::Float(v) => v.fmt(f),
+            ParamValue::Time(v) => v.fmt(f),
+            ParamValue::Choice(v) => v.fmt(f),
+        }
+    }
+}
+
+/// One declared parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamSpec {
+    /// Key in a scenario.
+    pub name: &'static str,
+    /// What it may hold.
+    pub kind: ParamKind,
+    /// Value when a scenario does not say.
+    pub default: ParamValue,
+    /// One sentence with unit and source.
+    pub doc: &'static str,
+}
+
+/// Why a value was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParamError {
+    /// No parameter of that name.
+    #[error("no parameter `{0}`")]
+    Unknown(String),
+    /// Wrong type of value.
+    #[error("`{name}` takes {expected}")]
+    Type {
+        /// The parameter.
+        name: &'static str,
+        /// What it takes, in words.
+        expected: String,
+    },
+    /// Right type, value outside its range.
+    #[error("`{name}` takes {expected}")]
+    Range {
+        /// The parameter.
+        name: &'static str,
+        /// What it takes, in words.
+        expected: String,
+    },
+}
+
+impl ParamKind {
+    /// What a value of this kind looks like, in words.
+    pub fn expected(&self) -> String {
+        match self {
+            ParamKind::Bool => "true or false".into(),
+            ParamKind::Int { min, max: u64::MAX } => format!("a whole number of at least {min}"),
+            ParamKind::Int { min, max } => format!("a whole number from {min} to {max}"),
+            ParamKind::Float { min, max } => format!("a number from {min} to {max}"),
+            ParamKind::Time => "a duration with a unit, such as \"40 us\"".into(),
+            ParamKind::Choice(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+}
+
+impl ParamSpec {
+    /// Checks that `value` is of this parameter's kind and in its range.
+    pub fn check(&self, value: &ParamValue) -> Result<(), ParamError> {
+        let expected = || self.kind.expected();
+        let in_range = match (&self.kind, value) {
+            (ParamKind::Bool, ParamValue::Bool(_)) | (ParamKind::Time, ParamValue::Time(_)) => true,
+            (ParamKind::Int { min, max }, ParamValue::Int(v)) => (min..=max).contains(&v),
+            (ParamKind::Float { min, max }, ParamValue::Float(v)) => (min..=max).contains(&v),
+            (ParamKind::Choice(words), ParamValue::Choice(v)) => words.contains(&v.as_str()),
+            _ => return Err(ParamError::Type { name: self.name, expected: expected() }),
+        };
+        if in_range { Ok(()) } else { Err(ParamError::Range { name: self.name, expected: expected() }) }
+    }
+}
+
+/// A struct of parameters made by the [`params!`](crate::params) macro.
+pub trait Params: Clone + Default + fmt::Debug + PartialEq {
+    /// The declared parameters, in order.
+    fn specs() -> Vec<ParamSpec>;
+    /// The current value of each, in the order of [`Params::specs`].
+    fn values(&self) -> Vec<ParamValue>;
+    /// Sets one by name.
+    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError>;
+}
+
+/// Conversion between a field of a parameter struct and a [`ParamValue`].
+pub trait ParamField: Clone {
+    /// The field as a value.
+    fn to_value(&self) -> ParamValue;
+    /// The field from a value that passed [`ParamSpec::check`].
+    fn from_value(value: ParamValue) -> Option<Self>;
+}
+
+macro_rules! plain_field {
+    ($($type:ty => $variant:ident),*) => {$(
+        impl ParamField for $type {
+            fn to_value(&self) -> ParamValue {
+                ParamValue::$variant(self.clone())
+            }
+            fn from_value(value: ParamValue) -> Option<Self> {
+                match value {
+                    ParamValue::$variant(v) => Some(v),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+plain_field!(bool => Bool, u64 => Int, f64 => Float, Time => Time);
+
+/// Declares an enum whose variants are words in a scenario, usable as a parameter field.
+#[macro_export]
+macro_rules! choice {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vmeta])* $variant),+ }
+        impl $name {
+            /// The words, in order.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+            /// The word of this variant.
+            pub fn word(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+        impl $crate::ParamField for $name {
+            fn to_value(&self) -> $crate::ParamValue {
+                $crate::ParamValue::Choice(self.word().into())
+            }
+            fn from_value(value: $crate::ParamValue) -> Option<Self> {
+                match value {
+                    $crate::ParamValue::Choice(word) => match word.as_str() {
+                        $($word => Some($name::$variant),)+
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+/// Declares a struct of parameters.
+///
+/// ```
+/// use headway_units::{ParamKind, Params};
+/// headway_units::params! {
+///     /// What a window protocol can be told.
+///     pub struct WindowParams {
+///         /// Packets in flight.
+///         window: u64 = 8, ParamKind::Int { min: 1, max: u64::MAX };
+///     }
+/// }
+/// assert_eq!(WindowParams::default().window, 8);
+/// assert_eq!(WindowParams::specs()[0].doc, "Packets in flight.");
+/// ```
+#[macro_export]
+macro_rules! params {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[doc = $doc:literal])+ $field:ident: $type:ty = $default:expr, $kind:expr;)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $($(#[doc = $doc])+ pub $field: $type),* }
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $($field: $default),* }
+            }
+        }
+        impl $crate::Params for $name {
+            fn specs() -> Vec<$crate::ParamSpec> {
+                vec![$($crate::ParamSpec {
+                    name: stringify!($field),
+                    kind: $kind,
+                    default: $crate::ParamField::to_value(&<$name>::default().$field),
+                    doc: concat!($($doc),+).trim_ascii(),
+                }),*]
+            }
+            fn values(&self) -> Vec<$crate::ParamValue> {
+                vec![$($crate::ParamField::to_value(&self.$field)),*]
+            }
+            fn set(&mut self, name: &str, value: $crate::ParamValue) -> Result<(), $crate::ParamError> {
+                let spec = Self::specs().into_iter().find(|s| s.name == name)
+                    .ok_or_else(|| $crate::ParamError::Unknown(name.into()))?;
+                spec.check(&value)?;
+                match name {
+                    $(stringify!($field) => {
+                        if let Some(v) = $crate::ParamField::from_value(value) {
+                            self.$field = v;
+                        }
+                    })*
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
+    };
+}

@@ -1,0 +1,6 @@
+//! What the fuzz targets check, one file each; the same files are included by ordinary tests that
+//! replay the corpora.
+
+pub mod cm;
+pub mod packet_codec;
+pub mod scenario;

@@ -1,0 +1,169 @@
+"""Applies a ledger to the runs of a sweep, seed by seed, and writes `claims.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway import _headway
+from headway.claims.context import Context, PointRun
+from headway.claims.language import CannotMeasure, Expression
+from headway.claims.ledger import Claim
+from headway.claims.statistics import estimate
+from headway.claims.verdict import (
+    Judgement,
+    Published,
+    Value,
+    judge_number,
+    judge_order,
+    judge_statement,
+    pending,
+)
+from headway.files import write_json
+from headway.results import Run
+
+CLAIMS_FILE = "claims.json"
+EXPECTATIONS_FILE = "expectations.json"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim with its judgement; `beside` is the same measure on other variants."""
+
+    claim: Claim
+    judgement: Judgement
+    beside: Mapping[str, float | None]
+
+    def row(self, scale: str | None = None) -> dict[str, Any]:
+        """The entry of `claims.json`; `scale` says how much of the scenario was run."""
+        claim, judgement = self.claim, self.judgement
+        row: dict[str, Any] = {
+            "id": claim.id,
+            "place": list(claim.place),
+            "metric": claim.metric,
+            "published": claim.published,
+            "measured": judgement.measured,
+            "ci95": judgement.ci95,
+            "seeds": judgement.seeds,
+            "verdict": str(judgement.verdict),
+            "reason": judgement.reason,
+            "unit": claim.unit,
+            "qualifier": str(claim.qualifier),
+            "figure": claim.figure,
+            "scenario": claim.scenario,
+            "how": claim.how,
+            "scale": scale,
+        }
+        if self.beside:
+            row["beside"] = dict(self.beside)
+        return row
+
+
+def finished_runs(out: Path, rows: Sequence[Mapping[str, Any]]) -> list[PointRun]:
+    """The runs of the finished points of `sweep.json`."""
+    return [
+        PointRun(row["variant"], row["axes"], row["seed"], Run(out / row["dir"]))
+        for row in rows
+        if row["state"] == "done"
+    ]
+
+
+def evaluate_claims(claims: Sequence[Claim], runs: Sequence[PointRun], *, needs_runs: bool = True) -> list[Result]:
+    """A verdict for each claim. A scenario that runs nothing, such as a closed-form model, is measured without runs."""
+    transports = {entry["name"] for entry in json.loads(_headway.catalogue("transports"))}
+    by_seed: dict[int, list[PointRun]] = {}
+    for run in runs:
+        by_seed.setdefault(run.seed, []).append(run)
+    if not needs_runs:
+        by_seed.setdefault(0, [])
+    return [_evaluate(claim, by_seed, transports) for claim in claims]
+
+
+def write_results(path: Path, results: Sequence[Result], scale: str | None = None) -> list[dict[str, Any]]:
+    """Write `claims.json` or `expectations.json`; returns what was written."""
+    rows = [result.row(scale) for result in results]
+    write_json(path, rows)
+    return rows
+
+
+def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[PointRun]], transports: set[str]) -> Result:
+    missing = [name for name in claim.transports if name not in transports]
+    if missing:
+        are = "is" if len(missing) == 1 else "are"
+        return Result(claim, pending(f"{', '.join(missing)} {are} not among the transports"), {})
+    if not by_seed:
+        return Result(claim, pending("no run of the scenario is finished"), {})
+    contexts = [Context(runs, claim.variant, claim.at or {}) for _, runs in sorted(by_seed.items())]
+    samples, gaps = _samples(claim.measure, contexts)
+    if not samples:
+        return Result(claim, pending(gaps[0]), {})
+    try:
+        judgement = _judge(claim, samples)
+    except CannotMeasure as error:
+        return Result(claim, pending(str(error)), {})
+    beside = _beside(claim, contexts)
+    return Result(claim, _explained(claim, judgement, beside, gaps), beside)
+
+
+def _samples(measure: Expression, contexts: Sequence[Context]) -> tuple[list[Value], list[str]]:
+    """The measure for each seed that has what it needs, and why the others have not."""
+    samples: list[Value] = []
+    gaps: list[str] = []
+    for context in contexts:
+        try:
+            value = measure.evaluate(context)
+        except CannotMeasure as error:
+            gaps.append(str(error))
+        else:
+            samples.append(float(value) if isinstance(value, bool | int) else value)
+    return samples, gaps
+
+
+def _judge(claim: Claim, samples: Sequence[Value]) -> Judgement:
+    direction = _Holds(claim.direction, claim.published) if claim.direction else None
+    if claim.holds is not None:
+        return judge_statement(samples, _Holds(claim.holds, claim.published), direction)
+    published = claim.published
+    if isinstance(published, list) and any(isinstance(p, str) for p in published):
+        return judge_order([str(p) for p in published], claim.unit, samples)
+    numbers = [float(p) for p in published] if isinstance(published, list) else float(published)
+    return judge_number(numbers, claim.qualifier, samples, direction)
+
+
+class _Holds:
+    """A boolean expression over `measured` and `published`."""
+
+    def __init__(self, expression: Expression, published: Published) -> None:
+        self._expression = expression
+        self._published = published
+
+    def __call__(self, value: Value) -> bool:
+        return bool(self._expression.evaluate(Context(()), {"measured": value, "published": self._published}))
+
+
+def _explained(
+    claim: Claim, judgement: Judgement, beside: Mapping[str, float | None], gaps: Sequence[str]
+) -> Judgement:
+    """Add what is known about a difference, what other variants gave, and which seeds are not in."""
+    reason = judgement.reason
+    if claim.otherwise and judgement.verdict in ("direction-only", "not-reproduced"):
+        reason += f"; {claim.otherwise}"
+    if beside:
+        shown = ", ".join(f"{name} {'-' if value is None else f'{value:.4g}'}" for name, value in beside.items())
+        reason += f" [beside: {shown}]"
+    if gaps:
+        reason += f" ({len(gaps)} seeds left out: {gaps[0]})"
+    return Judgement(judgement.verdict, reason, judgement.measured, judgement.ci95, judgement.seeds)
+
+
+def _beside(claim: Claim, contexts: Sequence[Context]) -> dict[str, float | None]:
+    """The measure on other variants, as means over seeds; None where a variant was not run."""
+    found: dict[str, float | None] = {}
+    for variant in claim.beside:
+        samples, _ = _samples(claim.measure, [context.of(variant) for context in contexts])
+        numbers = [s for s in samples if isinstance(s, float)]
+        found[variant] = estimate(numbers).mean if numbers else None
+    return found

@@ -1,0 +1,271 @@
+"""Reads `claims.toml`. Every key is checked and every measure parsed before anything runs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway import names
+from headway.claims.language import Expression, ExpressionError, parse
+from headway.claims.verdict import NUMERIC_QUALIFIERS, ORDERS, Published, Qualifier, groups_of
+from headway.claims.vocabulary import VOCABULARY
+from headway.errors import ClaimsError, HeadwayError, nearest
+
+REQUIRED: dict[str, type | tuple[type, ...]] = {
+    "id": str,
+    "figure": str,
+    "place": list,
+    "metric": str,
+    "published": (int, float, str, list),
+    "unit": str,
+    "qualifier": str,
+    "scenario": str,
+    "transports": list,
+    "measure": str,
+    "how": str,
+}
+OPTIONAL: dict[str, type | tuple[type, ...]] = {
+    "variant": str,
+    "at": dict,
+    "holds": str,
+    "direction": str,
+    "otherwise": str,
+    "beside": list,
+}
+# What `holds` and `direction` may name.
+PREDICATE_NAMES = frozenset({"measured", "published"})
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a paper, and how it is measured here."""
+
+    id: str
+    figure: str
+    place: tuple[str, ...]
+    metric: str
+    published: Published
+    unit: str
+    qualifier: Qualifier
+    scenario: str
+    transports: tuple[str, ...]
+    how: str
+    measure: Expression
+    variant: str | None = None
+    at: Mapping[str, Any] | None = None
+    holds: Expression | None = None
+    direction: Expression | None = None
+    otherwise: str = ""
+    beside: tuple[str, ...] = ()
+
+    def published_facts(self) -> dict[str, Any]:
+        """What the paper says, as JSON can hold it."""
+        return {
+            "id": self.id,
+            "figure": self.figure,
+            "place": list(self.place),
+            "metric": self.metric,
+            "published": self.published,
+            "unit": self.unit,
+            "qualifier": str(self.qualifier),
+            "scenario": self.scenario,
+            "how": self.how,
+        }
+
+
+def known_claims() -> list[Claim]:
+    """The claims of every ledger beside the scenarios that can be named."""
+    scenarios = names.known_scenarios()
+    ledgers = {file.claims: file for file in scenarios.values() if file.claims.exists()}
+    return [
+        claim
+        for path in sorted(ledgers)
+        for claim in load_ledger(path)
+        if claim.scenario not in scenarios or scenarios[claim.scenario].claims == path
+    ]
+
+
+def claims_about(scenario: str, path: Path) -> list[Claim]:
+    """The claims of a ledger, if there is one, that are measured on `scenario`."""
+    return [claim for claim in load_ledger(path) if claim.scenario == scenario] if path.exists() else []
+
+
+def load_ledger(path: Path) -> list[Claim]:
+    """All claims of a file; raises `ClaimsError` at the line of the first mistake."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise HeadwayError(f"{path}: cannot be read ({error})") from None
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise HeadwayError(f"{path}: {error}") from None
+    source = _Source(path, text)
+    if unknown := sorted(document.keys() - {"claim", "define"}):
+        raise source.top_error(unknown[0], f"unknown key '{unknown[0]}'; a ledger holds [define] and [[claim]] tables")
+    defined = _definitions(source, document.get("define", {}))
+    claims: list[Claim] = []
+    seen: set[str] = set()
+    for index, entry in enumerate(document.get("claim", [])):
+        claim = _Reader(source, index, entry, defined).claim()
+        if claim.id in seen:
+            raise source.error(index, "id", f"the id '{claim.id}' is used twice")
+        seen.add(claim.id)
+        claims.append(claim)
+    for name in defined:
+        if not any(re.search(rf"\b{name}\b", text) for text in _expressions(document)):
+            raise source.top_error(name, f"'{name}' is defined and never used")
+    return claims
+
+
+def _definitions(source: _Source, table: Mapping[str, Any]) -> dict[str, Expression]:
+    """Names for expressions; each may use those above it."""
+    defined: dict[str, Expression] = {}
+    for name, text in table.items():
+        if not isinstance(text, str) or not name.isidentifier() or name in VOCABULARY.names():
+            raise source.top_error(
+                name, f"'{name}' cannot be defined so: it takes a new name and an expression as text"
+            )
+        try:
+            defined[name] = parse(text, VOCABULARY, defined=dict(defined))
+        except ExpressionError as error:
+            raise source.top_error(name, str(error)) from None
+    return defined
+
+
+def _expressions(document: Mapping[str, Any]) -> list[str]:
+    """The text of everything that may use a definition."""
+    texts = [str(text) for text in document.get("define", {}).values()]
+    return texts + [str(entry.get("measure", "")) for entry in document.get("claim", [])]
+
+
+class _Source:
+    """Finds the line of a key, which the TOML reader does not tell."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._lines = text.splitlines()
+        self._starts = [i for i, line in enumerate(self._lines) if line.strip() == "[[claim]]"]
+
+    def error(self, index: int, key: str, message: str, column: int | None = None) -> ClaimsError:
+        """A mistake at `key` of claim number `index`; `column` counts from the start of its value's text."""
+        start = self._starts[index]
+        ends = self._starts[index + 1] if index + 1 < len(self._starts) else len(self._lines)
+        for number in range(start, ends):
+            line = self._lines[number]
+            if line.split("=")[0].strip().strip('"') == key or line.strip() == f"[claim.{key}]":
+                offset = 0 if column is None else line.index("=") + 1 + _quote_width(line) + column
+                return ClaimsError(self._path, number + 1, message, line, min(offset, len(line)))
+        return ClaimsError(self._path, start + 1, message, self._lines[start])
+
+    def top_error(self, key: str, message: str) -> ClaimsError:
+        """A mistake at a key outside the claims."""
+        for number, line in enumerate(self._lines):
+            if line.strip().strip("[]").split("=")[0].strip() == key:
+                return ClaimsError(self._path, number + 1, message, line)
+        return ClaimsError(self._path, 1, message)
+
+
+def _quote_width(line: str) -> int:
+    """Characters between `=` and the text of a string value."""
+    rest = line[line.index("=") + 1 :]
+    return len(rest) - len(rest.lstrip().lstrip("\"'"))
+
+
+class _Reader:
+    """Turns one table into a claim."""
+
+    def __init__(
+        self, source: _Source, index: int, entry: Mapping[str, Any], defined: Mapping[str, Expression]
+    ) -> None:
+        self._source = source
+        self._index = index
+        self._entry = entry
+        self._defined = defined
+
+    def claim(self) -> Claim:
+        """The claim; raises at the first key that is wrong."""
+        self._check_keys()
+        entry = self._entry
+        qualifier = self._qualifier()
+        claim = Claim(
+            id=entry["id"],
+            figure=entry["figure"],
+            place=tuple(entry["place"]),
+            metric=entry["metric"],
+            published=entry["published"],
+            unit=entry["unit"],
+            qualifier=qualifier,
+            scenario=entry["scenario"],
+            transports=tuple(entry["transports"]),
+            how=entry["how"],
+            measure=self._expression("measure", entry["measure"]),
+            variant=entry.get("variant"),
+            at=entry.get("at"),
+            holds=self._optional("holds"),
+            direction=self._optional("direction"),
+            otherwise=entry.get("otherwise", ""),
+            beside=tuple(entry.get("beside", ())),
+        )
+        self._check_sense(claim)
+        return claim
+
+    def _check_keys(self) -> None:
+        allowed = {**REQUIRED, **OPTIONAL}
+        for key, value in self._entry.items():
+            if key not in allowed:
+                close = nearest(key, allowed)
+                hint = f"; nearest: {', '.join(close)}" if close else ""
+                raise self._source.error(self._index, key, f"unknown key '{key}'{hint}")
+            if not isinstance(value, allowed[key]) or isinstance(value, bool):
+                raise self._source.error(self._index, key, f"'{key}' is of the wrong type")
+        for key in REQUIRED:
+            if key not in self._entry:
+                raise self._source.error(self._index, "id", f"the key '{key}' is missing")
+
+    def _qualifier(self) -> Qualifier:
+        text = self._entry["qualifier"]
+        try:
+            return Qualifier(text)
+        except ValueError:
+            known = ", ".join(Qualifier)
+            raise self._source.error(self._index, "qualifier", f"no qualifier '{text}'; known: {known}") from None
+
+    def _check_sense(self, claim: Claim) -> None:
+        """Statements need a predicate, numbers must not have one, orders name what they order."""
+        if claim.beside and claim.variant is None:
+            raise self._source.error(self._index, "beside", "'beside' replaces 'variant', which is missing")
+        published = claim.published
+        is_number = isinstance(published, int | float)
+        is_pair = isinstance(published, list) and all(isinstance(p, int | float) for p in published)
+        if is_number or is_pair:
+            if claim.qualifier not in NUMERIC_QUALIFIERS:
+                raise self._source.error(self._index, "qualifier", f"'{claim.qualifier}' does not fit a number")
+            if claim.holds is not None:
+                raise self._source.error(self._index, "holds", "a number is judged by its qualifier, not by 'holds'")
+        elif claim.holds is None and not isinstance(published, list):
+            raise self._source.error(self._index, "published", "a statement needs 'holds'")
+        elif claim.holds is None and claim.unit not in ORDERS:
+            known = ", ".join(ORDERS)
+            raise self._source.error(self._index, "unit", f"the unit of an order is one of: {known}")
+        elif claim.holds is None:
+            self._check_order(groups_of(list(map(str, published if isinstance(published, list) else []))))
+
+    def _check_order(self, groups: Sequence[Sequence[str]]) -> None:
+        if sum(map(len, groups)) < 2:
+            raise self._source.error(self._index, "published", "an order names at least two")
+
+    def _optional(self, key: str) -> Expression | None:
+        return self._expression(key, self._entry[key], PREDICATE_NAMES) if key in self._entry else None
+
+    def _expression(self, key: str, text: object, extra: frozenset[str] = frozenset()) -> Expression:
+        if not isinstance(text, str):
+            raise self._source.error(self._index, key, f"'{key}' is an expression, written as text")
+        try:
+            return parse(text, VOCABULARY, extra, {} if extra else self._defined)
+        except ExpressionError as error:
+            raise self._source.error(self._index, key, str(error), error.column) from None

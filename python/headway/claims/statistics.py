@@ -1,0 +1,71 @@
+"""Mean and confidence interval over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CONFIDENCE = 0.95
+# Relative spread that only the rounding of equal values causes.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over `count` seeds; `half_width` is that of its 95 % interval, None for a single seed."""
+
+    mean: float
+    half_width: float | None
+    count: int
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ends of the interval."""
+        if self.half_width is None:
+            return None
+        return (self.mean - self.half_width, self.mean + self.half_width)
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Mean and Student-t interval of at least one value."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count < 2 or not math.isfinite(mean):
+        return Estimate(mean, None, count)
+    variance = math.fsum((v - mean) ** 2 for v in values) / (count - 1)
+    half_width = student_quantile(CONFIDENCE, count - 1) * math.sqrt(variance / count)
+    return Estimate(mean, half_width if half_width > abs(mean) * ROUNDING else 0.0, count)
+
+
+def student_quantile(confidence: float, degrees: int) -> float:
+    """The t for which a Student variable lies within -t..t with probability `confidence`."""
+    low, high = 0.0, 1.0
+    while student_probability(high, degrees) < confidence:
+        high *= 2.0
+    for _ in range(200):
+        middle = (low + high) / 2.0
+        if student_probability(middle, degrees) < confidence:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2.0
+
+
+def student_probability(t: float, degrees: int) -> float:
+    """P(|T| < t): the finite sums of Abramowitz and Stegun 26.7.3 and 26.7.4."""
+    theta = math.atan2(t, math.sqrt(degrees))
+    cosine = math.cos(theta)
+    if degrees % 2 == 0:
+        term = total = 1.0
+        for k in range(2, degrees - 1, 2):
+            term *= cosine * cosine * (k - 1) / k
+            total += term
+        return math.sin(theta) * total
+    if degrees == 1:
+        return 2.0 * theta / math.pi
+    term = total = cosine
+    for k in range(3, degrees - 1, 2):
+        term *= cosine * cosine * (k - 1) / k
+        total += term
+    return 2.0 / math.pi * (theta + math.sin(theta) * total)

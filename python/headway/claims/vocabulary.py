@@ -1,0 +1,251 @@
+"""The functions that measures are made of. Times are text with a unit (`'1.2 ms'`) or a number of seconds."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from functools import reduce
+from typing import Any
+
+from headway import _headway
+from headway.claims.context import Context, PointRun, Series
+from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
+
+UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def seconds(value: str | float) -> float:
+    """A time as seconds."""
+    if not isinstance(value, str):
+        return float(value)
+    match = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*(s|ms|us|ns)\s*", value)
+    if match is None:
+        raise CannotMeasure(f"'{value}' is not a time such as '1.2 ms'")
+    return float(match[1]) * UNITS_S[match[2]]
+
+
+def number(value: Any, what: str) -> float:  # noqa: ANN401
+    """A value that must be a number; None means that the run had nothing to average."""
+    if value is None:
+        raise CannotMeasure(f"{what} is empty in this run")
+    return float(value)
+
+
+# --- one run ---
+
+
+def summary(context: Context, key: str) -> float:
+    """A number of `summary.json`; `a.b` goes into `a`."""
+    value: Any = context.point().run.summary
+    for part in key.split("."):
+        if not isinstance(value, dict) or part not in value:
+            raise CannotMeasure(f"the summary has no {key}")
+        value = value[part]
+    return number(value, key)
+
+
+def manifest(context: Context, key: str) -> float:
+    """A number of `manifest.json`."""
+    value: Any = context.point().run.manifest
+    for part in key.split("."):
+        if not isinstance(value, dict) or part not in value:
+            raise CannotMeasure(f"the manifest has no {key}")
+        value = value[part]
+    return number(value, key)
+
+
+def flow(context: Context, name: str, column: str) -> float:
+    """A column of one flow, by its name."""
+    return _cell(context.point(), "flows", name, column)
+
+
+def link(context: Context, name: str, column: str) -> float:
+    """A column of one link, by its name."""
+    return _cell(context.point(), "links", name, column)
+
+
+def flows_sum(context: Context, column: str) -> float:
+    """The sum of a column over all flows."""
+    return float(math.fsum(_column(context.point(), "flows", column)))
+
+
+def flows_below(context: Context, column: str, limit: float) -> float:
+    """The share of the flows with a column below `limit`."""
+    values = _column(context.point(), "flows", column)
+    return sum(1.0 for value in values if value < limit) / len(values)
+
+
+def links_sum(context: Context, column: str) -> float:
+    """The sum of a column over all links."""
+    return float(math.fsum(_column(context.point(), "links", column)))
+
+
+def links_largest(context: Context, column: str) -> float:
+    """The largest value of a column over all links."""
+    return max(_column(context.point(), "links", column))
+
+
+# --- sampled series ---
+
+
+def series(context: Context, entity: str, metric: str) -> Series:
+    """A sampled series by entity and metric."""
+    return context.point().series(entity, metric)
+
+
+def throughput(context: Context, *flows: str) -> Series:
+    """New payload bits a second delivered of one flow, or of several together."""
+    point = context.point()
+    parts = [point.series(name, "throughput_bps", absent=0.0) for name in flows]
+    return reduce(lambda a, b: a + b, parts)
+
+
+def rate(context: Context, *flows: str) -> Series:
+    """Throughput counted in bytes on the wire, so that the rates of the flows of a full link add up to its rate."""
+    return throughput(context, *flows) * context.point().frame_over_payload
+
+
+def utilisation(context: Context, name: str) -> Series:
+    """Share of each interval in which a link was sending."""
+    return context.point().series(name, "utilisation")
+
+
+def queue(context: Context, name: str) -> Series:
+    """Largest queue of a link in each interval, in full packets."""
+    point = context.point()
+    fabric = point.run.manifest["scenario"]["fabric"]
+    frame = float(fabric["payload"]) + float(fabric["header"]) + float(fabric["framing"])
+    return point.series(name, "queue_max_bytes") * (1.0 / frame)
+
+
+def mean(_: Context, samples: Series, start: str | float, end: str | float) -> float:
+    """Mean over a window."""
+    values = [value for _, value in samples.window(seconds(start), seconds(end))]
+    return math.fsum(values) / len(values)
+
+
+def peak(_: Context, samples: Series, start: str | float, end: str | float) -> float:
+    """Largest sample of a window."""
+    return max(value for _, value in samples.window(seconds(start), seconds(end)))
+
+
+def trough(_: Context, samples: Series, start: str | float, end: str | float) -> float:
+    """Smallest sample of a window."""
+    return min(value for _, value in samples.window(seconds(start), seconds(end)))
+
+
+def when_above(_: Context, samples: Series, level: float, start: str | float, end: str | float) -> float:
+    """End of the first interval of a window whose sample is at least `level`; infinite if there is none."""
+    for at_s, value in samples.window(seconds(start), seconds(end)):
+        if value >= level:
+            return at_s
+    return math.inf
+
+
+def when_below(_: Context, samples: Series, level: float, start: str | float, end: str | float) -> float:
+    """End of the first interval of a window whose sample is below `level`; infinite if there is none."""
+    for at_s, value in samples.window(seconds(start), seconds(end)):
+        if value < level:
+            return at_s
+    return math.inf
+
+
+# --- numbers ---
+
+
+def percent_lower(_: Context, subject: float, versus: float) -> float:
+    """By how many percent `subject` is lower than `versus`."""
+    return 100.0 * (1.0 - subject / versus)
+
+
+def percent_higher(_: Context, subject: float, versus: float) -> float:
+    """By how many percent `subject` is higher than `versus`."""
+    return 100.0 * (subject / versus - 1.0)
+
+
+def within(_: Context, value: float, reference: float, percent: float) -> bool:
+    """Whether `value` is at most `percent` percent of `reference` away from it."""
+    return abs(value - reference) <= abs(reference) * percent / 100.0
+
+
+def jain(_: Context, *shares: float) -> float:
+    """Jain's index of fairness."""
+    return math.fsum(shares) ** 2 / (len(shares) * math.fsum(x * x for x in shares))
+
+
+def least(_: Context, *values: float) -> float:
+    """The smallest of some numbers."""
+    return min(values)
+
+
+def most(_: Context, *values: float) -> float:
+    """The largest of some numbers."""
+    return max(values)
+
+
+def model(_: Context, key: str, c: float, r_over_c: float, size: float, t_r: float) -> float:
+    """AMRT's closed-form model (§V, equations 2 to 10): packets per RTT, R/C, packets, RTTs."""
+    values = _headway.amrt_model(c, r_over_c, size, t_r)
+    if key not in values:
+        raise CannotMeasure(f"the model has no {key} (it has {', '.join(sorted(values))})")
+    return float(values[key])
+
+
+# --- which runs are meant: these get their arguments unevaluated ---
+
+
+def of(evaluator: Evaluator, context: Context, variant: ast.expr, measure: ast.expr) -> Any:  # noqa: ANN401
+    """`measure` of another variant."""
+    return evaluator.value(measure, context.of(evaluator.value(variant, context)))
+
+
+def at(evaluator: Evaluator, context: Context, measure: ast.expr, axes: ast.expr) -> Any:  # noqa: ANN401
+    """`measure` at values of the sweep's axes: `at(m, {'traffic.0.load': 0.7})`."""
+    return evaluator.value(measure, context.at(evaluator.value(axes, context)))
+
+
+def largest(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
+    """The largest value of `measure` over all combinations of the axes."""
+    return max(float(evaluator.value(measure, place)) for place in context.combinations())
+
+
+def smallest(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
+    """The smallest value of `measure` over all combinations of the axes."""
+    return min(float(evaluator.value(measure, place)) for place in context.combinations())
+
+
+def share(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
+    """The share of the combinations of the axes at which `measure` is true."""
+    places = context.combinations()
+    return sum(1.0 for place in places if evaluator.value(measure, place)) / len(places)
+
+
+_PLAIN = (
+    *(summary, manifest, flow, link, flows_sum, flows_below, links_sum, links_largest),
+    *(series, throughput, rate, utilisation, queue, mean, peak, trough, when_above, when_below),
+    *(percent_lower, percent_higher, within, jain, least, most, model),
+)
+_FORMS = (of, at, largest, smallest, share)
+
+VOCABULARY = Vocabulary({f.__name__: f for f in _PLAIN}, {f.__name__: f for f in _FORMS}, literal=seconds)
+
+
+def _cell(point: PointRun, table: str, name: str, column: str) -> float:
+    frame = getattr(point.run, table).to_polars()
+    rows = frame.filter(frame["name"] == name)
+    if rows.height != 1:
+        raise CannotMeasure(f"{rows.height} {table} are called {name}")
+    if column not in rows.columns:
+        raise CannotMeasure(f"{table} have no column {column}")
+    return number(rows[column][0], f"{column} of {name}")
+
+
+def _column(point: PointRun, table: str, column: str) -> list[float]:
+    frame = getattr(point.run, table).to_polars()
+    if column not in frame.columns:
+        raise CannotMeasure(f"{table} have no column {column}")
+    values = [float(v) for v in frame[column].drop_nulls().to_list()]
+    if not values:
+        raise CannotMeasure(f"{column} of the {table} is empty in this run")
+    return values

@@ -1,0 +1,37 @@
+"""`headway check`: is this scenario right, and how big is it?"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from headway.claims.ledger import claims_about
+from headway.cli.options import scale_option, scenario_argument, set_option
+from headway.names import ScenarioFile
+from headway.scenario import Scenario
+
+
+@click.command()
+@scenario_argument
+@set_option
+@scale_option
+@click.option("--json", "as_json", is_flag=True, help="Print the scenario with every default filled in.")
+def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool) -> None:
+    """Read a scenario, every point of its sweep and its claims; say what is wrong, or how big it is."""
+    scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    estimates = [
+        Scenario.load(file.path, sets=(*sets, *point.sets), scale=scale).estimate for point in scenario.points()
+    ]
+    claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
+    if as_json:
+        click.echo(json.dumps(scenario.resolved, indent=2, ensure_ascii=False))
+        return
+    if not estimates:
+        click.echo(f"{file.name}: ok; a model that runs nothing, {len(claims)} claims")
+        return
+    largest = max(estimates, key=lambda e: int(e["memory_bytes"]))
+    click.echo(
+        f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
+        f"about {largest['memory_bytes'] / 1e6:.3g} MB a run, {len(estimates)} points, {len(claims)} claims"
+    )

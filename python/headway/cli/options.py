@@ -1,0 +1,70 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from headway import names
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class ScenarioParameter(click.ParamType[names.ScenarioFile]):
+    """A scenario by path, name or unique prefix."""
+
+    name = "scenario"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> names.ScenarioFile:
+        return value if isinstance(value, names.ScenarioFile) else names.resolve(str(value))
+
+
+def scenario_argument(command: Command) -> Command:
+    """`FILE`."""
+    return click.argument("file", type=ScenarioParameter(), metavar="FILE")(command)
+
+
+def set_option(command: Command) -> Command:
+    """`--set key=value`, repeatable."""
+    return click.option(
+        "--set",
+        "sets",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Override a key, as --set transport.name=phost.",
+    )(command)
+
+
+def scale_option(command: Command) -> Command:
+    """`--scale smoke|paper`."""
+    return click.option(
+        "--scale",
+        type=click.Choice(["smoke", "paper"]),
+        help="A smaller or the full version; default: the scenario as it is written.",
+    )(command)
+
+
+def jobs_option(command: Command) -> Command:
+    """`--jobs N`."""
+    return click.option(
+        "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at once; default: one a core."
+    )(command)
+
+
+def out_option(*, required: bool) -> Callable[[Command], Command]:
+    """`--out DIR`."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=True),
+        required=required,
+        metavar="DIR",
+        help="Where the results go.",
+    )

@@ -1,0 +1,120 @@
+"""`headway reproduce`: a published figure, its claims with verdicts, and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from headway.claims.evaluate import (
+    CLAIMS_FILE,
+    EXPECTATIONS_FILE,
+    Result,
+    evaluate_claims,
+    finished_runs,
+    write_results,
+)
+from headway.claims.ledger import Claim, claims_about
+from headway.claims.verdict import ORDERS, Value, Verdict
+from headway.cli.options import jobs_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.report import build_report
+from headway.cli.sweep import run_watched, status
+from headway.cli.terminal import print_table
+from headway.names import ScenarioFile
+from headway.sweeps import State, plan
+from headway.sweeps.plan import SWEEP_FILE
+
+
+@click.command()
+@scenario_argument
+@out_option(required=True)
+@scale_option
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds for each point, instead of its own.")
+@jobs_option
+@set_option
+@click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
+def reproduce(
+    file: ScenarioFile,
+    out: Path,
+    scale: str | None,
+    seeds: int | None,
+    jobs: int | None,
+    sets: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Run a figure's sweep, judge the paper's claims about it, and write report.html."""
+    claims, expectations = claims_about(file.name, file.claims), claims_about(file.name, file.expectations)
+    if seeds is not None:
+        sets = (*sets, f"sweep.seeds={seeds}")
+    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=as_json)
+    runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
+    judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
+    expected = evaluate_claims(expectations, runs, needs_runs=needs_runs)
+    rows = write_results(out / CLAIMS_FILE, judged, scale)
+    write_results(out / EXPECTATIONS_FILE, expected, scale)
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        print_claims(judged)
+        if expected:
+            click.echo("\nexpected beyond the paper's claims:")
+            print_claims(expected)
+    if scale == "smoke" and not as_json:
+        click.echo("smoke scale: fewer and smaller runs than the paper's; verdicts that count need --scale paper")
+    if outcome.interrupted:
+        click.echo("stopped early: verdicts are of what is finished", err=True)
+    if outcome.count(State.DONE) or not outcome.plan.points:
+        written = build_report(out, "html")
+        if not as_json:
+            click.echo("\n".join(f"report: {path}" for path in written))
+    return status(outcome)
+
+
+def print_claims(results: Sequence[Result]) -> None:
+    """The table of claims, then how many came out how."""
+    if not results:
+        click.echo("no claim of the paper is measured on this scenario")
+        return
+    rows = [[str(r.judgement.verdict), r.claim.id, _published(r.claim), _measured(r), r.claim.unit] for r in results]
+    notes = [r.judgement.reason for r in results]
+    print_table(["verdict", "claim", "published", "measured", "unit"], rows, notes)
+    counts = [(v, sum(1 for r in results if r.judgement.verdict is v)) for v in Verdict]
+    click.echo(", ".join(f"{count} {verdict}" for verdict, count in counts if count))
+
+
+def show(value: Value | str | list[str] | None) -> str:
+    """A published or measured value in few characters."""
+    match value:
+        case None:
+            return "-"
+        case str():
+            return value
+        case dict():
+            return ", ".join(f"{name} {number:.4g}" for name, number in value.items())
+        case list():
+            return ", ".join(show(item) for item in value)
+        case _:
+            return f"{value:.4g}"
+
+
+def _published(claim: Claim) -> str:
+    """The published value with its qualifier; statements and orders are too long for a column."""
+    if claim.holds is not None or claim.unit in ORDERS:
+        return str(claim.qualifier)
+    return f"{claim.qualifier} {show(claim.published)}"
+
+
+def _measured(result: Result) -> str:
+    judgement = result.judgement
+    text = show(judgement.measured)
+    if isinstance(judgement.ci95, tuple):
+        low, high = judgement.ci95
+        text += f" ± {(high - low) / 2:.2g}"
+    return text
+
+
+def _rows(out: Path) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = json.loads((out / SWEEP_FILE).read_text(encoding="utf-8"))
+    return rows

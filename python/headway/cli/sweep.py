@@ -1,0 +1,116 @@
+"""`headway sweep`: every point of a scenario's sweep, on the cores of this machine."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headway.cli.options import jobs_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.terminal import Progress, Stop
+from headway.names import ScenarioFile
+from headway.results import duration, one_line
+from headway.sweeps import PlannedPoint, State, SweepOutcome, SweepPlan, plan, run_sweep
+from headway.sweeps.worker import Finished
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+@click.command()
+@scenario_argument
+@out_option(required=True)
+@set_option
+@scale_option
+@jobs_option
+def sweep(file: ScenarioFile, out: Path, sets: tuple[str, ...], scale: str | None, jobs: int | None) -> int:
+    """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
+    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=False)
+    return status(outcome)
+
+
+def status(outcome: SweepOutcome) -> int:
+    """The exit status that says how a sweep ended."""
+    if outcome.interrupted:
+        return INTERRUPTED
+    return FAILED if outcome.count(State.FAILED) else 0
+
+
+def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool) -> SweepOutcome:
+    """Run a sweep with progress, one line a point, and a closing line."""
+    began = time.monotonic()
+    with Stop().listening() as stop, Progress(quiet=quiet) as bars:
+        outcome = run_sweep(
+            planned, jobs=jobs, observer=_Display(bars, planned.file.name, quiet=quiet), stop_requested=stop
+        )
+    _print_end(outcome, time.monotonic() - began, quiet)
+    return outcome
+
+
+class _Display:
+    """Shows a sweep on the terminal: one line a point, bars for those under way and for the whole."""
+
+    def __init__(self, bars: Progress, name: str, *, quiet: bool) -> None:
+        self._bars = bars
+        self._name = name
+        self._quiet = quiet
+        self._began = time.monotonic()
+        self._total = self._ended = self._reused = 0
+        self._fractions: dict[str, float] = {}
+
+    def planned(self, total: int, done: int, remarks: list[str]) -> None:
+        self._total, self._ended, self._reused = total, done, done
+        for remark in remarks:
+            self._bars.note(remark)
+
+    def progressed(self, label: str, state: dict[str, Any] | None) -> None:
+        self._fractions[label] = (state or {}).get("fraction", 0.0)
+        self._bars.update(label, state)
+        self._show_whole()
+
+    def finished(self, point: PlannedPoint, result: Finished) -> None:
+        self._end(point)
+        stopped = "stopped: " if result.interrupted else ""
+        if self._bars.live and not self._quiet:
+            line = one_line(result.summary, result.manifest)
+            self._bars.note(f"[{self._ended}/{self._total}] {point.label}: {stopped}{line}")
+
+    def failed(self, point: PlannedPoint, error: str) -> None:
+        self._end(point)
+        self._bars.note(f"[{self._ended}/{self._total}] {point.label}: failed: {error}", error=True)
+
+    def _end(self, point: PlannedPoint) -> None:
+        self._bars.remove(point.label)
+        self._fractions.pop(point.label, None)
+        self._ended += 1
+        self._show_whole()
+
+    def _show_whole(self) -> None:
+        """The whole sweep, with the time left at the pace of what was run so far."""
+        if self._total < 2:
+            return
+        begun = self._ended + sum(self._fractions.values())
+        worked = begun - self._reused
+        note = f"{self._ended}/{self._total} points"
+        if worked > 0:
+            left_s = (time.monotonic() - self._began) * (self._total - begun) / worked
+            note += f", {duration(max(0.0, left_s))} left"
+        self._bars.overall(self._name, begun / self._total, note)
+
+
+def _print_end(outcome: SweepOutcome, wall_s: float, quiet: bool) -> None:
+    if not outcome.plan.points:
+        click.echo(f"{outcome.plan.file.name}: a model, nothing to run", err=quiet)
+        return
+    done, failed = outcome.count(State.DONE), outcome.count(State.FAILED)
+    text = f"{outcome.plan.file.name}: {done}/{len(outcome.plan.points)} points done"
+    if outcome.reused:
+        text += f" ({outcome.reused} from before)"
+    if failed:
+        text += f", {failed} failed"
+    if outcome.interrupted:
+        text += ", stopped; the same command goes on from here"
+    if not quiet or failed or outcome.interrupted:
+        click.echo(f"{text}, in {duration(wall_s)}; {outcome.plan.out}", err=quiet)

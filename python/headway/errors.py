@@ -1,0 +1,70 @@
+"""Errors that a user can cause. The command line prints them as one message and exits with status 2."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+from headway._headway import ScenarioError
+
+__all__ = ["ClaimsError", "HeadwayError", "NameNotFound", "ResultsError", "ScenarioError", "nearest"]
+
+LIKE_ENOUGH = 0.6
+
+
+class HeadwayError(Exception):
+    """Something a user can put right; the text says what and, where it can, how."""
+
+
+class NameNotFound(HeadwayError):
+    """A name that is in no list, with the nearest ones that are."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        self.nearest = nearest(name, known)
+        text = f"no {kind} is called '{name}'"
+        if self.nearest:
+            text += f"\n  nearest: {', '.join(self.nearest)}"
+        if hint:
+            text += f"\n  {hint}"
+        super().__init__(text)
+
+
+class ResultsError(HeadwayError):
+    """A file of a results directory that is missing, damaged or cannot be written."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        self.path = path
+        self.why = why
+        super().__init__(f"{path}: {why}")
+
+
+class ClaimsError(HeadwayError):
+    """A mistake in a claims file, at its line."""
+
+    def __init__(self, path: Path, line: int, message: str, source: str = "", column: int = 0) -> None:
+        self.path = path
+        self.line = line
+        text = f"{message}\n  --> {path}:{line}"
+        if source:
+            gutter = f"{line} | "
+            text += f"\n  {gutter}{source}\n  {' ' * (len(gutter) + column)}^"
+        super().__init__(text)
+
+
+def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+    """The names most like `name`, best first. The start of a long name counts as the whole of it."""
+    scored = [(*_likeness(name.lower(), candidate.lower()), candidate) for candidate in set(known)]
+    scored.sort(key=lambda entry: (-entry[0], -entry[1], entry[2]))
+    return [candidate for best, _, candidate in scored[:limit] if best >= LIKE_ENOUGH]
+
+
+def _likeness(name: str, candidate: str) -> tuple[float, float]:
+    """How alike, best of several ways; then how alike as a whole, for ties."""
+    whole = difflib.SequenceMatcher(None, name, candidate).ratio()
+    if name and name in candidate:
+        return 1.0, whole
+    starts = (candidate[: len(name)], candidate.rsplit("/", 1)[-1][: len(name)])
+    return max(whole, *(difflib.SequenceMatcher(None, name, start).ratio() for start in starts)), whole

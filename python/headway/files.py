@@ -1,0 +1,32 @@
+"""Writing results so that a reader never meets half a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from headway.errors import ResultsError
+
+
+def writable_directory(path: Path) -> Path:
+    """Make `path` and prove that it can be written; raises `ResultsError` if not."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ResultsError(path, f"results cannot be written here ({error.strerror or error})") from None
+    return path
+
+
+def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  (anything JSON can hold)
+    """Write a JSON document in one step: readers see the old one or the new one."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        scratch.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        scratch.replace(path)
+    except OSError as error:
+        raise ResultsError(path, f"cannot be written ({error.strerror or error})") from None

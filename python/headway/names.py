@@ -1,0 +1,98 @@
+"""From what a user types to a scenario file: a path, a name such as `amrt/fig01-multi-bottleneck`, or a
+prefix that only one name has."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from headway.errors import HeadwayError, NameNotFound
+
+ROOTS_VARIABLE = "HEADWAY_SCENARIOS"
+CLAIMS_FILE = "claims.toml"
+EXPECTATIONS_FILE = "expectations.toml"
+
+
+@dataclass(frozen=True)
+class ScenarioFile:
+    """A scenario file and the name it goes by."""
+
+    name: str
+    path: Path
+
+    @property
+    def claims(self) -> Path:
+        """The claims of the same paper, a file which need not exist."""
+        return self.path.parent / CLAIMS_FILE
+
+    @property
+    def expectations(self) -> Path:
+        """What is expected beyond the paper's claims, a file which need not exist."""
+        return self.path.parent / EXPECTATIONS_FILE
+
+
+def roots() -> list[Path]:
+    """Directories that hold scenarios, first found first used: the variable, here and above, the installation."""
+    candidates = [Path(p) for p in os.environ.get(ROOTS_VARIABLE, "").split(os.pathsep) if p]
+    here = Path.cwd()
+    candidates += [folder / "scenarios" for folder in (here, *here.parents)]
+    candidates.append(Path(__file__).resolve().parents[2] / "scenarios")
+    found: list[Path] = []
+    for candidate in candidates:
+        if candidate.is_dir() and candidate.resolve() not in found:
+            found.append(candidate.resolve())
+    return found
+
+
+def known_scenarios() -> dict[str, ScenarioFile]:
+    """Every scenario that can be named, by name."""
+    found: dict[str, ScenarioFile] = {}
+    for root in roots():
+        for path in sorted(root.rglob("*.toml")):
+            name = path.relative_to(root).with_suffix("").as_posix()
+            if name not in found and _is_scenario(path):
+                found[name] = ScenarioFile(name, path)
+    return found
+
+
+def resolve(text: str) -> ScenarioFile:
+    """The scenario that `text` means; raises `NameNotFound`, or `HeadwayError` if it means several."""
+    path = Path(text)
+    if path.is_file():
+        return ScenarioFile(_name_of(path.resolve()), path)
+    if path.is_dir():
+        inside = [n for n, s in known_scenarios().items() if s.path.is_relative_to(path.resolve())]
+        listing = f"\n  it holds: {', '.join(inside)}" if inside else ""
+        raise HeadwayError(f"{text} is a directory, not a scenario{listing}")
+    known = known_scenarios()
+    if text in known:
+        return known[text]
+    matches = [name for name in known if name.startswith(text)] if text else []
+    if len(matches) == 1:
+        return known[matches[0]]
+    if matches:
+        raise HeadwayError(f"'{text}' is the start of several scenarios: {', '.join(matches)}")
+    if path.suffix == ".toml":
+        raise HeadwayError(f"{text}: no such file")
+    raise NameNotFound("scenario", text, known, "all names: headway list figures")
+
+
+def _name_of(path: Path) -> str:
+    for root in roots():
+        if path.is_relative_to(root):
+            return path.relative_to(root).with_suffix("").as_posix()
+    return path.stem
+
+
+def _is_scenario(path: Path) -> bool:
+    """Claims and topology files live beside scenarios. A file that is not TOML counts: running it says why."""
+    if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE):
+        return False
+    try:
+        with path.open("rb") as file:
+            document = tomllib.load(file)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return True
+    return not ({"link", "hosts"} & document.keys())

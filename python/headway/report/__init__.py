@@ -1,0 +1,39 @@
+"""The report of a run, a sweep or a reproduction: one offline HTML page, or figures fit for a paper.
+
+`load` reads the files, `study` arranges them, `timelines`, `flowstats`, `fabric` and `model` prepare figures as plain
+data (`spec`), `assemble` orders them; `page` draws that as HTML with inline SVG and `paper` with matplotlib.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .assemble import assemble
+from .errors import ReportError
+from .load import load
+
+__all__ = ["ReportError", "build"]
+
+FORMATS = ("html", "svg", "pdf")
+
+
+def build(directory: Path, fmt: str = "html") -> list[Path]:
+    """Write the report of `directory` into it and return the files written.
+
+    `html` writes `report.html`; `svg` and `pdf` write one file a figure into `figures/`. Raises `ReportError`, which
+    names the file, if a result is missing, truncated or of the wrong shape, or if the report cannot be written.
+    """
+    if fmt not in FORMATS:
+        raise ValueError(f"format {fmt!r} is not one of {', '.join(FORMATS)}")
+    directory = Path(directory)
+    report = assemble(load(directory))
+    try:
+        if fmt == "html":
+            from .page import write_page
+
+            return [write_page(report, directory / "report.html")]
+        from .paper import write_figures
+
+        return write_figures(report, directory / "figures", fmt)
+    except OSError as error:
+        raise ReportError(Path(error.filename or directory), f"cannot be written ({error.strerror})") from None

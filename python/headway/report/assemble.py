@@ -1,0 +1,112 @@
+"""Which figures and tables a report has, in which order, and why one is absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from . import fabric, flowstats, timelines
+from .claims import ClaimRow, claim_rows
+from .load import Results
+from .model import Model
+from .model import figure as model_figure
+from .palette import Style
+from .spec import Figure, Table
+from .study import Study, variant_key
+from .tables import flow_table, ideal_formulas, remarks, run_facts, summary, unfinished_table
+
+# What the scenario's [report] table may call a figure, beyond the figures' own ids.
+ALIASES = {
+    "throughput": "throughput-time",
+    "utilisation": "utilisation-time",
+    "queue": "queue-time",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a renderer needs."""
+
+    results: Results
+    study: Study
+    claims: tuple[ClaimRow, ...] | None
+    expectations: tuple[ClaimRow, ...]
+    figures: tuple[Figure, ...]
+    unknown_figures: tuple[str, ...]
+    summary: Table | None
+    facts: Table | None
+    flows: Table | None
+    unfinished: Table | None
+    remarks: tuple[str, ...]
+    formulas: tuple[str, ...]
+
+    @property
+    def drawn(self) -> tuple[Figure, ...]:
+        """Figures that have data."""
+        return tuple(figure for figure in self.figures if figure.absent is None)
+
+    @property
+    def absent(self) -> tuple[Figure, ...]:
+        """Figures that have none, each with the reason."""
+        return tuple(figure for figure in self.figures if figure.absent is not None)
+
+
+def assemble(results: Results, model: Model | None = None) -> Report:
+    """Compute every figure and table once."""
+    study = Study(results)
+    some = bool(study.points) and not results.is_model
+    figures = _figures(study, model) if some else [model_figure(results, model)] if results.is_model else []
+    wanted, unknown = _wanted(results.report, [figure.id for figure in figures])
+    figures.sort(key=lambda figure: wanted.index(figure.id) if figure.id in wanted else len(wanted))
+    return Report(
+        results,
+        study,
+        None if results.claims is None else tuple(claim_rows(results.claims)),
+        tuple(claim_rows(results.expectations)),
+        tuple(figures),
+        unknown,
+        summary(study) if some else None,
+        run_facts(study) if study.points else None,
+        flow_table(study) if some else None,
+        unfinished_table(study) if some else None,
+        tuple(remarks(study)),
+        tuple(ideal_formulas(study)),
+    )
+
+
+def _figures(study: Study, model: Model | None) -> list[Figure]:
+    figures = [
+        fabric.topology(study),
+        timelines.throughput(study),
+        timelines.utilisation(study),
+        timelines.queue(study),
+        *timelines.others(study),
+        flowstats.fct_load(study),
+        flowstats.slowdown_size(study),
+        flowstats.distributions(study),
+        fabric.link_utilisation(study),
+    ]
+    return [*figures, model_figure(study.results, model)] if study.results.asks_for_model else figures
+
+
+def _wanted(report: Mapping[str, object], known: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Ids the scenario asks for, and names that no figure bears."""
+    value = report.get("figure")
+    names = [value] if isinstance(value, str) else [str(v) for v in value] if isinstance(value, list) else []
+    wanted: list[str] = []
+    unknown: list[str] = []
+    for name in names:
+        found = [figure for figure in (ALIASES.get(name, name),) if figure in known]
+        wanted += found
+        if not found:
+            unknown.append(name)
+    return wanted, tuple(unknown)
+
+
+def styles(report: Report) -> dict[str, Style]:
+    """Style of every legend key in the report."""
+    found = {variant_key(variant): style for variant, style in report.study.styles.items()}
+    for figure in report.figures:
+        for entry in figure.legend:
+            found.setdefault(entry.key, entry.style)
+    return found

@@ -1,0 +1,142 @@
+"""Claims as the page shows them: text for what is published and measured, and how far the two are apart.
+
+`claims.json` holds numbers, lists, tables by name or statements; nothing is judged here, only written out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .flowstats import number
+from .quantity import plain
+
+VERDICTS = ("reproduced", "direction-only", "not-reproduced", "pending")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One measured number over its published one, with the ends of its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """One claim as shown."""
+
+    id: str
+    place: str
+    metric: str
+    published: str
+    measured: str
+    seeds: str
+    verdict: str
+    reason: str
+    how: str
+    beside: str
+    agreement: tuple[Agreement, ...]
+
+
+def claim_rows(claims: Sequence[Mapping[str, Any]]) -> list[ClaimRow]:
+    """Claims by verdict, in the order of VERDICTS, and within it as the file has them."""
+    rows = [_row(claim) for claim in claims]
+    order = {verdict: i for i, verdict in enumerate(VERDICTS)}
+    return sorted(rows, key=lambda row: order.get(row.verdict, len(order)))
+
+
+def verdict_counts(rows: Sequence[ClaimRow]) -> list[tuple[str, int]]:
+    """How many claims came out each way; verdicts that did not occur are left out."""
+    names = [*VERDICTS, *dict.fromkeys(row.verdict for row in rows if row.verdict not in VERDICTS)]
+    counted = [(name, sum(row.verdict == name for row in rows)) for name in names]
+    return [(name, count) for name, count in counted if count]
+
+
+def _row(claim: Mapping[str, Any]) -> ClaimRow:
+    measured, ends = claim.get("measured"), claim.get("ci95")
+    qualifier = str(claim.get("qualifier") or "")
+    published = value_text(claim.get("published"))
+    beside = claim.get("beside")
+    return ClaimRow(
+        id=str(claim.get("id", "")),
+        place=value_text(claim.get("place")),
+        metric=", ".join(str(claim[key]) for key in ("metric", "unit") if claim.get(key)),
+        published=f"{qualifier} {published}"
+        if qualifier in ("about", "up to", "at least", "at most", "over", "below")
+        else published,
+        measured=measured_text(measured, ends),
+        seeds=value_text(claim.get("seeds")),
+        verdict=str(claim.get("verdict") or "pending"),
+        reason=str(claim.get("reason") or ""),
+        how=str(claim.get("how") or ""),
+        beside=value_text(beside) if isinstance(beside, Mapping) and beside else "",
+        agreement=tuple(_agreements(claim.get("published"), measured, ends)),
+    )
+
+
+def value_text(value: object) -> str:
+    """A value out of JSON as people write it; a pair of numbers is a range, a table is listed by name."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return f"{value:.4g}" if abs(value) < 1e4 else plain(float(value), 4)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {value_text(item)}" for name, item in value.items())
+    if isinstance(value, (list, tuple)):
+        numbers = [item for item in value if number(item) is not None]
+        return (" to " if len(value) == len(numbers) == 2 else ", ").join(value_text(item) for item in value)
+    return str(value)
+
+
+def half_width(ends: object) -> float | None:
+    """Half of an interval given by its ends, or the half-width itself."""
+    if isinstance(ends, (list, tuple)) and len(ends) == 2:
+        low, high = number(ends[0]), number(ends[1])
+        return None if low is None or high is None else (high - low) / 2
+    return number(ends)
+
+
+def measured_text(measured: object, ends: object) -> str:
+    """What was measured with its 95 % half-width; lists and tables item by item."""
+    if isinstance(measured, Mapping):
+        table = ends if isinstance(ends, Mapping) else {}
+        return ", ".join(f"{name} {measured_text(value, table.get(name))}" for name, value in measured.items())
+    if isinstance(measured, (list, tuple)):
+        return ", ".join(measured_text(value, end) for value, end in _paired(measured, ends))
+    value, half = number(measured), half_width(ends)
+    if value is None or half is None:
+        return value_text(measured)
+    if half == 0:
+        return f"{value_text(measured)}\u00a0±\u00a00"
+    decimals = min(6, max(0, 1 - math.floor(math.log10(half))))
+    return f"{value:.{decimals}f}\u00a0±\u00a0{half:.{decimals}f}"
+
+
+def _paired(values: Sequence[object], ends: object) -> list[tuple[object, object]]:
+    """Each value with its interval, where there is one for each."""
+    own = list(ends) if isinstance(ends, (list, tuple)) and len(ends) == len(values) else []
+    if own and all(isinstance(end, (list, tuple)) for end in own):
+        return list(zip(values, own, strict=True))
+    return [(value, None) for value in values]
+
+
+def _agreements(published: object, measured: object, ends: object) -> list[Agreement]:
+    """One for each measured number that has a published number of its own."""
+    if isinstance(measured, (list, tuple)):
+        pairs = _paired(measured, ends)
+        targets = list(published) if isinstance(published, (list, tuple)) else [published] * len(pairs)
+        if len(targets) != len(pairs):
+            return []
+        return [a for (value, end), goal in zip(pairs, targets, strict=True) for a in _agreements(goal, value, end)]
+    goal, value = number(published), number(measured)
+    if not goal or value is None:
+        return []
+    half = half_width(ends) or 0.0
+    low, high = sorted(((value - half) / goal, (value + half) / goal))
+    return [Agreement(value / goal, low, high)]

@@ -1,0 +1,248 @@
+"""Figures of the fabric: utilisation of its links, and the sketch of the topology."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .load import Point
+from .quantity import display
+from .spec import Axis, Dot, DotPanel, DotRow, Edge, Figure, LegendEntry, Node, Sketch
+from .stats import over_seeds
+from .study import Study, flow_key, natural, variant_key
+from .timelines import arrow, bottlenecks
+
+ROWS_SHOWN = 14
+FLOWS_MARKED = 8
+HOSTS_DRAWN = 40
+LAYERS = {"core": 0, "spine": 0, "agg": 1, "leaf": 2, "edge": 2, "s": 1, "h": 3}
+
+
+def ends(link: str) -> tuple[str, str]:
+    """The two node names of a directed link `a->b`."""
+    a, _, b = link.partition("->")
+    return a, b
+
+
+def link_class(link: str) -> str:
+    """`leaf2->spine1` belongs to `leaf->spine`."""
+    a, b = ends(link)
+    kind = [re.sub(r"[\d.]+$", "", name) or name for name in (a, b)]
+    return f"{_kind_text(kind[0])}->{_kind_text(kind[1])}"
+
+
+def _kind_text(prefix: str) -> str:
+    return {"h": "host", "s": "switch"}.get(prefix, prefix)
+
+
+def link_utilisation(study: Study) -> Figure:
+    """Busy fraction of each link, or of each class of links in a big fabric."""
+    figure_id, title = "link-utilisation", "Link utilisation"
+    facets = study.facets if len(study.facets) <= 6 else study.facets[:1]
+    panels = []
+    grouped = False
+    for facet in facets:
+        loads = {v: _busy(study.group(v, facet)) for v in study.variants}
+        loads = {variant: found for variant, found in loads.items() if found}
+        if not loads:
+            continue
+        names = sorted({name for found in loads.values() for name in found}, key=natural)
+        used = [name for name in names if any(found.get(name, 0.0) > 0.0005 for found in loads.values())]
+        grouped = len(used) > ROWS_SHOWN
+        rows = _class_rows(loads, names) if grouped else _link_rows(loads, used)
+        panels.append(DotPanel(facet.text, _busy_axis(), tuple(rows)))
+    if not panels or not any(panel.rows for panel in panels):
+        return Figure(figure_id, title, absent="no link carried anything")
+    caption = "Busy share over the whole run, headers and framing included."
+    caption += (
+        " Dot: mean of a class of links; bar: its least and most busy link." if grouped else " Idle links are left out."
+    )
+    if len(study.seeds) > 1:
+        caption += f" Mean over {len(study.seeds)} seeds."
+    if study.x_key:
+        caption += f" Shown{study.at_text(facets[0])}."
+    return Figure(figure_id, title, caption, tuple(panels), 1 if len(panels) == 1 else 2, study.legend())
+
+
+def _busy_axis() -> Axis:
+    return Axis("link busy", "percent", 0.0, 1.0)
+
+
+def _busy(points: list[Point]) -> dict[str, float]:
+    values: dict[str, list[float]] = defaultdict(list)
+    for point in points:
+        for name, busy in point.links.select("name", "busy_fraction").iter_rows():
+            values[str(name)].append(float(busy))
+    return {name: found.mean for name, parts in values.items() if (found := over_seeds(parts))}
+
+
+def _link_rows(loads: Mapping[str, Mapping[str, float]], names: list[str]) -> list[DotRow]:
+    rows = []
+    for name in names:
+        dots = tuple(
+            Dot(variant_key(v), found[name], None, None, f"{v}: {display('percent', found[name])}")
+            for v, found in loads.items()
+            if name in found
+        )
+        rows.append(DotRow(arrow(name), dots))
+    return rows
+
+
+def _class_rows(loads: Mapping[str, Mapping[str, float]], names: list[str]) -> list[DotRow]:
+    classes = list(dict.fromkeys(link_class(name) for name in names))
+    rows = []
+    for kind in classes:
+        members = [name for name in names if link_class(name) == kind]
+        dots = []
+        for variant, found in loads.items():
+            values = [found[name] for name in members if name in found]
+            mean, low, high = sum(values) / len(values), min(values), max(values)
+            spread = f"{display('percent', low)} to {display('percent', high)}"
+            dots.append(Dot(variant_key(variant), mean, low, high, f"{variant}: {display('percent', mean)} ({spread})"))
+        rows.append(DotRow(f"{arrow(kind)} ({len(members)})", tuple(dots)))
+    return rows
+
+
+def topology(study: Study) -> Figure:
+    """The fabric that was simulated: from the manifest, else out of the names of its links."""
+    figure_id, title = "topology", "Topology"
+    point = study.points[0]
+    stored = point.manifest.get("topology")
+    if isinstance(stored, Mapping) and stored.get("nodes"):
+        nodes, cables = _stored_sketch(stored)
+        caption = ""
+    else:
+        nodes, cables = _guessed_sketch(point)
+        caption = "Laid out from the names of the links. "
+    if not cables:
+        return Figure(figure_id, title, absent="the results name no links")
+    marks, legend = _flow_marks(study, {node.name for node in nodes})
+    sides = _sides(nodes, cables)
+    nodes = [replace(n, flows=tuple(marks.get(n.name, ())), side=sides.get(n.name, "below")) for n in nodes]
+    facet = study.facet_of(point)
+    busy = {v: _busy(study.group(v, facet)) for v in study.variants}
+    narrow = set(bottlenecks(point)) if point.scenario.get("bottleneck") else set()
+    edges = tuple(_edge(a, b, rate, delay, busy, narrow) for a, b, rate, delay in cables)
+    rates = sorted({rate for _, _, rate, _ in cables if rate})
+    caption += "Links: " + ", ".join(display("rate", rate) for rate in rates) + "." if rates else ""
+    caption += " Thick: declared bottleneck." if any(edge.bottleneck for edge in edges) else ""
+    caption += " A name with ▸ before it begins at the host, with ▸ after it ends there." if legend else ""
+    caption += " A node with ×n stands for n alike." if any(node.count > 1 for node in nodes) else ""
+    return Figure(figure_id, title, caption.strip(), (Sketch("", tuple(nodes), edges),), 1, legend)
+
+
+def _flow_marks(study: Study, hosts: set[str]) -> tuple[dict[str, list[tuple[str, str]]], tuple[LegendEntry, ...]]:
+    point = study.points[0]
+    if point.flows.height > FLOWS_MARKED:
+        return {}, ()
+    rows = sorted(point.flows.select("name", "src", "dst").iter_rows(), key=lambda row: natural(str(row[0])))
+    styles = study.flow_styles([str(row[0]) for row in rows])
+    marks: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, src, dst in rows:
+        for host, text in ((f"h{src}", f"▸ {name}"), (f"h{dst}", f"{name} ▸")):
+            if host in hosts:
+                marks[host].append((text, flow_key(str(name))))
+    legend = tuple(LegendEntry(flow_key(name), name, style) for name, style in styles.items())
+    return marks, legend if marks else ()
+
+
+def _edge(
+    a: str, b: str, rate: float | None, delay: float | None, busy: Mapping[str, Mapping[str, float]], narrow: set[str]
+) -> Edge:
+    text = [f"{a} – {b}"]
+    if rate:
+        text.append(display("rate", rate) + (f", {display('time', delay)}" if delay is not None else ""))
+    top: float | None = None
+    for one, two in ((a, b), (b, a)):
+        name = f"{one}->{two}"
+        for variant, found in busy.items():
+            if found.get(name, 0.0) > 0.0005:
+                text.append(f"{one} → {two}, {variant}: busy {display('percent', found[name])}")
+                top = max(top or 0.0, found[name])
+    return Edge(a, b, rate, top, f"{a}->{b}" in narrow or f"{b}->{a}" in narrow, tuple(text))
+
+
+Cable = tuple[str, str, float | None, float | None]
+
+
+def _stored_sketch(stored: Mapping[str, Any]) -> tuple[list[Node], list[Cable]]:
+    nodes = [
+        Node(str(n["name"]), str(n.get("kind", "switch")), float(n["x"]), float(n["y"]), int(n.get("count") or 1))
+        for n in stored["nodes"]
+    ]
+    names = {n.name for n in nodes}
+    seen: dict[frozenset[str], Cable] = {}
+    for link in stored.get("links", []):
+        a, b = str(link["a"]), str(link["b"])
+        if a in names and b in names:
+            seen.setdefault(frozenset((a, b)), (a, b, link.get("rate_bps"), link.get("delay_s")))
+    return nodes, list(seen.values())
+
+
+def _sides(nodes: list[Node], cables: list[Cable]) -> dict[str, str]:
+    """Away from the switch: hosts of one switch that stand in a column have room beside them, others above or below."""
+    place = {node.name: node for node in nodes}
+    groups: dict[str, list[Node]] = defaultdict(list)
+    for a, b, _, _ in cables:
+        for host, switch in ((place[a], place[b]), (place[b], place[a])):
+            if host.kind == "host" and switch.kind != "host":
+                groups[switch.name].append(host)
+    found = {}
+    for name, hosts in groups.items():
+        switch = place[name]
+        wide = max(h.x for h in hosts) - min(h.x for h in hosts)
+        tall = max(h.y for h in hosts) - min(h.y for h in hosts)
+        beside = tall > wide or all(abs(h.y - switch.y) < 0.1 for h in hosts)
+        for host in hosts:
+            if beside:
+                found[host.name] = "left" if host.x < switch.x else "right"
+            else:
+                found[host.name] = "above" if host.y < switch.y else "below"
+    return found
+
+
+def _guessed_sketch(point: Point) -> tuple[list[Node], list[Cable]]:
+    """Rows of switches by the layer their name says, hosts under the switch they hang from."""
+    cables: dict[frozenset[str], Cable] = {}
+    for name, rate in point.links.select("name", "rate_bps").iter_rows():
+        a, b = ends(str(name))
+        if b:
+            cables.setdefault(frozenset((a, b)), (a, b, float(rate), None))
+    names = sorted({n for cable in cables.values() for n in cable[:2]}, key=natural)
+    hosts = [n for n in names if _prefix(n) == "h"]
+    switches = [n for n in names if n not in set(hosts)]
+    rows: dict[int, list[str]] = defaultdict(list)
+    for switch in switches:
+        rows[LAYERS.get(_prefix(switch), 1)].append(switch)
+    height = {layer: (i + 0.5) / (len(rows) + 1) for i, layer in enumerate(sorted(rows))}
+    place = {n: ((i + 0.5) / len(row), height[layer]) for layer, row in rows.items() for i, n in enumerate(row)}
+    nodes = [Node(n, "switch", *place[n]) for n in switches]
+    return _hang_hosts(nodes, hosts, list(cables.values()), place)
+
+
+def _hang_hosts(
+    nodes: list[Node], hosts: list[str], cables: list[Cable], place: Mapping[str, tuple[float, float]]
+) -> tuple[list[Node], list[Cable]]:
+    uplink = {a: b for a, b, _, _ in cables} | {b: a for a, b, _, _ in cables}
+    under: dict[str, list[str]] = defaultdict(list)
+    for host in hosts:
+        under[uplink[host]].append(host)
+    merge = len(hosts) > HOSTS_DRAWN
+    width = 1.0 / max(1, len(under))
+    kept: set[str] = set()
+    for switch, group in under.items():
+        shown = group[:1] if merge else group
+        x = place.get(switch, (0.5, 0.5))[0]
+        for i, host in enumerate(shown):
+            offset = ((i + 0.5) / len(shown) - 0.5) * width * 0.85
+            nodes.append(Node(host, "host", x + offset, 1.0, len(group) if merge else 1))
+            kept.add(host)
+    drawn = {n.name for n in nodes}
+    return nodes, [cable for cable in cables if cable[0] in drawn and cable[1] in drawn]
+
+
+def _prefix(name: str) -> str:
+    return re.sub(r"[\d.]+$", "", name)

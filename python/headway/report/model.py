@@ -1,0 +1,154 @@
+"""AMRT's closed-form model (TNSM 2022, section V, equations 2 to 10) as a figure: its Fig. 8.
+
+Two gains over a receiver-driven transport that never refills: of utilisation, against the rate left (R/C) and flow
+size, and of completion time, against the moment of the drop (T_R/T_i) and flow size; each for the earliest and the
+latest convergence. The equations are evaluated by the native module, or read from `model.json` if the results hold one
+(rows of `r_over_c`, `size_packets`, `t_r` and the four gains).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import ReportError
+from .load import Results
+from .palette import flow_styles
+from .quantity import display, parse_bytes, parse_rate, parse_seconds
+from .spec import Axis, Figure, LegendEntry, Panel, Reference, Series
+from .ticks import auto_axis
+
+Model = Callable[[float, float, float, float], Mapping[str, float]]
+CURVE_POINTS = 80
+FIXED_R_OVER_C = 0.5  # of the panels over T_R / T_i, for which the paper gives no R
+GAINS = ("u_gain_earliest", "u_gain_latest", "fct_gain_earliest", "fct_gain_latest")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the curves are drawn for."""
+
+    c_packets_per_rtt: float
+    sizes_packets: tuple[float, ...]
+    size_names: tuple[str, ...]
+    r_over_c: tuple[float, ...]
+    t_r_over_t_i: tuple[float, ...]
+
+
+def setting_of(table: Mapping[str, Any]) -> Setting:
+    """Read the scenario's table; where it is silent, the paper's 1 Gb/s and 100 us with 1500 B packets."""
+    rate = parse_rate(table.get("rate")) or 1e9
+    rtt = parse_seconds(table.get("rtt")) or 100e-6
+    packet = parse_bytes(table.get("packet")) or 1500.0
+    sizes = [size for value in table.get("sizes", ("100 kB", "1 MB", "10 MB")) if (size := parse_bytes(value))]
+    return Setting(
+        rate * rtt / 8 / packet,
+        tuple(size / packet for size in sizes),
+        tuple(display("bytes", size) for size in sizes),
+        _fine([float(share) for share in table.get("rate_shares", (0.1, 0.9))]),
+        _fine([float(share) for share in table.get("loss_shares", (0.0, 0.875))]),
+    )
+
+
+def _fine(wanted: list[float]) -> tuple[float, ...]:
+    """The wanted positions, and enough between them for a curve (the ceiling of equation 5 makes steps)."""
+    low, high = min(wanted), max(wanted)
+    return tuple(sorted({*wanted, *(low + (high - low) * i / CURVE_POINTS for i in range(CURVE_POINTS + 1))}))
+
+
+def native_model() -> Model | None:
+    """The library's own evaluation of the equations."""
+    try:
+        from headway._headway import amrt_model
+    except ImportError:
+        return None
+    return amrt_model
+
+
+def figure(results: Results, model: Model | None = None) -> Figure:
+    """The figure; the setting is in the scenario's [model] table, or in [report]."""
+    figure_id, title = "model", "AMRT's model: gain over a transport that does not refill"
+    own = results.scenario.get("model")
+    setting = setting_of({**results.report, **(own if isinstance(own, Mapping) else {})})
+    if results.model_rows is not None:
+        rows = [_checked(row, results) for row in results.model_rows]
+    else:
+        model = model or native_model()
+        if model is None:
+            return Figure(figure_id, title, absent="the native module is not installed")
+        rows = list(evaluate(model, setting))
+    return _draw(rows, setting, figure_id, title)
+
+
+def evaluate(model: Model, setting: Setting) -> Iterable[dict[str, float]]:
+    """One row a point of every curve."""
+    for size in setting.sizes_packets:
+        pairs = [(r, 0.0) for r in setting.r_over_c]
+        ideal = size / setting.c_packets_per_rtt
+        pairs += [(FIXED_R_OVER_C, t * ideal) for t in setting.t_r_over_t_i]
+        for ratio, drop in pairs:
+            found = model(setting.c_packets_per_rtt, ratio, size, drop)
+            yield {"r_over_c": ratio, "size_packets": size, "t_r": drop, **{name: found[name] for name in GAINS}}
+
+
+def _checked(row: Mapping[str, Any], results: Results) -> dict[str, float]:
+    try:
+        return {name: float(row[name]) for name in ("r_over_c", "size_packets", "t_r", *GAINS)}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReportError(results.directory / "model.json", f"a row lacks or misstates {error}") from None
+
+
+def _draw(rows: list[dict[str, float]], setting: Setting, figure_id: str, title: str) -> Figure:
+    sizes = sorted({row["size_packets"] for row in rows})
+    styles = flow_styles(f"{size:g}" for size in sizes)
+    named = dict(zip(setting.sizes_packets, setting.size_names, strict=True))
+    legend = tuple(
+        LegendEntry(f"s:{size:g}", named.get(size, f"{size:.0f} packets"), style)
+        for size, style in zip(sizes, styles.values(), strict=True)
+    )
+
+    def drop_of(row: Mapping[str, float]) -> float | None:
+        if abs(row["r_over_c"] - FIXED_R_OVER_C) > 1e-9:
+            return None
+        return row["t_r"] * setting.c_packets_per_rtt / row["size_packets"]
+
+    panels = _pair(rows, sizes, "u_gain", "U gain", _rate_of, "R/C")
+    panels += _pair(rows, sizes, "fct_gain", "FCT gain", drop_of, "T_R / T_i")
+    caption = (
+        f"Equations 2 to 10, C = {setting.c_packets_per_rtt:.3g} packets per RTT. U gain: T_1/T_2 with T_R = 0. "
+        f"FCT gain: (T_1 - T_i)/(T_2 - T_i) with R/C = {FIXED_R_OVER_C:g}; it is large because AMRT loses "
+        "under one RTT."
+    )
+    return Figure(figure_id, title, caption, tuple(panels), 2, legend)
+
+
+def _rate_of(row: Mapping[str, float]) -> float | None:
+    return row["r_over_c"] if row["t_r"] == 0 else None
+
+
+def _pair(
+    rows: list[dict[str, float]],
+    sizes: list[float],
+    name: str,
+    title: str,
+    place: Callable[[Mapping[str, float]], float | None],
+    label: str,
+) -> list[Panel]:
+    """The panels of one gain for the earliest and the latest convergence, on the same axes."""
+    lines = {when: [_curve(rows, size, f"{name}_{when}", place) for size in sizes] for when in ("earliest", "latest")}
+    values = [y for curves in lines.values() for curve in curves for y in curve.y]
+    y = auto_axis("gain", "ratio", [*values, 1.0], 12.0)
+    x = Axis(label, "ratio", 0.0, 1.0)
+    even = (Reference(1.0, "1: no gain"),)
+    return [
+        Panel(f"{title}, {when} convergence", x, y, tuple(curves), references=even) for when, curves in lines.items()
+    ]
+
+
+def _curve(
+    rows: list[dict[str, float]], size: float, name: str, place: Callable[[Mapping[str, float]], float | None]
+) -> Series:
+    points = {x: row[name] for row in rows if row["size_packets"] == size and (x := place(row)) is not None}
+    ordered = sorted(points.items())
+    return Series(f"s:{size:g}", tuple(x for x, _ in ordered), tuple(y for _, y in ordered))

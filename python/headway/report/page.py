@@ -1,0 +1,144 @@
+"""Write `report.html`: one page that opens from disk, with everything it needs inside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from .assemble import Report, styles
+from .claims import ClaimRow, verdict_counts
+from .palette import Style
+from .quantity import plain
+from .spec import Figure, LegendEntry, Sketch, Table
+from .svg import draw_figure
+from .svg_parts import readable
+from .tables import DICTIONARY
+
+_BADGES = {
+    "reproduced": ("good", "✓"),
+    "direction-only": ("fair", "≈"),
+    "not-reproduced": ("bad", "✗"),
+    "pending": ("open", "…"),
+}
+_OPEN_FACTS = 6
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """A figure with its pictures, ready for the template."""
+
+    figure: Figure
+    pictures: tuple[Markup, ...]
+    legend: tuple[LegendEntry, ...]
+    has_data: bool
+
+
+def write_page(report: Report, path: Path) -> Path:
+    """Write the page and return its path."""
+    path.write_text(render(report), encoding="utf-8")
+    return path
+
+
+def render(report: Report) -> str:
+    """The whole page as text."""
+    named = styles(report)
+    slots = {key: index for index, key in enumerate(named)}
+    drawn, data = _drawn(report.drawn, slots)
+    claims = list(report.claims or ())
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    environment.globals.update(
+        badge=_badge, slot=slots.__getitem__, dash=lambda key: named[key].dash, agreement=agreement
+    )
+    page = environment.get_template("report.html.j2").render(
+        report=report,
+        results=report.results,
+        kicker=[text for text in (report.results.scenario.get("paper"), report.results.name) if text],
+        description=report.results.scenario.get("description"),
+        settled=[claim for claim in claims if claim.verdict != "pending"],
+        pending=[claim for claim in claims if claim.verdict == "pending"],
+        counts=verdict_counts(claims),
+        expected_counts=verdict_counts(report.expectations),
+        figures=drawn,
+        headline=_headline(report),
+        notes=report.results.report.get("notes"),
+        dictionary=DICTIONARY,
+        facts_open=report.facts is not None and len(report.facts.rows) <= _OPEN_FACTS,
+        css=Markup(_asset("report.css") + colour_rules(named, slots)),
+        script=Markup(_asset("report.js")),
+        data=Markup(json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("</", "<\\/")),
+    )
+    return str(page)
+
+
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+def _drawn(figures: Sequence[Figure], slots: dict[str, int]) -> tuple[list[DrawnFigure], dict[str, Any]]:
+    drawn: list[DrawnFigure] = []
+    data: dict[str, Any] = {}
+    for figure in figures:
+        pictures, behind = draw_figure(figure, slots)
+        for index, panel in enumerate(behind):
+            if panel is not None:
+                data[f"{figure.id}.{index}"] = panel
+        legend = () if all(isinstance(panel, Sketch) for panel in figure.panels) else figure.legend
+        has_data = any(panel is not None for panel in behind)
+        drawn.append(DrawnFigure(figure, tuple(Markup(p) for p in pictures), legend, has_data))
+    return drawn, data
+
+
+def colour_rules(named: dict[str, Style], slots: dict[str, int]) -> str:
+    """CSS that gives every legend key its colour in light and dark mode, and its dashes."""
+    light = "".join(f".k{slots[key]}{{--c:{style.light}}}" for key, style in named.items())
+    dark = "".join(f".k{slots[key]}{{--c:{style.dark}}}" for key, style in named.items())
+    scoped = "".join(f":root[data-mode=dark] .k{slots[key]}{{--c:{style.dark}}}" for key, style in named.items())
+    back = "".join(f":root[data-mode=light] .k{slots[key]}{{--c:{style.light}}}" for key, style in named.items())
+    dashes = "".join(
+        f".k{slots[key]} .line{{stroke-dasharray:{style.dash}}}" for key, style in named.items() if style.dash
+    )
+    return f"{light}{dashes}@media screen and (prefers-color-scheme:dark){{{dark}}}@media screen{{{scoped}{back}}}"
+
+
+def _badge(verdict: str) -> Markup:
+    kind, sign = _BADGES.get(verdict, ("open", "?"))
+    return Markup('<span class="badge {}"><span aria-hidden="true">{}</span> {}</span>').format(kind, sign, verdict)
+
+
+def agreement(row: ClaimRow) -> Markup:
+    """Measured over published on a scale from 0 to 2, the published value in the middle."""
+    if not row.agreement:
+        return Markup("")
+
+    def place(value: float) -> str:
+        return f"{4.0 + 112.0 * min(max(value, 0.0), 2.0) / 2.0:.1f}"
+
+    parts = ['<line class="axis" x1="4" x2="116" y1="9" y2="9"/><line class="goal" x1="60" x2="60" y1="1" y2="17"/>']
+    for found in row.agreement:
+        beyond = "" if 0.0 <= found.ratio <= 2.0 else " beyond"
+        parts.append(f'<line class="spread" x1="{place(found.low)}" x2="{place(found.high)}" y1="9" y2="9"/>')
+        parts.append(f'<circle class="met{beyond}" cx="{place(found.ratio)}" cy="9" r="4"/>')
+    tip = "measured is " + ", ".join(plain(found.ratio) for found in row.agreement) + " × published"
+    box = 'viewBox="0 0 120 18" width="120" height="18"'
+    return Markup(f'<svg class="agreement" {box} {readable(tip)}>{"".join(parts)}</svg>')
+
+
+def _headline(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
+    """For a report without claims: the few numbers of each variant that people look for first."""
+    table: Table | None = report.summary
+    if table is None or report.claims is not None or len(table.rows) > 4:
+        return []
+    wanted = ("mean FCT", "p99 FCT", "p99 slowdown", "bottleneck utilisation", "largest queue", "drops")
+    return [
+        (row[0], [(name, row[table.head.index(name)]) for name in wanted if name in table.head]) for row in table.rows
+    ]

@@ -1,0 +1,169 @@
+"""What a figure is, before anybody draws it.
+
+The data preparation makes these; `svg.py` draws them for the page, `paper.py` with matplotlib. All values are in base
+units (seconds, bytes, bits per second, fractions); `Axis.quantity` says how labels are scaled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .palette import Style
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: what it shows, its range in base units, and its scale; `marks` are ticks wanted just there."""
+
+    label: str
+    quantity: str
+    low: float
+    high: float
+    log: bool = False
+    marks: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line. `key` ties it to a legend entry (a variant or a flow); NaN breaks the line."""
+
+    key: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] | None = None
+    high: tuple[float, ...] | None = None
+    markers: bool = False
+    step: bool = False
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """A moment worth a mark on the x axis, such as the start of a flow."""
+
+    x: float
+    text: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A horizontal line that data are read against, such as the buffer size."""
+
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes. `key` is set when the whole panel belongs to one variant."""
+
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    key: str | None = None
+    events: tuple[Event, ...] = ()
+    references: tuple[Reference, ...] = ()
+    direct_labels: bool = False
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One value in a row of a dot panel, with the range it stands for."""
+
+    key: str
+    value: float
+    low: float | None
+    high: float | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """One row of a dot panel: a link or a class of links."""
+
+    name: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class DotPanel:
+    """Rows of dots on one common x axis."""
+
+    title: str
+    x: Axis
+    rows: tuple[DotRow, ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A host or a switch of the sketch, at (x, y) in 0..1 with y downwards; `count` stands for that many.
+
+    `flows` are (text, key) marks of the flows that begin or end here; `side` is where a host's name has room: "below",
+    "above", "left" or "right" of it.
+    """
+
+    name: str
+    kind: str
+    x: float
+    y: float
+    count: int = 1
+    flows: tuple[tuple[str, str], ...] = ()
+    side: str = "below"
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A cable of the sketch with what there is to say about it."""
+
+    a: str
+    b: str
+    rate_bps: float | None
+    load: float | None
+    bottleneck: bool
+    detail: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The topology as drawn."""
+
+    title: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """What one key stands for."""
+
+    key: str
+    text: str
+    style: Style
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with its caption, or the reason why it is absent."""
+
+    id: str
+    title: str
+    caption: str = ""
+    panels: tuple[Panel | DotPanel | Sketch, ...] = ()
+    columns: int = 1
+    legend: tuple[LegendEntry, ...] = ()
+    absent: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of already formatted cells; `sort` holds the value each cell sorts by (a number or text)."""
+
+    id: str
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    sort: tuple[tuple[float | str, ...], ...]
+    caption: str = ""
+    keys: tuple[str, ...] = ()  # legend key of each row, where rows belong to variants

@@ -1,0 +1,127 @@
+"""The statistics of the report: quantiles, equal-count bins, confidence intervals, thinning of long series.
+
+Quantiles are exact, by nearest rank, as in summary.json. A confidence interval is Student's t over seeds: it says
+how much the figure would move with other random arrivals, and nothing about one run's own flows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
+_T95 = (
+    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
+    2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
+    2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds with its 95 % half-width (None with fewer than two seeds)."""
+
+    mean: float
+    half: float | None
+    seeds: int
+
+
+def t95(freedom: int) -> float:
+    """Two-sided 95 % quantile of Student's t (Cornish-Fisher expansion beyond 30 degrees of freedom)."""
+    if freedom < 1:
+        raise ValueError("a confidence interval needs at least two values")
+    if freedom <= len(_T95):
+        return _T95[freedom - 1]
+    z = 1.959964
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
+def over_seeds(values: Sequence[float | None]) -> Estimate | None:
+    """Mean and 95 % confidence half-width of one value a seed; seeds without a value are left out."""
+    finite = [float(v) for v in values if v is not None and math.isfinite(v)]
+    if not finite:
+        return None
+    mean = math.fsum(finite) / len(finite)
+    if len(finite) < 2:
+        return Estimate(mean, None, 1)
+    variance = math.fsum((v - mean) ** 2 for v in finite) / (len(finite) - 1)
+    half = t95(len(finite) - 1) * math.sqrt(variance / len(finite))
+    return Estimate(mean, half, len(finite))
+
+
+def equal_count_edges(sizes: Array, bins: int) -> Array:
+    """Upper edges of at most `bins` bins with about equally many flows; equal sizes never part."""
+    ordered = np.sort(sizes)
+    cuts = [ordered[min(len(ordered) - 1, math.ceil(len(ordered) * (i + 1) / bins) - 1)] for i in range(bins)]
+    return np.unique(np.asarray(cuts, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class SizeBins:
+    """Slowdown in bins of flow size: `lo` and `hi` are the smallest and largest size met in each bin."""
+
+    size: Array
+    count: NDArray[np.int64]
+    mean: Array
+    p50: Array
+    p99: Array
+
+
+def by_size(sizes: Array, values: Array, edges: Array) -> SizeBins:
+    """Mean, median and 99th percentile of `values` in each size bin (NaN where a bin is empty)."""
+    place = np.searchsorted(edges, sizes, side="left").clip(0, len(edges) - 1)
+    rows = []
+    for index in range(len(edges)):
+        inside = values[place == index]
+        if len(inside) == 0:
+            rows.append((0, math.nan, math.nan, math.nan))
+        else:
+            p50, p99 = np.quantile(inside, (0.5, 0.99), method="inverted_cdf")
+            rows.append((len(inside), float(np.mean(inside)), float(p50), float(p99)))
+    count, mean, p50s, p99s = (np.asarray(column) for column in zip(*rows, strict=True))
+    return SizeBins(edges, count.astype(np.int64), mean.astype(float), p50s.astype(float), p99s.astype(float))
+
+
+def cdf(values: Array, limit: int = 240) -> tuple[Array, Array]:
+    """Points (x, share of values at or below x) of the empirical distribution.
+
+    All of them if there are at most `limit`; else `limit` order statistics, denser towards the upper tail.
+    """
+    ordered = np.sort(values)
+    n = len(ordered)
+    if n <= limit:
+        ranks = np.arange(n)
+    else:
+        tail = limit // 4
+        body = np.linspace(0, 0.95 * (n - 1), limit - tail)
+        ranks = np.unique(np.concatenate([body, np.linspace(0.95 * (n - 1), n - 1, tail)]).round().astype(np.int64))
+    return ordered[ranks], (ranks + 1) / n
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """A series with at most a given number of points; `low` and `high` are the envelope when several became one."""
+
+    time: Array
+    value: Array
+    low: Array | None
+    high: Array | None
+    factor: int
+
+
+def thin(time: Array, value: Array, limit: int) -> Thinned:
+    """Mean of every `factor` consecutive intervals, time-stamped with the end of the last, with their min and max."""
+    factor = max(1, math.ceil(len(time) / limit))
+    if factor == 1:
+        return Thinned(time, value, None, None, 1)
+    starts = np.arange(0, len(time), factor)
+    ends = np.minimum(starts + factor, len(time)) - 1
+    counts = ends - starts + 1
+    mean = np.add.reduceat(value, starts) / counts
+    return Thinned(time[ends], mean, np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts), factor)

@@ -1,0 +1,220 @@
+"""Draw a figure as inline SVG, with the data that the page's script reads values from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from .spec import Axis, DotPanel, Event, Figure, Panel, Reference, Series
+from .svg_dots import draw_dots
+from .svg_parts import CHARACTER, WIDTHS, Frame, Slots, group, line, text
+from .svg_sketch import draw_sketch
+from .ticks import axis_title, ticks
+
+_HEIGHTS = {1: 310, 2: 270, 3: 240}
+LABEL_GAP = 14.0
+BOLD_CHARACTER = 8.4
+
+
+def draw_figure(figure: Figure, slots: Slots) -> tuple[list[str], list[dict[str, Any] | None]]:
+    """The SVG of each panel and the data behind it (None for panels without a common x)."""
+    pictures: list[str] = []
+    data: list[dict[str, Any] | None] = []
+    names = {entry.key: entry.text for entry in figure.legend}
+    for index, panel in enumerate(figure.panels):
+        behind = None
+        if isinstance(panel, Panel):
+            picture, behind = _draw_panel(panel, f"{figure.id}.{index}", figure.columns, slots, names)
+        elif isinstance(panel, DotPanel):
+            picture = draw_dots(panel, figure.columns, slots)
+        else:
+            picture = draw_sketch(panel, slots)
+        pictures.append(picture)
+        data.append(behind)
+    return pictures, data
+
+
+def _draw_panel(
+    panel: Panel, panel_id: str, columns: int, slots: Slots, names: Mapping[str, str]
+) -> tuple[str, dict[str, Any]]:
+    width, height = WIDTHS[columns], _HEIGHTS[columns]
+    labels = [names.get(s.key, "") for s in panel.series] if panel.direct_labels and columns < 3 else []
+    right = 18.0 + (min(170.0, max(map(len, labels)) * CHARACTER + 6) if labels else 0.0)
+    left = 12.0 + max((len(tick.text) for tick in ticks(panel.y)), default=3) * CHARACTER
+    top = 46.0 + (16.0 if panel.events else 0.0)
+    frame = Frame(left, top, width - left - right, height - top - 42.0, panel.x, panel.y)
+    title = panel.title
+    if len(title) * BOLD_CHARACTER > width:  # what follows the dot is also the label of the y axis
+        title = title.partition(" · ")[0]
+    parts = [text("title", 16 if panel.key else 0, 14, title), *_axes(panel, frame)]
+    if panel.key:
+        parts.append(f'<rect class="k{slots[panel.key]} fill" x="0" y="5" width="10" height="10" rx="2"/>')
+    parts += [_reference(reference, frame) for reference in panel.references]
+    parts += _events(panel.events, frame, slots)
+    parts += _clipped(panel_id, frame, [_line(series, frame, slots) for series in panel.series])
+    if labels:
+        parts += _direct_labels(panel.series, labels, frame, slots)
+    label = escape(f"{panel.title}: {axis_title(panel.y)} over {axis_title(panel.x)}. Arrow keys read values.")
+    key = f' data-key="{escape(panel.key)}"' if panel.key else ""
+    picture = (
+        f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" tabindex="0" aria-label="{label}"'
+        f' data-panel="{panel_id}"{key}>{"".join(parts)}</svg>'
+    )
+    return picture, behind_panel(panel, frame, names)
+
+
+def _axes(panel: Panel, frame: Frame) -> list[str]:
+    parts = []
+    for tick in ticks(panel.y, 6 if frame.height > 130 else 4):
+        if tick.text:
+            y = frame.py(tick.value)
+            parts += [
+                line("grid", frame.left, y, frame.right, y),
+                text("tick", frame.left - 7, y + 4, tick.text, "end"),
+            ]
+    last = -math.inf
+    for tick in ticks(panel.x, max(3, int(frame.width / 75))):
+        x = frame.px(tick.value)
+        parts.append(line("axis", x, frame.bottom, x, frame.bottom + (5 if tick.text else 3)))
+        half = len(tick.text) * CHARACTER / 2
+        if tick.text and x - half > last:
+            parts.append(text("tick", x, frame.bottom + 18, tick.text, "middle"))
+            last = x + half + 6
+    parts.append(line("axis", frame.left, frame.bottom, frame.right, frame.bottom))
+    parts.append(text("unit", 0, 31, axis_title(panel.y)))
+    parts.append(text("unit", frame.right, frame.bottom + 36, axis_title(panel.x), "end"))
+    return parts
+
+
+def _reference(reference: Reference, frame: Frame) -> str:
+    """The line, its text above it, or below where data are likelier above."""
+    y = frame.py(reference.y)
+    beside = y + 14 if y > frame.top + 0.75 * frame.height and y + 18 < frame.bottom else y - 5
+    return line("reference", frame.left, y, frame.right, y) + text("note", frame.right, beside, reference.text, "end")
+
+
+def _events(events: Sequence[Event], frame: Frame, slots: Slots) -> list[str]:
+    """A dotted line at each event, names above the plot; names that would touch share one place."""
+    parts = []
+    groups: list[tuple[float, list[Event]]] = []
+    end = -math.inf
+    for event in sorted(events, key=lambda e: e.x):
+        x = frame.px(event.x)
+        if event.x > frame.x.low:
+            parts.append(line("event", x, frame.top - 4, x, frame.bottom))
+        if x > end:
+            groups.append((x, []))
+            end = x
+        groups[-1][1].append(event)
+        end += (len(event.text) + 1.5) * CHARACTER
+    for x, together in groups:
+        length = sum(len(event.text) + 1 for event in together) * CHARACTER
+        anchor = ' text-anchor="end"' if x + length > frame.right + 14 else ""
+        spans = " ".join(f'<tspan class="k{slots[e.key]} ink">{escape(e.text)}</tspan>' for e in together)
+        parts.append(f'<text class="label" x="{x:.1f}" y="{frame.top - 8:.1f}"{anchor}>{spans}</text>')
+    return parts
+
+
+def _clipped(panel_id: str, frame: Frame, content: Sequence[str]) -> list[str]:
+    """Keep what is drawn inside the plot, with room for half a marker."""
+    size = f'width="{frame.width + 8:.1f}" height="{frame.height + 6:.1f}"'
+    box = f'x="{frame.left - 4:.1f}" y="{frame.top - 3:.1f}" {size}'
+    name = f"clip.{panel_id}"
+    return [f'<clipPath id="{name}"><rect {box}/></clipPath><g clip-path="url(#{name})">', *content, "</g>"]
+
+
+def _line(series: Series, frame: Frame, slots: Slots) -> str:
+    points = [(frame.px(x), frame.py(y)) if math.isfinite(y) else None for x, y in zip(series.x, series.y, strict=True)]
+    parts = []
+    if series.low is not None and series.high is not None:
+        upper = [f"{frame.px(x):.1f},{frame.py(y):.1f}" for x, y in zip(series.x, series.high, strict=True)]
+        lower = [f"{frame.px(x):.1f},{frame.py(y):.1f}" for x, y in zip(series.x, series.low, strict=True)]
+        parts.append(f'<polygon class="band" points="{" ".join(upper + lower[::-1])}"/>')
+    parts.append(f'<path class="line" d="{_path(points, series.step, frame)}"/>')
+    if series.markers:
+        parts += [f'<circle class="marker" cx="{p[0]:.1f}" cy="{p[1]:.1f}" r="3.2"/>' for p in points if p]
+    return group(series.key, slots, "".join(parts))
+
+
+def _path(points: Sequence[tuple[float, float] | None], step: bool, frame: Frame) -> str:
+    parts: list[str] = []
+    pen = False
+    for point in points:
+        if point is None:
+            pen = False
+            continue
+        x, y = point
+        if pen:
+            parts.append(f"H{x:.1f}V{y:.1f}" if step else f"L{x:.1f} {y:.1f}")
+        else:
+            parts.append(f"M{x:.1f} {frame.bottom:.1f}V{y:.1f}" if step else f"M{x:.1f} {y:.1f}")
+        pen = True
+    return "".join(parts)
+
+
+def _direct_labels(lines: Sequence[Series], labels: Sequence[str], frame: Frame, slots: Slots) -> list[str]:
+    """Names at the right end of the lines, moved apart until none touches another."""
+    ends = []
+    for series, name in zip(lines, labels, strict=True):
+        drawn = [(x, y) for x, y in zip(series.x, series.y, strict=True) if math.isfinite(y)]
+        if drawn:
+            ends.append((frame.px(drawn[-1][0]), frame.py(drawn[-1][1]), series.key, name))
+    places = spread([end[1] for end in ends], LABEL_GAP, frame.top, frame.bottom + 4)
+    parts = []
+    for (x, y, key, name), place in zip(ends, places, strict=True):
+        leader = f'<path class="leader" d="M{x + 2:.1f} {y:.1f}L{frame.right + 8:.1f} {place:.1f}"/>'
+        needed = abs(place - y) > 4 or frame.right - x > 12
+        label = text("label ink", frame.right + 10, place + 4, name)
+        parts.append(group(key, slots, (leader if needed else "") + label))
+    return parts
+
+
+def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move places apart to at least `gap`, keeping their order; they stay in low..high if there is room."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    moved = [places[i] for i in order]
+    for i in range(1, len(moved)):
+        moved[i] = max(moved[i], moved[i - 1] + gap)
+    ceiling = max(high, low + gap * (len(moved) - 1))
+    for i in reversed(range(len(moved))):
+        moved[i] = min(moved[i], ceiling)
+        ceiling = moved[i] - gap
+    result = [0.0] * len(places)
+    for position, index in enumerate(order):
+        result[index] = moved[position]
+    return result
+
+
+def short(value: float) -> float | None:
+    """Six significant digits are more than a screen shows; NaN becomes null."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def behind_panel(panel: Panel, frame: Frame, names: Mapping[str, str]) -> dict[str, Any]:
+    """What the script needs: geometry, axes, and the values of every line (equal x lists are stored once)."""
+    grids: list[tuple[float, ...]] = []
+    lines = []
+    for series in panel.series:
+        if series.x not in grids:
+            grids.append(series.x)
+        entry: dict[str, Any] = {"key": series.key, "name": names.get(series.key, series.key)}
+        entry |= {"x": grids.index(series.x), "y": [short(v) for v in series.y]}
+        if series.low is not None and series.high is not None:
+            entry |= {"lo": [short(v) for v in series.low], "hi": [short(v) for v in series.high]}
+        if series.step:
+            entry["step"] = True
+        lines.append(entry)
+    return {
+        "title": panel.title,
+        "plot": [round(v, 2) for v in (frame.left, frame.top, frame.width, frame.height)],
+        "x": _axis_data(panel.x),
+        "y": _axis_data(panel.y),
+        "xs": [[short(v) for v in grid] for grid in grids],
+        "series": lines,
+    }
+
+
+def _axis_data(axis: Axis) -> dict[str, Any]:
+    return {"label": axis.label, "quantity": axis.quantity, "low": axis.low, "high": axis.high, "log": axis.log}

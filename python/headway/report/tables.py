@@ -1,0 +1,215 @@
+"""The tables of the report: summary, run facts, flows, unfinished flows, and what each column means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from .flowstats import number, summary_label
+from .load import Point
+from .quantity import display, unit_for
+from .spec import Table
+from .stats import Estimate, over_seeds
+from .study import Study, natural, short_axis, value_text, variant_key
+
+FLOWS_LISTED = 64
+SUMMARY_KEYS = (
+    "flows_done",
+    "flows_unfinished",
+    "fct_mean_s",
+    "fct_p50_s",
+    "fct_p99_s",
+    "slowdown_mean",
+    "slowdown_p99",
+    "link_utilisation",
+    "bottleneck_utilisation",
+    "queue_max_bytes",
+    "jain",
+    "deadline_missed_fraction",
+    "drops",
+    "trims",
+    "marks",
+)
+_HEADS = {"flows_done": "flows done", "flows_unfinished": "unfinished", "deadline_missed_fraction": "deadlines missed"}
+
+DICTIONARY = (
+    ("flow, name", "number and name of the flow (message)", ""),
+    ("src, dst", "sending and receiving host", ""),
+    ("class", "traffic class given by the scenario", ""),
+    ("transport", "transport that carried the flow", ""),
+    ("bytes", "payload of the flow", "B"),
+    ("start_s, finish_s", "virtual time of the start, and of the last payload byte's arrival", "s"),
+    ("fct_s", "flow completion time: finish less start", "s"),
+    ("ideal_s", "completion time on an empty path (formula under Run facts)", "s"),
+    ("slowdown", "fct_s over ideal_s; 1 is the best there is", "ratio"),
+    ("delivered_bytes", "payload that arrived, each byte counted once", "B"),
+    ("retransmitted_bytes", "payload sent more than once", "B"),
+    ("drops, trims, marks", "packets of the flow dropped, cut to their header, marked", "packets"),
+    ("deadline_s", "deadline, relative to the start; empty if none", "s"),
+    ("state", "done, unfinished (still running at the stop) or failed", ""),
+    ("busy_fraction", "share of the run in which a link was sending, headers and framing included", "ratio"),
+    ("goodput_bps", "payload carried by a link", "bit/s"),
+    ("queue_max_bytes, queue_mean_bytes", "largest and time-weighted mean queue, packet on the wire not counted", "B"),
+    ("series: t_s", "end of the sampling interval", "s"),
+    ("series: throughput_bps", "new payload delivered to the receiver in the interval", "bit/s"),
+    ("series: utilisation", "busy share of the interval", "ratio"),
+    ("series: queue_bytes, queue_max_bytes", "queue at t_s, and its maximum in the interval", "B"),
+    ("jain", "Jain's index of the flows' rates; 1 is equal", "ratio"),
+    (
+        "bottleneck_utilisation",
+        "busy share of the links the scenario declares, else of the busiest switch link",
+        "ratio",
+    ),
+)
+
+
+def summary(study: Study) -> Table:
+    """One row a variant (and sweep point), each cell a mean over seeds with its interval."""
+    keys = [k for k in SUMMARY_KEYS if any(number(p.summary.get(k)) is not None for p in study.points)]
+    keys = [k for k in keys if k not in ("trims", "deadline_missed_fraction") or _ever(study, k)]
+    axes = [*[k for k in study.axis_keys if k != study.x_key], *([study.x_key] if study.x_key else [])]
+    head = ("variant", *[short_axis(k) for k in axes], *[_HEADS.get(k) or summary_label(k)[0] for k in keys])
+    groups: dict[tuple[object, ...], list[Point]] = {}
+    for point in study.points:
+        groups.setdefault((point.variant, *[point.axes.get(k, "") for k in axes]), []).append(point)
+    rows: list[tuple[str, ...]] = []
+    sort: list[tuple[float | str, ...]] = []
+    for key, points in groups.items():
+        cells = [value_text(value) if isinstance(value, (str, int, float)) else "" for value in key]
+        order: list[float | str] = [v if isinstance(v, (int, float, str)) else "" for v in key]
+        for name in keys:
+            found = over_seeds([number(p.summary.get(name)) for p in points])
+            cells.append(estimate_text(found, summary_label(name)[1]))
+            order.append(found.mean if found else -math.inf)
+        rows.append(tuple(cells))
+        sort.append(tuple(order))
+    seeds = len(study.seeds)
+    caption = f"Mean over up to {seeds} seeds ± the half-width of its 95 % confidence interval." if seeds > 1 else ""
+    owners = tuple(variant_key(str(key[0])) for key in groups)
+    return Table("summary", "Summary by variant", head, tuple(rows), tuple(sort), caption, owners)
+
+
+def _ever(study: Study, key: str) -> bool:
+    return any(number(p.summary.get(key)) for p in study.points)
+
+
+def estimate_text(found: Estimate | None, quantity: str) -> str:
+    """Mean with unit; with two seeds or more the half-width in the same unit."""
+    if found is None:
+        return "–"
+    unit = unit_for(quantity, found.mean)
+    mean, half = found.mean / unit.scale, (found.half or 0.0) / unit.scale
+    decimals = max(0, 2 - math.floor(math.log10(abs(mean)))) if mean else 2
+    if half < 0.5 * 10.0**-decimals:
+        return display(quantity, found.mean)
+    return f"{mean:,.{decimals}f} ± {half:,.{decimals}f} {unit.suffix}".replace(",", "\u202f").rstrip()
+
+
+def run_facts(study: Study) -> Table:
+    """What identifies each run and what it cost."""
+    head = ("run", "seed", "version", "digest", "virtual time", "wall time", "events", "packet-hops", "packet-hops/s")
+    rows: list[tuple[str, ...]] = []
+    sort: list[tuple[float | str, ...]] = []
+    for point in study.points:
+        m = point.manifest
+        digest = str(m.get("order_digest") or m.get("digest") or "–")
+        virtual, wall = number(m.get("virtual_s")), number(m.get("wall_s") or m.get("wall_seconds"))
+        events, hops = number(m.get("events")), number(m.get("packet_hops"))
+        speed = number(m.get("packet_hops_per_s"))
+        rows.append(
+            (
+                point.label,
+                str(point.seed),
+                str(m.get("version", "–")),
+                digest,
+                display("time", virtual),
+                display("time", wall),
+                display("count", events),
+                display("count", hops),
+                display("hops", speed),
+            )
+        )
+        numbers = [v if v is not None else -math.inf for v in (virtual, wall, events, hops, speed)]
+        sort.append((point.label, float(point.seed), str(m.get("version", "")), digest, *numbers))
+    return Table("facts", "Run facts", head, tuple(rows), tuple(sort))
+
+
+def remarks(study: Study) -> list[str]:
+    """Warnings of the runs, interrupted runs and points without results; identical warnings are told once."""
+    told: dict[str, list[str]] = {}
+    for point in study.points:
+        if point.manifest.get("interrupted"):
+            told.setdefault("The run was interrupted; its results are partial.", []).append(point.label)
+        for warning in point.manifest.get("warnings") or ():
+            told.setdefault(str(warning), []).append(point.label)
+    lines = []
+    for text, labels in told.items():
+        where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
+        lines.append(f"{text} [{where}]" if len(study.points) > 1 else text)
+    lines += [f"No results for the point {text}." for text in study.results.missing]
+    return lines
+
+
+def ideal_formulas(study: Study) -> list[str]:
+    """The formula of the ideal FCT as the runs state it."""
+    keys = ("ideal_fct_formula", "ideal_fct", "ideal_formula")
+    found = [str(p.manifest[key]) for p in study.points for key in keys if p.manifest.get(key)]
+    return list(dict.fromkeys(found))
+
+
+def flow_table(study: Study) -> Table | None:
+    """Every flow, when there are few."""
+    facet = study.facet_of(study.points[0])
+    points = [p for v in study.variants if (p := study.first(v, facet)) is not None]
+    if sum(p.flows.height for p in points) > FLOWS_LISTED:
+        return None
+    return _flows("flows", "Flows", [(p, p.flows) for p in points], "")
+
+
+def unfinished_table(study: Study) -> Table | None:
+    """Flows that did not finish, the first of them; None if all did."""
+    found: list[tuple[Point, pl.DataFrame]] = []
+    total = 0
+    for point in study.points:
+        if not number(point.summary.get("flows_unfinished")) and not number(point.summary.get("flows_failed")):
+            continue
+        rest = point.flows.filter(pl.col("state") != "done")
+        room = FLOWS_LISTED - sum(frame.height for _, frame in found)
+        total += rest.height
+        if room > 0 and rest.height:
+            found.append((point, rest.head(room)))
+    if not total:
+        return None
+    listed = sum(frame.height for _, frame in found)
+    caption = f"{total} flow{'s' if total > 1 else ''} did not finish before the end of the run and enter no statistic."
+    caption += f" The first {listed} are listed." if listed < total else ""
+    return _flows("unfinished", "Unfinished flows", found, caption)
+
+
+_FLOW_CELLS = (
+    ("bytes", "size", "bytes"),
+    ("start_s", "start", "time"),
+    ("fct_s", "FCT", "time"),
+    ("ideal_s", "ideal FCT", "time"),
+    ("slowdown", "slowdown", "ratio"),
+    ("drops", "drops", "count"),
+    ("marks", "marks", "count"),
+)
+
+
+def _flows(table_id: str, title: str, parts: Sequence[tuple[Point, pl.DataFrame]], caption: str) -> Table:
+    cells = [c for c in _FLOW_CELLS if all(c[0] in frame.columns for _, frame in parts)]
+    head = ("run", "flow", "src → dst", *[label for _, label, _ in cells], "state")
+    rows: list[tuple[str, ...]] = []
+    sort: list[tuple[float | str, ...]] = []
+    for point, frame in parts:
+        for row in sorted(frame.iter_rows(named=True), key=lambda r: natural(str(r["name"]))):
+            values = [number(row[key]) for key, _, _ in cells]
+            text = [display(q, v, 4) for v, (_, _, q) in zip(values, cells, strict=True)]
+            where = f"h{row['src']} → h{row['dst']}"
+            rows.append((point.label, str(row["name"]), where, *text, str(row["state"])))
+            order = [v if v is not None else math.inf for v in values]
+            sort.append((point.label, str(row["name"]), where, *order, str(row["state"])))
+    return Table(table_id, title, head, tuple(rows), tuple(sort), caption)

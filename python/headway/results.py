@@ -1,0 +1,187 @@
+"""One run's results, in memory or in a run directory, and the check that a directory is whole."""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headway.errors import ResultsError
+from headway.tables import Table
+
+if TYPE_CHECKING:
+    from headway._headway import RunResult
+
+TABLES = ("flows", "links", "series")
+DOCUMENTS = ("manifest", "summary")
+
+
+class Run:
+    """Flows, links, sampled series, summary and manifest of one run."""
+
+    def __init__(self, directory: Path | None, result: RunResult | None = None) -> None:
+        self.directory = directory
+        self._result = result
+
+    @cached_property
+    def flows(self) -> Table:
+        """One row a flow."""
+        return self._table("flows")
+
+    @cached_property
+    def links(self) -> Table:
+        """One row a link."""
+        return self._table("links")
+
+    @cached_property
+    def series(self) -> Table:
+        """What the scenario sampled: time, entity, metric, value."""
+        return self._table("series")
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The numbers of `summary.json`."""
+        if self._result is not None:
+            return dict(json.loads(self._result.summary_json()))
+        return self._document("summary")
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The resolved scenario, versions, seed, digests and counters of `manifest.json`."""
+        if self._result is not None:
+            return dict(json.loads(self._result.manifest_json()))
+        return self._document("manifest")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was stopped before its end; its results are partial."""
+        return bool(self.manifest.get("interrupted", False))
+
+    def check(self) -> None:
+        """Read everything once; raises `ResultsError` naming the first file that cannot be read."""
+        for name in DOCUMENTS:
+            getattr(self, name)
+        for name in TABLES:
+            getattr(self, name).to_polars()
+
+    def _table(self, name: str) -> Table:
+        if self._result is not None:
+            return Table(getattr(self._result, name))
+        return Table(read_table(self._path(f"{name}.parquet")))
+
+    def _document(self, name: str) -> dict[str, Any]:
+        return read_document(self._path(f"{name}.json"))
+
+    def _path(self, name: str) -> Path:
+        if self.directory is None:
+            raise ResultsError(Path(name), "this run was not written to a directory")
+        return self.directory / name
+
+    def __repr__(self) -> str:
+        where = f" in {self.directory}" if self.directory else ""
+        return f"<Run{where}: {one_line(self.summary)}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th><td>{html.escape(_text(value))}</td></tr>"
+            for key, value in self.summary.items()
+            if not isinstance(value, dict | list)
+        )
+        return f"<div><table>{rows}</table>{self._slowdown_curve()}</div>"
+
+    def _slowdown_curve(self, width: int = 240, height: int = 80) -> str:
+        """The distribution of slowdown as a small drawing: share of flows over slowdown, from 1 to the largest."""
+        values = self.flows.to_polars()["slowdown"].drop_nulls().sort().to_list()
+        if len(values) < 2:
+            return ""
+        span = max(values[-1] - 1.0, 1e-9)
+        points = " ".join(
+            f"{(value - 1.0) / span * width:.1f},{height - (index + 1) / len(values) * height:.1f}"
+            for index, value in enumerate(values)
+        )
+        return (
+            f"<svg width='{width}' height='{height + 16}' role='img' aria-label='distribution of slowdown'>"
+            f"<polyline points='{points}' fill='none' stroke='currentColor'/>"
+            f"<text x='0' y='{height + 13}' font-size='11'>slowdown 1 to {values[-1]:.3g}</text></svg>"
+        )
+
+
+def read(directory: str | Path) -> Run:
+    """The run in `directory`; raises `ResultsError` if it is not there or a file of it is damaged."""
+    path = Path(directory)
+    if not path.is_dir():
+        raise ResultsError(path, "no such directory")
+    if not (path / "manifest.json").exists() and (path / "sweep.json").exists():
+        raise ResultsError(path, "this is a sweep; its runs are in points/")
+    run = Run(path)
+    run.check()
+    return run
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """A JSON object from a results directory."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ResultsError(path, "is missing") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ResultsError(path, f"cannot be read ({error})") from None
+    if not isinstance(value, dict):
+        raise ResultsError(path, "does not hold an object")
+    return value
+
+
+def read_table(path: Path) -> Any:  # noqa: ANN401  (a polars frame; polars is imported only here)
+    """A whole Parquet table from a results directory."""
+    import polars
+
+    if not path.exists():
+        raise ResultsError(path, "is missing")
+    try:
+        return polars.read_parquet(path)
+    except (polars.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise ResultsError(path, f"is truncated or damaged ({reason})") from None
+
+
+def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) -> str:
+    """The line that scripts look for: flows, when the run finished, completion times, losses, speed."""
+    done = summary.get("flows_done", 0)
+    total = done + summary.get("flows_unfinished", 0) + summary.get("flows_failed", 0)
+    parts = [f"{done}/{total} flows done"]
+    if manifest is not None and (end := manifest.get("virtual_s")) is not None:
+        parts.append(f"finished at {duration(end)}")
+    for key, label in (("fct_mean_s", "mean FCT"), ("fct_p99_s", "p99")):
+        if summary.get(key) is not None:
+            parts.append(f"{label} {duration(summary[key])}")
+    if summary.get("slowdown_mean") is not None:
+        parts.append(f"slowdown {summary['slowdown_mean']:.3g}")
+    parts.append(f"drops {summary.get('drops', 0)}")
+    if manifest is not None and (wall := manifest.get("wall_s")):
+        events = manifest.get("events", 0)
+        parts.append(f"{quantity(events)} events in {duration(wall)} ({quantity(events / wall)}/s)")
+    return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """A time with the unit that keeps it readable, as `43.9 us`."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if abs(seconds) >= size:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds / 1e-9:.4g} ns" if seconds else "0 s"
+
+
+def quantity(value: float) -> str:
+    """A count with k, M or G, as `3.2 M`."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.3g}"
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

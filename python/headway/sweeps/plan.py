@@ -1,0 +1,169 @@
+"""What a sweep has to run, and what of it a results directory already holds."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from headway import _headway
+from headway.errors import HeadwayError, ResultsError
+from headway.files import write_json
+from headway.names import ScenarioFile
+from headway.results import read, read_document
+from headway.scenario import Scenario
+
+POINTS = "points"
+SWEEP_FILE = "sweep.json"
+SCENARIO_FILE = "scenario.json"
+POINT_FILE = "point.json"
+PARTIAL = ".partial"
+REPLACED = ".replaced"
+
+
+class State(enum.StrEnum):
+    """How far a point is."""
+
+    DONE = "done"
+    PENDING = "pending"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class PlannedPoint:
+    """One run to make: what to load, and where its directory goes."""
+
+    label: str
+    variant: str
+    axes: Mapping[str, Any]
+    seed: int
+    digest: str
+    scenario: str
+    sets: tuple[str, ...]
+    scale: str | None
+    memory_bytes: int
+    directory: Path
+
+    @property
+    def partial(self) -> Path:
+        """Where the run writes until it is finished."""
+        return self.directory.with_name(self.directory.name + PARTIAL)
+
+    def identity(self) -> dict[str, Any]:
+        """The part of `sweep.json` that says which run this is."""
+        return {
+            "label": self.label,
+            "variant": self.variant,
+            "axes": dict(self.axes),
+            "seed": self.seed,
+            "digest": self.digest,
+            "dir": f"{POINTS}/{self.directory.name}",
+        }
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """All points of a sweep, the scenario they vary, and the directory they go to."""
+
+    file: ScenarioFile
+    scenario: Mapping[str, Any]
+    out: Path
+    points: tuple[PlannedPoint, ...]
+
+    def survey(self) -> tuple[dict[str, State], list[str]]:
+        """Which points are finished already, and what is worth telling about those that are not."""
+        states: dict[str, State] = {}
+        remarks: list[str] = []
+        others = 0
+        for point in self.points:
+            finished, remark = _look_at(point)
+            states[point.label] = State.DONE if finished else State.PENDING
+            remarks += [remark] if remark else []
+            others += finished and read_document(point.directory / POINT_FILE).get("build") != build()
+        if others:
+            remarks.append(
+                f"{others} finished points are of another build of this version; to run them again, "
+                f"remove {self.out / POINTS}"
+            )
+        return states, remarks
+
+    def record(self, states: Mapping[str, State], errors: Mapping[str, str]) -> None:
+        """Write `sweep.json` as things stand, and the scenario that it is a sweep of."""
+        rows = []
+        for point in self.points:
+            row: dict[str, Any] = {**point.identity(), "state": str(states[point.label])}
+            if point.label in errors:
+                row["error"] = errors[point.label]
+            rows.append(row)
+        write_json(self.out / SWEEP_FILE, rows)
+        write_json(self.out / SCENARIO_FILE, self.scenario)
+
+
+def plan(file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str | None = None) -> SweepPlan:
+    """Resolve every point of the sweep; raises what is wrong with any of them before anything runs."""
+    scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    points: list[PlannedPoint] = []
+    for point in scenario.points():
+        point_sets = (*sets, *point.sets)
+        loaded = Scenario.load(file.path, sets=point_sets, scale=scale)
+        points.append(
+            PlannedPoint(
+                label=point.label,
+                variant=point.variant,
+                axes=point.axes,
+                seed=point.seed,
+                digest=loaded.digest,
+                scenario=str(file.path.resolve()),
+                sets=point_sets,
+                scale=scale,
+                memory_bytes=int(loaded.estimate["memory_bytes"]),
+                directory=out / POINTS / folder_name(point.label),
+            )
+        )
+    folders = [p.directory for p in points]
+    if len(set(folders)) != len(folders):
+        raise HeadwayError(f"{file.name}: two points of the sweep have the same label")
+    return SweepPlan(file, scenario.resolved, out, tuple(points))
+
+
+@cache
+def build() -> str:
+    """Identifies the native module's file. A digest identifies a run by version; between versions code changes too."""
+    return hashlib.sha256(Path(_headway.__file__).read_bytes()).hexdigest()[:16]
+
+
+def folder_name(label: str) -> str:
+    """A label as a directory name: letters, digits and `-_.=,+` stay."""
+    return re.sub(r"[^\w.=,+-]+", "_", label).strip(".") or "point"
+
+
+def settle(point: PlannedPoint) -> None:
+    """Put a finished run in its place; what stood there goes only when the new one is complete."""
+    write_json(point.partial / POINT_FILE, {**point.identity(), "build": build()})
+    replaced = point.directory.with_name(point.directory.name + REPLACED)
+    shutil.rmtree(replaced, ignore_errors=True)
+    if point.directory.exists():
+        point.directory.rename(replaced)
+    point.partial.rename(point.directory)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _look_at(point: PlannedPoint) -> tuple[bool, str]:
+    """Whether the point is finished and readable, and what is worth telling if something else is there."""
+    if not point.directory.exists():
+        return False, ""
+    try:
+        digest = read_document(point.directory / POINT_FILE).get("digest")
+        if digest != point.digest:
+            return False, f"{point.directory}: holds another scenario or version; this point is run again"
+        read(point.directory)
+    except ResultsError as error:
+        return False, f"{error}; this point is run again"
+    return True, ""

@@ -1,0 +1,206 @@
+"""Runs the points of a sweep in local processes. Points are independent: one that fails, or takes its process
+with it, costs the others nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from headway.files import writable_directory
+from headway.sweeps.plan import POINTS, PlannedPoint, State, SweepPlan
+from headway.sweeps.worker import Failed, Finished, Report, initialise, run_point
+
+POLL_S = 0.1
+MEMORY_SHARE = 0.8
+
+
+class Observer(Protocol):
+    """Who wants to know how a sweep is going."""
+
+    def planned(self, total: int, done: int, remarks: list[str]) -> None:
+        """The sweep begins; `done` of `total` points are there already."""
+
+    def progressed(self, label: str, state: dict[str, Any] | None) -> None:
+        """A point began (None) or advanced."""
+
+    def finished(self, point: PlannedPoint, result: Finished) -> None:
+        """A point ended, or was stopped."""
+
+    def failed(self, point: PlannedPoint, error: str) -> None:
+        """A point could not be run."""
+
+
+class Silent:
+    """An observer that wants to know nothing."""
+
+    def planned(self, total: int, done: int, remarks: list[str]) -> None: ...
+    def progressed(self, label: str, state: dict[str, Any] | None) -> None: ...
+    def finished(self, point: PlannedPoint, result: Finished) -> None: ...
+    def failed(self, point: PlannedPoint, error: str) -> None: ...
+
+
+@dataclass
+class SweepOutcome:
+    """Where every point stands at the end."""
+
+    plan: SweepPlan
+    states: dict[str, State]
+    errors: dict[str, str] = field(default_factory=dict)
+    reused: int = 0
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the sweep was stopped before it was through."""
+        return any(s in (State.INTERRUPTED, State.PENDING) for s in self.states.values())
+
+    def count(self, state: State) -> int:
+        """How many points are in `state`."""
+        return sum(1 for s in self.states.values() if s is state)
+
+
+def run_sweep(
+    plan: SweepPlan,
+    *,
+    jobs: int | None = None,
+    observer: Observer | None = None,
+    stop_requested: Callable[[], bool] = lambda: False,
+) -> SweepOutcome:
+    """Run what is not finished; raises `ResultsError` if the directory cannot be written."""
+    writable_directory(plan.out / POINTS)
+    watching = observer or Silent()
+    states, remarks = plan.survey()
+    outcome = SweepOutcome(plan, states, reused=sum(1 for s in states.values() if s is State.DONE))
+    plan.record(states, {})
+    watching.planned(len(plan.points), outcome.reused, remarks)
+    todo = [p for p in plan.points if states[p.label] is State.PENDING]
+    pools = _Pools(outcome, watching, stop_requested)
+    suspects = pools.run(todo, worker_count(jobs, todo))
+    for suspect in suspects:
+        if pools.run([suspect], 1):
+            pools.fail(suspect, "its process died twice (out of memory, or killed)")
+    return outcome
+
+
+def worker_count(jobs: int | None, points: Sequence[PlannedPoint]) -> int:
+    """As many workers as asked for, or as there are cores and memory for."""
+    if jobs is not None:
+        return max(1, min(jobs, len(points)))
+    count = min(len(os.sched_getaffinity(0)), len(points))
+    largest = max((p.memory_bytes for p in points), default=0)
+    if largest:
+        count = min(count, int(_available_memory() * MEMORY_SHARE) // largest)
+    return max(1, count)
+
+
+class _Pools:
+    """Runs lists of points, each list in one pool of processes."""
+
+    def __init__(self, outcome: SweepOutcome, observer: Observer, stop_requested: Callable[[], bool]) -> None:
+        self._outcome = outcome
+        self._observer = observer
+        self._stop_requested = stop_requested
+
+    def run(self, points: Sequence[PlannedPoint], workers: int) -> list[PlannedPoint]:
+        """Run `points`; returns those that were under way when a process died."""
+        suspects: list[PlannedPoint] = []
+        untouched: Sequence[PlannedPoint] = points
+        while untouched and not self._stop_requested():
+            lost, untouched = self._one_pool(untouched, workers)
+            suspects += lost
+        return suspects
+
+    def fail(self, point: PlannedPoint, error: str) -> None:
+        """Record that `point` cannot be run."""
+        self._outcome.states[point.label] = State.FAILED
+        self._outcome.errors[point.label] = error
+        self._outcome.plan.record(self._outcome.states, self._outcome.errors)
+        self._observer.failed(point, error)
+
+    def _one_pool(self, points: Sequence[PlannedPoint], workers: int) -> tuple[list[PlannedPoint], list[PlannedPoint]]:
+        """Run `points` until they are through, the user stops, or a process dies.
+
+        A death breaks the whole pool: returned are the points that were under way then, and those not begun.
+        """
+        context = multiprocessing.get_context("spawn")
+        reports = context.SimpleQueue()
+        stop = context.Event()
+        lost: list[PlannedPoint] = []
+        waiting = iter(points)
+        with _pool(workers, context, (reports, stop)) as pool:
+            running: dict[Future[Finished | Failed], PlannedPoint] = {}
+            _fill(pool, waiting, running, workers)
+            while running:
+                finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+                self._drain(reports)
+                if self._stop_requested():
+                    stop.set()
+                for future in finished:
+                    point = running.pop(future)
+                    if not self._account(point, future):
+                        lost.append(point)
+                if not stop.is_set() and not lost:
+                    _fill(pool, waiting, running, workers)
+        return lost, list(waiting)
+
+    def _drain(self, reports: Any) -> None:  # noqa: ANN401  (a SimpleQueue has no public type)
+        while not reports.empty():
+            report: Report = reports.get()
+            self._observer.progressed(report.label, report.progress)
+
+    def _account(self, point: PlannedPoint, future: Future[Finished | Failed]) -> bool:
+        """Record how a point ended; False if its process died and it must be looked at again."""
+        try:
+            result = future.result()
+        except BrokenProcessPool:
+            return False
+        if isinstance(result, Failed):
+            self.fail(point, result.error)
+            return True
+        self._outcome.states[point.label] = State.INTERRUPTED if result.interrupted else State.DONE
+        self._outcome.plan.record(self._outcome.states, self._outcome.errors)
+        self._observer.finished(point, result)
+        return True
+
+
+def _fill(
+    pool: ProcessPoolExecutor,
+    waiting: Iterator[PlannedPoint],
+    running: dict[Future[Finished | Failed], PlannedPoint],
+    workers: int,
+) -> None:
+    """Hand out points, one a worker, so that a death leaves few to look at again."""
+    while len(running) < workers and (point := next(waiting, None)) is not None:
+        try:
+            running[pool.submit(run_point, point)] = point
+        except BrokenProcessPool as error:
+            broken: Future[Finished | Failed] = Future()
+            broken.set_exception(error)
+            running[broken] = point
+            return
+
+
+@contextmanager
+def _pool(workers: int, context: Any, arguments: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:  # noqa: ANN401
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=initialise, initargs=arguments)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _available_memory() -> int:
+    """Bytes that new processes may take, where the system says; otherwise a careful 2 GB."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 2_000_000_000

@@ -1,0 +1,88 @@
+"""What runs in a worker process of a sweep: one point at a time, reporting to the parent."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headway.errors import HeadwayError, ScenarioError
+from headway.scenario import Scenario
+from headway.sweeps.plan import PlannedPoint, settle
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import SimpleQueue
+    from multiprocessing.synchronize import Event
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a worker tells the parent about a point: that it began, how far it is, or how it ended."""
+
+    label: str
+    progress: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The end of one point."""
+
+    label: str
+    summary: dict[str, Any]
+    manifest: dict[str, Any]
+    interrupted: bool
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A point that could not be run, and why. Not an exception: not every exception can cross to another process."""
+
+    label: str
+    error: str
+
+
+@dataclass
+class _Channel:
+    reports: SimpleQueue[Report] | None = None
+    stop: Event | None = None
+
+
+_channel = _Channel()
+
+
+def initialise(reports: SimpleQueue[Report], stop: Event) -> None:
+    """Called once in each worker. Ctrl-C is the parent's business: it raises `stop`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _channel.reports = reports
+    _channel.stop = stop
+
+
+def run_point(point: PlannedPoint) -> Finished | Failed:
+    """Run one point; whatever goes wrong with it is told and costs the others nothing."""
+    try:
+        return _run(point)
+    except (HeadwayError, ScenarioError) as error:
+        return Failed(point.label, str(error))
+    except Exception as error:
+        return Failed(point.label, f"{type(error).__name__}: {error}")
+
+
+def _run(point: PlannedPoint) -> Finished:
+    """Run one point into its partial directory, then put it in place unless it was stopped."""
+    reports, stop = _channel.reports, _channel.stop
+    if reports is None or stop is None:
+        raise RuntimeError("the worker was not initialised")
+    reports.put(Report(point.label))
+
+    def progress(state: dict[str, Any]) -> bool:
+        reports.put(Report(point.label, state))
+        return not stop.is_set()
+
+    shutil.rmtree(point.partial, ignore_errors=True)
+    scenario = Scenario.load(point.scenario, sets=point.sets, scale=point.scale)
+    run = scenario.run(point.partial, progress=progress)
+    if not run.interrupted:
+        settle(point)
+    manifest = {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events")}
+    return Finished(point.label, run.summary, manifest, run.interrupted)

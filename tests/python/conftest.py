@@ -1,0 +1,40 @@
+"""Scenarios small enough to run in milliseconds, and the command line in-process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway.cli.main import status_of
+from support import TWO_FLOWS, Answer
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path) -> Path:
+    """Two variants with two seeds each: four runs of a few milliseconds."""
+    path = tmp_path / "two-flows.toml"
+    path.write_text(TWO_FLOWS.format(stop="2 ms", size="100 kB"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def long_scenario_file(tmp_path: Path) -> Path:
+    """The same with flows that take many seconds to simulate, to be stopped on the way."""
+    path = tmp_path / "long-flows.toml"
+    path.write_text(TWO_FLOWS.format(stop="90 s", size="50 GB"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def headway(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run a command of the command line in this process."""
+
+    def call(*arguments: object) -> Answer:
+        capsys.readouterr()
+        status = status_of([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Answer(status, captured.out, captured.err)
+
+    return call

@@ -1,0 +1,44 @@
+"""Figures for papers: the same bytes every time, column width, fonts inside."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from headway.report import build
+from report.conftest import KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_svg_figures_are_the_page_s_and_the_same_every_time(kind: str, results: Path) -> None:
+    paths = build(results / kind, "svg")
+    page = build(results / kind)[0].read_text(encoding="utf-8")
+    assert [path.stem for path in paths] == re.findall(r'<figure id="([^"]+)">', page)
+    assert all(path.parent == results / kind / "figures" for path in paths)
+    first = [path.read_bytes() for path in paths]
+    assert [path.read_bytes() for path in build(results / kind, "svg")] == first
+
+
+def test_svg_has_column_width_no_date_and_no_font_of_the_reader(results: Path) -> None:
+    for path in build(results / "parking", "svg"):
+        text = path.read_text(encoding="utf-8")
+        root = ElementTree.fromstring(text)
+        assert float(root.attrib["width"].removesuffix("pt")) / 72 == pytest.approx(
+            7.0 if path.stem == "throughput-time" else 3.4
+        )
+        assert "<dc:date>" not in text
+        assert "<text" not in text
+
+
+def test_pdf_embeds_its_fonts_and_is_the_same_every_time(results: Path) -> None:
+    paths = build(results / "model", "pdf")
+    first = [path.read_bytes() for path in paths]
+    for data in first:
+        assert data.startswith(b"%PDF")
+        assert b"/FontFile2" in data
+        assert b"/Type3" not in data
+        assert b"/CreationDate" not in data
+    assert [path.read_bytes() for path in build(results / "model", "pdf")] == first

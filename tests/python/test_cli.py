@@ -1,0 +1,220 @@
+"""The command line: what it prints, how it ends, and that no mistake of a user gives a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import headway as package
+from support import Answer
+
+Headway = Callable[..., Answer]
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    """The command line in a process of its own, with both outputs piped."""
+    command = [sys.executable, "-m", "headway", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_run_prints_one_line_that_scripts_can_find(headway: Headway, scenario_file: Path) -> None:
+    answer = headway("run", scenario_file)
+    assert answer.status == 0
+    assert re.fullmatch(r"two-flows: 2/2 flows done, finished at .*, mean FCT .* events in .*\n", answer.out)
+
+
+def test_run_json_prints_the_summary_and_nothing_else(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    answer = headway("run", scenario_file, "--json", "--out", tmp_path / "out")
+    assert json.loads(answer.out) == json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert answer.err == ""
+
+
+def test_run_writes_a_run_directory(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    answer = headway("run", scenario_file, "--out", tmp_path / "out", "--csv", "--set", "transport.name=phost")
+    assert answer.status == 0
+    run = package.read(tmp_path / "out")
+    assert set(run.flows.to_polars()["transport"]) == {"phost"}
+    assert (tmp_path / "out" / "flows.csv").exists()
+
+
+def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
+    process = start("run", scenario_file)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert out.count("\n") == 1
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "amrt/fig01-multi-botleneck"], "nearest: amrt/fig01-multi-bottleneck"),
+        (["run", "amrt/fig"], "start of several scenarios"),
+        (["run", "no/such/file.toml"], "no such file"),
+        (["run"], "Missing argument"),
+        (["rnu", "x"], "Did you mean run"),
+        (["run", "FILE", "--scael", "smoke"], "--scale"),
+        (["run", "FILE", "--scale", "huge"], "'smoke', 'paper'"),
+        (["run", "FILE", "--csv"], "--csv needs --out"),
+        (["run", "FILE", "--set", "transport.nmae=phost"], "transport.nmae"),
+        (["run", "FILE", "--set", "transport.name=phots"], "phost"),
+        (["run", "FILE", "--set", "nonsense"], "nonsense"),
+        (["run", "FILE", "--out", "FILE"], "cannot be written"),
+        (["run", "FILE", "--out", "/proc/headway"], "cannot be written"),
+        (["sweep", "FILE", "--out", "FILE"], "cannot be written"),
+        (["sweep", "FILE"], "Missing option '--out'"),
+        (["sweep", "FILE", "--out", "OUT", "--jobs", "0"], "not in the range"),
+        (["reproduce", "FILE", "--out", "OUT", "--seeds", "x"], "not a valid integer"),
+        (["report", "no/such/directory"], "no such directory"),
+        (["report", "."], "neither a run"),
+        (["list", "transprots"], "transports"),
+        (["check", "no-such-scenario"], "no scenario is called"),
+    ],
+)
+def test_mistakes_end_with_status_2_and_one_message(
+    headway: Headway, scenario_file: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    places = {"FILE": str(scenario_file), "OUT": str(tmp_path / "out")}
+    answer = headway(*[places.get(a, a) for a in arguments])
+    assert answer.status == 2
+    assert message in answer.err
+    assert "Traceback" not in answer.err
+    assert answer.out == ""
+
+
+def test_a_sweep_is_resumed_and_a_run_keeps_away_from_it(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert headway("sweep", scenario_file, "--out", out).status == 0
+    assert "4 from before" in headway("sweep", scenario_file, "--out", out).out
+    answer = headway("run", scenario_file, "--out", out)
+    assert answer.status == 2
+    assert "holds a sweep" in answer.err
+
+
+def test_a_failed_point_gives_status_1(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    points = tmp_path / "out" / "points"
+    headway("sweep", scenario_file, "--out", tmp_path / "out")
+    victim = sorted(points.iterdir())[0]
+    (victim / "flows.parquet").write_bytes(b"PAR1")
+    victim.with_name(victim.name + ".partial").write_text("in the way", encoding="utf-8")
+    answer = headway("sweep", scenario_file, "--out", tmp_path / "out")
+    assert answer.status == 1
+    assert "3/4 points done" in answer.out
+    assert "failed" in answer.err
+
+
+def test_reproduce_prints_verdicts_and_writes_the_report(headway: Headway, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer = headway("reproduce", "amrt/fig01", "--scale", "smoke", "--out", out)
+    assert answer.status == 0
+    assert f"report: {out / 'report.html'}" in answer.out
+    claims = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+    assert all(f"{c['verdict']} " in answer.out and c["id"] in answer.out for c in claims)
+    verdicts = {c["id"]: c["verdict"] for c in claims}
+    assert verdicts["amrt-fig1-phost-util-after-f2"] == "reproduced"
+    assert verdicts["amrt-fig1-homa-util-after-f2"] == "pending"
+    again = headway("reproduce", "amrt/fig01", "--scale", "smoke", "--out", out, "--json")
+    assert json.loads(again.out) == claims
+
+
+@pytest.mark.parametrize("figure", ["fig01", "fig02", "fig03", "fig08", "fig11", "fig13"])
+def test_every_claim_whose_transports_are_there_is_measured(headway: Headway, tmp_path: Path, figure: str) -> None:
+    answer = headway("reproduce", f"amrt/{figure}", "--scale", "smoke", "--out", tmp_path)
+    assert answer.status == 0
+    for name in ("claims.json", "expectations.json"):
+        for claim in json.loads((tmp_path / name).read_text(encoding="utf-8")):
+            assert (claim["measured"] is None) == (claim["verdict"] == "pending"), claim["id"]
+            if claim["verdict"] == "pending":
+                assert "not among the transports" in claim["reason"], claim
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_reproduce_without_claims_says_so(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    answer = headway("reproduce", scenario_file, "--out", tmp_path / "out", "--seeds", 1)
+    assert answer.status == 0
+    assert "no claim of the paper" in answer.out
+    assert json.loads((tmp_path / "out" / "claims.json").read_text(encoding="utf-8")) == []
+    assert len(json.loads((tmp_path / "out" / "sweep.json").read_text(encoding="utf-8"))) == 2
+
+
+def test_report_of_a_run(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    headway("run", scenario_file, "--out", tmp_path / "out")
+    answer = headway("report", tmp_path / "out")
+    assert answer.status == 0
+    assert all(Path(line).is_file() for line in answer.out.split())
+
+
+@pytest.mark.parametrize(
+    ("thing", "entry"),
+    [
+        ("transports", "amrt"),
+        ("topologies", "leaf-spine"),
+        ("workloads", "xpass_websearch"),
+        ("disciplines", "drop-tail"),
+        ("figures", "amrt/fig01-multi-bottleneck"),
+        ("claims", "amrt-fig1-phost-util-after-f2"),
+    ],
+)
+def test_lists(headway: Headway, thing: str, entry: str) -> None:
+    answer = headway("list", thing)
+    assert answer.status == 0
+    assert entry in answer.out
+    names = [e.get("name", e.get("id")) for e in json.loads(headway("list", thing, "--json").out)]
+    assert entry in names
+
+
+def test_check_says_how_big_it_is(headway: Headway, scenario_file: Path) -> None:
+    answer = headway("check", scenario_file)
+    assert answer.status == 0
+    assert "two-flows: ok; 3 hosts" in answer.out
+    assert "4 points" in answer.out
+    resolved = json.loads(headway("check", scenario_file, "--json").out)
+    assert resolved["fabric"]["payload"] == 1460
+
+
+def test_check_reads_every_scenario_of_the_project(headway: Headway) -> None:
+    for entry in json.loads(headway("list", "figures", "--json").out):
+        answer = headway("check", entry["name"])
+        assert answer.status == 0, answer.err
+
+
+def test_version_and_help(headway: Headway) -> None:
+    assert headway("--version").out == f"headway, version {package.__version__}\n"
+    assert "reproduce" in headway("--help").out
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_ctrl_c_ends_with_130_and_readable_results(long_scenario_file: Path, tmp_path: Path, command: str) -> None:
+    out = tmp_path / "out"
+    process = start(command, long_scenario_file, "--out", out)
+    deadline = time.monotonic() + 30
+    while not out.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2.0)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    places = [out] if command == "run" else list(out.rglob("*.partial"))
+    assert places
+    for place in places:
+        assert package.read(place).interrupted
+
+
+def test_a_closed_pipe_is_no_error_of_ours() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "headway", "list", "claims"]
+    process = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    os.close(writer)
+    assert "Traceback" not in process.stderr
+    assert "Exception ignored" not in process.stderr

@@ -1,0 +1,84 @@
+"""From what a user types to a scenario file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.errors import HeadwayError, NameNotFound, nearest
+from headway.names import ROOTS_VARIABLE, known_scenarios, resolve
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of scenarios of its own, before those of the project."""
+    root = tmp_path / "scenarios"
+    for name in ("paper/fig01-first", "paper/fig11-eleventh", "zoo/zebra"):
+        path = root / f"{name}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('title = "x"\n[topology]\nkind = "single-switch"\n', encoding="utf-8")
+    (root / "paper" / "claims.toml").write_text("[[claim]]\n", encoding="utf-8")
+    (root / "paper" / "ring.toml").write_text("hosts = 2\nlink = []\n", encoding="utf-8")
+    monkeypatch.setenv(ROOTS_VARIABLE, str(root))
+    return root
+
+
+def test_exact_name_prefix_and_path_mean_the_same_file(root: Path) -> None:
+    wanted = (root / "paper" / "fig01-first.toml").resolve()
+    for text in ("paper/fig01-first", "paper/fig01", "paper/fig0", str(wanted)):
+        found = resolve(text)
+        assert found.path.resolve() == wanted
+        assert found.name == "paper/fig01-first"
+
+
+def test_prefix_of_several_lists_them(root: Path) -> None:
+    with pytest.raises(HeadwayError, match=r"paper/fig01-first, paper/fig11-eleventh"):
+        resolve("paper/fig")
+
+
+def test_miss_names_the_nearest(root: Path) -> None:
+    with pytest.raises(NameNotFound) as caught:
+        resolve("paper/fig01-frist")
+    assert caught.value.nearest[0] == "paper/fig01-first"
+
+
+@pytest.mark.parametrize("text", ["", "no/such.toml"])
+def test_nothing_there(root: Path, text: str) -> None:
+    with pytest.raises(HeadwayError):
+        resolve(text)
+
+
+def test_directory_is_not_a_scenario_and_says_what_it_holds(root: Path) -> None:
+    with pytest.raises(HeadwayError, match="paper/fig11-eleventh"):
+        resolve(str(root / "paper"))
+
+
+def test_claims_and_topologies_are_not_scenarios(root: Path) -> None:
+    names = known_scenarios()
+    assert "paper/fig01-first" in names
+    assert "paper/claims" not in names
+    assert "paper/ring" not in names
+
+
+def test_a_file_outside_every_root_goes_by_its_stem(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("", encoding="utf-8")
+    assert resolve(str(path)).name == "mine"
+
+
+def test_the_projects_own_scenarios_are_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve("amrt/fig01").name == "amrt/fig01-multi-bottleneck"
+    assert resolve("examples/quick").name == "examples/quickstart"
+
+
+@given(st.text(max_size=30), st.lists(st.text(max_size=30), max_size=8))
+def test_nearest_only_gives_known_names(name: str, known: list[str]) -> None:
+    found = nearest(name, known)
+    assert set(found) <= set(known)
+    assert len(found) == len(set(found)) <= 3
+    if name and name in known:
+        assert name in found or all(name in other for other in found)

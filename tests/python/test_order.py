@@ -1,0 +1,16 @@
+"""The order of events is the same in every build: here in the release build of the native module."""
+
+from pathlib import Path
+
+import pytest
+
+import headway
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+COMMITTED = [line.split() for line in (GOLDEN / "order.digests").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("transport", "digest"), COMMITTED)
+def test_the_release_build_orders_events_as_the_debug_build_does(transport: str, digest: str) -> None:
+    scenario = headway.Scenario.load(GOLDEN / "order.toml", sets={"transport.name": transport})
+    assert scenario.run().manifest["order_digest"] == digest

@@ -1,0 +1,129 @@
+"""Run directories: reading them, damage to them, and runs as objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars
+import pytest
+
+import headway
+from headway.errors import ResultsError
+from headway.results import duration, one_line, quantity
+from support import HandMade
+
+FILES = ("manifest.json", "summary.json", "flows.parquet", "links.parquet", "series.parquet")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_truncated_file_is_named(tmp_path: Path, name: str) -> None:
+    place = HandMade().write(tmp_path / "run")
+    headway.read(place)
+    whole = (place / name).read_bytes()
+    (place / name).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ResultsError) as caught:
+        headway.read(place)
+    assert caught.value.path.name == name
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+    place = HandMade().write(tmp_path / "run")
+    (place / name).unlink()
+    with pytest.raises(ResultsError, match=f"{name}: is missing"):
+        headway.read(place)
+
+
+def test_places_that_hold_no_run(tmp_path: Path) -> None:
+    with pytest.raises(ResultsError, match="no such directory"):
+        headway.read(tmp_path / "nowhere")
+    (tmp_path / "sweep.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(ResultsError, match="this is a sweep"):
+        headway.read(tmp_path)
+
+
+def test_a_run_in_memory_equals_the_run_on_disk(scenario_file: Path, tmp_path: Path) -> None:
+    run = headway.Scenario.load(scenario_file).run(tmp_path / "out", csv=True)
+    again = headway.read(tmp_path / "out")
+    for name in ("flows", "links", "series"):
+        assert getattr(run, name).to_polars().equals(getattr(again, name).to_polars())
+    assert run.summary == again.summary
+    assert run.manifest["order_digest"] == again.manifest["order_digest"]
+    assert (tmp_path / "out" / "flows.csv").read_text(encoding="utf-8").count("\n") == 3
+
+
+def test_tables_go_to_any_arrow_library(scenario_file: Path) -> None:
+    flows = headway.Scenario.load(scenario_file).run().flows
+    assert polars.DataFrame(flows).equals(flows.to_polars())
+    assert len(flows) == 2
+    assert {"flow", "name", "src", "dst", "bytes", "fct_s", "ideal_s", "slowdown", "state"} <= set(flows.columns)
+
+
+def test_notebooks_see_tables_and_a_curve(scenario_file: Path) -> None:
+    scenario = headway.Scenario.load(scenario_file)
+    run = scenario.run()
+    assert "fct_mean_s" in run._repr_html_()
+    assert "<svg" in run._repr_html_()
+    assert "<table>" in run.flows._repr_html_()
+    assert scenario.title in scenario._repr_html_()
+    assert "2/2 flows done" in repr(run)
+
+
+def test_the_same_scenario_runs_the_same_and_a_seed_changes_its_digest(scenario_file: Path) -> None:
+    first, second = (headway.Scenario.load(scenario_file).run() for _ in range(2))
+    assert first.manifest["order_digest"] == second.manifest["order_digest"]
+    digests = {headway.Scenario.load(scenario_file, sets={"seed": seed}).digest for seed in (1, 2, 3)}
+    assert len(digests) == 3
+
+
+def test_progress_can_stop_a_run_and_its_results_are_readable(long_scenario_file: Path, tmp_path: Path) -> None:
+    seen = []
+
+    def stop_at_once(state: dict[str, object]) -> bool:
+        seen.append(state)
+        return False
+
+    run = headway.Scenario.load(long_scenario_file).run(tmp_path / "out", progress=stop_at_once)
+    assert run.interrupted
+    assert headway.read(tmp_path / "out").interrupted
+    assert {"virtual_s", "events", "events_per_s", "fraction"} <= seen[0].keys()
+
+
+def test_overrides_and_text(scenario_file: Path) -> None:
+    changed = headway.Scenario.load(scenario_file, sets={"transport.name": "phost"})
+    assert changed.resolved["transport"]["name"] == "phost"
+    as_text = headway.Scenario.from_text(scenario_file.read_text(encoding="utf-8"), sets=["transport.name=phost"])
+    assert as_text.run().summary["flows_done"] == 2
+
+
+def test_a_mistake_in_a_scenario_shows_file_line_caret_and_nearest_name(scenario_file: Path) -> None:
+    text = scenario_file.read_text(encoding="utf-8")
+    scenario_file.write_text(text.replace("buffer =", "bufer ="), encoding="utf-8")
+    with pytest.raises(headway.ScenarioError) as caught:
+        headway.Scenario.load(scenario_file)
+    message = str(caught.value)
+    assert "two-flows.toml" in message
+    assert "bufer" in message
+    assert "nearest" in message or "did you mean" in message
+    assert "buffer" in message.replace("bufer", "")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (2.5, "2.5 s"), (43.9e-6, "43.9 us"), (1.2e-3, "1.2 ms"), (3e-9, "3 ns")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [(12, "12"), (3200, "3.2 k"), (4.56e6, "4.56 M"), (1e9, "1 G")])
+def test_quantities(value: float, text: str) -> None:
+    assert quantity(value) == text
+
+
+def test_the_line_for_scripts() -> None:
+    summary = {"flows_done": 3, "flows_unfinished": 1, "fct_mean_s": 1e-3, "slowdown_mean": 2.0, "drops": 4}
+    line = one_line(summary, {"virtual_s": 6e-3, "wall_s": 0.5, "events": 1_000_000})
+    assert line == (
+        "3/4 flows done, finished at 6 ms, mean FCT 1 ms, slowdown 2, drops 4, 1 M events in 500 ms (2 M/s)"
+    )

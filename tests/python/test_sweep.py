@@ -1,0 +1,204 @@
+"""Sweeps: every point once, whatever happens on the way."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.errors import ResultsError, ScenarioError
+from headway.names import resolve
+from headway.results import read
+from headway.sweeps import PlannedPoint, State, SweepOutcome, plan, run_sweep
+from headway.sweeps.plan import folder_name
+from headway.sweeps.run import Silent, worker_count
+from headway.sweeps.worker import Finished
+
+
+class Recorder(Silent):
+    """Remembers which points were run, which failed, and what was remarked."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.broken: list[str] = []
+        self.remarks: list[str] = []
+        self.begun = threading.Event()
+
+    def planned(self, total: int, done: int, remarks: list[str]) -> None:
+        self.remarks += remarks
+
+    def progressed(self, label: str, state: dict[str, Any] | None) -> None:
+        if state is not None:
+            self.begun.set()
+
+    def finished(self, point: PlannedPoint, result: Finished) -> None:
+        self.ran.append(point.label)
+
+    def failed(self, point: PlannedPoint, error: str) -> None:
+        self.broken.append(point.label)
+
+
+def sweep(
+    file: Path, out: Path, jobs: int | None = None, stop_requested: Callable[[], bool] = lambda: False
+) -> tuple[SweepOutcome, Recorder]:
+    recorder = Recorder()
+    planned = plan(resolve(str(file)), out)
+    outcome = run_sweep(planned, jobs=jobs, observer=recorder, stop_requested=stop_requested)
+    return outcome, recorder
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((out / "sweep.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_all_points_run_and_none_twice(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    outcome, recorder = sweep(scenario_file, out)
+    assert len(recorder.ran) == len(set(recorder.ran)) == 4
+    assert outcome.count(State.DONE) == 4
+    assert {(r["variant"], r["seed"]) for r in rows(out)} == {(v, s) for v in ("amrt", "phost") for s in (1, 2)}
+    for row in rows(out):
+        assert {"label", "variant", "axes", "seed", "digest", "dir", "state"} <= row.keys()
+        assert read(out / row["dir"]).summary["flows_done"] == 2
+    outcome, recorder = sweep(scenario_file, out)
+    assert recorder.ran == []
+    assert outcome.reused == outcome.count(State.DONE) == 4
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "series.parquet", "summary.json"])
+def test_a_damaged_point_is_named_and_run_again_alone(scenario_file: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out"
+    sweep(scenario_file, out)
+    victim = rows(out)[1]
+    damaged = out / victim["dir"] / name
+    damaged.write_bytes(damaged.read_bytes()[:40])
+    outcome, recorder = sweep(scenario_file, out)
+    assert recorder.ran == [victim["label"]]
+    assert str(damaged) in recorder.remarks[0]
+    assert outcome.reused == 3
+    read(out / victim["dir"])
+    assert sorted(p.name for p in (out / "points").iterdir()) == sorted(Path(r["dir"]).name for r in rows(out))
+
+
+def test_a_changed_scenario_runs_again_and_says_so(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    sweep(scenario_file, out)
+    text = scenario_file.read_text(encoding="utf-8")
+    scenario_file.write_text(text.replace("100 kB", "120 kB"), encoding="utf-8")
+    _, recorder = sweep(scenario_file, out)
+    assert len(recorder.ran) == 4
+    assert all("another scenario" in remark for remark in recorder.remarks)
+
+
+def test_results_of_another_build_are_kept_and_told(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    sweep(scenario_file, out)
+    record = out / rows(out)[0]["dir"] / "point.json"
+    record.write_text(re.sub(r'"build": "\w+"', '"build": "0"', record.read_text(encoding="utf-8")), encoding="utf-8")
+    _, recorder = sweep(scenario_file, out)
+    assert recorder.ran == []
+    assert recorder.remarks == [
+        f"1 finished points are of another build of this version; to run them again, remove {out / 'points'}"
+    ]
+
+
+def test_an_extended_sweep_runs_only_what_is_new(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    sweep(scenario_file, out)
+    text = scenario_file.read_text(encoding="utf-8")
+    scenario_file.write_text(text.replace("seeds = 2", "seeds = 3"), encoding="utf-8")
+    outcome, recorder = sweep(scenario_file, out)
+    assert len(recorder.ran) == 2
+    assert outcome.reused == 4
+
+
+def test_a_point_that_fails_costs_the_others_nothing(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    planned = plan(resolve(str(scenario_file)), out)
+    victim = planned.points[0]
+    victim.partial.parent.mkdir(parents=True)
+    victim.partial.write_text("a file where a directory must go", encoding="utf-8")
+    outcome, recorder = sweep(scenario_file, out)
+    assert recorder.broken == [victim.label]
+    assert outcome.count(State.DONE) == 3
+    failed = [r for r in rows(out) if r["state"] == "failed"]
+    assert [r["label"] for r in failed] == [victim.label]
+    assert failed[0]["error"]
+
+
+def test_a_process_that_dies_loses_only_its_point(long_scenario_file: Path, tmp_path: Path) -> None:
+    """The victim is killed twice: with the others, and when it is tried again alone."""
+    text = long_scenario_file.read_text(encoding="utf-8")
+    short = '[variants.amrt]\n"traffic.0.flows.0.bytes" = 1000\n"traffic.0.flows.1.bytes" = 1000\n'
+    long_scenario_file.write_text(
+        text.replace("[variants.amrt]\n", short).replace("seeds = 2", "seeds = 1"), encoding="utf-8"
+    )
+    killed: list[int] = []
+
+    def kill_busy_workers() -> None:
+        while len(killed) < 2:
+            if recorder.begun.wait(0.1):
+                recorder.begun.clear()
+                children = [c.pid for c in multiprocessing.active_children() if c.pid and c.pid not in killed]
+                if children:
+                    os.kill(children[-1], signal.SIGKILL)
+                    killed.append(children[-1])
+
+    recorder = Recorder()
+    killer = threading.Thread(target=kill_busy_workers, daemon=True)
+    killer.start()
+    planned = plan(resolve(str(long_scenario_file)), tmp_path / "out")
+    outcome = run_sweep(planned, jobs=1, observer=recorder)
+    states = {p.variant: outcome.states[p.label] for p in planned.points}
+    assert states == {"amrt": State.DONE, "phost": State.FAILED}
+    assert "died" in outcome.errors[recorder.broken[0]]
+
+
+def test_stopping_keeps_what_is_finished_and_leaves_partial_results(long_scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    deadline = time.monotonic() + 1.5
+    outcome, _ = sweep(long_scenario_file, out, jobs=2, stop_requested=lambda: time.monotonic() > deadline)
+    assert outcome.interrupted
+    assert outcome.count(State.DONE) == 0
+    partial = [p.partial for p in outcome.plan.points if p.partial.exists()]
+    assert partial
+    assert all(read(path).interrupted for path in partial)
+
+
+def test_what_is_wrong_is_said_before_anything_runs(scenario_file: Path, tmp_path: Path) -> None:
+    text = scenario_file.read_text(encoding="utf-8")
+    scenario_file.write_text(text.replace('"transport.name" = "phost"', '"transport.nmae" = "phost"'), encoding="utf-8")
+    with pytest.raises(ScenarioError):
+        sweep(scenario_file, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_that_cannot_be_written(scenario_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        sweep(scenario_file, tmp_path / "file" / "out")
+
+
+def test_workers_fit_the_machine(scenario_file: Path, tmp_path: Path) -> None:
+    points = plan(resolve(str(scenario_file)), tmp_path / "out").points
+    assert worker_count(3, points) == 3
+    assert worker_count(100, points) == len(points)
+    assert 1 <= worker_count(None, points) <= len(points)
+
+
+@pytest.mark.parametrize(
+    ("label", "folder"),
+    [("amrt-0.5-s1", "amrt-0.5-s1"), ("a/b c", "a_b_c"), ("..", "point"), ("load=0.5,s1", "load=0.5,s1")],
+)
+def test_labels_become_directory_names(label: str, folder: str) -> None:
+    assert folder_name(label) == folder
