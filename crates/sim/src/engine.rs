@@ -3,15 +3,14 @@
 //! A packet costs one event a hop: its arrival at the far end. Everything a hop touches is a dense array
 //! indexed by number.
 
-use crate::network::{BuildError, Network};
-use crate::outcome::{FlowRecord, FlowState, Outcome, Progress};
 use crate::pool::Pool;
 use crate::queue::Event;
-use crate::rng::{Purpose, derive};
 use crate::sampler::Sampler;
-use crate::spec::{FlowSpec, Routing, RunSpec};
 use crate::wires::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE, Wires};
-use headway_packet::{Ecn, HostId, Packet, PacketFlags};
+use headway_network::{BuildError, Network};
+use headway_network::{FlowRecord, FlowState, Outcome, Progress};
+use headway_network::{FlowSpec, RunSpec};
+use headway_packet::{Ecn, Packet, PacketFlags};
 use headway_transport::endpoint::Checked;
 use headway_transport::{Endpoint, EndpointEvent, Message};
 use headway_units::Time;
@@ -166,7 +165,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
 
     #[inline]
     fn wire_free(&mut self, number: u32) {
-        if number < self.network.hosts {
+        if number < self.network.hosts() {
             self.wires.egress[number as usize].armed = false;
             self.pull(number);
         } else {
@@ -288,22 +287,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let next = self.message_numbers.entry((flow.src, flow.dst)).or_insert(0);
         let id = *next;
         *next += 1;
-        let drawn = derive(self.spec.seed, Purpose::Entropy, u64::from(number)) as u32;
-        let entropy = match (self.network.fabric.routing, flow.path) {
-            (Routing::Pinned, Some(path)) => path,
-            _ => drawn,
-        };
-        Message {
-            id,
-            dst: HostId(flow.dst),
-            bytes: flow.bytes,
-            class: flow.class,
-            deadline: flow.deadline,
-            opening: flow.opening,
-            responsive: flow.responsive,
-            entropy,
-            tag: number,
-        }
+        flow.message(id, number, self.network.entropy(self.spec.seed, number, flow))
     }
 
     fn sample(&mut self) {

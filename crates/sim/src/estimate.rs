@@ -1,8 +1,8 @@
 //! How large a run is, before anything is allocated.
 
 use crate::run::Estimate;
-use crate::spec::{LinkChoice, RunSpec, TopologySpec};
 use headway_fabric::Limit;
+use headway_network::{LinkChoice, RunSpec, TopologySpec};
 
 /// Bytes a host's machine, its link and its timers take.
 const PER_HOST: u64 = 1_500;

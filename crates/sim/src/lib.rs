@@ -5,23 +5,17 @@
 
 mod engine;
 mod estimate;
-mod network;
-pub mod outcome;
 mod pool;
 mod prefetch;
 mod queue;
-mod rng;
-mod routes;
 mod run;
 mod sampler;
-pub mod spec;
 mod wires;
 
 pub use estimate::{estimate, size};
-pub use network::{BuildError, Network};
-pub use outcome::{Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample};
-pub use run::{Estimate, RunError, parameters, run};
-pub use spec::{
-    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, RunSpec, SampleSpec, TopologySpec,
+pub use headway_network::{
+    BuildError, Entity, FabricSpec, FlowChoice, FlowRecord, FlowSpec, FlowState, LinkChoice, LinkRecord,
+    LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec, Sample, SampleSpec, TopologySpec,
     TransportSpec,
 };
+pub use run::{Estimate, RunError, parameters, run};

@@ -1,10 +1,9 @@
 //! From a specification to an outcome.
 
 use crate::engine::Engine;
-use crate::network::{BuildError, Network};
-use crate::outcome::{Outcome, Progress};
-use crate::spec::{RunSpec, TransportSpec};
-use headway_packet::HostId;
+use headway_network::{BuildError, Network};
+use headway_network::{Outcome, Progress};
+use headway_network::{RunSpec, TransportSpec};
 use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
 use headway_units::{ParamError, Params};
@@ -92,7 +91,7 @@ impl TransportVisitor for Single<'_> {
 
     fn visit<T: Transport>(self) -> Self::Output {
         let params = parameters::<T>(self.transport)?;
-        let endpoints = (0..self.network.hosts()).map(|h| T::endpoint(&params, context(&self.network, h)));
+        let endpoints = (0..self.network.hosts()).map(|h| T::endpoint(&params, self.network.host_context(h)));
         let endpoints = endpoints.collect();
         drive(self.spec, self.network, endpoints, self.progress)
     }
@@ -117,16 +116,6 @@ pub fn parameters<T: Transport>(spec: &TransportSpec) -> Result<T::Params, RunEr
         params.set(name, value.clone()).map_err(fail)?;
     }
     Ok(params)
-}
-
-fn context(network: &Arc<Network>, host: u32) -> HostContext {
-    let shared = Arc::clone(network);
-    HostContext {
-        host: HostId(host),
-        nic: network.links[host as usize].spec.rate,
-        sizes: *network.sizes(),
-        path: Box::new(move |peer| shared.path(host, peer.0)),
-    }
 }
 
 /// Makes one host's machine of a transport behind a pointer.
@@ -162,7 +151,7 @@ fn mixture(
     }
     let endpoints = of_host.iter().enumerate().map(|(host, transport)| {
         let transport = &transports[usize::from(transport.unwrap_or(0))];
-        visit(&transport.name, Boxed { transport, context: context(&network, host as u32) })?
+        visit(&transport.name, Boxed { transport, context: network.host_context(host as u32) })?
     });
     let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
     drive(spec, network, endpoints, progress)

@@ -1,10 +1,10 @@
 //! Time series, taken at fixed intervals.
 
 use crate::engine::Progressing;
-use crate::network::Network;
-use crate::outcome::{Entity, FlowState, Metric, Sample};
-use crate::spec::{FlowChoice, FlowSpec, LinkChoice, SampleSpec};
 use crate::wires::Egress;
+use headway_network::Network;
+use headway_network::{Entity, FlowState, Metric, Sample};
+use headway_network::{FlowChoice, FlowSpec, LinkChoice, SampleSpec};
 use headway_units::Time;
 
 /// What is sampled, and what the last sample saw.
@@ -31,7 +31,7 @@ impl Sampler {
         }
         let chosen = |number: usize, name: &str| match &spec.links {
             LinkChoice::None => false,
-            LinkChoice::All => number >= network.hosts as usize,
+            LinkChoice::All => number >= network.hosts() as usize,
             LinkChoice::Some(names) => names.iter().any(|n| n == name),
         };
         let names = network.link_names();

@@ -1,12 +1,12 @@
 //! Ports, links and the packets between them.
 
-use crate::network::{BuildError, Network};
-use crate::outcome::LinkRecord;
 use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
-use crate::routes::Choice;
 use headway_fabric::{DropReason, Port};
+use headway_network::Choice;
+use headway_network::LinkRecord;
+use headway_network::{BuildError, Network};
 use headway_packet::Packet;
 use headway_units::Time;
 use std::sync::Arc;
@@ -59,9 +59,9 @@ pub(crate) struct Wires {
 
 impl Wires {
     pub(crate) fn new(network: Arc<Network>, seed: u64) -> Result<Wires, BuildError> {
-        let mut egress = Vec::with_capacity(network.links.len());
+        let mut egress = Vec::with_capacity(network.links().len());
         let mut reach = Time::ZERO;
-        for link in &network.links {
+        for link in network.links() {
             let (rules, context) = network.discipline(link)?;
             let delay = network.hop_delay(link);
             reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
@@ -70,7 +70,7 @@ impl Wires {
         Ok(Wires {
             queue: EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 64),
             pool: Pool::default(),
-            choice: Choice::new(network.fabric.routing, seed, network.switches()),
+            choice: Choice::new(&network, seed),
             egress,
             hops: 0,
             lost: 0,
@@ -108,11 +108,11 @@ impl Wires {
         self.hops += 1;
         let egress = &self.egress[number as usize];
         let arrives = ends + egress.delay;
-        let what = if egress.to < self.network.hosts {
+        let what = if egress.to < self.network.hosts() {
             DELIVER | egress.to
         } else {
-            let switch = egress.to - self.network.hosts;
-            match self.choice.route(&self.network.router, switch, self.pool.get(handle)) {
+            let switch = egress.to - self.network.hosts();
+            match self.choice.route(&self.network, switch, self.pool.get(handle)) {
                 Some(next) => FORWARD | next,
                 None => {
                     self.lost += 1;
@@ -195,7 +195,7 @@ impl Wires {
 
     /// Brings every switch port up to date, so that what it shows is the state at this instant.
     pub(crate) fn catch_up_all(&mut self, now: Time) {
-        for number in self.network.hosts..self.egress.len() as u32 {
+        for number in self.network.hosts()..self.egress.len() as u32 {
             self.catch_up(number, now);
         }
     }
@@ -214,7 +214,7 @@ impl Wires {
             let integral = port.queue_integral(now) as f64;
             LinkRecord {
                 name,
-                from_switch: number >= self.network.hosts as usize,
+                from_switch: number >= self.network.hosts() as usize,
                 rate: port.context().rate,
                 counters: port.counters().clone(),
                 busy: port.busy_until(now),

@@ -201,6 +201,8 @@ impl ScenarioError {
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
             .with_links(false)
             .with_context_lines(1)
+            // A path is not broken in two, and what is said does not depend on how long it is.
+            .with_wrap_lines(false)
             .with_width(110);
         let mut out = String::new();
         match handler.render_report(&mut out, &view) {

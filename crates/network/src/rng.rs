@@ -6,7 +6,7 @@ use rand_pcg::Pcg32;
 /// What random numbers are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// A switch's choice among next hops for every packet.
     Spray = 1,
     /// A flow's ECMP entropy.
@@ -17,18 +17,18 @@ pub(crate) enum Purpose {
 
 /// SplitMix64's finaliser: every output bit depends on every input bit.
 #[inline]
-pub(crate) fn mix(mut z: u64) -> u64 {
+pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
 /// A number that depends on the seed, the purpose and the entity alone.
-pub(crate) fn derive(seed: u64, purpose: Purpose, entity: u64) -> u64 {
+pub fn derive(seed: u64, purpose: Purpose, entity: u64) -> u64 {
     mix(mix(seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(mix((purpose as u64) << 56 ^ entity)))
 }
 
 /// The stream of an entity for a purpose.
-pub(crate) fn stream(seed: u64, purpose: Purpose, entity: u64) -> Pcg32 {
+pub fn stream(seed: u64, purpose: Purpose, entity: u64) -> Pcg32 {
     Pcg32::new(derive(seed, purpose, entity), entity)
 }

@@ -3,13 +3,16 @@
 //! Nodes are numbered hosts first, then switches. Every directed link has the number of the port it
 //! leaves by; the link of host `h` towards its switch is number `h`.
 
+use crate::rng::{Purpose, derive};
 use crate::routes::{Router, RouterKind};
-use crate::spec::{FabricSpec, LinkSpec, TopologySpec};
+use crate::spec::{FabricSpec, FlowSpec, LinkSpec, Routing, TopologySpec};
 use headway_fabric::PortContext;
 use headway_fabric::registry::AnyDiscipline;
-use headway_packet::Sizes;
+use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
+use headway_transport::endpoint::HostContext;
 use headway_units::Time;
+use std::sync::Arc;
 
 /// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,20 +56,23 @@ pub enum BuildError {
     },
 }
 
-/// One directed link.
+/// One directed link between two nodes; hosts are numbered first, then switches.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    pub(crate) spec: LinkSpec,
+pub struct Link {
+    /// Node it leaves.
+    pub from: u32,
+    /// Node it ends at.
+    pub to: u32,
+    /// Rate and delay.
+    pub spec: LinkSpec,
 }
 
 /// See the module.
 pub struct Network {
-    pub(crate) hosts: u32,
-    pub(crate) links: Vec<Link>,
+    hosts: u32,
+    links: Vec<Link>,
     pub(crate) router: Router,
-    pub(crate) fabric: FabricSpec,
+    fabric: FabricSpec,
     switches: u32,
     names: Names,
 }
@@ -106,6 +112,7 @@ impl Network {
     }
 
     /// Hosts.
+    #[inline]
     pub fn hosts(&self) -> u32 {
         self.hosts
     }
@@ -113,6 +120,17 @@ impl Network {
     /// Switches.
     pub fn switches(&self) -> u32 {
         self.switches
+    }
+
+    /// Every directed link, by number; host `h` leaves by number `h`.
+    #[inline]
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// What its ports do.
+    pub fn fabric(&self) -> &FabricSpec {
+        &self.fabric
     }
 
     /// Packet sizes.
@@ -190,6 +208,25 @@ impl Network {
         Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck }
     }
 
+    /// What a machine is told of its host.
+    pub fn host_context(self: &Arc<Self>, host: u32) -> HostContext {
+        let shared = Arc::clone(self);
+        HostContext {
+            host: HostId(host),
+            nic: self.links[host as usize].spec.rate,
+            sizes: *self.sizes(),
+            path: Box::new(move |peer| shared.path(host, peer.0)),
+        }
+    }
+
+    /// What ECMP hashes for a flow, beside its addresses; or its path, where routes are pinned.
+    pub fn entropy(&self, seed: u64, number: u32, flow: &FlowSpec) -> u32 {
+        match (self.fabric.routing, flow.path) {
+            (Routing::Pinned, Some(path)) => path,
+            _ => derive(seed, Purpose::Entropy, u64::from(number)) as u32,
+        }
+    }
+
     /// Completion time of a message on the empty path: store and forward, headers included, from the
     /// hand-over to the last byte at the receiver.
     ///
@@ -216,13 +253,13 @@ impl Network {
     }
 
     /// Propagation, and the switch's own time where the link ends at one.
-    pub(crate) fn hop_delay(&self, link: &Link) -> Time {
+    pub fn hop_delay(&self, link: &Link) -> Time {
         let latency = if link.to >= self.hosts { self.fabric.switch_latency } else { Time::ZERO };
         link.spec.delay + latency
     }
 
     /// Rules for the port of a link.
-    pub(crate) fn discipline(&self, link: &Link) -> Result<(AnyDiscipline, PortContext), BuildError> {
+    pub fn discipline(&self, link: &Link) -> Result<(AnyDiscipline, PortContext), BuildError> {
         let fabric = &self.fabric;
         let context = PortContext { rate: link.spec.rate, sizes: fabric.sizes, buffer: fabric.buffer };
         let fail = |reason: String| BuildError::Discipline { name: fabric.discipline.clone(), reason };

@@ -1,6 +1,6 @@
 //! Next hops: arithmetic on structured topologies, a table on the rest.
 
-use crate::network::Link;
+use crate::network::{Link, Network};
 use crate::rng::{Purpose, derive, mix};
 use crate::spec::Routing;
 use headway_packet::Packet;
@@ -141,14 +141,16 @@ impl Router {
 }
 
 /// The choices of a run: routing mode, salts and spray streams.
-pub(crate) struct Choice {
+pub struct Choice {
     routing: Routing,
     salts: Vec<u64>,
     spray: Vec<Pcg32>,
 }
 
 impl Choice {
-    pub(crate) fn new(routing: Routing, seed: u64, switches: u32) -> Choice {
+    /// The choices of `network` under a seed.
+    pub fn new(network: &Network, seed: u64) -> Choice {
+        let (routing, switches) = (network.fabric().routing, network.switches());
         let range = 0..u64::from(switches);
         let salts = range.clone().map(|s| derive(seed, Purpose::Salt, s)).collect();
         let spray = range.map(|s| crate::rng::stream(seed, Purpose::Spray, s)).collect();
@@ -157,7 +159,8 @@ impl Choice {
 
     /// The port by which `switch` forwards `packet`; `None` when its destination is out of reach.
     #[inline(always)]
-    pub(crate) fn route(&mut self, router: &Router, switch: u32, packet: &Packet) -> Option<u32> {
+    pub fn route(&mut self, network: &Network, switch: u32, packet: &Packet) -> Option<u32> {
+        let router = &network.router;
         match router.hop(switch, packet.dst.0) {
             Hop::One(port) => Some(port),
             Hop::Many { first, count, level } => Some(first + self.pick(switch, packet, count, level)),

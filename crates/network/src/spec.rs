@@ -2,8 +2,8 @@
 //! and explained elsewhere.
 
 use headway_fabric::Buffer;
-use headway_packet::Sizes;
-use headway_transport::Opening;
+use headway_packet::{HostId, Sizes};
+use headway_transport::{Message, Opening};
 use headway_units::{ParamValue, Rate, Time};
 
 /// Rate and one-way propagation delay of a link.
@@ -133,6 +133,23 @@ pub struct FlowSpec {
     pub transport: u8,
     /// Path number under [`Routing::Pinned`]; `None` draws entropy from the seed.
     pub path: Option<u32>,
+}
+
+impl FlowSpec {
+    /// The message that a machine is given; `id` is its number among those of its pair of hosts.
+    pub fn message(&self, id: u32, tag: u32, entropy: u32) -> Message {
+        Message {
+            id,
+            dst: HostId(self.dst),
+            bytes: self.bytes,
+            class: self.class,
+            deadline: self.deadline,
+            opening: self.opening,
+            responsive: self.responsive,
+            entropy,
+            tag,
+        }
+    }
 }
 
 /// Which transport, with the parameters that differ from its defaults.

@@ -1,0 +1,16 @@
+//! What the simulator and the real switch and hosts have in common above machines and ports: the shape of
+//! a network, next hops, what a run is ([`RunSpec`]) and what it leaves behind ([`Outcome`]).
+
+mod network;
+pub mod outcome;
+pub mod rng;
+mod routes;
+pub mod spec;
+
+pub use network::{BuildError, Link, Network};
+pub use outcome::{Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample};
+pub use routes::Choice;
+pub use spec::{
+    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, RunSpec, SampleSpec, TopologySpec,
+    TransportSpec,
+};
