@@ -15,6 +15,6 @@ pub mod traffic;
 pub mod workload;
 
 pub use results::RunOutput;
-pub use run::{Options, Report, run_scenario};
+pub use run::{Options, Report, conclude, run_scenario};
 pub use scenario::{Request, Resolved, Scenario, Setup};
 pub use text::{LabError, Problem, ScenarioError};

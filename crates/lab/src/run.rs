@@ -69,19 +69,31 @@ pub fn run_scenario(
     });
     let wall = clock.elapsed();
     let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;
-    let (summary, mut empty) = summary::summarise(&resolved.spec, setup.warmup, &setup.bottleneck, &outcome);
-    let mut warnings = resolved.warnings.clone();
-    warnings.extend(outcome.warnings.iter().cloned());
-    warnings.append(&mut empty);
-    warnings.append(&mut remarks(&resolved, &outcome));
-    let around = Circumstances { wall, commit: options.commit.clone(), memory_bytes, warnings };
+    let around =
+        Circumstances { wall, commit: options.commit.clone(), memory_bytes, warnings: Vec::new(), testbed: None };
+    conclude(scenario, &resolved, &outcome, around, options)
+}
+
+/// Makes results of an outcome, whoever ran it, and writes them where the options say.
+pub fn conclude(
+    scenario: &Scenario,
+    resolved: &Resolved,
+    outcome: &Outcome,
+    mut around: Circumstances,
+    options: &Options<'_>,
+) -> Result<RunOutput, LabError> {
+    let setup = scenario.setup()?;
+    let (summary, mut empty) = summary::summarise(&resolved.spec, setup.warmup, &setup.bottleneck, outcome);
+    around.warnings.extend(resolved.warnings.iter().chain(&outcome.warnings).cloned());
+    around.warnings.append(&mut empty);
+    around.warnings.append(&mut remarks(resolved, outcome));
     let table = |made: Result<_, arrow_schema::ArrowError>| made.map_err(|e| LabError::Table(e.to_string()));
     let output = RunOutput {
-        flows: table(tables::flows(&resolved.spec, &resolved.names, &outcome))?,
-        links: table(tables::links(&outcome))?,
-        series: table(tables::series(&resolved.names, &outcome))?,
+        flows: table(tables::flows(&resolved.spec, &resolved.names, outcome))?,
+        links: table(tables::links(outcome))?,
+        series: table(tables::series(&resolved.names, outcome))?,
         summary,
-        manifest: manifest::manifest(scenario, &outcome, &around)?,
+        manifest: manifest::manifest(scenario, outcome, &around)?,
     };
     if let Some(dir) = options.out {
         write::write(dir, &output, options.csv)?;

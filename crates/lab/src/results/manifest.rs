@@ -24,6 +24,8 @@ pub struct Circumstances {
     pub memory_bytes: u64,
     /// Sentences about what looks odd.
     pub warnings: Vec<String>,
+    /// What a run on real packets says of itself; `None` for a simulation.
+    pub testbed: Option<Json>,
 }
 
 /// Makes the manifest.
@@ -54,6 +56,7 @@ pub fn manifest(
         "memory_estimate_bytes": around.memory_bytes,
         "interrupted": outcome.interrupted,
         "warnings": around.warnings,
+        "testbed": around.testbed,
         "ideal_fct_formula": IDEAL_FCT_FORMULA,
         "packet_sizes": {
             "payload": sizes.payload, "header": sizes.header, "framing": sizes.framing,
