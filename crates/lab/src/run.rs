@@ -69,8 +69,13 @@ pub fn run_scenario(
     });
     let wall = clock.elapsed();
     let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;
-    let around =
-        Circumstances { wall, commit: options.commit.clone(), memory_bytes, warnings: Vec::new(), testbed: None };
+    let around = Circumstances {
+        wall,
+        commit: options.commit.clone(),
+        memory_bytes,
+        warnings: Vec::new(),
+        testbed: None,
+    };
     conclude(scenario, &resolved, &outcome, around, options)
 }
 

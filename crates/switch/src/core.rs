@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// Frames that may wait on a host's own link: a host that keeps its rate never has more than a few there.
 const UPLINK_FRAMES: u32 = 8192;
+/// Bytes of the shortest frame on a wire, framing included.
+const SHORTEST_FRAME: u64 = 84;
 
 /// What a switch is made from.
 pub struct CoreConfig {
@@ -79,11 +81,14 @@ enum What {
     Arrive { port: u32, frame: u32 },
     /// A port with frames waiting has its wire free.
     WireFree { port: u32 },
-    /// A frame reaches a host.
-    Deliver { host: u32, frame: u32 },
     /// Time for a sample.
     Sample,
+    /// A frame reaches a host.
+    Deliver { host: u32, frame: u32 },
 }
+
+/// Events in order of time, then of creation.
+type Events = BinaryHeap<Reverse<(Time, u64, What)>>;
 
 /// See the module.
 pub struct Core {
@@ -92,7 +97,12 @@ pub struct Core {
     addresses: Addresses,
     frames: Frames,
     pub(crate) egress: Vec<Egress>,
-    events: BinaryHeap<Reverse<(Time, u64, What)>>,
+    /// What happens inside: it may be handled late, as long as nothing that comes of it is.
+    inside: Events,
+    /// Frames on their way to hosts: those have to be in time.
+    deliveries: Events,
+    /// The shortest time in which anything that happens inside can become a frame for a host.
+    slack: Time,
     sequence: u64,
     now: Time,
     out: VecDeque<(u32, u32, Time)>,
@@ -114,14 +124,18 @@ impl Core {
             let delay = network.hop_delay(link);
             egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
         }
+        let to_hosts = network.links().iter().filter(|link| link.to < network.hosts());
+        let shortest = to_hosts.map(|link| network.hop_delay(link) + link.spec.rate.time_of(SHORTEST_FRAME));
         Ok(Core {
+            slack: shortest.min().unwrap_or(Time::ZERO),
             choice: Choice::new(&network, seed),
             books: Books::new(&network, sample),
             network,
             addresses,
             frames: Frames::default(),
             egress,
-            events: BinaryHeap::new(),
+            inside: BinaryHeap::new(),
+            deliveries: BinaryHeap::new(),
             sequence: 0,
             now: Time::ZERO,
             out: VecDeque::new(),
@@ -152,18 +166,26 @@ impl Core {
         Ok(())
     }
 
-    /// When [`Core::advance`] is wanted next.
+    /// When the next thing happens, inside or for a host.
     pub fn next_event(&self) -> Option<Time> {
-        self.events.peek().map(|Reverse((at, ..))| *at)
+        let first = |events: &Events| events.peek().map(|Reverse((at, ..))| *at);
+        [first(&self.inside), first(&self.deliveries)].into_iter().flatten().min()
+    }
+
+    /// When the next frame for a host is due: [`Core::advance`] is wanted then, on time.
+    pub fn next_delivery(&self) -> Option<Time> {
+        self.deliveries.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// When [`Core::advance`] is wanted at the latest for what happens inside, so that no frame that comes
+    /// of it is late.
+    pub fn inside_deadline(&self) -> Option<Time> {
+        self.inside.peek().map(|Reverse((at, ..))| at.saturating_add(self.slack))
     }
 
     /// Lets everything happen that is due by `now`, in order of time.
     pub fn advance(&mut self, now: Time) {
-        while let Some(&Reverse((at, _, what))) = self.events.peek() {
-            if at > now {
-                break;
-            }
-            self.events.pop();
+        while let Some((at, what)) = self.next_until(now) {
             self.now = at;
             match what {
                 What::Arrive { port, frame } => self.offer(port, frame),
@@ -175,6 +197,20 @@ impl Core {
                 }
             }
         }
+    }
+
+    fn next_until(&mut self, now: Time) -> Option<(Time, What)> {
+        let first = |events: &Events| events.peek().map(|Reverse((at, sequence, _))| (*at, *sequence));
+        let (inside, delivery) = (first(&self.inside), first(&self.deliveries));
+        let from = match (inside, delivery) {
+            (Some(i), Some(d)) if d < i => &mut self.deliveries,
+            (None, Some(_)) => &mut self.deliveries,
+            _ => &mut self.inside,
+        };
+        if from.peek().is_none_or(|Reverse((at, ..))| *at > now) {
+            return None;
+        }
+        from.pop().map(|Reverse((at, _, what))| (at, what))
     }
 
     /// Hands the next frame that is due to `send`, with its host and the time it was due.
@@ -211,7 +247,11 @@ impl Core {
     /// Queues an event. The past cannot be changed: what is late happens now.
     fn push(&mut self, at: Time, what: What) {
         self.sequence += 1;
-        self.events.push(Reverse((at.max(self.now), self.sequence, what)));
+        let events = match what {
+            What::Deliver { .. } => &mut self.deliveries,
+            _ => &mut self.inside,
+        };
+        events.push(Reverse((at.max(self.now), self.sequence, what)));
     }
 
     fn offer(&mut self, number: u32, frame: u32) {

@@ -1,7 +1,8 @@
 //! The loop around a [`Core`]: interfaces and a real clock.
 //!
-//! It sleeps until shortly before the next event and spins the rest, because a thread's wake-up is some
-//! twenty microseconds late; with nothing under way it sleeps until a frame comes.
+//! It sleeps until shortly before the next frame for a host is due and spins the rest, because a thread's
+//! wake-up is some twenty microseconds late. What happens between the switches is in memory and may be
+//! handled late, at the time it was due; it is given no spinning.
 
 #![allow(unsafe_code, reason = "clocks and polling go through libc")]
 #![allow(clippy::disallowed_methods, reason = "a driver of real interfaces lives in real time")]
@@ -53,7 +54,7 @@ fn read(clock: libc::clockid_t) -> u64 {
 /// How to wait.
 #[derive(Clone, Copy, Debug)]
 pub struct RunConfig {
-    /// How long before an event the thread stops sleeping and spins.
+    /// How long before a frame is due the thread stops sleeping and spins.
     pub spin: Time,
     /// Longest sleep, so that `keep_going` is asked now and then.
     pub longest_sleep: Time,
@@ -171,8 +172,12 @@ fn wait(
     config: RunConfig,
 ) -> io::Result<()> {
     let now = clock.now();
-    let until = core.next_event().unwrap_or(Time::MAX).min(now.saturating_add(config.longest_sleep));
-    let sleep = until.saturating_sub(now).saturating_sub(config.spin);
+    // Only a frame for a host is worth spinning for.
+    let delivery = core.next_delivery().map(|at| at.saturating_sub(config.spin));
+    let longest = now.saturating_add(config.longest_sleep);
+    let until =
+        [delivery, core.inside_deadline()].into_iter().flatten().min().unwrap_or(longest).min(longest);
+    let sleep = until.saturating_sub(now);
     if sleep == Time::ZERO {
         return Ok(());
     }

@@ -4,9 +4,11 @@
 //! scenario's own units, as from the simulator.
 
 pub mod child;
+pub mod diary;
 pub mod messages;
 pub mod namespaces;
 mod outcome;
+pub mod payload;
 mod run;
 pub mod scenario;
 pub mod slowdown;

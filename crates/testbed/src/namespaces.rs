@@ -20,7 +20,9 @@ use std::process::{Command, Stdio};
 /// What real interfaces and namespaces need, or a sentence about what is missing.
 pub fn available() -> Result<(), TestbedError> {
     if !nix::unistd::geteuid().is_root() {
-        return Err(TestbedError::Missing("root: it makes network namespaces and opens packet sockets".into()));
+        return Err(TestbedError::Missing(
+            "root: it makes network namespaces and opens packet sockets".into(),
+        ));
     }
     let ip = Command::new("ip").arg("-Version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !ip.is_ok_and(|s| s.success()) {

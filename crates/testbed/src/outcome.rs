@@ -42,7 +42,8 @@ pub(crate) struct Heard {
 
 /// Puts everything together, in the scenario's own units.
 pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), TestbedError> {
-    let missing = |what: &str| TestbedError::Child { name: "switch".into(), why: format!("it reported no {what}") };
+    let missing =
+        |what: &str| TestbedError::Child { name: "switch".into(), why: format!("it reported no {what}") };
     let switch = heard.switch.as_ref().ok_or_else(|| missing("links"))?;
     let links = switch.links.iter().map(|l| l.record()).collect::<Option<Vec<_>>>();
     let links = links.ok_or_else(|| missing("possible rates"))?;
@@ -131,7 +132,8 @@ fn samples(job: &Job, heard: &Heard, switch: &SwitchReport) -> Vec<Sample> {
 
 fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
     let mut dropped = BTreeMap::new();
-    let hosts = heard.hosts.iter().flat_map(|h| h.dropped.iter().map(|(why, n)| (format!("host: {why}"), *n)));
+    let hosts =
+        heard.hosts.iter().flat_map(|h| h.dropped.iter().map(|(why, n)| (format!("host: {why}"), *n)));
     let door = switch.refused.iter().map(|(why, n)| (format!("switch: {why}"), *n));
     for (why, count) in hosts.chain(door).filter(|(_, n)| *n > 0) {
         *dropped.entry(why).or_insert(0) += count;

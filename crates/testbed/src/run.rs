@@ -140,7 +140,11 @@ impl Stage {
     }
 
     /// Starts the scenario, waits for its end, and gathers the reports.
-    fn play(&mut self, job: &Job, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Heard, TestbedError> {
+    fn play(
+        &mut self,
+        job: &Job,
+        progress: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Heard, TestbedError> {
         let start = self.clock.now() + LEAD;
         self.tell_all(Command::Start { at_ns: start.0 / 1000 });
         let mut heard = Heard::default();

@@ -2,11 +2,14 @@
 
 use crate::TestbedError;
 use crate::slowdown::{factor_for, fastest, slow_down};
+use headway_host::Admission;
 use headway_lab::{Request, Resolved, Scenario, ScenarioError};
 use headway_network::{FabricSpec, Network, RunSpec};
 use headway_packet::Sizes;
 use headway_switch::Addresses;
 use headway_units::Rate;
+use ipnet::Ipv4Net;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -80,7 +83,8 @@ impl Job {
     fn check(&self) -> Result<(), TestbedError> {
         let hosts = self.network.hosts();
         if hosts > MOST_HOSTS {
-            let text = format!("{hosts} hosts are more than the {MOST_HOSTS} that the testbed runs on one machine");
+            let text =
+                format!("{hosts} hosts are more than the {MOST_HOSTS} that the testbed runs on one machine");
             return Err(TestbedError::Unsuitable(text));
         }
         if self.slow.transports.len() > 1 {
@@ -110,8 +114,13 @@ fn build(spec: &RunSpec) -> Result<Network, TestbedError> {
     })
 }
 
+/// Who may talk to a testbed's host: the others.
+pub fn admission() -> Admission {
+    let network = Ipv4Net::new_assert(Ipv4Addr::new(10, 72, 0, 0), 16);
+    Admission::Prefixes(vec![network])
+}
+
 /// Sizes of the packets that a testbed's hosts send over interfaces of this MTU.
 pub fn sizes(mtu: u16) -> Sizes {
-    let _ = mtu;
-    Sizes::default()
+    headway_host::sizes(mtu, &admission())
 }

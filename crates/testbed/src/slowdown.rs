@@ -4,7 +4,9 @@
 //! product in packets and every ratio of times; ordinary hosts keep up then (10 Gb/s and 100 us become
 //! 100 Mb/s and 10 ms at a factor of 100). Results are scaled back into the scenario's own units.
 
-use headway_network::{Entity, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TopologySpec, TransportSpec};
+use headway_network::{
+    Entity, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TopologySpec, TransportSpec,
+};
 use headway_packet::Sizes;
 use headway_units::{ParamValue, Rate, Time};
 

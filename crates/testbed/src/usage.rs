@@ -8,7 +8,10 @@ use nix::sys::resource::{UsageWho, getrusage};
 /// User and system time so far, in seconds; 0 when the system does not say.
 pub fn cpu_seconds() -> f64 {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return 0.0 };
-    [usage.user_time(), usage.system_time()].iter().map(|t| t.tv_sec() as f64 + t.tv_usec() as f64 * 1e-6).sum()
+    [usage.user_time(), usage.system_time()]
+        .iter()
+        .map(|t| t.tv_sec() as f64 + t.tv_usec() as f64 * 1e-6)
+        .sum()
 }
 
 /// Asks that this process, and the threads it starts from now on, run before ordinary ones, the higher

@@ -114,7 +114,11 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         None => {
             watch_signals()?;
             core.start_books(clock.now());
-            eprintln!("headway-switch: {} hosts, {} switches; Ctrl-C ends it", job.network.hosts(), job.network.switches());
+            eprintln!(
+                "headway-switch: {} hosts, {} switches; Ctrl-C ends it",
+                job.network.hosts(),
+                job.network.switches()
+            );
             headway_switch::run(&mut core, &mut interfaces, clock, RunConfig::default(), &mut |_, _| {
                 !STOP.load(Ordering::Relaxed)
             })
@@ -152,7 +156,10 @@ fn open(ports: &[(u32, String)], hosts: u32) -> Result<Vec<Option<Box<dyn FrameI
     let mut interfaces: Vec<Option<Box<dyn FrameIo>>> = (0..hosts).map(|_| None).collect();
     for (host, name) in ports {
         let Some(place) = interfaces.get_mut(*host as usize) else {
-            return Err(format!("--port h{host}={name}: the topology has only the hosts h0 to h{}", hosts - 1));
+            return Err(format!(
+                "--port h{host}={name}: the topology has only the hosts h0 to h{}",
+                hosts - 1
+            ));
         };
         if place.is_some() {
             return Err(format!("--port h{host}={name}: host h{host} has an interface already"));
