@@ -25,9 +25,6 @@ from headway.claims.verdict import (
 from headway.files import write_json
 from headway.results import Run
 
-CLAIMS_FILE = "claims.json"
-EXPECTATIONS_FILE = "expectations.json"
-
 
 @dataclass(frozen=True)
 class Result:

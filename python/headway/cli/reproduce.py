@@ -8,23 +8,16 @@ from pathlib import Path
 
 import click
 
-from headway.claims.evaluate import (
-    CLAIMS_FILE,
-    EXPECTATIONS_FILE,
-    Result,
-    evaluate_claims,
-    finished_runs,
-    write_results,
-)
+from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about
 from headway.claims.verdict import ORDERS, Value, Verdict
-from headway.cli.options import jobs_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.report import build_report
 from headway.cli.sweep import run_watched, status
 from headway.cli.terminal import print_table
+from headway.directories import CLAIMS_FILE, EXPECTATIONS_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
 from headway.sweeps import State, plan
-from headway.sweeps.plan import SWEEP_FILE
 
 
 @click.command()
@@ -34,6 +27,7 @@ from headway.sweeps.plan import SWEEP_FILE
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds for each point, instead of its own.")
 @jobs_option
 @set_option
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
 def reproduce(
     file: ScenarioFile,
@@ -42,13 +36,14 @@ def reproduce(
     seeds: int | None,
     jobs: int | None,
     sets: tuple[str, ...],
+    force: bool,
     as_json: bool,
 ) -> int:
     """Run a figure's sweep, judge the paper's claims about it, and write report.html."""
     claims, expectations = claims_about(file.name, file.claims), claims_about(file.name, file.expectations)
     if seeds is not None:
         sets = (*sets, f"sweep.seeds={seeds}")
-    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=as_json)
+    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=as_json, overwrite=force)
     runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs)
@@ -118,3 +113,6 @@ def _measured(result: Result) -> str:
 def _rows(out: Path) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = json.loads((out / SWEEP_FILE).read_text(encoding="utf-8"))
     return rows
+
+
+COMMAND = reproduce

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from headway.results import surprising
+
 from .flowstats import number, summary_label
 from .load import Point
 from .quantity import display, unit_for
@@ -142,8 +144,8 @@ def remarks(study: Study) -> list[str]:
     for point in study.points:
         if point.manifest.get("interrupted"):
             told.setdefault("The run was interrupted; its results are partial.", []).append(point.label)
-        for warning in point.manifest.get("warnings") or ():
-            told.setdefault(str(warning), []).append(point.label)
+        for warning in surprising(map(str, point.manifest.get("warnings") or ())):
+            told.setdefault(warning, []).append(point.label)
     lines = []
     for text, labels in told.items():
         where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
