@@ -10,7 +10,7 @@ import click
 
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about
-from headway.claims.verdict import ORDERS, Value, Verdict
+from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.report import build_report
 from headway.cli.sweep import run_watched, status
@@ -46,7 +46,7 @@ def reproduce(
     outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=as_json, overwrite=force)
     runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
-    expected = evaluate_claims(expectations, runs, needs_runs=needs_runs)
+    expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
     rows = write_results(out / CLAIMS_FILE, judged, scale)
     write_results(out / EXPECTATIONS_FILE, expected, scale)
     if as_json:
@@ -55,7 +55,7 @@ def reproduce(
         print_claims(judged)
         if expected:
             click.echo("\nexpected beyond the paper's claims:")
-            print_claims(expected)
+            print_claims(expected, EXPECTED)
     if scale == "smoke" and not as_json:
         click.echo("smoke scale: fewer and smaller runs than the paper's; verdicts that count need --scale paper")
     if outcome.interrupted:
@@ -67,14 +67,14 @@ def reproduce(
     return status(outcome)
 
 
-def print_claims(results: Sequence[Result]) -> None:
-    """The table of claims, then how many came out how."""
+def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
+    """The table of claims, then how many came out how; `stated` heads the claimed values."""
     if not results:
         click.echo("no claim of the paper is measured on this scenario")
         return
     rows = [[str(r.judgement.verdict), r.claim.id, _published(r.claim), _measured(r), r.claim.unit] for r in results]
     notes = [r.judgement.reason for r in results]
-    print_table(["verdict", "claim", "published", "measured", "unit"], rows, notes)
+    print_table(["verdict", "claim", stated, "measured", "unit"], rows, notes)
     counts = [(v, sum(1 for r in results if r.judgement.verdict is v)) for v in Verdict]
     click.echo(", ".join(f"{count} {verdict}" for verdict, count in counts if count))
 
