@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,15 @@ def test_tables_go_to_any_arrow_library(scenario_file: Path) -> None:
     assert polars.DataFrame(flows).equals(flows.to_polars())
     assert len(flows) == 2
     assert {"flow", "name", "src", "dst", "bytes", "fct_s", "ideal_s", "slowdown", "state"} <= set(flows.columns)
+
+
+def test_to_pandas_gives_a_frame_or_says_what_it_needs(scenario_file: Path) -> None:
+    flows = headway.Scenario.load(scenario_file).run().flows
+    if importlib.util.find_spec("pandas") is None:
+        with pytest.raises(ImportError, match="pip install pandas"):
+            flows.to_pandas()
+    else:
+        assert list(flows.to_pandas()["name"]) == ["f0", "f1"]
 
 
 def test_notebooks_see_tables_and_a_curve(scenario_file: Path) -> None:
