@@ -1,8 +1,8 @@
 """Read a run directory, or a sweep or reproduce directory, into typed Python objects.
 
-Small files (manifest, summary, claims) are read at once; the tables (flows, links, series) are read when a figure asks
-for them, because a sweep of several hundred points rarely needs the flows of every one. Whatever is missing, truncated
-or of the wrong shape becomes a `ReportError` that names the file.
+Small files (manifest, summary, claims) are read at once, and the tables (flows, links, series) are looked at; they are
+read when a figure asks for them, because a sweep of several hundred points rarely needs the flows of every one.
+Whatever is missing, truncated or of the wrong shape becomes a `ReportError` that names the file.
 """
 
 from __future__ import annotations
@@ -63,13 +63,11 @@ def read_list(path: Path, key: str) -> list[dict[str, Any]]:
 
 def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
     """Read a Parquet table and check that the columns a report needs are there."""
-    if not path.is_file():
-        raise ReportError(path, "file is missing", "run the scenario again to produce it")
+    check_table(path)
     try:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise ReportError(path, f"is not a readable Parquet file ({reason})", "it may be truncated") from None
+        raise _unreadable(path, error) from None
     absent = [name for name in columns if name not in frame.columns]
     if absent:
         raise ReportError(path, f"lacks the column{'s' if len(absent) > 1 else ''} {', '.join(absent)}")
@@ -79,6 +77,24 @@ def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
         ):
             raise ReportError(path, f"column {name} should hold numbers, holds {frame[name].dtype}")
     return frame
+
+
+def check_table(path: Path) -> None:
+    """Raise `ReportError` if a Parquet file is missing or its end, where its table of contents is, is not whole.
+
+    This costs little, so it is done for every table of every point, also for those that no figure reads.
+    """
+    if not path.is_file():
+        raise ReportError(path, "file is missing", "run the scenario again to produce it")
+    try:
+        pl.read_parquet_schema(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> ReportError:
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    return ReportError(path, f"is not a readable Parquet file ({reason})", "it may be truncated")
 
 
 @dataclass(frozen=True)
@@ -187,6 +203,8 @@ def load_point(directory: Path, record: Mapping[str, Any] | None = None) -> Poin
     """Load one run directory; `record` is its line in sweep.json."""
     manifest = read_object(directory / "manifest.json")
     summary = read_object(directory / "summary.json")
+    for name in ("flows", "links", "series"):
+        check_table(directory / f"{name}.parquet")
     record = record or {}
     seed = record.get("seed", manifest.get("seed", 0))
     axes = record.get("axes") or {}

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from headway.files import writable_directory
-from headway.sweeps.plan import POINTS, PlannedPoint, State, SweepPlan
+from headway.sweeps.plan import PlannedPoint, State, SweepPlan
 from headway.sweeps.worker import Failed, Finished, Report, initialise, run_point
 
 POLL_S = 0.1
@@ -71,13 +70,17 @@ def run_sweep(
     jobs: int | None = None,
     observer: Observer | None = None,
     stop_requested: Callable[[], bool] = lambda: False,
+    overwrite: bool = False,
 ) -> SweepOutcome:
-    """Run what is not finished; raises `ResultsError` if the directory cannot be written."""
-    writable_directory(plan.out / POINTS)
+    """Run what is not finished.
+
+    Raises `ResultsError` if the directory cannot be written, or holds another sweep and `overwrite` is false.
+    """
+    plan.prepare(overwrite=overwrite)
     watching = observer or Silent()
     states, remarks = plan.survey()
     outcome = SweepOutcome(plan, states, reused=sum(1 for s in states.values() if s is State.DONE))
-    plan.record(states, {})
+    plan.begin(states)
     watching.planned(len(plan.points), outcome.reused, remarks)
     todo = [p for p in plan.points if states[p.label] is State.PENDING]
     pools = _Pools(outcome, watching, stop_requested)
