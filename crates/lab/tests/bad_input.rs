@@ -185,3 +185,26 @@ fn a_results_directory_that_cannot_be_written_is_said_before_the_run() {
     let shown = error.render().replace(&dir.path().display().to_string(), "DIR");
     insta::assert_snapshot!("unwritable_directory", shown);
 }
+
+snapshot!(samples_that_would_not_fit, {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ps\"\nlinks = \"all\"\n");
+    wrong(&text, &["memory_limit=\"4 GB\""])
+});
+snapshot!(sampled_flows_that_would_not_fit, {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ns\"\nflows = \"all\"\n");
+    wrong(&text, &["memory_limit=\"200 MB\"", "stop=\"1 ms\""])
+});
+snapshot!(sampled_flow_twice, {
+    wrong(&format!("{SMALL}\n[sample]\nevery = \"1 us\"\nflows = [\"f0\", \"f0\"]\n"), &[])
+});
+snapshot!(flows_that_would_not_fit, {
+    wrong(&LEAF_SPINE.replace("LOAD", "flows = 1_000_000_000"), &["memory_limit=\"4 GB\""])
+});
+
+#[test]
+fn what_is_said_to_fit_fits() {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ps\"\nlinks = \"all\"\n");
+    let shown = wrong(&text, &["memory_limit=\"4 GB\""]);
+    let every = shown.split("every = \"").last().and_then(|t| t.split('"').next()).expect("advice");
+    good(&text, &["memory_limit=\"4 GB\"", &format!("sample.every={every}")]);
+}

@@ -212,7 +212,7 @@ impl Table {
                 out[switch as usize].push((port as u32, link.to - hosts));
             }
         }
-        let mut ranges = vec![(0, 0); (switches * switches) as usize];
+        let mut ranges = vec![(0, 0); switches as usize * switches as usize];
         let mut list = Vec::new();
         for target in 0..switches {
             let distance = distances(target, &out);
@@ -220,7 +220,8 @@ impl Table {
                 let first = list.len() as u32;
                 let nearer = |to: u32| distance[to as usize].wrapping_add(1) == distance[from as usize];
                 list.extend(out[from as usize].iter().filter(|(_, to)| nearer(*to)).map(|(port, _)| *port));
-                ranges[(from * switches + target) as usize] = (first, list.len() as u32 - first);
+                ranges[from as usize * switches as usize + target as usize] =
+                    (first, list.len() as u32 - first);
             }
         }
         Table { switches, attached, ranges, list }
@@ -235,7 +236,7 @@ impl Table {
         if home == u32::MAX {
             return Hop::Nowhere;
         }
-        match self.ranges[(switch * self.switches + home) as usize] {
+        match self.ranges[switch as usize * self.switches as usize + home as usize] {
             (_, 0) => Hop::Nowhere,
             (first, 1) => Hop::One(self.list[first as usize]),
             (first, count) => Hop::Listed { first, count },

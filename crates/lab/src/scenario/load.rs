@@ -131,7 +131,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         Some(item) => item.bytes(1)?,
         None => physical_memory().unwrap_or(DEFAULT_MEMORY),
     };
-    topology.refuse_too_big(topology.estimate(), memory_limit)?;
+    super::memory::check_network(&topology, memory_limit)?;
     let own_item = table.get("transport");
     let own = own_item.as_ref().map(fabric::transport).transpose()?;
     let start = read_start(table)?;

@@ -5,6 +5,7 @@ pub mod files;
 pub mod graph;
 pub mod layout;
 pub mod load;
+mod memory;
 pub mod model;
 pub mod plan;
 pub mod sample;
@@ -206,23 +207,6 @@ impl Setup {
         put("sample", self.sample.as_ref().map_or(Json::Null, Sample::to_json));
     }
 
-    /// Refuses a network that would not fit into memory, before anything is made for it.
-    pub fn check_memory(&self) -> Result<headway_sim::Estimate, ScenarioError> {
-        let expected: f64 = self.traffic.iter().map(|e| e.expected_flows(self.topology.hosts)).sum();
-        let rate = traffic::load::slowest(&self.topology.spec);
-        let horizon = self.traffic.iter().map(|e| e.horizon(self.topology.hosts, rate)).max();
-        let stop = horizon.unwrap_or(self.stop).min(self.stop);
-        let bare = RunSpec { stop, ..self.spec(Vec::new(), FlowChoice::None) };
-        let mut estimate = headway_sim::estimate(&bare);
-        let per_flow = {
-            let one = RunSpec { flows: vec![PLACEHOLDER; 1000], ..bare.clone() };
-            headway_sim::estimate(&one).memory_bytes.saturating_sub(estimate.memory_bytes) as f64 / 1000.0
-        };
-        estimate.flows = expected.ceil() as u64;
-        estimate.memory_bytes = estimate.memory_bytes.saturating_add((expected * per_flow) as u64);
-        self.topology.refuse_too_big(estimate, self.memory_limit)
-    }
-
     fn spec(&self, flows: Vec<FlowSpec>, sampled: FlowChoice) -> RunSpec {
         RunSpec {
             topology: self.topology.spec.clone(),
@@ -235,6 +219,7 @@ impl Setup {
                 every: s.every,
                 flows: sampled,
                 links: s.links.clone(),
+                most: u64::MAX,
             }),
         }
     }
@@ -250,7 +235,7 @@ impl Setup {
 
     /// Makes the flows and everything else that a run needs.
     pub fn resolve(&self, seed: u64) -> Result<Resolved, ScenarioError> {
-        self.check_memory()?;
+        let estimate = self.check_memory()?;
         let flows = self.flows(seed);
         let (names, positions) = self.names(&flows)?;
         let sampled = match self.sample.as_ref().map(|s| &s.flows) {
@@ -268,7 +253,12 @@ impl Setup {
         }
         let entries = flows.iter().map(|f| f.entry).collect();
         let specs = flows.into_iter().map(|f| f.spec).collect();
-        let spec = RunSpec { seed, ..self.spec(specs, sampled) };
+        let mut spec = RunSpec { seed, ..self.spec(specs, sampled) };
+        if let Some(sample) = &mut spec.sample {
+            // A run without a stated end may go on for longer than was expected of it.
+            let others = estimate.memory_bytes.saturating_sub(estimate.sample_bytes);
+            sample.most = self.memory_limit.saturating_sub(others) / headway_sim::PER_SAMPLE;
+        }
         Ok(Resolved { spec, names, entries, warnings })
     }
 
@@ -317,19 +307,6 @@ impl Setup {
         }
     }
 }
-
-const PLACEHOLDER: FlowSpec = FlowSpec {
-    src: 0,
-    dst: 0,
-    bytes: 0,
-    start: Time::ZERO,
-    class: 0,
-    deadline: None,
-    opening: headway_transport::Opening { share: 1, clump: 1, slot: 0, window: None },
-    responsive: true,
-    transport: 0,
-    path: None,
-};
 
 fn find_flows(
     wanted: &[(String, Origin)],
