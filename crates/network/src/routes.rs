@@ -6,6 +6,7 @@ use crate::spec::Routing;
 use headway_packet::Packet;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 /// Shape of the network, as far as routing needs it.
@@ -97,6 +98,32 @@ impl Router {
         }
     }
 
+    /// How many path numbers lead differently from here on ([`Routing::Pinned`]): where a switch leaves a
+    /// choice, the number counts its choices, and on structured topologies those after it.
+    pub(crate) fn path_numbers(&self, switch: u32, dst: u32, links: &[Link]) -> u64 {
+        let mut numbers = 1u64;
+        let mut ahead = vec![switch];
+        let mut seen = FxHashSet::default();
+        while let Some(switch) = ahead.pop() {
+            let ports: &[u32] = match self.hop(switch, dst) {
+                Hop::One(port) => &[port],
+                // All of them go on alike: one shows the choices that follow.
+                Hop::Many { first, count, .. } => {
+                    numbers = numbers.saturating_mul(u64::from(count));
+                    &[first]
+                }
+                Hop::Listed { first, count } => {
+                    numbers = least_common_multiple(numbers, u64::from(count));
+                    &self.table.list[first as usize..(first + count) as usize]
+                }
+                Hop::Nowhere => &[],
+            };
+            let next = ports.iter().map(|port| links[*port as usize].to).filter(|node| *node >= self.hosts);
+            ahead.extend(next.map(|node| node - self.hosts).filter(|s| seen.insert(*s)));
+        }
+        numbers
+    }
+
     #[inline(always)]
     fn hop(&self, switch: u32, dst: u32) -> Hop {
         match self.kind {
@@ -184,6 +211,14 @@ impl Choice {
         // The high bits of the product: as good as a remainder, without a division.
         ((u64::from(number) * u64::from(count)) >> 32) as u32
     }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).saturating_mul(b)
 }
 
 /// Shortest-path next hops from every switch to every switch that has hosts.

@@ -37,7 +37,7 @@ pub fn read(file: &Item<'_>, folder: &Path) -> Result<Graph, ScenarioError> {
 pub fn parse(source: &Arc<Source>) -> Result<Graph, ScenarioError> {
     let document = parse::document(source)?;
     let Value::Table(table) = &document.value else { return Err(empty(source)) };
-    let root = Reader::root(table, &document.at);
+    let root = Reader::root(table, &document.at, "the graph file");
     let hosts_item = root.need("hosts")?;
     let hosts = hosts_item.int(1, 1 << 24)? as u32;
     let switches = root.need("switches")?.int(0, 1 << 16)? as u32;

@@ -64,6 +64,8 @@ pub struct Scenario {
     pub report: Json,
     /// Its variants and sweep.
     pub plan: Plan,
+    /// The scales that it writes out.
+    written_scales: Vec<String>,
     /// How it was asked for, to load its points.
     pub(crate) request: Request,
 }
@@ -119,11 +121,16 @@ impl Scenario {
     pub fn export_flows(&self, format: ExportFormat) -> Result<String, ScenarioError> {
         let setup = self.setup()?;
         let flows = setup.flows(self.seed);
-        Ok(match format {
-            ExportFormat::ConnectionMatrix => {
-                import::cm::write(setup.topology.hosts, flows.iter().map(|f| &f.spec))
-            }
-            ExportFormat::Csv => import::csv::write(&flows),
+        if format == ExportFormat::ConnectionMatrix {
+            return Ok(import::cm::write(setup.topology.hosts, flows.iter().map(|f| &f.spec)));
+        }
+        let (names, _) = setup.names(&flows)?;
+        let rows = names.iter().map(String::as_str).zip(flows.iter().map(|f| &f.spec));
+        import::csv::write(rows).map_err(|name| {
+            let text = format!("a table cannot hold the name `{name}`");
+            let entry = flows.iter().find(|f| f.name.as_ref() == Some(&name)).map_or(0, |f| f.entry);
+            ScenarioError::new(Problem::Contradiction(text), setup.origin_of(entry, Some(&name)))
+                .help("commas, line breaks and outer spaces do not survive in a CSV: rename the flow")
         })
     }
 
@@ -178,8 +185,15 @@ impl Scenario {
         files::hex(&hash.finalize()[..16])
     }
 
-    /// The runs of its sweep, each checked; one run if it sweeps nothing.
+    /// The runs of its sweep, each checked; one run if it sweeps nothing. What it would be at its other
+    /// scales is checked as well, but for its size: they may be meant for a larger machine.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
+        for scale in &self.written_scales {
+            match self.request.at_scale(scale).load() {
+                Err(error) if !matches!(error.problem(), Problem::TooBig { .. }) => return Err(error),
+                _ => {}
+            }
+        }
         let Some(setup) = &self.setup else { return Ok(Vec::new()) };
         let points = self.plan.points(&setup.transports[0].name);
         for point in &points {

@@ -11,6 +11,7 @@ use headway_packet::Sizes;
 use headway_sim::{FlowSpec, Routing, TransportSpec};
 use headway_transport::Opening;
 use headway_units::{Rate, Time};
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
@@ -328,15 +329,23 @@ fn host_set(
         if hosts.is_empty() {
             return Err(item.range("at least one host", "an empty list"));
         }
-        let mut sorted = hosts.clone();
-        sorted.sort_unstable();
-        if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
-            return Err(item.fail(Problem::Contradiction(format!("host {} is listed twice", twice[0]))));
+        let mut seen = FxHashSet::default();
+        if let Some(twice) = hosts.iter().position(|host| !seen.insert(*host)) {
+            let problem = Problem::Contradiction(format!("host {} is listed twice", hosts[twice]));
+            return Err(ScenarioError::new(problem, element(item, twice)));
         }
         return Ok(hosts);
     }
     let count = item.count()?;
     first(count).ok_or_else(|| item.range(format!("what {} hosts allow", topology.hosts), count))
+}
+
+/// Where the entry of a list is written, or the whole value when it is none.
+fn element<'a>(item: &Item<'a>, index: usize) -> &'a Origin {
+    match item.value() {
+        crate::text::Value::List(nodes) => nodes.get(index).map_or(item.at(), |node| &node.at),
+        _ => item.at(),
+    }
 }
 
 /// Packets that a message may have.
