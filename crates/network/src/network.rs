@@ -184,6 +184,15 @@ impl Network {
         Some(path)
     }
 
+    /// How many paths a flow between two hosts can be pinned to ([`Routing::Pinned`]): numbers from 0 up to,
+    /// but not including, this; larger ones repeat them.
+    pub fn path_numbers(&self, src: u32, dst: u32) -> u64 {
+        match self.links[src as usize].to {
+            host if host < self.hosts => 1,
+            switch => self.router.path_numbers(switch - self.hosts, dst, &self.links),
+        }
+    }
+
     /// What a host knows of its path to another; `src` and `dst` are connected.
     pub fn path(&self, src: u32, dst: u32) -> Path {
         let sizes = &self.fabric.sizes;

@@ -170,6 +170,8 @@ pub struct SampleSpec {
     pub flows: FlowChoice,
     /// Links whose queue and utilisation are sampled, by name.
     pub links: LinkChoice,
+    /// Rows that may be taken: a run that has more ends there, as one that was interrupted.
+    pub most: u64,
 }
 
 /// Which flows.

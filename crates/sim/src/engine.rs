@@ -58,6 +58,8 @@ pub(crate) struct Engine<'a, E> {
     open: u64,
     done: u64,
     sampler: Option<Sampler>,
+    /// The sampler has taken all that it may.
+    full: bool,
     events: u64,
     digest: u64,
 }
@@ -94,6 +96,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
             sampler,
+            full: false,
             events: 0,
             digest: 0,
         })
@@ -112,6 +115,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 break;
             }
             self.step(event);
+            if self.full {
+                return false;
+            }
             if self.events.is_multiple_of(PROGRESS_EVENTS) && !progress(&self.progress()) {
                 return false;
             }
@@ -294,6 +300,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.wires.catch_up_all(self.now);
         let Some(sampler) = &mut self.sampler else { return };
         sampler.take(self.now, &mut self.wires.egress, &self.flows);
+        self.full = sampler.is_full();
         self.wires.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
 
@@ -330,6 +337,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
 
     fn warnings(&self, interrupted: bool) -> Vec<String> {
         let mut warnings = Vec::new();
+        if self.full {
+            warnings.push(format!(
+                "the run ended at {}: its samples took all the memory that they may",
+                self.now
+            ));
+        }
         let unfinished = self.flows.iter().filter(|f| f.state != FlowState::Done).count();
         if unfinished > 0 {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };

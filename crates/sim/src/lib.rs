@@ -12,7 +12,7 @@ mod run;
 mod sampler;
 mod wires;
 
-pub use estimate::{estimate, size};
+pub use estimate::{Flows, PER_SAMPLE, estimate, estimate_for, size};
 pub use headway_network::{
     BuildError, Entity, FabricSpec, FlowChoice, FlowRecord, FlowSpec, FlowState, LinkChoice, LinkRecord,
     LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec, Sample, SampleSpec, TopologySpec,

@@ -166,6 +166,12 @@ pub struct Estimate {
     pub links: u64,
     /// Flows.
     pub flows: u64,
-    /// Bytes of memory, roughly and rather too much than too little.
+    /// Bytes of memory that the network takes without a packet in it.
+    pub network_bytes: u64,
+    /// Bytes of memory that flows and their packets take.
+    pub flow_bytes: u64,
+    /// Bytes of memory that samples may take.
+    pub sample_bytes: u64,
+    /// Bytes of memory at the most, as long as the run ends at its stated end.
     pub memory_bytes: u64,
 }

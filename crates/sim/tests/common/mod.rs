@@ -72,7 +72,7 @@ pub fn param(mut spec: RunSpec, name: &str, value: ParamValue) -> RunSpec {
 
 /// Samples everything.
 pub fn sampled(mut spec: RunSpec, every: Time) -> RunSpec {
-    spec.sample = Some(SampleSpec { every, flows: FlowChoice::All, links: LinkChoice::All });
+    spec.sample = Some(SampleSpec { every, flows: FlowChoice::All, links: LinkChoice::All, most: u64::MAX });
     spec
 }
 
