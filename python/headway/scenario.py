@@ -108,9 +108,23 @@ class Scenario:
             Point(p["label"], p["variant"], dict(p["axes"]), p["seed"], tuple(p["sets"])) for p in self._native.points()
         ]
 
-    def run(self, out: str | Path | None = None, *, progress: Progress | None = None, csv: bool = False) -> Run:
-        """Run it; with `out`, also write the run directory. `progress` may return False to stop early."""
-        result = self._native.run(str(out) if out is not None else None, progress, csv)
+    def run(
+        self,
+        out: str | Path | None = None,
+        *,
+        progress: Progress | None = None,
+        csv: bool = False,
+        capture: str | Path | None = None,
+        capture_links: Sequence[str] = (),
+    ) -> Run:
+        """Run it; with `out`, also write the run directory. `progress` may return False to stop early.
+
+        `capture` is a pcapng file to write, of every packet as it starts on a link: on those of `capture_links`
+        (`["s0->s1"]`), or on all.
+        """
+        directory = str(out) if out is not None else None
+        file = str(capture) if capture is not None else None
+        result = self._native.run(directory, progress, csv, file, list(capture_links))
         return Run(Path(out) if out is not None else None, result)
 
     def __repr__(self) -> str:
