@@ -129,15 +129,21 @@ class Scenario:
         progress: Progress | None = None,
         csv: bool = False,
         overwrite: bool = False,
+        capture: str | Path | None = None,
+        capture_links: Sequence[str] = (),
     ) -> Run:
         """Run it; with `out`, also write the run directory. `progress` may return False to stop early.
 
         A directory that holds the results of another run, or a sweep, is refused with a `ResultsError` unless
         `overwrite` is true. What an earlier run left there and this one does not write is taken away.
+        `capture` is a pcapng file to write, of every packet as it starts on a link: on those of `capture_links`
+        (`["s0->s1"]`), or on all.
         """
         if out is not None:
             prepare_run(out, self.digest, overwrite=overwrite)
-        result = self._native.run(str(out) if out is not None else None, progress, csv)
+        directory = str(out) if out is not None else None
+        file = str(capture) if capture is not None else None
+        result = self._native.run(directory, progress, csv, file, list(capture_links))
         return Run(Path(out) if out is not None else None, result)
 
     def __repr__(self) -> str:

@@ -1,10 +1,12 @@
 //! From a scenario to a run directory.
 
+use crate::capture::{Capture, Recorder};
 use crate::results::manifest::{self, Circumstances};
 use crate::results::{RunOutput, seconds, summary, tables, write};
 use crate::scenario::{Resolved, Scenario};
 use crate::text::{LabError, Problem, ScenarioError};
 use headway_sim::{FlowState, Outcome, Progress, RunError};
+use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,8 @@ pub struct Options<'a> {
     pub csv: bool,
     /// Commit that the program was built from.
     pub commit: Option<String>,
+    /// Also write a capture of packets.
+    pub capture: Option<Capture>,
 }
 
 /// How far a run is.
@@ -56,18 +60,29 @@ pub fn run_scenario(
         write::prepare(dir)?;
     }
     let resolved = setup.resolve(scenario.seed)?;
+    let capture_failed = Cell::new(false);
+    let wish = options.capture.as_ref();
+    let mut recorder = wish.map(|w| Recorder::start(w, &resolved.spec, &capture_failed)).transpose()?;
     let clock = Clock::start();
     // The first report comes at once: a run that is unwanted need not last a fifth of a second.
     let mut next = Duration::ZERO;
-    let outcome = headway_sim::run(&resolved.spec, &mut |state: &Progress| {
+    let mut watch = |state: &Progress| {
+        if capture_failed.get() {
+            return false;
+        }
         let elapsed = clock.elapsed();
         if elapsed < next {
             return true;
         }
         next = elapsed + REPORT_EVERY;
         progress(&report(state, elapsed))
-    });
+    };
+    let outcome = match &mut recorder {
+        Some(recorder) => headway_sim::run_tapped(&resolved.spec, recorder, &mut watch),
+        None => headway_sim::run(&resolved.spec, &mut watch),
+    };
     let wall = clock.elapsed();
+    recorder.map_or(Ok(()), Recorder::finish)?;
     let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;
     let around = Circumstances {
         wall,

@@ -9,4 +9,4 @@ mod wire;
 
 pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 pub use sizes::Sizes;
-pub use wire::{PacketView, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION, WireError, WireField};
+pub use wire::{PacketView, UDP_PORT, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION, WireError, WireField};

@@ -18,6 +18,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// Version of the layout, in the first byte.
 pub const WIRE_VERSION: u8 = 1;
 
+/// UDP port of Headway, in captures of the simulator and by default on real hosts.
+///
+/// `HW` in ASCII, 0x4857. IANA has it unassigned (nothing stands between 18516 and 18634), and it lies below
+/// 32768, where Linux begins to take ports for clients, so that no other socket has it by chance.
+pub const UDP_PORT: u16 = u16::from_be_bytes(*b"HW");
+
 /// One field of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireField {

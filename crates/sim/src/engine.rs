@@ -6,6 +6,7 @@
 use crate::pool::Pool;
 use crate::queue::Event;
 use crate::sampler::Sampler;
+use crate::tap::Tap;
 use crate::wires::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE, Wires};
 use headway_network::{BuildError, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress};
@@ -47,7 +48,7 @@ pub(crate) struct Engine<'a, E> {
     spec: &'a RunSpec,
     network: Arc<Network>,
     now: Time,
-    wires: Wires,
+    wires: Wires<'a>,
     hosts: Vec<Host<E>>,
     /// Flow numbers in order of start; those before `next_flow` have started.
     order: Vec<u32>,
@@ -69,8 +70,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         spec: &'a RunSpec,
         network: Arc<Network>,
         endpoints: Vec<E>,
+        tap: Option<&'a mut dyn Tap>,
     ) -> Result<Engine<'a, E>, BuildError> {
-        let wires = Wires::new(Arc::clone(&network), spec.seed)?;
+        let wires = Wires::new(Arc::clone(&network), spec.seed, tap)?;
         let hosts = endpoints.into_iter().map(|e| Host { endpoint: Checked::new(e), armed: Time::MAX });
         let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
         order.sort_by_key(|&f| spec.flows[f as usize].start);

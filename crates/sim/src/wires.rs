@@ -3,6 +3,7 @@
 use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
+use crate::tap::Tap;
 use headway_fabric::{DropReason, Port};
 use headway_network::Choice;
 use headway_network::LinkRecord;
@@ -46,7 +47,7 @@ pub(crate) struct Egress {
 /// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
 /// a link's delay after that. The next hop's port is chosen as a packet leaves, while it is at hand: its
 /// arrival then names all it will touch, and those can be brought into the cache ahead of time.
-pub(crate) struct Wires {
+pub(crate) struct Wires<'a> {
     pub(crate) egress: Vec<Egress>,
     pub(crate) pool: Pool,
     pub(crate) queue: EventQueue,
@@ -55,10 +56,15 @@ pub(crate) struct Wires {
     pub(crate) lost: u64,
     network: Arc<Network>,
     choice: Choice,
+    tap: Option<&'a mut dyn Tap>,
 }
 
-impl Wires {
-    pub(crate) fn new(network: Arc<Network>, seed: u64) -> Result<Wires, BuildError> {
+impl<'a> Wires<'a> {
+    pub(crate) fn new(
+        network: Arc<Network>,
+        seed: u64,
+        tap: Option<&'a mut dyn Tap>,
+    ) -> Result<Wires<'a>, BuildError> {
         let mut egress = Vec::with_capacity(network.links().len());
         let mut reach = Time::ZERO;
         for link in network.links() {
@@ -75,6 +81,7 @@ impl Wires {
             hops: 0,
             lost: 0,
             network,
+            tap,
         })
     }
 
@@ -106,6 +113,9 @@ impl Wires {
     #[inline(always)]
     fn launch(&mut self, number: u32, handle: u32, ends: Time) {
         self.hops += 1;
+        if self.tap.is_some() {
+            self.show(number, handle, ends);
+        }
         let egress = &self.egress[number as usize];
         let arrives = ends + egress.delay;
         let what = if egress.to < self.network.hosts() {
@@ -121,6 +131,17 @@ impl Wires {
             }
         };
         self.queue.push(arrives.0, CLASS_PACKET, what, handle);
+    }
+
+    /// Shows the tap a packet that has started on a link.
+    #[cold]
+    #[inline(never)]
+    fn show(&mut self, number: u32, handle: u32, ends: Time) {
+        let packet = self.pool.get(handle);
+        let rate = self.egress[number as usize].port.context().rate;
+        if let Some(tap) = &mut self.tap {
+            tap.started(number, ends - rate.time_of(u64::from(packet.wire)), packet);
+        }
     }
 
     /// Sends what has left a switch port by `now`, in order, each at its own time.

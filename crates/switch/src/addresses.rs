@@ -1,5 +1,6 @@
 //! Which IPv4 address is which host.
 
+use headway_packet::HostId;
 use std::net::Ipv4Addr;
 
 /// Consecutive addresses for consecutive hosts.
@@ -12,9 +13,9 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Host 0 is 10.72.0.1, host 1 is 10.72.0.2, and so on.
-    pub const fn new(hosts: u32) -> Addresses {
-        Addresses { first: Ipv4Addr::new(10, 72, 0, 1), hosts }
+    /// Host 0 is 10.0.0.1, host 1 is 10.0.0.2, and so on, as in captures of simulations.
+    pub fn new(hosts: u32) -> Addresses {
+        Addresses { first: HostId(0).ipv4().into(), hosts }
     }
 
     /// The address of a host.
@@ -36,9 +37,9 @@ mod tests {
     #[test]
     fn addresses_and_hosts_answer_each_other() {
         let plan = Addresses::new(300);
-        assert_eq!(plan.of(299), Ipv4Addr::new(10, 72, 1, 44));
+        assert_eq!(plan.of(299), Ipv4Addr::new(10, 0, 1, 44));
         assert!((0..300).all(|h| plan.host(plan.of(h)) == Some(h)));
-        assert_eq!(plan.host(Ipv4Addr::new(10, 72, 1, 45)), None);
-        assert_eq!(plan.host(Ipv4Addr::new(10, 72, 0, 0)), None);
+        assert_eq!(plan.host(Ipv4Addr::new(10, 0, 1, 45)), None);
+        assert_eq!(plan.host(Ipv4Addr::new(10, 0, 0, 0)), None);
     }
 }

@@ -27,6 +27,7 @@ fn core(bottleneck: u64, packets: u32) -> Core {
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let sample = SampleSpec {
         every: Time::ms(1),
+        most: u64::MAX,
         flows: headway_network::FlowChoice::None,
         links: LinkChoice::Some(vec!["s0->s1".into()]),
     };

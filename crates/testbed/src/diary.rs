@@ -73,7 +73,10 @@ mod tests {
         diary.delivered(Time::us(5_900), 2, 50);
         diary.delivered(Time::us(7_500), 2, 10);
         let open = diary.report(Time::us(9_200));
-        assert_eq!(open.samples, [(1_000_000, 2, 150), (2_000_000, 2, 0), (3_000_000, 2, 10), (4_000_000, 2, 0)]);
+        assert_eq!(
+            open.samples,
+            [(1_000_000, 2, 150), (2_000_000, 2, 0), (3_000_000, 2, 10), (4_000_000, 2, 0)]
+        );
         diary.completed(2);
         let done = diary.report(Time::us(9_200));
         assert_eq!(done.samples.last(), Some(&(3_000_000, 2, 10)));

@@ -86,7 +86,7 @@ pub fn join(switch: u32, hosts: &[(u32, u32)], addresses: &Addresses, mtu: u32) 
     for &(host, pid) in hosts {
         let mut lines = format!(
             "link set lo up\nlink set eth0 addrgenmode none\nlink set eth0 gso_max_segs 1 gso_max_size {}\n\
-             address add {}/16 dev eth0\nlink set eth0 up\n",
+             address add {}/8 dev eth0\nlink set eth0 up\n",
             mtu + 14,
             addresses.of(host)
         );

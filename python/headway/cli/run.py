@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,17 @@ INTERRUPTED = 130
 @force_option
 @scale_option
 @click.option("--csv", is_flag=True, help="Also write flows.csv; needs --out.")
+@click.option(
+    "--capture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.pcapng",
+    help="Also write every packet, as it starts on a link, to a file for Wireshark.",
+)
+@click.option(
+    "--capture-links",
+    metavar="LINK,...",
+    help="Capture these links only, as 's0->s1,s1->s2'; needs --capture.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json and nothing else.")
 def run(
     file: ScenarioFile,
@@ -32,13 +45,21 @@ def run(
     force: bool,
     scale: str | None,
     csv: bool,
+    capture: Path | None,
+    capture_links: str | None,
     as_json: bool,
 ) -> int:
     """Run one scenario and print one line about it."""
     if csv and out is None:
         raise click.UsageError("--csv needs --out DIR")
+    if capture_links is not None and capture is None:
+        raise click.UsageError("--capture-links needs --capture OUT.pcapng")
+    links = _links(capture_links)
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    result = _run_watched(scenario, file.name, out, csv=csv, overwrite=force)
+    with _watched(file.name) as progress:
+        result = scenario.run(
+            out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links
+        )
     if as_json:
         click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
@@ -50,14 +71,23 @@ def run(
     return INTERRUPTED if result.interrupted else 0
 
 
-def _run_watched(scenario: Scenario, name: str, out: Path | None, *, csv: bool, overwrite: bool) -> Run:
+def _links(text: str | None) -> list[str]:
+    names = [name.strip() for name in text.split(",")] if text is not None else []
+    if not all(names):
+        raise click.UsageError("--capture-links takes names of links with commas between them, as 's0->s1,s1->s2'")
+    return names
+
+
+@contextmanager
+def _watched(name: str) -> Iterator[Callable[[dict[str, Any]], bool]]:
+    """A progress function that draws, and stops the run after Ctrl-C."""
     with Stop().listening() as stop, Progress() as bars:
 
         def progress(state: dict[str, Any]) -> bool:
             bars.update(name, state)
             return not stop.requested
 
-        return scenario.run(out, progress=progress, csv=csv, overwrite=overwrite)
+        yield progress
 
 
 COMMAND = run

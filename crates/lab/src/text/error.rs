@@ -300,6 +300,14 @@ pub enum LabError {
         /// Why.
         reason: String,
     },
+    /// A capture cannot be written.
+    #[error("cannot write the capture {path}: {reason}")]
+    Capture {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// A table that could not be made.
     #[error("cannot make the table of results: {0}")]
     Table(String),

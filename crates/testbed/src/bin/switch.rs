@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 /// Every switch of a scenario's topology, between the interfaces of its hosts.
 ///
 /// The scenario's [topology] and [fabric] say what the switches are; its traffic is not looked at. Host h
-/// of the topology has the address 10.72.0.1 + h. Runs until Ctrl-C, then prints a report as JSON.
+/// of the topology has the address 10.0.0.1 + h. Runs until Ctrl-C, then prints a report as JSON.
 #[derive(Parser)]
 #[command(name = "headway-switch", version)]
 struct Arguments {

@@ -156,7 +156,7 @@ fn record(
     (wall, testbed): (Duration, Option<Json>),
     out: Option<&Path>,
 ) -> Result<Json, TestbedError> {
-    let options = Options { out, csv: arguments.csv, commit: None };
+    let options = Options { out, csv: arguments.csv, ..Options::default() };
     let around = Circumstances { wall, commit: None, memory_bytes: 0, warnings: Vec::new(), testbed };
     let output = conclude(&job.scenario, &job.resolved, outcome, around, &options).map_err(lab)?;
     serde_json::to_value(&output.summary).map_err(|e| TestbedError::Unsuitable(e.to_string()))
