@@ -1,7 +1,7 @@
 //! Frames and files, read back with the libraries' own parsers.
 
 use etherparse::{NetHeaders, PacketHeaders, TransportHeader};
-use headway_capture::frame::{address, class_selector, mac_address};
+use headway_capture::frame::{class_selector, mac_address};
 use headway_capture::{CaptureError, CaptureWriter, FRAME_HEADERS, Frame, Interface};
 use headway_packet::{Ecn, HostId, Packet, PacketKind, PacketView, UDP_PORT};
 use headway_units::{Rate, Time};
@@ -61,8 +61,8 @@ fn a_frame_parses_back_to_its_packet_and_its_sizes() {
 
 #[test]
 fn addresses_and_classes() {
-    assert_eq!(address(HostId(255)), [10, 0, 1, 0]);
-    assert_eq!(address(HostId(99_999)), [10, 1, 0x86, 0xa0]);
+    assert_eq!(HostId(255).ipv4(), [10, 0, 1, 0]);
+    assert_eq!(HostId(99_999).ipv4(), [10, 1, 0x86, 0xa0]);
     assert_eq!(mac_address(HostId(2)), [2, 0, 10, 0, 0, 3]);
     assert_eq!([0, 1, 6, 7, 8, 255].map(class_selector), [56, 48, 8, 0, 0, 0]);
     for ecn in [Ecn::NotEct, Ecn::Spare, Ecn::Ect, Ecn::Ce] {

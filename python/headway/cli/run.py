@@ -57,9 +57,7 @@ def run(
     links = _links(capture_links)
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     with _watched(file.name) as progress:
-        result = scenario.run(
-            out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links
-        )
+        result = scenario.run(out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links)
     if as_json:
         click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:

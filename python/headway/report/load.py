@@ -24,6 +24,7 @@ Scalar = str | int | float | bool
 FLOW_COLUMNS = ("flow", "src", "dst", "bytes", "start_s", "finish_s", "fct_s", "ideal_s", "slowdown", "state")
 LINK_COLUMNS = ("name", "rate_bps", "busy_fraction", "queue_max_bytes", "queue_mean_bytes")
 SERIES_COLUMNS = ("t_s", "entity", "metric", "value")
+BESIDE = "simulator"  # folder of a testbed's run that holds the same run in the simulator
 TEXT_COLUMNS = frozenset({"name", "entity", "metric", "state"})
 
 
@@ -242,6 +243,18 @@ def _load_sweep(directory: Path) -> tuple[tuple[Point, ...], tuple[str, ...]]:
     return tuple(points), tuple(missing)
 
 
+def _load_run(directory: Path) -> tuple[Point, ...]:
+    """The run, and for a run on a testbed the simulator's beside it, if that was made."""
+    point = load_point(directory)
+    if not isinstance(point.manifest.get("testbed"), Mapping) or not (directory / BESIDE / "manifest.json").is_file():
+        return (point,)
+    name = point.variant
+    return (
+        load_point(directory, {"variant": f"{name}, testbed"}),
+        load_point(directory / BESIDE, {"variant": f"{name}, simulator"}),
+    )
+
+
 def load(directory: Path) -> Results:
     """Load a run directory, or a sweep or reproduce directory."""
     if not directory.is_dir():
@@ -251,7 +264,7 @@ def load(directory: Path) -> Results:
     if (directory / "sweep.json").is_file():
         points, missing = _load_sweep(directory)
     elif (directory / "manifest.json").is_file() or (directory / "summary.json").is_file():
-        points = (load_point(directory),)
+        points = _load_run(directory)
     claims = _read_if_there(directory / "claims.json", "claims")
     expectations = _read_if_there(directory / "expectations.json", "expectations") or ()
     rows = _read_if_there(directory / "model.json", "rows")
