@@ -14,8 +14,8 @@ mod wires;
 
 pub use estimate::{Flows, PER_SAMPLE, estimate, estimate_for, size};
 pub use headway_network::{
-    BuildError, Entity, FabricSpec, FlowChoice, FlowRecord, FlowSpec, FlowState, LinkChoice, LinkRecord,
-    LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec, Sample, SampleSpec, TopologySpec,
-    TransportSpec,
+    BuildError, Entity, FabricSpec, Fault, FaultCounts, FaultSpec, FlowChoice, FlowRecord, FlowSpec,
+    FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec,
+    Sample, SampleSpec, TopologySpec, TransportSpec,
 };
 pub use run::{Estimate, RunError, parameters, run};
