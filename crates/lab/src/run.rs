@@ -162,6 +162,9 @@ fn remarks(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
             n => found.push(format!("{n} of {} flows {what}", outcome.flows.len())),
         }
     }
+    if !resolved.spec.faults.is_empty() && outcome.links.iter().all(|l| l.faults.is_zero()) {
+        found.push("no fault of the scenario's [[fault]] tables came about".into());
+    }
     if outcome.interrupted {
         found.push(format!("the run was interrupted at {}", outcome.end));
     }

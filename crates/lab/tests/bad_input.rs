@@ -291,3 +291,20 @@ snapshot!(host_of_a_network_of_one, {
 snapshot!(unused_key_beside_keys_that_are_asked_for_twice, {
     wrong(&format!("{SMALL}\n[fabric]\nrouting = \"ecmp\"\nclumps = 3\n"), &[])
 });
+
+fn faulty(fault: &str) -> String {
+    wrong(&format!("{SMALL}\n[[fault]]\n{fault}\n"), &[])
+}
+
+snapshot!(fault_without_anything_that_goes_wrong, faulty("links = \"all\""));
+snapshot!(fault_with_a_misspelt_key, faulty("los = 0.01"));
+snapshot!(fault_on_a_link_that_is_not_there, faulty("links = [\"s0->s2\"]\ndrop = [1]"));
+snapshot!(fault_of_an_unknown_kind, faulty("kind = \"dada\"\ndrop = [1]"));
+snapshot!(fault_of_packet_zero, faulty("drop = [1, 0]"));
+snapshot!(fault_of_a_packet_twice, faulty("drop = [3, 1, 3]"));
+snapshot!(fault_by_number_and_by_chance, faulty("drop = [3]\nloss = 0.1"));
+snapshot!(fault_beyond_certainty, faulty("loss = 1.5"));
+snapshot!(faults_that_add_up_to_too_much, faulty("loss = 0.6\nduplicate = 0.6"));
+snapshot!(reordering_by_an_unknown_time, faulty("reorder = 0.1"));
+snapshot!(reordering_time_without_reordering, faulty("loss = 0.1\nreorder_by = \"1 us\""));
+snapshot!(fault_that_is_no_list, wrong(&format!("{SMALL}\n[fault]\nloss = 0.1\n"), &[]));

@@ -54,6 +54,9 @@ pub enum BuildError {
         /// Why not.
         reason: String,
     },
+    /// Faults that cannot be injected.
+    #[error("faults: {0}")]
+    Fault(String),
 }
 
 /// One directed link between two nodes; hosts are numbered first, then switches.

@@ -72,7 +72,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         endpoints: Vec<E>,
         tap: Option<&'a mut dyn Tap>,
     ) -> Result<Engine<'a, E>, BuildError> {
-        let wires = Wires::new(Arc::clone(&network), spec.seed, tap)?;
+        let wires = Wires::new(Arc::clone(&network), spec, tap)?;
         let hosts = endpoints.into_iter().map(|e| Host { endpoint: Checked::new(e), armed: Time::MAX });
         let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
         order.sort_by_key(|&f| spec.flows[f as usize].start);
@@ -312,13 +312,14 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if let Some(sampler) = &mut self.sampler {
             sampler.take(self.now, &mut self.wires.egress, &self.flows);
         }
-        let flows = self.spec.flows.iter().zip(&self.flows).map(|(spec, flow)| FlowRecord {
+        let both = self.spec.flows.iter().zip(&self.flows).enumerate();
+        let flows = both.map(|(number, (spec, flow))| FlowRecord {
             state: flow.state,
             finish: (flow.state == FlowState::Done).then_some(flow.finish),
             ideal: self.network.ideal_fct(spec.src, spec.dst, spec.bytes),
             delivered: flow.delivered,
             retransmitted: flow.retransmitted,
-            drops: flow.drops,
+            drops: flow.drops + self.wires.fault_drops(number),
             trims: 0,
             marks: flow.marks,
         });

@@ -15,9 +15,9 @@ mod wires;
 
 pub use estimate::{Flows, PER_SAMPLE, estimate, estimate_for, size};
 pub use headway_network::{
-    BuildError, Entity, FabricSpec, FlowChoice, FlowRecord, FlowSpec, FlowState, LinkChoice, LinkRecord,
-    LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec, Sample, SampleSpec, TopologySpec,
-    TransportSpec,
+    BuildError, Entity, FabricSpec, Fault, FaultCounts, FaultSpec, FlowChoice, FlowRecord, FlowSpec,
+    FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec,
+    Sample, SampleSpec, TopologySpec, TransportSpec,
 };
 pub use run::{Estimate, RunError, parameters, run, run_tapped};
 pub use tap::Tap;

@@ -122,6 +122,7 @@ const SETUP_KEYS: &[&str] = &[
     "start",
     "traffic",
     "sample",
+    "fault",
 ];
 
 /// Whether the report draws a model, which needs no network.
@@ -185,6 +186,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         start,
         traffic: entries,
         sample: None,
+        faults: Vec::new(),
         memory_limit,
     };
     // Names of links are made from the network itself: not before it is known to fit.
@@ -220,14 +222,15 @@ fn check_paths(setup: &Setup) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Reads what names links: `bottleneck` and `[sample]`.
+/// Reads what names links: `bottleneck`, `[sample]` and `[[fault]]`.
 fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError> {
     let names = || network_links(&setup.topology, &setup.fabric);
     let bottleneck = table.get("bottleneck").map(|i| sample::link_list(&i, &names)).transpose()?;
     let bottleneck = bottleneck.unwrap_or_default();
     let sampling = table.get("sample").map(|i| i.table()).transpose()?;
     let sample = sampling.map(|t| sample::read(&t, &setup.topology, &names, &bottleneck)).transpose()?;
-    (setup.bottleneck, setup.sample) = (bottleneck, sample);
+    let faults = table.get("fault").map(|i| super::faults::read(&i, &names)).transpose()?.unwrap_or_default();
+    (setup.bottleneck, setup.sample, setup.faults) = (bottleneck, sample, faults);
     Ok(())
 }
 

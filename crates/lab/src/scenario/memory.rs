@@ -29,6 +29,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         seed: 0,
         stop: Time::ZERO,
         sample: None,
+        faults: Vec::new(),
     });
     match estimate.memory_bytes <= limit {
         true => Ok(()),

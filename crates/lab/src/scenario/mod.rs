@@ -1,6 +1,7 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
 pub mod fabric;
+pub mod faults;
 pub mod files;
 pub mod graph;
 pub mod layout;
@@ -17,7 +18,7 @@ pub use plan::{Plan, Point};
 use crate::import;
 use crate::text::{Origin, Problem, ScenarioError, names};
 use crate::traffic::{self, Flow};
-use headway_sim::{FabricSpec, FlowChoice, FlowSpec, RunSpec, SampleSpec, TransportSpec};
+use headway_sim::{FabricSpec, FaultSpec, FlowChoice, FlowSpec, RunSpec, SampleSpec, TransportSpec};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
@@ -91,6 +92,8 @@ pub struct Setup {
     pub traffic: Vec<traffic::Entry>,
     /// What to sample.
     pub sample: Option<Sample>,
+    /// What goes wrong on links.
+    pub faults: Vec<FaultSpec>,
     /// Bytes that a run may take.
     pub memory_limit: u64,
 }
@@ -219,6 +222,7 @@ impl Setup {
         put("start", json!({ "mode": mode, "clump": self.start.clump }));
         put("traffic", self.traffic.iter().map(traffic::Entry::to_json).collect());
         put("sample", self.sample.as_ref().map_or(Json::Null, Sample::to_json));
+        put("fault", self.faults.iter().map(faults::to_json).collect());
     }
 
     fn spec(&self, flows: Vec<FlowSpec>, sampled: FlowChoice) -> RunSpec {
@@ -235,6 +239,7 @@ impl Setup {
                 links: s.links.clone(),
                 most: u64::MAX,
             }),
+            faults: self.faults.clone(),
         }
     }
 

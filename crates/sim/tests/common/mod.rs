@@ -55,6 +55,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
         seed: 1,
         stop,
         sample: None,
+        faults: Vec::new(),
     }
 }
 
