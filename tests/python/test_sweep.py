@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -171,9 +170,9 @@ def test_a_process_that_dies_loses_only_its_point(long_scenario_file: Path, tmp_
 
 
 def test_stopping_keeps_what_is_finished_and_leaves_partial_results(long_scenario_file: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    deadline = time.monotonic() + 1.5
-    outcome, _ = sweep(long_scenario_file, out, jobs=2, stop_requested=lambda: time.monotonic() > deadline)
+    recorder = Recorder()
+    planned = plan(resolve(str(long_scenario_file)), tmp_path / "out")
+    outcome = run_sweep(planned, jobs=2, observer=recorder, stop_requested=recorder.begun.is_set)
     assert outcome.interrupted
     assert outcome.count(State.DONE) == 0
     partial = [p.partial for p in outcome.plan.points if p.partial.exists()]

@@ -95,7 +95,7 @@ def worker_count(jobs: int | None, points: Sequence[PlannedPoint]) -> int:
     """As many workers as asked for, or as there are cores and memory for."""
     if jobs is not None:
         return max(1, min(jobs, len(points)))
-    count = min(len(os.sched_getaffinity(0)), len(points))
+    count = min(_cores(), len(points))
     largest = max((p.memory_bytes for p in points), default=0)
     if largest:
         count = min(count, int(_available_memory() * MEMORY_SHARE) // largest)
@@ -196,6 +196,11 @@ def _pool(workers: int, context: Any, arguments: tuple[Any, ...]) -> Iterator[Pr
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _cores() -> int:
+    """Cores that this process may use, where the system says; otherwise all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _available_memory() -> int:
