@@ -20,7 +20,7 @@ impl ReplayWindow {
             return number < u64::MAX;
         }
         let (word, bit) = place(number);
-        number + WINDOW >= self.next && self.words[word] & bit == 0
+        number.saturating_add(WINDOW) >= self.next && self.words[word] & bit == 0
     }
 
     /// Notes that `number` has arrived.

@@ -118,7 +118,12 @@ impl Seals {
         let length = sealed.len().checked_sub(SEAL_TAG)?;
         let (payload, tag) = sealed.split_at_mut(length);
         let tag: [u8; SEAL_TAG] = (&*tag).try_into().ok()?;
-        let opened = self.open.decrypt_inout_detached(&nonce(counter), header, (&mut *payload).into(), &Tag::from(tag));
+        let opened = self.open.decrypt_inout_detached(
+            &nonce(counter),
+            header,
+            (&mut *payload).into(),
+            &Tag::from(tag),
+        );
         opened.ok().map(|()| &*payload)
     }
 }
