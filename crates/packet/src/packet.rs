@@ -104,6 +104,8 @@ impl PacketFlags {
     pub const AGAIN: PacketFlags = PacketFlags(2);
     /// Sent without permission, in the first window.
     pub const UNSCHEDULED: PacketFlags = PacketFlags(4);
+    /// The driver's own: the message is a request or a reply, and begins with a number that matches the two.
+    pub const CALL: PacketFlags = PacketFlags(128);
 
     /// Whether all bits of `other` are set.
     pub const fn has(self, other: PacketFlags) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::core::Egress;
 use crate::frame::FrameError;
-use headway_network::{Entity, LinkChoice, LinkRecord, Metric, Network, Sample, SampleSpec};
+use headway_network::{Entity, Injector, LinkChoice, LinkRecord, Metric, Network, Sample, SampleSpec};
 use headway_units::Time;
 
 /// Frames outside the ports.
@@ -28,6 +28,7 @@ struct Before {
 /// See the module.
 pub struct Books {
     every: Option<Time>,
+    /// When; `Time::MAX` before.
     opened: Time,
     before: Vec<Before>,
     /// Sampled links, with their busy time at the last sample.
@@ -47,7 +48,7 @@ impl Books {
         let sampled = names.iter().enumerate().filter(|(i, n)| wanted(*i, n));
         Books {
             every: sample.map(|s| s.every),
-            opened: Time::ZERO,
+            opened: Time::MAX,
             before: vec![Before::default(); names.len()],
             sampled: sampled.map(|(i, _)| (i as u32, Time::ZERO)).collect(),
             samples: Vec::new(),
@@ -64,6 +65,11 @@ impl Books {
         }
         let every = self.every.filter(|_| !self.sampled.is_empty())?;
         Some(at + every)
+    }
+
+    /// Whether the books are open at `now`.
+    pub(crate) fn are_open(&self, now: Time) -> bool {
+        now >= self.opened
     }
 
     /// Takes a sample; answers when the next is due.
@@ -90,7 +96,13 @@ impl Books {
         std::mem::take(&mut self.samples)
     }
 
-    pub(crate) fn links(&self, now: Time, network: &Network, egress: &[Egress]) -> Vec<LinkRecord> {
+    pub(crate) fn links(
+        &self,
+        now: Time,
+        network: &Network,
+        egress: &[Egress],
+        injector: &Injector,
+    ) -> Vec<LinkRecord> {
         let open = now.saturating_sub(self.opened).0;
         let record = |(number, (name, egress)): (usize, (String, &Egress))| {
             let (port, before) = (&egress.port, &self.before[number]);
@@ -102,6 +114,7 @@ impl Books {
                 name,
                 from_switch: number >= network.hosts() as usize,
                 rate: port.context().rate,
+                faults: injector.counts()[number],
                 counters: port.counters().clone(),
                 busy: port.busy_until(now).saturating_sub(before.busy),
                 queue_mean_bytes: if open == 0 { 0.0 } else { integral / open as f64 },

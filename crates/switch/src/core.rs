@@ -9,7 +9,9 @@ use crate::frame::{self, FrameError};
 use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Limit, Packets, Port, PortContext};
-use headway_network::{BuildError, Choice, LinkRecord, Network, Sample, SampleSpec};
+use headway_network::{
+    BuildError, Choice, FaultSpec, Injector, LinkRecord, Network, Sample, SampleSpec, Verdict,
+};
 use headway_packet::{Ecn, Packet};
 use headway_units::Time;
 use std::cmp::Reverse;
@@ -31,6 +33,8 @@ pub struct CoreConfig {
     pub addresses: Addresses,
     /// What to sample.
     pub sample: Option<SampleSpec>,
+    /// What goes wrong on links, from the opening of the books on.
+    pub faults: Vec<FaultSpec>,
 }
 
 /// A frame inside.
@@ -65,6 +69,15 @@ impl Frames {
         slot.bytes.clear();
         slot.bytes.extend_from_slice(bytes);
         handle
+    }
+
+    fn copy(&mut self, handle: u32) -> u32 {
+        let Slot { packet, written, bytes } = &mut self.slots[handle as usize];
+        let (packet, written, bytes) = (*packet, *written, std::mem::take(bytes));
+        let copy = self.insert(packet, &bytes);
+        self.slots[copy as usize].written = written;
+        self.slots[handle as usize].bytes = bytes;
+        copy
     }
 }
 
@@ -107,13 +120,14 @@ pub struct Core {
     now: Time,
     out: VecDeque<(u32, u32, Time)>,
     books: Books,
+    injector: Injector,
     counters: SwitchCounters,
 }
 
 impl Core {
     /// A switch whose clock starts at zero.
     pub fn new(config: CoreConfig) -> Result<Core, BuildError> {
-        let CoreConfig { network, seed, addresses, sample } = config;
+        let CoreConfig { network, seed, addresses, sample, faults } = config;
         let mut egress = Vec::with_capacity(network.links().len());
         for link in network.links() {
             let (rules, context) = if link.from < network.hosts() {
@@ -130,6 +144,7 @@ impl Core {
             slack: shortest.min().unwrap_or(Time::ZERO),
             choice: Choice::new(&network, seed),
             books: Books::new(&network, sample),
+            injector: Injector::new(&faults, &network, seed)?,
             network,
             addresses,
             frames: Frames::default(),
@@ -236,7 +251,7 @@ impl Core {
     /// # Panics
     /// When a port's counters contradict each other: only a bug can cause that.
     pub fn links(&self, now: Time) -> Vec<LinkRecord> {
-        self.books.links(now, &self.network, &self.egress)
+        self.books.links(now, &self.network, &self.egress, &self.injector)
     }
 
     /// Samples so far; times count from the opening of the books.
@@ -281,8 +296,26 @@ impl Core {
         self.launch(number, departure.handle, departure.ends);
     }
 
-    /// Puts a frame that left a port on its way.
+    /// Puts a frame that left a port on its link, where faults may meet it.
     fn launch(&mut self, number: u32, frame: u32, ends: Time) {
+        let verdict = match self.books.are_open(self.now) {
+            true => self.injector.judge(number, self.frames.packet(frame)),
+            false => Verdict::Pass,
+        };
+        match verdict {
+            Verdict::Pass => self.carry(number, frame, ends),
+            Verdict::Drop => self.frames.free.push(frame),
+            Verdict::Delay(by) => self.carry(number, frame, ends + by),
+            Verdict::Duplicate => {
+                let copy = self.frames.copy(frame);
+                self.carry(number, frame, ends);
+                self.carry(number, copy, ends);
+            }
+        }
+    }
+
+    /// Brings a frame to its host, or to the next port.
+    fn carry(&mut self, number: u32, frame: u32, ends: Time) {
         let egress = &self.egress[number as usize];
         let (arrives, to) = (ends + egress.delay, egress.to);
         if to < self.network.hosts() {

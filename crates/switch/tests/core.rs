@@ -31,8 +31,14 @@ fn core(bottleneck: u64, packets: u32) -> Core {
         flows: headway_network::FlowChoice::None,
         links: LinkChoice::Some(vec!["s0->s1".into()]),
     };
-    Core::new(CoreConfig { network, seed: 1, addresses: Addresses::new(HOSTS), sample: Some(sample) })
-        .expect("a core")
+    Core::new(CoreConfig {
+        network,
+        seed: 1,
+        addresses: Addresses::new(HOSTS),
+        sample: Some(sample),
+        faults: Vec::new(),
+    })
+    .expect("a core")
 }
 
 /// A data frame with its mark set, `bytes` of payload behind the header.

@@ -2,7 +2,7 @@
 //! answers on standard output. A child whose standard input ends, ends.
 
 use headway_fabric::PortCounters;
-use headway_network::{Entity, LinkRecord, Metric, Sample};
+use headway_network::{Entity, FaultCounts, LinkRecord, Metric, Sample};
 use headway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +107,8 @@ pub struct Link {
     pub port_busy: u64,
     pub queue_max_bytes: u64,
     pub queue_max_packets: u32,
+    /// Dropped by number, dropped at random, duplicated, delayed.
+    pub faults: [u64; 4],
 }
 
 /// A sample of a link: picoseconds after the start, link, quantity, value.
@@ -134,6 +136,10 @@ impl From<&LinkRecord> for Link {
             port_busy: c.busy.0,
             queue_max_bytes: c.queue_max_bytes,
             queue_max_packets: c.queue_max_packets,
+            faults: {
+                let f = &record.faults;
+                [f.dropped_by_number, f.dropped_at_random, f.duplicated, f.delayed]
+            },
         }
     }
 }
@@ -147,6 +153,10 @@ impl Link {
             rate: Rate::new(self.rate_bps)?,
             busy: Time(self.busy),
             queue_mean_bytes: self.queue_mean_bytes,
+            faults: {
+                let [dropped_by_number, dropped_at_random, duplicated, delayed] = self.faults;
+                FaultCounts { dropped_by_number, dropped_at_random, duplicated, delayed }
+            },
             counters: PortCounters {
                 received: self.received,
                 enqueued: self.enqueued,

@@ -2,11 +2,14 @@
 
 use crate::TestbedError;
 use crate::slowdown::{factor_for, fastest, slow_down};
+use headway_host::Admission;
 use headway_lab::{Request, Resolved, Scenario, ScenarioError};
 use headway_network::{FabricSpec, Network, RunSpec};
 use headway_packet::Sizes;
 use headway_switch::Addresses;
 use headway_units::Rate;
+use ipnet::Ipv4Net;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -111,7 +114,13 @@ fn build(spec: &RunSpec) -> Result<Network, TestbedError> {
     })
 }
 
+/// Who may talk to a testbed's host: the others.
+pub fn admission() -> Admission {
+    let network = Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8);
+    Admission::Prefixes(vec![network])
+}
+
 /// Sizes of the packets that a testbed's hosts send over interfaces of this MTU.
-pub fn sizes(_mtu: u16) -> Sizes {
-    Sizes::default()
+pub fn sizes(mtu: u16) -> Sizes {
+    headway_host::sizes(mtu, &admission())
 }

@@ -5,7 +5,7 @@
 //! 100 Mb/s and 10 ms at a factor of 100). Results are scaled back into the scenario's own units.
 
 use headway_network::{
-    Entity, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TopologySpec, TransportSpec,
+    Entity, Fault, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
 use headway_units::{ParamValue, Rate, Time};
@@ -25,6 +25,11 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
     for flow in &mut slow.flows {
         flow.start = flow.start * factor;
         flow.deadline = flow.deadline.map(|d| d * factor);
+    }
+    for fault in &mut slow.faults {
+        if let Fault::Random { reorder_by, .. } = &mut fault.what {
+            *reorder_by = *reorder_by * factor;
+        }
     }
     slow.stop = spec.stop.saturating_mul(factor);
     if let Some(sample) = &mut slow.sample {

@@ -101,6 +101,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         seed: job.slow.seed,
         addresses: job.addresses,
         sample: job.slow.sample.clone(),
+        faults: job.slow.faults.clone(),
     };
     let mut core = Core::new(config).map_err(|e| e.to_string())?;
     run_first(10);
