@@ -29,7 +29,7 @@ pub fn available() -> Result<(), TestbedError> {
         return Err(TestbedError::Missing("the program `ip` (package iproute2)".into()));
     }
     let mut probe = Command::new("ip");
-    probe.args(["link", "add", "a", "type", "veth", "peer", "name", "b"]);
+    probe.args(["link", "add", "name", "probe0", "type", "veth", "peer", "name", "probe1"]);
     probe.stdout(Stdio::null()).stderr(Stdio::null());
     in_new_namespace(&mut probe);
     match probe.status() {
@@ -76,7 +76,7 @@ pub fn join(switch: u32, hosts: &[(u32, u32)], addresses: &Addresses, mtu: u32) 
     for &(host, pid) in hosts {
         let name = switch_interface(host);
         lines += &format!(
-            "link add {name} address {} mtu {mtu} type veth peer name eth0 address {} mtu {mtu} netns {pid}\n\
+            "link add name {name} address {} mtu {mtu} type veth peer name eth0 address {} mtu {mtu} netns {pid}\n\
              link set {name} addrgenmode none\nlink set {name} up\n",
             mac(host, true),
             mac(host, false)

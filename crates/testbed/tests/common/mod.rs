@@ -24,6 +24,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Data packets of a message.
+    pub fn packets(&self, bytes: u64) -> u64 {
+        self.sizes.packets(bytes)
+    }
+
     /// Flows done.
     pub fn done(&self) -> usize {
         self.outcome.flows.iter().filter(|f| f.state == FlowState::Done).count()
