@@ -15,7 +15,7 @@ from headway.cli.terminal import Progress, Stop
 from headway.errors import HeadwayError
 from headway.files import writable_directory
 from headway.names import ScenarioFile
-from headway.results import Run, one_line
+from headway.results import one_line
 from headway.scenario import Scenario
 
 INTERRUPTED = 130
