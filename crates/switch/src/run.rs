@@ -60,9 +60,15 @@ pub struct RunConfig {
     pub longest_sleep: Time,
 }
 
-impl Default for RunConfig {
-    fn default() -> RunConfig {
-        RunConfig { spin: Time::us(30), longest_sleep: Time::ms(20) }
+/// A sleeping thread wakes up to this late.
+const OVERSLEEP: Time = Time::us(30);
+
+impl RunConfig {
+    /// For links on which a full packet takes `packet`. Where that is long beside the lateness of a
+    /// wake-up, nothing is gained by spinning, and the hosts need the processor.
+    pub fn for_packets_of(packet: Time) -> RunConfig {
+        let spin = if packet > OVERSLEEP * 2 { Time::ZERO } else { OVERSLEEP };
+        RunConfig { spin, longest_sleep: Time::ms(20) }
     }
 }
 
@@ -89,19 +95,69 @@ pub fn run(
     keep_going: &mut dyn FnMut(&mut Core, Time) -> bool,
 ) -> io::Result<Running> {
     let mut seen = Running::default();
+    let mut ears = Ears::of(interfaces);
     // SAFETY: no pointers; a refusal only makes sleeps coarser.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     loop {
-        let got = gather(core, interfaces, clock, &mut seen)?;
+        ears.listen(rest(core, clock.now(), config))?;
+        gather(core, interfaces, &ears, clock, &mut seen)?;
         let now = clock.now();
         core.advance(now);
         scatter(core, interfaces, clock, &mut seen)?;
         if !keep_going(core, now) {
             return Ok(seen);
         }
-        if got == 0 {
-            wait(core, interfaces, clock, config)?;
+    }
+}
+
+/// How long nothing has to be done, unless a frame comes.
+fn rest(core: &Core, now: Time, config: RunConfig) -> Time {
+    // Only a frame for a host is worth spinning for.
+    let delivery = core.next_delivery().map(|at| at.saturating_sub(config.spin));
+    let next = [delivery, core.inside_deadline()].into_iter().flatten().min();
+    next.map_or(config.longest_sleep, |at| at.saturating_sub(now).min(config.longest_sleep))
+}
+
+/// Tells which interfaces have something to read: one call for all of them.
+struct Ears {
+    polls: Vec<libc::pollfd>,
+    hosts: Vec<usize>,
+}
+
+impl Ears {
+    fn of(interfaces: &[Option<Box<dyn FrameIo>>]) -> Ears {
+        let present = || interfaces.iter().enumerate().filter_map(|(h, i)| Some((h, i.as_ref()?)));
+        let poll = |(_, i): (usize, &Box<dyn FrameIo>)| libc::pollfd {
+            fd: i.fd().as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        Ears { polls: present().map(poll).collect(), hosts: present().map(|(h, _)| h).collect() }
+    }
+
+    /// Waits for a frame, for `longest` at most.
+    fn listen(&mut self, longest: Time) -> io::Result<()> {
+        let ns = longest.0 / 1000;
+        let timeout =
+            libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+        let count = self.polls.len() as libc::nfds_t;
+        // SAFETY: the array and the time-out outlive the call; every descriptor is open as long as its
+        // interface, which the loop holds.
+        let result =
+            unsafe { libc::ppoll(self.polls.as_mut_ptr(), count, &raw const timeout, std::ptr::null()) };
+        if result >= 0 {
+            return Ok(());
         }
+        self.polls.iter_mut().for_each(|p| p.revents = 0);
+        match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            error => Err(error),
+        }
+    }
+
+    /// Hosts whose interfaces have something.
+    fn ready(&self) -> impl Iterator<Item = usize> {
+        self.polls.iter().zip(&self.hosts).filter(|(p, _)| p.revents != 0).map(|(_, host)| *host)
     }
 }
 
@@ -109,16 +165,16 @@ pub fn run(
 fn gather(
     core: &mut Core,
     interfaces: &mut [Option<Box<dyn FrameIo>>],
+    ears: &Ears,
     clock: Clock,
     seen: &mut Running,
-) -> io::Result<usize> {
+) -> io::Result<()> {
     // Kernel stamps are wall-clock time; the difference of the clocks is read anew, since one is adjusted.
     let monotonic = read(libc::CLOCK_MONOTONIC);
     let wall_ahead = read(libc::CLOCK_REALTIME).wrapping_sub(monotonic);
-    let mut total = 0;
-    for (host, interface) in interfaces.iter_mut().enumerate() {
-        let Some(interface) = interface else { continue };
-        total += interface.receive(&mut |bytes: &mut [u8], about: Incoming| {
+    for host in ears.ready() {
+        let Some(interface) = &mut interfaces[host] else { continue };
+        interface.receive(&mut |bytes: &mut [u8], about: Incoming| {
             if about.cut {
                 seen.cut += 1;
                 return;
@@ -133,7 +189,7 @@ fn gather(
             let _ = core.receive(at, host as u32, bytes);
         })?;
     }
-    Ok(total)
+    Ok(())
 }
 
 /// Sends what is due.
@@ -162,40 +218,4 @@ fn scatter(
         }
     }
     Ok(())
-}
-
-/// Waits for a frame or for the next event, whichever comes first.
-fn wait(
-    core: &Core,
-    interfaces: &[Option<Box<dyn FrameIo>>],
-    clock: Clock,
-    config: RunConfig,
-) -> io::Result<()> {
-    let now = clock.now();
-    // Only a frame for a host is worth spinning for.
-    let delivery = core.next_delivery().map(|at| at.saturating_sub(config.spin));
-    let longest = now.saturating_add(config.longest_sleep);
-    let until =
-        [delivery, core.inside_deadline()].into_iter().flatten().min().unwrap_or(longest).min(longest);
-    let sleep = until.saturating_sub(now);
-    if sleep == Time::ZERO {
-        return Ok(());
-    }
-    let mut polls: Vec<libc::pollfd> = interfaces
-        .iter()
-        .flatten()
-        .map(|i| libc::pollfd { fd: i.fd().as_raw_fd(), events: libc::POLLIN, revents: 0 })
-        .collect();
-    let ns = sleep.0 / 1000;
-    let timeout =
-        libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
-    // SAFETY: the array and the time-out outlive the call; every descriptor is open while borrowed.
-    let result = unsafe {
-        libc::ppoll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, &raw const timeout, std::ptr::null())
-    };
-    match (result, io::Error::last_os_error()) {
-        (0.., _) => Ok(()),
-        (_, error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-        (_, error) => Err(error),
-    }
 }

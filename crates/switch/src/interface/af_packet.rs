@@ -133,7 +133,8 @@ impl FrameIo for AfPacket {
         };
         if got < 0 {
             let error = io::Error::last_os_error();
-            let nothing = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+            // An interface goes down with the host behind it, which may come back; the others go on.
+            let nothing = error.kind() == io::ErrorKind::Interrupted || gone(&error);
             return if nothing { Ok(0) } else { Err(error) };
         }
         for (i, header) in headers[..got as usize].iter().enumerate() {

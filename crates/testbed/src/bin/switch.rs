@@ -105,10 +105,13 @@ fn serve(arguments: Arguments) -> Result<(), String> {
     };
     let mut core = Core::new(config).map_err(|e| e.to_string())?;
     run_first(10);
+    let packet = u64::from(job.network.sizes().full_wire());
+    let shortest = job.network.links().iter().map(|l| l.spec.rate.time_of(packet)).min();
+    let waiting = RunConfig::for_packets_of(shortest.unwrap_or(Time::MAX));
     let seen = match orders {
         Some(orders) => {
             say(&Answer::Ready);
-            headway_switch::run(&mut core, &mut interfaces, clock, RunConfig::default(), &mut |core, _| {
+            headway_switch::run(&mut core, &mut interfaces, clock, waiting, &mut |core, _| {
                 obey(core, &orders)
             })
         }
@@ -120,7 +123,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
                 job.network.hosts(),
                 job.network.switches()
             );
-            headway_switch::run(&mut core, &mut interfaces, clock, RunConfig::default(), &mut |_, _| {
+            headway_switch::run(&mut core, &mut interfaces, clock, waiting, &mut |_, _| {
                 !STOP.load(Ordering::Relaxed)
             })
         }
