@@ -77,9 +77,10 @@ class PointRun:
     @cached_property
     def frame_over_payload(self) -> float:
         """Bytes that a full packet takes on the wire over those it delivers."""
-        fabric = self.run.manifest["scenario"]["fabric"]
-        payload = float(fabric["payload"])
-        return (payload + float(fabric["header"]) + float(fabric["framing"])) / payload
+        # Real packets have sizes of their own, which their run wrote down.
+        sizes = (self.run.manifest.get("testbed") or {}).get("packet_sizes") or self.run.manifest["scenario"]["fabric"]
+        payload = float(sizes["payload"])
+        return (payload + float(sizes["header"]) + float(sizes["framing"])) / payload
 
 
 @dataclass(frozen=True)

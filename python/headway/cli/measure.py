@@ -1,0 +1,88 @@
+"""`headway measure`: numbers of a run by the expressions that claims are measured with."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headway.claims.context import Context, PointRun
+from headway.claims.language import CannotMeasure, Expression, ExpressionError, parse
+from headway.claims.vocabulary import VOCABULARY
+from headway.cli.terminal import print_table
+from headway.errors import HeadwayError, ResultsError
+from headway.results import Run
+
+NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.DOTALL)
+SIMULATOR = "simulator"
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("expressions", nargs=-1, required=True, metavar="EXPR...")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object and nothing else.")
+def measure(directory: Path, expressions: tuple[str, ...], as_json: bool) -> None:
+    """Measure a run directory, as "mean(rate('f1'), '1 ms', '2 ms')".
+
+    The language is that of the claims. NAME=EXPR gives a number a name that later expressions may use. A directory of
+    `headway testbed run` is measured beside the simulator's run of the same scenario, with the ratio of both.
+    """
+    named = _parse(expressions)
+    measured = {"measured": _measure(directory, named)}
+    if (directory / SIMULATOR).is_dir():
+        measured[SIMULATOR] = _measure(directory / SIMULATOR, named)
+    if as_json:
+        click.echo(json.dumps(measured, indent=2, ensure_ascii=False))
+        return
+    heads = ["", *measured]
+    rows = [[name, *(_shown(column[name]) for column in measured.values())] for name in named]
+    if SIMULATOR in measured:
+        heads.append("ratio")
+        for row, name in zip(rows, named, strict=True):
+            row.append(_ratio(*(column[name] for column in measured.values())))
+    print_table(heads, rows)
+
+
+def _parse(texts: Sequence[str]) -> dict[str, Expression]:
+    named: dict[str, Expression] = {}
+    for text in texts:
+        match = NAMED.fullmatch(text)
+        name, body = (match[1], match[2]) if match else (text, text)
+        if name in named:
+            raise HeadwayError(f"the name '{name}' is given twice")
+        try:
+            named[name] = parse(body, VOCABULARY, defined=dict(named))
+        except ExpressionError as error:
+            raise HeadwayError(f"{error}\n  {body}\n  {' ' * error.column}^") from None
+    return named
+
+
+def _measure(directory: Path, named: Mapping[str, Expression]) -> dict[str, Any]:
+    run = Run(directory)
+    if not run.manifest.get("scenario"):
+        raise ResultsError(directory, "its manifest holds no scenario")
+    context = Context([PointRun("", {}, 0, run)])
+    found: dict[str, Any] = {}
+    for name, expression in named.items():
+        try:
+            found[name] = expression.evaluate(context)
+        except CannotMeasure as error:
+            raise HeadwayError(f"{directory}: {name}: {error}") from None
+    return found
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401
+    return f"{value:.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _ratio(one: Any, other: Any) -> str:  # noqa: ANN401
+    if not isinstance(one, int | float) or not isinstance(other, int | float) or not other:
+        return "-"
+    return f"{one / other:.3f}"
+
+
+COMMAND = measure
