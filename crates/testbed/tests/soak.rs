@@ -1,0 +1,515 @@
+//! Hosts that call each other through a switch that loses, doubles and reorders, while hosts are killed and
+//! come back: no call that was answered is lost, doubled or corrupted, and memory stays flat.
+//!
+//! A few seconds by default; `cargo test -p headway-testbed --test soak -- --seconds 3600` for an hour. Every
+//! attempt of a call has a number of its own. The callee writes it down before it answers, the caller when it
+//! begins and when it has the answer; what was written is compared at the end. An attempt without an answer
+//! (its callee was killed) is made again under a new number, so it must have arrived once at most.
+#![allow(clippy::disallowed_methods, reason = "processes, files and real time")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was measured, or why nothing was")]
+
+use headway_host::{Admission, Config, Endpoint};
+use headway_testbed::child::{Child, Ears, Said};
+use headway_testbed::messages::{Answer, Command as Order, SwitchReport};
+use headway_testbed::namespaces::{self, in_namespace_of, in_new_namespace};
+use headway_testbed::{Job, JobArgs, payload};
+use headway_transport::Path as NetworkPath;
+use headway_units::{Rate, Time};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child as Process, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const HOSTS: u32 = 3;
+const CALLERS: u32 = 3;
+/// Longest request or reply.
+const LARGEST: f64 = 300_000.0;
+const PORT: u16 = headway_packet::UDP_PORT;
+/// How long a killed host stays away.
+const AWAY: Duration = Duration::from_millis(500);
+/// How long hosts may take to finish what they have begun.
+const FINISH: Duration = Duration::from_secs(60);
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["anchor"] => wait_for_end(),
+        ["host", host, incarnation, transport, log] => {
+            let number = |text: &str| text.parse().expect("a number");
+            Host::new(number(host), number(incarnation), transport, Path::new(log)).serve();
+        }
+        _ => soak(&words),
+    }
+}
+
+fn soak(words: &[String]) {
+    let after = |flag: &str| words.iter().position(|w| w == flag).and_then(|i| words.get(i + 1));
+    let seconds: u64 = after("--seconds").map_or(4, |s| s.parse().expect("--seconds N"));
+    if words.iter().any(|w| w == "--list") {
+        return;
+    }
+    if let Err(error) = namespaces::available() {
+        eprintln!("skipped: {error}");
+        return;
+    }
+    for transport in ["amrt", "phost"] {
+        let mut stage = Stage::set(transport);
+        stage.play(Duration::from_secs(seconds));
+        let (report, memory) = stage.end();
+        let books = Books::read(stage.logs.path());
+        books.check();
+        books.print(transport, seconds, &report, &memory);
+        memory.check();
+    }
+    println!("test result: ok. soak of {seconds} s a transport");
+}
+
+// --- one host ---
+
+/// One process: callers, and one thread that answers.
+struct Host {
+    host: u32,
+    incarnation: u32,
+    endpoint: Endpoint,
+    log: Mutex<File>,
+}
+
+/// A request's first bytes.
+#[derive(Clone, Copy)]
+struct Head {
+    host: u32,
+    incarnation: u32,
+    caller: u32,
+    call: u32,
+    attempt: u32,
+    request: u32,
+    reply: u32,
+}
+
+impl Head {
+    const BYTES: usize = 28;
+
+    fn bytes(self) -> Vec<u8> {
+        let Head { host, incarnation, caller, call, attempt, request, reply } = self;
+        [host, incarnation, caller, call, attempt, request, reply]
+            .iter()
+            .flat_map(|n| n.to_be_bytes())
+            .collect()
+    }
+
+    fn read(bytes: &[u8]) -> Option<Head> {
+        let head = bytes.get(..Head::BYTES)?;
+        let n: Vec<u32> =
+            head.chunks_exact(4).map(|c| u32::from_be_bytes([c[0], c[1], c[2], c[3]])).collect();
+        let &[host, incarnation, caller, call, attempt, request, reply] = &n[..] else { return None };
+        Some(Head { host, incarnation, caller, call, attempt, request, reply })
+    }
+
+    /// Names the call, whatever the attempt.
+    fn name(self) -> String {
+        format!("{}.{}.{}.{}", self.host, self.incarnation, self.caller, self.call)
+    }
+
+    /// Seed of the bytes that a request or a reply of this attempt carries.
+    fn seed(self, reply: bool) -> (u64, u32) {
+        let high =
+            u64::from(self.host) << 40 | u64::from(self.incarnation) << 24 | u64::from(self.caller) << 8;
+        (high | u64::from(reply), self.call.wrapping_mul(1000).wrapping_add(self.attempt))
+    }
+
+    fn message(self, reply: bool) -> Vec<u8> {
+        let (seed, number) = self.seed(reply);
+        let length = if reply { self.reply } else { self.request };
+        let mut bytes = self.bytes();
+        bytes.extend(payload::generate(seed, number, length.into()));
+        bytes
+    }
+
+    fn is_intact(self, reply: bool, bytes: &[u8]) -> bool {
+        let (seed, number) = self.seed(reply);
+        let length = if reply { self.reply } else { self.request };
+        bytes.get(..Head::BYTES) == Some(&self.bytes()[..])
+            && payload::is_intact(seed, number, length.into(), &bytes[Head::BYTES..])
+    }
+}
+
+impl Host {
+    fn new(host: u32, incarnation: u32, transport: &str, log: &Path) -> Host {
+        let config = Config {
+            transport: transport.into(),
+            nic: Rate::new(100_000_000).expect("positive"),
+            path: NetworkPath {
+                base_rtt: Time::ms(1),
+                max_rtt: Time::ms(20),
+                bottleneck: Rate::new(100_000_000).expect("positive"),
+            },
+            admission: Admission::Prefixes(vec!["10.0.0.0/8".parse().expect("a prefix")]),
+            peer_timeout: Time::s(3),
+            call_timeout: Time::s(10),
+            ..Config::default()
+        };
+        let endpoint = Endpoint::bind(address(host), config).expect("it binds");
+        let log = OpenOptions::new().create(true).append(true).open(log).expect("a log");
+        Host { host, incarnation, endpoint, log: Mutex::new(log) }
+    }
+
+    /// A line of the log survives this process once it is written.
+    fn note(&self, line: &str) {
+        self.log.lock().expect("no panic").write_all(format!("{line}\n").as_bytes()).expect("written");
+    }
+
+    fn serve(&self) {
+        let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..CALLERS)
+                .map(|c| {
+                    scope.spawn({
+                        let stop = &stop;
+                        move || self.call_on(c, stop)
+                    })
+                })
+                .collect();
+            scope.spawn(|| self.answer(&over));
+            let mut line = String::new();
+            let _ = std::io::stdin().read_line(&mut line);
+            stop.store(true, Ordering::Relaxed);
+            callers.into_iter().for_each(|c| c.join().expect("no panic"));
+            println!("callers are done");
+            // Others may still call.
+            wait_for_end();
+            over.store(true, Ordering::Relaxed);
+        });
+        self.note(&format!("memory {}", self.endpoint.memory_used()));
+        for (what, count) in self.endpoint.stats().iter() {
+            self.note(&format!("stat {what} {count}"));
+        }
+    }
+
+    fn call_on(&self, caller: u32, stop: &AtomicBool) {
+        let seed = u64::from(self.host) << 32 | u64::from(self.incarnation) << 8 | u64::from(caller);
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut size = move || (LARGEST.powf(random.next_u32() as f64 / u32::MAX as f64)) as u32;
+        let mut call = 0;
+        while !stop.load(Ordering::Relaxed) {
+            call += 1;
+            let peer = (self.host + 1 + size() % (HOSTS - 1)) % HOSTS;
+            let head = Head {
+                host: self.host,
+                incarnation: self.incarnation,
+                caller,
+                call,
+                attempt: 0,
+                request: size(),
+                reply: size(),
+            };
+            // Tried until it is answered: a call is lost only if no attempt ever is.
+            for attempt in 0.. {
+                let head = Head { attempt, ..head };
+                if self.attempt(address(peer), head) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+
+    fn attempt(&self, peer: SocketAddr, head: Head) -> bool {
+        self.note(&format!("begun {} {}", head.name(), head.attempt));
+        match self.endpoint.call(peer, head.message(false)) {
+            Ok(reply) if head.is_intact(true, &reply) => {
+                self.note(&format!("answered {} {}", head.name(), head.attempt))
+            }
+            Ok(_) => self.note(&format!("corrupted-reply {} {}", head.name(), head.attempt)),
+            Err(error) => {
+                self.note(&format!("failed {} {} {error}", head.name(), head.attempt));
+                return false;
+            }
+        }
+        true
+    }
+
+    fn answer(&self, over: &AtomicBool) {
+        while !over.load(Ordering::Relaxed) {
+            let Ok(request) = self.endpoint.recv_timeout(Duration::from_millis(20)) else { continue };
+            match Head::read(&request.bytes) {
+                Some(head) if head.is_intact(false, &request.bytes) => {
+                    self.note(&format!("received {} {}", head.name(), head.attempt));
+                    // If the caller is gone, so is its question.
+                    let _ = request.reply(head.message(true));
+                }
+                _ => self.note("corrupted-request - 0"),
+            }
+        }
+    }
+}
+
+fn address(host: u32) -> SocketAddr {
+    (Ipv4Addr::from(0x0a00_0001 + host), PORT).into()
+}
+
+fn wait_for_end() {
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+}
+
+// --- all of them ---
+
+struct Stage {
+    transport: &'static str,
+    logs: tempfile::TempDir,
+    switch: [Child; 1],
+    ears: Ears,
+    anchors: Vec<Process>,
+    hosts: Vec<Process>,
+    incarnations: u32,
+    memory: Memory,
+}
+
+impl Stage {
+    fn set(transport: &'static str) -> Stage {
+        let file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
+        let text = format!(
+            "stop = \"10000 s\"\n[topology]\nkind = \"single-switch\"\nhosts = {HOSTS}\nrate = \"100 Mbps\"\ndelay = \"100 us\"\n\
+             [fabric]\nbuffer = \"128 packets\"\n[transport]\nname = \"{transport}\"\n[[traffic]]\nkind = \"flows\"\n\
+             flows = [{{ src = 0, dst = 1, bytes = 1000, start = \"0 s\" }}]\n\
+             [[fault]]\nloss = 0.01\nduplicate = 0.01\nreorder = 0.01\nreorder_by = \"400 us\"\n"
+        );
+        std::fs::write(file.path(), text).expect("written");
+        let args = JobArgs { scenario: file.path().into(), slowdown: Some(1), ..JobArgs::default() };
+        let job = Job::load(&args, headway_testbed::scenario::sizes(1500)).expect("a good scenario");
+        let (mouth, ears) = Ears::new();
+        let mut words = args.to_arguments();
+        words.extend(["--managed".into(), "--mtu=1500".into()]);
+        words.extend((0..HOSTS).map(|h| format!("--port=h{h}={}", namespaces::switch_interface(h))));
+        let program = Path::new(env!("CARGO_BIN_EXE_headway-switch"));
+        let switch = [Child::spawn("switch".into(), program, &words, 0, &mouth).expect("the switch")];
+        // A host's namespace outlives the host.
+        let anchors: Vec<Process> = (0..HOSTS).map(|_| spawn(&["anchor"], in_new_namespace)).collect();
+        let pids: Vec<(u32, u32)> = (0..HOSTS).zip(&anchors).map(|(h, a)| (h, a.id())).collect();
+        namespaces::join(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
+        let logs = tempfile::tempdir().expect("a directory");
+        let mut stage = Stage {
+            transport,
+            logs,
+            switch,
+            ears,
+            anchors,
+            hosts: Vec::new(),
+            incarnations: 0,
+            memory: Memory::default(),
+        };
+        stage.switch[0].tell(Order::Open);
+        stage.ears.all_ready(&stage.switch, Duration::from_secs(20)).expect("the switch gets ready");
+        stage.switch[0].tell(Order::Start { at_ns: 0 });
+        stage.hosts = (0..HOSTS).map(|h| stage.host(h)).collect();
+        stage
+    }
+
+    fn host(&mut self, host: u32) -> Process {
+        self.incarnations += 1;
+        let (number, incarnation) = (host.to_string(), self.incarnations.to_string());
+        let log: PathBuf = self.logs.path().join(format!("{host}.{incarnation}"));
+        let namespace = self.anchors[host as usize].id();
+        spawn(&["host", &number, &incarnation, self.transport, log.to_str().expect("text")], |command| {
+            in_namespace_of(command, namespace).expect("it is there");
+        })
+    }
+
+    /// Kills a host and brings it back: once in the middle, in a long run every half a minute.
+    fn play(&mut self, lasts: Duration) {
+        let began = Instant::now();
+        let every = (lasts / 2).min(Duration::from_secs(30));
+        let mut next = every;
+        let mut victim = 0;
+        while began.elapsed() < lasts {
+            std::thread::sleep(Duration::from_millis(250));
+            self.memory.look(&self.switch, &self.hosts);
+            if began.elapsed() >= next {
+                next += every;
+                victim = (victim + 1) % HOSTS;
+                let host = &mut self.hosts[victim as usize];
+                host.kill().and_then(|()| host.wait()).expect("killed");
+                std::thread::sleep(AWAY);
+                self.hosts[victim as usize] = self.host(victim);
+            }
+        }
+    }
+
+    /// Lets everybody finish; nobody leaves before all have what they asked for.
+    fn end(&mut self) -> (SwitchReport, Memory) {
+        let (said, done) = std::sync::mpsc::channel();
+        for host in &mut self.hosts {
+            writeln!(host.stdin.as_mut().expect("piped"), "stop").expect("it listens");
+            let output = host.stdout.take().expect("piped");
+            let said = said.clone();
+            std::thread::spawn(move || {
+                let mut line = String::new();
+                let _ = std::io::BufReader::new(output).read_line(&mut line);
+                let _ = said.send(line);
+            });
+        }
+        let deadline = Instant::now() + FINISH;
+        for _ in 0..HOSTS {
+            let line = done.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+            assert_eq!(line.as_deref(), Ok("callers are done\n"), "a host did not finish its calls");
+        }
+        for host in &mut self.hosts {
+            drop(host.stdin.take());
+            assert!(host.wait().expect("a status").success(), "a host failed");
+        }
+        self.switch[0].tell(Order::Finish);
+        loop {
+            match self.ears.listen(Instant::now() + Duration::from_secs(20)) {
+                Some((_, Said::Answer(Answer::Switch(report)))) => {
+                    return (report, std::mem::take(&mut self.memory));
+                }
+                Some((_, Said::Answer(_))) => {}
+                other => panic!("the switch did not report: {other:?}"),
+            }
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        for process in self.hosts.iter_mut().chain(&mut self.anchors) {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn spawn(words: &[&str], place: impl FnOnce(&mut Command)) -> Process {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+    place(&mut command);
+    command.spawn().expect("started")
+}
+
+/// Resident memory over time, in KiB: the switch's, and the largest host's.
+#[derive(Default)]
+struct Memory {
+    switch: Vec<u64>,
+    hosts: Vec<u64>,
+}
+
+impl Memory {
+    fn look(&mut self, switch: &[Child; 1], hosts: &[Process]) {
+        self.switch.extend(resident(switch[0].pid()));
+        self.hosts.extend(hosts.iter().filter_map(|h| resident(h.id())).max());
+    }
+
+    /// Largest in the second quarter, and in the last.
+    fn early_and_late(series: &[u64]) -> (u64, u64) {
+        let quarter = series.len() / 4;
+        let most = |part: &[u64]| part.iter().copied().max().unwrap_or(0);
+        (most(&series[quarter..2 * quarter]), most(&series[3 * quarter..]))
+    }
+
+    fn check(&self) {
+        for (who, series) in [("switch", &self.switch), ("hosts", &self.hosts)] {
+            let (early, late) = Memory::early_and_late(series);
+            assert!(late <= early * 3 / 2 + 16_384, "{who}: {early} KiB early, {late} KiB late");
+        }
+    }
+}
+
+fn resident(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    text.lines().find_map(|l| l.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())
+}
+
+/// What all hosts wrote down.
+#[derive(Default)]
+struct Books {
+    begun: BTreeSet<(String, u32)>,
+    answered: BTreeSet<(String, u32)>,
+    failed: BTreeMap<String, u64>,
+    received: BTreeMap<(String, u32), u32>,
+    corrupted: u64,
+    stats: BTreeMap<String, u64>,
+    /// Senders that lived to the end, as `host.incarnation.`
+    survivors: Vec<String>,
+    left_over: u64,
+}
+
+impl Books {
+    fn read(directory: &Path) -> Books {
+        let mut books = Books::default();
+        for entry in std::fs::read_dir(directory).expect("the logs") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            for line in std::fs::read_to_string(&path).expect("text").lines() {
+                books.enter(&name, line);
+            }
+        }
+        books
+    }
+
+    fn enter(&mut self, name: &str, line: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let attempt = || (words[1].to_string(), words[2].parse().expect("a number"));
+        match words[0] {
+            "begun" => drop(self.begun.insert(attempt())),
+            "answered" => drop(self.answered.insert(attempt())),
+            "failed" => *self.failed.entry(words[3..].join(" ")).or_insert(0) += 1,
+            "received" => *self.received.entry(attempt()).or_insert(0) += 1,
+            "memory" => {
+                self.survivors.push(format!("{name}."));
+                self.left_over += words[1].parse::<u64>().expect("a number");
+            }
+            "stat" => {
+                *self.stats.entry(words[1].into()).or_insert(0) += words[2].parse::<u64>().expect("a number")
+            }
+            _ => self.corrupted += 1,
+        }
+    }
+
+    fn check(&self) {
+        assert_eq!(self.corrupted, 0, "corrupted messages");
+        let twice: Vec<_> = self.received.iter().filter(|(_, n)| **n > 1).collect();
+        assert!(twice.is_empty(), "received twice: {twice:?}");
+        let unheard: Vec<_> = self.answered.iter().filter(|a| !self.received.contains_key(*a)).collect();
+        assert!(unheard.is_empty(), "answered but never received: {unheard:?}");
+        let unsaid: Vec<_> = self.received.keys().filter(|a| !self.begun.contains(*a)).collect();
+        assert!(unsaid.is_empty(), "received but never sent: {unsaid:?}");
+        let done: BTreeSet<&String> = self.answered.iter().map(|(name, _)| name).collect();
+        let lost = |(name, _): &&(String, u32)| {
+            self.survivors.iter().any(|s| name.starts_with(s)) && !done.contains(name)
+        };
+        let lost: Vec<_> = self.begun.iter().filter(lost).collect();
+        assert!(lost.is_empty(), "never answered: {lost:?}");
+        assert!(!self.answered.is_empty(), "nobody called anybody");
+        assert_eq!(self.left_over, 0, "bytes still held by idle endpoints");
+    }
+
+    fn print(&self, transport: &str, seconds: u64, report: &SwitchReport, memory: &Memory) {
+        let faults = |count: fn(&headway_network::FaultCounts) -> u64| -> u64 {
+            report.links.iter().filter_map(|l| l.record()).map(|l| count(&l.faults)).sum()
+        };
+        let (switch, hosts) = (Memory::early_and_late(&memory.switch), Memory::early_and_late(&memory.hosts));
+        println!(
+            "{transport}: {seconds} s, {} calls answered ({} messages), {} attempts failed, {} frames; injected: {} lost, \
+             {} doubled, {} late; no message lost, doubled or corrupted; resident KiB, second quarter and last: \
+             switch {} and {}, largest host {} and {}",
+            self.answered.len(),
+            2 * self.answered.len(),
+            self.failed.values().sum::<u64>(),
+            report.received,
+            faults(|f| f.dropped_at_random),
+            faults(|f| f.duplicated),
+            faults(|f| f.delayed),
+            switch.0,
+            switch.1,
+            hosts.0,
+            hosts.1
+        );
+        self.failed.iter().for_each(|(why, count)| println!("  failed: {count} x {why}"));
+    }
+}
