@@ -2,5 +2,6 @@
 //! replay the corpora.
 
 pub mod cm;
+pub mod host_receive;
 pub mod packet_codec;
 pub mod scenario;

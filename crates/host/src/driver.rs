@@ -204,7 +204,6 @@ impl Driver {
                 break;
             }
         }
-        self.end();
     }
 
     fn now(&self) -> Time {
@@ -212,21 +211,23 @@ impl Driver {
     }
 
     fn turn(&mut self) -> io::Result<()> {
-        self.transmit()?;
-        let busy = self.receive()? | self.take_requests();
         let now = self.now();
+        self.transmit(now)?;
+        self.socket.receive(&mut self.received)?;
+        // One instant for everything until the answers have left: a permission that is valid for less than
+        // this thread takes to act on it must not be too old because of that alone.
+        let now = self.now();
+        let busy = self.take_in(now) | self.take_requests(now);
         if self.core.next_timeout().is_some_and(|at| at <= now) {
             self.core.timeout(now);
         }
         self.settle();
-        self.transmit()?;
+        self.transmit(now)?;
         if busy { Ok(()) } else { self.wait() }
     }
 
-    /// Takes one batch from the socket; whether there was any.
-    fn receive(&mut self) -> io::Result<bool> {
-        self.socket.receive(&mut self.received)?;
-        let now = Time::ns(monotonic_ns().saturating_sub(self.origin_ns));
+    /// Gives the core the batch that arrived; whether there was any.
+    fn take_in(&mut self, now: Time) -> bool {
         for (envelope, bytes) in self.received.iter_mut() {
             if envelope.truncated {
                 self.shared.counters.one(Count::datagrams_received);
@@ -235,17 +236,16 @@ impl Driver {
             }
             self.core.receive(now, envelope.address, Ecn::from_bits(envelope.tos), bytes);
         }
-        Ok(!self.received.is_empty())
+        !self.received.is_empty()
     }
 
-    fn take_requests(&mut self) -> bool {
+    fn take_requests(&mut self, now: Time) -> bool {
         if !self.shared.told.swap(false, Ordering::AcqRel) {
             return false;
         }
         let mut count = [0; 8];
         let _ = rustix::io::read(&self.shared.wake, &mut count);
         let requests = std::mem::take(&mut *locked(&self.shared.requests));
-        let now = self.now();
         for request in requests {
             match request {
                 Request::Send(command, waiting) => {
@@ -312,10 +312,9 @@ impl Driver {
         });
     }
 
-    /// Sends what may leave.
-    fn transmit(&mut self) -> io::Result<()> {
+    /// Sends what may leave, the first batch of it as of `now`.
+    fn transmit(&mut self, mut now: Time) -> io::Result<()> {
         loop {
-            let now = self.now();
             while !self.sending.is_full() {
                 let Some(transmit) = self.core.poll_transmit(now, self.sending.room()) else { break };
                 let (address, tos, length) = (transmit.to, transmit.tos, transmit.length);
@@ -327,6 +326,7 @@ impl Driver {
             if !full || !self.sending.is_empty() {
                 return Ok(());
             }
+            now = self.now();
         }
     }
 
@@ -346,9 +346,11 @@ impl Driver {
             Err(error) => Err(error.into()),
         }
     }
+}
 
-    /// Nobody waits for ever.
-    fn end(mut self) {
+/// Nobody waits for ever, however the thread ends.
+impl Drop for Driver {
+    fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
         let requests = std::mem::take(&mut *locked(&self.shared.requests));
         for request in requests {

@@ -215,11 +215,11 @@ impl AsFd for Socket {
     }
 }
 
-/// Nothing to receive is no error.
+/// Nothing to receive is no error, and neither is what passes: the kernel short of memory, an interface down.
 fn none_yet(error: io::Error) -> io::Result<()> {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::ConnectionRefused => Ok(()),
-        _ => Err(error),
+    match error.raw_os_error() {
+        Some(libc::EBADF | libc::ENOTSOCK | libc::EINVAL | libc::EFAULT) | None => Err(error),
+        Some(_) => Ok(()),
     }
 }
 

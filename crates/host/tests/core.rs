@@ -377,3 +377,87 @@ fn requests_replies_and_plain_messages_keep_apart() {
     let expected: Vec<_> = (0u64..).zip(purposes).collect();
     assert_eq!(seen, expected);
 }
+
+/// What a datagram of host 0 to host 1 becomes, and which counter of host 1 it must be found in.
+fn changed(admission: Admission, change: impl Fn(&mut Vec<u8>), counter: Count) {
+    let mut world = met(admission);
+    let data = |d: &&Datagram| d.from == address(0) && d.bytes.len() > 1000;
+    let mut copy = world.sent.iter().find(data).expect("data was sent").clone();
+    // A number of its own, so that it is not taken for a repetition.
+    copy.bytes[WIRE_HEADER + 16..WIRE_HEADER + 24].copy_from_slice(&5000u64.to_be_bytes());
+    change(&mut copy.bytes);
+    world.sent.clear();
+    world.inject(Time::ms(60), copy);
+    world.run(Time::ms(61));
+    assert_eq!(count(&world, 1, counter), 1, "{counter:?}");
+    assert!(world.sent.is_empty() && arrivals(&world).len() == 2);
+}
+
+#[test]
+fn what_is_cut_or_of_another_version_is_malformed() {
+    for admission in [prefixes(), shared_key()] {
+        for cut in [0, 1, WIRE_HEADER - 1, WIRE_HEADER + 23, 500] {
+            changed(admission.clone(), |bytes| bytes.truncate(cut), Count::dropped_malformed);
+        }
+        changed(admission.clone(), |bytes| bytes[0] += 1, Count::dropped_malformed);
+        changed(admission.clone(), |bytes| bytes[0] = 0xff, Count::dropped_malformed);
+        changed(admission, |bytes| bytes.push(0), Count::dropped_malformed);
+    }
+}
+
+#[test]
+fn what_does_not_bear_the_right_seal_is_forged() {
+    // Its number is new: the seal, which covers it, is not right any more.
+    changed(shared_key(), |_| {}, Count::dropped_forged);
+    changed(shared_key(), |bytes| *bytes.last_mut().expect("a tag") ^= 1, Count::dropped_forged);
+    changed(shared_key(), |bytes| bytes[20] ^= 1, Count::dropped_forged);
+    // Without the seal, as a host without the key would send it.
+    let bare = |bytes: &mut Vec<u8>| {
+        bytes[5] = 1;
+        bytes.truncate(bytes.len() - 16);
+    };
+    changed(shared_key(), bare, Count::dropped_forged);
+}
+
+#[test]
+fn a_host_outside_the_prefixes_is_not_heard() {
+    let mut world = met(prefixes());
+    let mut copies: Vec<_> = world.sent.iter().filter(|d| d.to == address(1)).cloned().collect();
+    let sent = copies.len() as u64;
+    copies.iter_mut().for_each(|copy| copy.from.set_ip([11, 0, 0, 1].into()));
+    world.sent.clear();
+    copies.into_iter().for_each(|copy| world.inject(Time::ms(60), copy));
+    world.run(Time::s(1));
+    assert_eq!(count(&world, 1, Count::dropped_not_admitted), sent);
+    assert!(world.sent.is_empty(), "not even an answer");
+}
+
+#[test]
+fn all_peers_together_take_no_more_memory_than_there_is() {
+    let mut small = config("amrt", prefixes());
+    (small.limits.total_bytes, small.limits.peer_bytes) = (3 << 20, 2 << 20);
+    let mut world = World::new(&small, 5, Faults::default(), 1);
+    world.keep_sent = true;
+    (1..5u64).for_each(|host| world.send(Time::ZERO, host as usize, 0, host, content(host, 3000)));
+    world.run(Time::ms(50));
+    world.got.clear();
+    // Each announces two messages of a megabyte, of which it sends one packet: eight megabytes in all.
+    for host in 1..5usize {
+        let data = |d: &&Datagram| d.from == address(host) && d.bytes.len() > HANDSHAKE_BYTES;
+        let sample = world.sent.iter().find(data).expect("data was sent");
+        let seen = PacketView::parse(&sample.bytes).expect("a packet").session().expect("with a session");
+        for number in 1..3 {
+            let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(0), number);
+            (packet.message_bytes, packet.payload, packet.wire, packet.count) = (900_000, 1388, 1538, 1);
+            let session = Session { counter: 1000 + u64::from(number), ..seen };
+            let mut bytes = vec![3; 2000];
+            let front = packet.emit_session(&session, false, &mut bytes).expect("a packet that can be");
+            bytes.truncate(front + 1388);
+            world.inject(Time::ms(60), Datagram { from: address(host), to: address(0), tos: 0, bytes });
+        }
+    }
+    world.run(Time::ms(61));
+    let used = world.hosts[0].memory.used();
+    assert!(used <= 3 << 20 && used > 2 << 20, "{used}");
+    assert_eq!(count(&world, 0, Count::dropped_no_memory), 5, "three of eight have room");
+}

@@ -6,7 +6,7 @@ use headway_host::{
     SendOptions, Step,
 };
 use headway_transport::{Opening, registry};
-use headway_units::Time;
+use headway_units::{ParamValue, Time};
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -44,7 +44,12 @@ fn serve(server: Endpoint) -> thread::JoinHandle<Endpoint> {
 fn megabytes_arrive_intact_over_every_transport_and_admission() {
     for transport in registry::NAMES {
         for admission in [Admission::Loopback, shared_key()] {
-            let config = Config { transport: (*transport).into(), admission, ..Config::default() };
+            // pHost's tokens are valid for 1.5 frame times, here 2 us: less than a thread takes to wake up.
+            let params = match *transport {
+                "phost" => vec![("token_lifetime".to_string(), ParamValue::Float(1e5))],
+                _ => Vec::new(),
+            };
+            let config = Config { transport: (*transport).into(), params, admission, ..Config::default() };
             let (a, b) = (endpoint(&config), endpoint(&config));
             let sent: Vec<_> = (0..4).map(|n| bytes(1 << 20, n)).collect();
             let handles: Vec<_> =
@@ -173,6 +178,67 @@ fn an_observer_hears_of_every_byte_and_a_window_is_honoured() {
     let last = heard.last().expect("something was heard");
     assert_eq!((last.what, last.at), (Step::Completed { bytes: 50_000 }, received.at));
     assert!(heard.windows(2).all(|pair| pair[0].at <= pair[1].at));
+}
+
+/// Waits until `done`, for as long as a loaded machine may need.
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let until = std::time::Instant::now() + LONG;
+    while !done() {
+        assert!(std::time::Instant::now() < until, "never: {what}");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn prefixes_say_who_is_heard_and_allow_every_address() {
+    let prefixes = |text: &str| Admission::Prefixes(vec![text.parse().expect("a prefix")]);
+    let bind = |text| {
+        let config = Config { admission: prefixes(text), ..Config::default() };
+        let endpoint = Endpoint::bind("0.0.0.0:0", config).expect("bound");
+        let port = endpoint.local_addr().port();
+        (endpoint, std::net::SocketAddr::from(([127, 0, 0, 1], port)))
+    };
+    let client = endpoint(&Config::default());
+    let (open, to) = bind("127.0.0.0/8");
+    client.send(to, "hello").expect("acknowledged");
+    assert_eq!(&open.recv_timeout(LONG).expect("a message").bytes[..], b"hello");
+    let (closed, to) = bind("10.0.0.0/8");
+    let handle = client.send_nowait(to, "hello").expect("room");
+    wait_until("a datagram from outside", || closed.stats().dropped_not_admitted > 0);
+    assert_eq!(closed.stats().datagrams_sent, 0);
+    assert!(handle.try_wait().is_none());
+}
+
+#[test]
+fn a_host_with_another_key_is_not_answered() {
+    let server = endpoint(&Config { admission: shared_key(), ..Config::default() });
+    let other = Admission::PreSharedKey(PreSharedKey([4; 32]));
+    let config = Config { admission: other, peer_timeout: Time::ms(200), ..Config::default() };
+    let client = endpoint(&config);
+    assert_eq!(client.send(server.local_addr(), "let me in"), Err(SendError::Unreachable));
+    wait_until("a handshake that is not genuine", || server.stats().dropped_handshake > 0);
+    assert_eq!((server.stats().datagrams_sent, client.stats().peers_lost), (0, 1));
+}
+
+#[cfg(feature = "tokio")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asynchronous_waits_can_be_given_up() {
+    use headway_host::tokio::Endpoint;
+    let config = Config { call_timeout: Time::ms(50), ..Config::default() };
+    let bind = || Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound");
+    let (client, server) = (bind(), bind());
+    let address = server.local_addr();
+    assert_eq!(client.call(address, "nobody answers").await, Err(CallError::TimedOut));
+    assert_eq!(&server.recv().await.expect("the request").bytes[..], b"nobody answers");
+    // A receive that was given up takes no message with it.
+    let given_up = tokio::time::timeout(Duration::from_millis(5), server.recv()).await;
+    assert!(given_up.is_err());
+    client.send(address, "later").await.expect("acknowledged");
+    assert_eq!(&server.recv().await.expect("a message").bytes[..], b"later");
+    assert!(matches!(
+        client.send("[::1]:9".parse().expect("an address"), "x").await,
+        Err(SendError::NotAdmitted)
+    ));
 }
 
 #[cfg(feature = "tokio")]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) const CALL_HEADER: usize = 9;
 
 /// How far the numbers of a peer's messages may run ahead of the first that is not over.
-pub(super) const NUMBERS_AHEAD: u32 = 1 << 16;
+pub(super) const NUMBERS_AHEAD: u32 = 1 << 13;
 
 /// A message being sent.
 pub(super) struct Outgoing {

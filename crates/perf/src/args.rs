@@ -1,0 +1,253 @@
+//! The command line.
+
+use crate::error::PerfError;
+use clap::{Args, Parser, Subcommand};
+use headway_host::{Admission, Config, MAX_MTU, MIN_MTU, PreSharedKey};
+use headway_packet::UDP_PORT;
+use headway_transport::Path;
+use headway_units::{Rate, Time};
+use ipnet::Ipv4Net;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Bytes of the largest message, and of the largest request or reply.
+pub(crate) const LARGEST: u32 = 32 << 20;
+/// Bytes of the smallest message of a bulk measurement: room for its header, and some.
+pub(crate) const SMALLEST: u32 = 16;
+
+/// Bulk throughput and request latency between two hosts, over Headway's transports or kernel TCP.
+#[derive(Parser)]
+#[command(name = "headway-perf", version)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Answer measurements until Ctrl-C
+    Serve(ServeArgs),
+    /// Send messages as fast as possible
+    Bulk(BulkArgs),
+    /// Send requests one after the other, and time their replies
+    Latency(LatencyArgs),
+}
+
+/// What both ends must agree on.
+#[derive(Args)]
+pub(crate) struct TransportArgs {
+    /// Transport; the same at both ends
+    #[arg(long, default_value = "amrt")]
+    transport: String,
+    /// Rate of the slowest link, in Gb/s: senders and receivers pace themselves by it
+    #[arg(long, default_value_t = 10.0, value_parser = rate)]
+    rate_gbps: f64,
+    /// Round trip without queues, in microseconds
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    rtt_us: u32,
+    /// Longest IPv4 packet of the path, in bytes; the same at both ends
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(MIN_MTU as i64..=MAX_MTU as i64))]
+    mtu: u16,
+}
+
+#[derive(Args)]
+pub(crate) struct ServeArgs {
+    /// Address and port; port 0 = any, and the one chosen is printed
+    #[arg(long, default_value_t = SocketAddrV4::new(Ipv4Addr::LOCALHOST, UDP_PORT))]
+    pub(crate) bind: SocketAddrV4,
+    /// File with the key that peers must have: 32 bytes, or 64 hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    pub(crate) psk_file: Option<PathBuf>,
+    /// Peers' networks, such as 10.0.0.0/8; may be repeated
+    #[arg(long, value_name = "PREFIX", conflicts_with = "psk_file")]
+    pub(crate) allow: Vec<Ipv4Net>,
+    /// Answer kernel TCP at the same port as well; TCP knows no key
+    #[arg(long, conflicts_with = "psk_file")]
+    pub(crate) tcp: bool,
+    #[command(flatten)]
+    pub(crate) transport: TransportArgs,
+}
+
+/// Who is measured against, and over what.
+#[derive(Args)]
+pub(crate) struct PeerArgs {
+    /// Where `headway-perf serve` runs: a name or IPv4 address, and a port if it is not the usual one
+    #[arg(value_name = "PEER")]
+    name: String,
+    /// Measure kernel TCP instead
+    #[arg(long, conflicts_with = "psk_file")]
+    pub(crate) tcp: bool,
+    /// File with the shared key: 32 bytes, or 64 hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    psk_file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Seconds of silence after which there is no answer
+    #[arg(long, default_value_t = 5.0, value_parser = positive)]
+    timeout: f64,
+    #[command(flatten)]
+    pub(crate) transport: TransportArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct BulkArgs {
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+    /// How long to send
+    #[arg(long, default_value_t = 5.0, value_parser = positive, conflicts_with = "bytes")]
+    pub(crate) seconds: f64,
+    /// How much to send in all
+    #[arg(long)]
+    pub(crate) bytes: Option<u64>,
+    /// Bytes of one message
+    #[arg(long, default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(SMALLEST as i64..=LARGEST as i64))]
+    pub(crate) message_size: u32,
+    /// Senders at once: connections of TCP, or rows of messages to one endpoint
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) streams: u16,
+}
+
+#[derive(Args)]
+pub(crate) struct LatencyArgs {
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
+    /// Requests
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) count: u64,
+    /// Bytes of a request
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(SMALLEST as i64..=LARGEST as i64))]
+    pub(crate) request_size: u32,
+    /// Bytes of a reply
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=LARGEST as i64))]
+    pub(crate) reply_size: u32,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 1e6 => Ok(value),
+        _ => Err("must be a number above 0 and at most 1000000".into()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.001..=400.0).contains(&value) => Ok(value),
+        _ => Err("must be from 0.001 to 400".into()),
+    }
+}
+
+impl TransportArgs {
+    /// What an endpoint is told; its peers are admitted by `admission`.
+    pub(crate) fn config(&self, admission: Admission) -> Config {
+        let config = Config::default();
+        let rate = Rate::new((self.rate_gbps * 1e9) as u64).unwrap_or(config.nic);
+        let base_rtt = Time::us(self.rtt_us.into());
+        let path = Path { base_rtt, max_rtt: config.path.max_rtt.max(base_rtt * 10), bottleneck: rate };
+        Config { transport: self.transport.clone(), nic: rate, mtu: self.mtu, path, admission, ..config }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.transport
+    }
+}
+
+impl ServeArgs {
+    pub(crate) fn admission(&self) -> Result<Admission, PerfError> {
+        match &self.psk_file {
+            Some(file) => Ok(Admission::PreSharedKey(key(file)?)),
+            None if self.allow.is_empty() => Ok(Admission::Loopback),
+            None => Ok(Admission::Prefixes(self.allow.clone())),
+        }
+    }
+}
+
+impl PeerArgs {
+    /// The first IPv4 address of the peer.
+    pub(crate) fn address(&self) -> Result<SocketAddrV4, PerfError> {
+        let name = self.name.clone();
+        let unknown = |why: String| PerfError::Usage(format!("no IPv4 address of `{name}`: {why}"));
+        let resolved: Vec<SocketAddr> = if self.name.contains(':') {
+            self.name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+        } else {
+            (self.name.as_str(), UDP_PORT).to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+        };
+        let v4 = |address: &SocketAddr| match (address.ip(), address.port()) {
+            (IpAddr::V4(ip), port) if port != 0 => Some(SocketAddrV4::new(ip, port)),
+            _ => None,
+        };
+        resolved.iter().find_map(v4).ok_or_else(|| unknown("it has none, or the port is 0".into()))
+    }
+
+    /// Admits the peer: by the key, or by its address alone.
+    pub(crate) fn admission(&self, peer: SocketAddrV4) -> Result<Admission, PerfError> {
+        match &self.psk_file {
+            Some(file) => Ok(Admission::PreSharedKey(key(file)?)),
+            None if peer.ip().is_loopback() => Ok(Admission::Loopback),
+            None => Ok(Admission::Prefixes(vec![Ipv4Net::from(*peer.ip())])),
+        }
+    }
+
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout)
+    }
+}
+
+impl BulkArgs {
+    /// What the types of the arguments cannot say.
+    pub(crate) fn check(&self) -> Result<(), PerfError> {
+        let least = u64::from(SMALLEST) * u64::from(self.streams);
+        match self.bytes {
+            Some(bytes) if bytes < least => {
+                Err(PerfError::Usage(format!("--bytes must be at least {SMALLEST} for each stream: {least}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The key in a file.
+fn key(file: &std::path::Path) -> Result<PreSharedKey, PerfError> {
+    let bad = |why: String| PerfError::Usage(format!("{}: {why}", file.display()));
+    let bytes = std::fs::read(file).map_err(|e| bad(e.to_string()))?;
+    parse_key(&bytes).ok_or_else(|| bad("a key is 32 bytes, or 64 hexadecimal digits".into()))
+}
+
+fn parse_key(bytes: &[u8]) -> Option<PreSharedKey> {
+    if let Ok(key) = bytes.try_into() {
+        return Some(PreSharedKey(key));
+    }
+    let digits = bytes.trim_ascii();
+    let mut key = [0; 32];
+    if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(PreSharedKey(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn keys_are_bytes_or_digits() {
+        let digits = format!("{}\n", "0aF1".repeat(16));
+        let expected: Vec<u8> = [0x0a, 0xf1].repeat(16);
+        assert_eq!(parse_key(digits.as_bytes()).map(|k| k.0.to_vec()), Some(expected.clone()));
+        assert_eq!(parse_key(&expected).map(|k| k.0.to_vec()), Some(expected));
+        assert!(
+            parse_key(b"").is_none() && parse_key(&[b'g'; 64]).is_none() && parse_key(&[0; 31]).is_none()
+        );
+        assert!(parse_key("é".repeat(32).as_bytes()).is_none());
+    }
+}

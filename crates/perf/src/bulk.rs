@@ -1,0 +1,124 @@
+//! `headway-perf bulk`.
+
+use crate::args::{BulkArgs, SMALLEST};
+use crate::carrier::{self, Carrier};
+use crate::error::PerfError;
+use crate::protocol::Order;
+use crate::report::{BulkReport, Measured, Side};
+use crate::stop;
+use crate::usage::Usage;
+use bytes::Bytes;
+use std::time::{Duration, Instant};
+
+/// What a stream sends.
+#[derive(Clone, Copy)]
+enum Amount {
+    /// Messages of full length until then.
+    Until(Instant),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+/// Bytes and messages.
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    bytes: u64,
+    messages: u64,
+}
+
+/// Sends, and asks the server what arrived.
+pub(crate) fn run(args: &BulkArgs, carrier: &dyn Carrier) -> Result<BulkReport, PerfError> {
+    let run = carrier::begin(carrier)?;
+    let (before, start) = (Usage::now(), Instant::now());
+    let sent = send(args, carrier, run, start)?;
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), Usage::now() - before);
+    let totals = carrier::end(carrier, run)?;
+    if totals.bytes != sent.bytes {
+        let peer = carrier.peer();
+        return Err(PerfError::Miscounted { peer, counted: totals.bytes, sent: sent.bytes });
+    }
+    Ok(BulkReport {
+        measured: Measured::new("bulk", carrier, seconds),
+        bytes: sent.bytes,
+        messages: sent.messages,
+        message_size: args.message_size,
+        streams: args.streams,
+        goodput_gbps: sent.bytes as f64 * 8e-9 / seconds,
+        client: Side { bytes: sent.bytes, messages: sent.messages, cpu: cpu.report(Some(sent.bytes)) },
+        server: Side {
+            bytes: totals.bytes,
+            messages: totals.messages,
+            cpu: totals.cpu.report(Some(totals.bytes)),
+        },
+        counters: carrier.counters(),
+    })
+}
+
+/// Sends over all streams at once.
+fn send(args: &BulkArgs, carrier: &dyn Carrier, run: u64, start: Instant) -> Result<Sent, PerfError> {
+    let message = Order::Data { run }.message(args.message_size as usize);
+    let amount = |stream: u64| match args.bytes {
+        None => Amount::Until(start + Duration::from_secs_f64(args.seconds)),
+        Some(bytes) => {
+            let streams = u64::from(args.streams);
+            Amount::Bytes(bytes / streams + u64::from(stream < bytes % streams))
+        }
+    };
+    std::thread::scope(|scope| {
+        let begin = |stream| {
+            let message = message.clone();
+            let amount = amount(stream);
+            scope.spawn(move || one_stream(carrier, run, &message, amount))
+        };
+        let streams: Vec<_> = (0..u64::from(args.streams)).map(begin).collect();
+        let mut all = Sent::default();
+        for stream in streams {
+            let sent = stream.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            all = Sent { bytes: all.bytes + sent.bytes, messages: all.messages + sent.messages };
+        }
+        Ok(all)
+    })
+}
+
+fn one_stream(carrier: &dyn Carrier, run: u64, message: &Bytes, amount: Amount) -> Result<Sent, PerfError> {
+    let mut stream = carrier.stream()?;
+    let mut sent = Sent::default();
+    while !stop::asked() {
+        let length = match amount {
+            Amount::Until(end) if Instant::now() < end => message.len() as u64,
+            Amount::Bytes(bytes) if sent.bytes < bytes => next(bytes - sent.bytes, message.len() as u64),
+            _ => break,
+        };
+        let whole = length == message.len() as u64;
+        let bytes = if whole { message.clone() } else { Order::Data { run }.message(length as usize) };
+        stream.send(bytes)?;
+        sent = Sent { bytes: sent.bytes + length, messages: sent.messages + 1 };
+    }
+    stream.finish()?;
+    Ok(sent)
+}
+
+/// Length of the next message when `left` bytes are to be sent. No message is shorter than its header: what
+/// is left over at the end goes with the last one.
+fn next(left: u64, message: u64) -> u64 {
+    if left < message + u64::from(SMALLEST) { left } else { message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_sent_in_messages_with_room_for_their_header() {
+        for bytes in 16..300 {
+            for message in [16, 17, 100, 1000] {
+                let mut left = bytes;
+                while left > 0 {
+                    let length = next(left, message);
+                    assert!(length >= 16 && length <= left && length < message + 16, "{bytes} {message}");
+                    left -= length;
+                }
+            }
+        }
+    }
+}

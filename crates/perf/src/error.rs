@@ -1,0 +1,82 @@
+//! What can go wrong, and the exit status of each.
+
+use headway_host::{BindError, CallError, SendError};
+use std::io;
+
+/// Why there is no measurement.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PerfError {
+    /// The command line asks for what cannot be.
+    #[error("{0}")]
+    Usage(String),
+    /// The peer did not answer in time.
+    #[error("no answer from {peer}: {why} (is `headway-perf serve` running there{hint}?)")]
+    NoAnswer { peer: String, why: String, hint: &'static str },
+    /// The peer measures with somebody else.
+    #[error("{0} is busy with another measurement")]
+    Busy(String),
+    /// The peer answered something else than was asked.
+    #[error("{0} does not speak this version's language")]
+    Language(String),
+    /// Some messages did not arrive.
+    #[error("{peer} counted {counted} bytes of {sent}")]
+    Miscounted { peer: String, counted: u64, sent: u64 },
+    /// A message was not sent for a reason of this side.
+    #[error("sending: {0}")]
+    Send(SendError),
+    /// The operating system.
+    #[error("{what}: {source}")]
+    Io { what: &'static str, source: io::Error },
+}
+
+impl PerfError {
+    /// What the program ends with.
+    pub(crate) fn exit_status(&self) -> u8 {
+        if matches!(self, PerfError::Usage(_)) { 2 } else { 1 }
+    }
+
+    pub(crate) fn io(what: &'static str) -> impl FnOnce(io::Error) -> PerfError {
+        move |source| PerfError::Io { what, source }
+    }
+
+    /// A message to `peer` over Headway failed.
+    pub(crate) fn send(peer: impl ToString, error: SendError) -> PerfError {
+        match error {
+            SendError::Unreachable | SendError::PeerRestarted => {
+                let hint = ", with the same transport, MTU and key";
+                PerfError::NoAnswer { peer: peer.to_string(), why: error.to_string(), hint }
+            }
+            other => PerfError::Send(other),
+        }
+    }
+
+    /// A call to `peer` over Headway has no reply.
+    pub(crate) fn call(peer: impl ToString, error: CallError) -> PerfError {
+        match error {
+            CallError::Send(error) => PerfError::send(peer, error),
+            CallError::TimedOut => PerfError::send(peer, SendError::Unreachable),
+        }
+    }
+
+    /// A TCP connection to `peer` failed.
+    pub(crate) fn tcp(peer: impl ToString, source: io::Error) -> PerfError {
+        let why = match source.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "time-out".into(),
+            io::ErrorKind::UnexpectedEof => "the connection was closed".into(),
+            _ => source.to_string(),
+        };
+        PerfError::NoAnswer { peer: peer.to_string(), why, hint: " with --tcp" }
+    }
+}
+
+impl From<BindError> for PerfError {
+    fn from(error: BindError) -> PerfError {
+        match error {
+            BindError::NotLoopback(address) => PerfError::Usage(format!(
+                "{address} is not a loopback address: say who may connect with --allow PREFIX or --psk-file FILE"
+            )),
+            BindError::Config(_) | BindError::NotIpv4(_) => PerfError::Usage(error.to_string()),
+            BindError::Io { what, source } => PerfError::Io { what, source },
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Messages over `headway-host`.
+
+use crate::args::{LARGEST, PeerArgs};
+use crate::carrier::{Carrier, Stream};
+use crate::error::PerfError;
+use bytes::Bytes;
+use headway_host::{Config, Endpoint, Limits, SendError, SendHandle};
+use headway_units::Time;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+/// Messages of a stream under way at most: while one waits for its acknowledgement the others use the link.
+const UNDER_WAY: usize = 4;
+
+/// Limits of both ends: 64 streams of the largest messages fit. Nothing is taken before it is needed.
+pub(crate) fn limits() -> Limits {
+    let all = 64 * UNDER_WAY as u64 * u64::from(LARGEST);
+    let message_bytes = u64::from(LARGEST) * 2;
+    Limits { total_bytes: all, peer_bytes: all, message_bytes, ..Limits::default() }
+}
+
+/// An endpoint of this side, and where the server is.
+pub(crate) struct Headway {
+    endpoint: Endpoint,
+    peer: SocketAddr,
+    transport: String,
+}
+
+impl Headway {
+    pub(crate) fn new(peer: SocketAddrV4, args: &PeerArgs) -> Result<Headway, PerfError> {
+        let local = if peer.ip().is_loopback() { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED };
+        let timeout = Time::ns(args.timeout().as_nanos() as u64);
+        let config = Config {
+            limits: limits(),
+            peer_timeout: timeout,
+            call_timeout: timeout,
+            ..args.transport.config(args.admission(peer)?)
+        };
+        let endpoint = Endpoint::bind((local, 0), config)?;
+        Ok(Headway { endpoint, peer: peer.into(), transport: args.transport.name().into() })
+    }
+}
+
+impl Carrier for Headway {
+    fn name(&self) -> &'static str {
+        "headway"
+    }
+
+    fn transport(&self) -> String {
+        self.transport.clone()
+    }
+
+    fn peer(&self) -> String {
+        self.peer.to_string()
+    }
+
+    fn call(&self, request: Bytes) -> Result<Bytes, PerfError> {
+        self.endpoint.call(self.peer, request).map_err(|error| PerfError::call(self.peer, error))
+    }
+
+    fn stream(&self) -> Result<Box<dyn Stream + '_>, PerfError> {
+        Ok(Box::new(Row { carrier: self, under_way: VecDeque::new() }))
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        self.endpoint.stats().iter().filter(|(_, count)| *count > 0).collect()
+    }
+}
+
+/// Messages in the order in which they were handed over.
+struct Row<'a> {
+    carrier: &'a Headway,
+    under_way: VecDeque<SendHandle>,
+}
+
+impl Row<'_> {
+    /// Waits for the first; the endpoint fails it when the peer is silent for too long.
+    fn wait_for_one(&mut self) -> Result<(), PerfError> {
+        let Some(handle) = self.under_way.pop_front() else { return Ok(()) };
+        handle.wait().map(|_| ()).map_err(|error| PerfError::send(self.carrier.peer, error))
+    }
+}
+
+impl Stream for Row<'_> {
+    fn send(&mut self, message: Bytes) -> Result<(), PerfError> {
+        if self.under_way.len() >= UNDER_WAY {
+            self.wait_for_one()?;
+        }
+        loop {
+            match self.carrier.endpoint.send_nowait(self.carrier.peer, message.clone()) {
+                Ok(handle) => {
+                    self.under_way.push_back(handle);
+                    return Ok(());
+                }
+                Err(SendError::Full { .. }) if !self.under_way.is_empty() => self.wait_for_one()?,
+                Err(error) => return Err(PerfError::send(self.carrier.peer, error)),
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), PerfError> {
+        while !self.under_way.is_empty() {
+            self.wait_for_one()?;
+        }
+        Ok(())
+    }
+}

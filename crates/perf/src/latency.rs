@@ -1,0 +1,57 @@
+//! `headway-perf latency`.
+
+use crate::args::LatencyArgs;
+use crate::carrier::{self, Carrier};
+use crate::error::PerfError;
+use crate::protocol::{Answer, Order};
+use crate::report::{LatencyReport, Measured, Percentiles, Side};
+use crate::stop;
+use crate::usage::Usage;
+use bytes::Bytes;
+use hdrhistogram::Histogram;
+use std::time::Instant;
+
+/// Requests before the first that is timed, at most.
+const WARM_UP: u64 = 100;
+/// Longest latency that is told apart, in nanoseconds; longer ones count as this.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// Asks, one request after the other.
+pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyReport, PerfError> {
+    let run = carrier::begin(carrier)?;
+    let request = Order::Echo { reply: args.reply_size }.message(args.request_size as usize);
+    for _ in 0..args.count.min(WARM_UP) {
+        ask(args, carrier, &request)?;
+    }
+    let mut latencies = Histogram::new_with_bounds(1, LONGEST_NS, 3)
+        .unwrap_or_else(|error| unreachable!("these bounds are in order: {error}"));
+    let (before, start) = (Usage::now(), Instant::now());
+    while latencies.len() < args.count && !stop::asked() {
+        let asked = Instant::now();
+        ask(args, carrier, &request)?;
+        latencies.saturating_record(asked.elapsed().as_nanos().max(1) as u64);
+    }
+    let (seconds, cpu) = (start.elapsed().as_secs_f64(), Usage::now() - before);
+    let totals = carrier::end(carrier, run)?;
+    let calls = latencies.len();
+    Ok(LatencyReport {
+        measured: Measured::new("latency", carrier, seconds),
+        calls,
+        request_size: args.request_size,
+        reply_size: args.reply_size,
+        latency_us: Percentiles::of(&latencies),
+        client: Side { bytes: calls * u64::from(args.request_size), messages: calls, cpu: cpu.report(None) },
+        server: Side {
+            bytes: calls * u64::from(args.reply_size),
+            messages: calls,
+            cpu: totals.cpu.report(None),
+        },
+        counters: carrier.counters(),
+    })
+}
+
+fn ask(args: &LatencyArgs, carrier: &dyn Carrier, request: &Bytes) -> Result<(), PerfError> {
+    let reply = carrier.call(request.clone())?;
+    let right = reply.len() == args.reply_size as usize && Answer::parse(&reply) == Some(Answer::Echo);
+    if right { Ok(()) } else { Err(PerfError::Language(carrier.peer())) }
+}

@@ -1,0 +1,147 @@
+//! What client and server say to each other, as messages of `headway-host` or frames on a TCP connection.
+//!
+//! A message begins with one byte that says what it is. Numbers are big-endian. A frame is a message behind
+//! its length in four bytes.
+
+use crate::usage::Usage;
+use bytes::Bytes;
+
+/// What a client says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Part of a bulk measurement; no answer.
+    Data { run: u64 },
+    /// A measurement begins.
+    Begin { run: u64 },
+    /// It is over.
+    End { run: u64 },
+    /// Answer with so many bytes.
+    Echo { reply: u32 },
+}
+
+/// What a server says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The measurement has begun.
+    Begun,
+    /// Another one is under way.
+    Busy,
+    /// What arrived of the measurement, and the processor time that it took.
+    Totals(Totals),
+    /// The reply to an echo.
+    Echo,
+    /// That was no order, or of a measurement that is not under way.
+    Unknown,
+}
+
+/// What a server counted between begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) bytes: u64,
+    pub(crate) messages: u64,
+    pub(crate) cpu: Usage,
+}
+
+impl Order {
+    /// The order as a message of `length` bytes, which is at least what it needs: 9.
+    pub(crate) fn message(self, length: usize) -> Bytes {
+        let mut bytes = Vec::with_capacity(length.max(9));
+        let (kind, number) = match self {
+            Order::Data { run } => (0, run),
+            Order::Begin { run } => (1, run),
+            Order::End { run } => (2, run),
+            Order::Echo { reply } => (3, reply.into()),
+        };
+        bytes.push(kind);
+        bytes.extend(number.to_be_bytes());
+        bytes.resize(length.max(9), 0x5a);
+        bytes.into()
+    }
+
+    /// `None` when it is none.
+    pub(crate) fn parse(message: &[u8]) -> Option<Order> {
+        let (front, _) = message.split_first_chunk::<9>()?;
+        let (kind, number) = front.split_first()?;
+        let run = u64::from_be_bytes(number.try_into().ok()?);
+        match kind {
+            0 => Some(Order::Data { run }),
+            1 => Some(Order::Begin { run }),
+            2 => Some(Order::End { run }),
+            3 => u32::try_from(run).ok().map(|reply| Order::Echo { reply }),
+            _ => None,
+        }
+    }
+}
+
+impl Answer {
+    /// The answer as a message; an echo has `length` bytes.
+    pub(crate) fn message(self, length: usize) -> Bytes {
+        let kind = match self {
+            Answer::Begun => 0x80,
+            Answer::Busy => 0x81,
+            Answer::Totals(_) => 0x82,
+            Answer::Echo => 0x83,
+            Answer::Unknown => 0x84,
+        };
+        let mut bytes = vec![kind];
+        match self {
+            Answer::Totals(t) => {
+                let numbers = [t.bytes, t.messages, t.cpu.user_ns, t.cpu.system_ns];
+                bytes.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
+            }
+            Answer::Echo => bytes.resize(length.max(1), 0xa5),
+            _ => {}
+        }
+        bytes.into()
+    }
+
+    /// `None` when it is none.
+    pub(crate) fn parse(message: &[u8]) -> Option<Answer> {
+        let (&kind, rest) = message.split_first()?;
+        match (kind, rest.len()) {
+            (0x80, 0) => Some(Answer::Begun),
+            (0x81, 0) => Some(Answer::Busy),
+            (0x82, 32) => {
+                let number = |n: usize| rest[8 * n..].first_chunk().map(|b| u64::from_be_bytes(*b));
+                let cpu = Usage { user_ns: number(2)?, system_ns: number(3)? };
+                Some(Answer::Totals(Totals { bytes: number(0)?, messages: number(1)?, cpu }))
+            }
+            (0x83, _) => Some(Answer::Echo),
+            (0x84, 0) => Some(Answer::Unknown),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let run = 0x0102_0304_0506_0708;
+        for order in [Order::Data { run }, Order::Begin { run }, Order::End { run }, Order::Echo { reply: 7 }]
+        {
+            for length in [0, 9, 100] {
+                let message = order.message(length);
+                assert_eq!((message.len(), Order::parse(&message)), (length.max(9), Some(order)));
+            }
+        }
+        let cpu = Usage { user_ns: 3, system_ns: u64::MAX };
+        let totals = Totals { bytes: 1, messages: 2, cpu };
+        for answer in [Answer::Begun, Answer::Busy, Answer::Totals(totals), Answer::Echo, Answer::Unknown] {
+            assert_eq!(Answer::parse(&answer.message(50)), Some(answer));
+        }
+        assert_eq!(Answer::Echo.message(50).len(), 50);
+    }
+
+    #[test]
+    fn anything_else_is_not() {
+        for bytes in [&[][..], &[0; 8], &[4; 9], &[3, 1, 0, 0, 0, 0, 0, 0, 0]] {
+            assert_eq!(Order::parse(bytes), None, "{bytes:?}");
+        }
+        for bytes in [&[][..], &[0], &[0x80, 0], &[0x82; 32], &[0x85]] {
+            assert_eq!(Answer::parse(bytes), None, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `headway-perf serve`.
+
+use crate::args::ServeArgs;
+use crate::error::PerfError;
+use crate::headway::limits;
+use crate::service::Service;
+use crate::stop;
+use crate::tcp::Frames;
+use headway_host::{Admission, Config, Endpoint, RecvError};
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How often a wish to end is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+/// TCP connections at a time.
+const MOST_CONNECTIONS: usize = 256;
+/// Tries to find a port that is free both for UDP and TCP, when any will do.
+const TRIES: usize = 20;
+
+/// Serves until Ctrl-C.
+pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
+    let admission = args.admission()?;
+    let (endpoint, listener) = bind(args, &admission)?;
+    let service = Arc::new(Service::default());
+    announce(args, &endpoint)?;
+    if let Some(listener) = listener {
+        let service = Arc::clone(&service);
+        std::thread::spawn(move || accept(&listener, &admission, &service));
+    }
+    while !stop::asked() {
+        match endpoint.recv_timeout(LOOK) {
+            Ok(message) => {
+                if let Some(answer) = service.handle(&message.bytes)
+                    && message.wants_reply()
+                {
+                    // A client that is gone, or a full memory, is the client's time-out.
+                    let _ = message.reply(answer);
+                }
+            }
+            Err(RecvError::TimedOut) => {}
+            Err(RecvError::Closed) => {
+                return Err(PerfError::io("receiving")(io::ErrorKind::BrokenPipe.into()));
+            }
+        }
+    }
+    for (name, count) in endpoint.stats().iter().filter(|(_, count)| *count > 0) {
+        eprintln!("{name} {count}");
+    }
+    Ok(())
+}
+
+fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<TcpListener>), PerfError> {
+    let mut tries = if args.bind.port() == 0 { TRIES } else { 1 };
+    loop {
+        let config = Config { limits: limits(), ..args.transport.config(admission.clone()) };
+        let endpoint = Endpoint::bind(args.bind, config)?;
+        if !args.tcp {
+            return Ok((endpoint, None));
+        }
+        tries -= 1;
+        match TcpListener::bind(endpoint.local_addr()) {
+            Ok(listener) => return Ok((endpoint, Some(listener))),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => {}
+            Err(source) => return Err(PerfError::Io { what: "listening for TCP", source }),
+        }
+    }
+}
+
+fn announce(args: &ServeArgs, endpoint: &Endpoint) -> Result<(), PerfError> {
+    let also = if args.tcp { " and tcp" } else { "" };
+    let mut out = io::stdout().lock();
+    writeln!(out, "serving {}{also} on {}", args.transport.name(), endpoint.local_addr())
+        .and_then(|()| out.flush())
+        .map_err(PerfError::io("writing"))
+}
+
+/// Gives every connection a thread.
+fn accept(listener: &TcpListener, admission: &Admission, service: &Arc<Service>) {
+    let open = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else {
+            // Out of descriptors, for example: that passes.
+            std::thread::sleep(LOOK);
+            continue;
+        };
+        if !may_connect(&stream, admission) || open.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
+            continue;
+        }
+        let (service, open) = (Arc::clone(service), Arc::clone(&open));
+        open.fetch_add(1, Ordering::Relaxed);
+        std::thread::spawn(move || {
+            // A connection that breaks is the client's to report.
+            let _ = converse(stream, &service);
+            open.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+}
+
+fn may_connect(stream: &TcpStream, admission: &Admission) -> bool {
+    matches!(stream.peer_addr().map(|a: SocketAddr| a.ip()), Ok(IpAddr::V4(ip)) if admission.admits(ip))
+}
+
+fn converse(stream: TcpStream, service: &Service) -> io::Result<()> {
+    let mut frames = Frames::new(stream)?;
+    while let Some(message) = frames.read()? {
+        if let Some(answer) = service.handle(message) {
+            frames.write(&answer)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Ctrl-C, and what service managers send instead.
+
+use crate::error::PerfError;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first signal is a wish, and the second ends the program.
+pub(crate) fn install() -> Result<(), PerfError> {
+    let handler = || {
+        if ASKED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    };
+    ctrlc::set_handler(handler).map_err(|error| PerfError::io("handling signals")(io::Error::other(error)))
+}
+
+/// Whether somebody wants an end.
+pub(crate) fn asked() -> bool {
+    ASKED.load(Ordering::SeqCst)
+}

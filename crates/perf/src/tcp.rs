@@ -1,0 +1,131 @@
+//! The same messages as frames on kernel TCP: the control of every measurement.
+
+use crate::args::LARGEST;
+use crate::carrier::{Carrier, Stream};
+use crate::error::PerfError;
+use crate::protocol::{Answer, Order};
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, IoSlice, Read, Write};
+use std::net::{SocketAddr, SocketAddrV4, TcpStream};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// A connection that carries frames.
+pub(crate) struct Frames {
+    reader: BufReader<TcpStream>,
+    writer: TcpStream,
+    body: Vec<u8>,
+}
+
+impl Frames {
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Frames> {
+        stream.set_nodelay(true)?;
+        Ok(Frames { writer: stream.try_clone()?, reader: BufReader::new(stream), body: Vec::new() })
+    }
+
+    /// The next message; `None` at the end of the connection.
+    pub(crate) fn read(&mut self) -> io::Result<Option<&[u8]>> {
+        let mut length = [0; 4];
+        match self.reader.read_exact(&mut length) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            other => other?,
+        }
+        let length = u32::from_be_bytes(length);
+        if length > 2 * LARGEST {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.body.resize(length as usize, 0);
+        self.reader.read_exact(&mut self.body)?;
+        Ok(Some(&self.body))
+    }
+
+    pub(crate) fn write(&mut self, message: &[u8]) -> io::Result<()> {
+        let length = (message.len() as u32).to_be_bytes();
+        let written = self.writer.write_vectored(&[IoSlice::new(&length), IoSlice::new(message)])?;
+        if written < length.len() {
+            self.writer.write_all(&length[written..])?;
+        }
+        self.writer.write_all(&message[written.saturating_sub(length.len())..])
+    }
+}
+
+/// A connection for requests, and where others go.
+pub(crate) struct Tcp {
+    calls: Mutex<Frames>,
+    peer: SocketAddr,
+    timeout: Duration,
+}
+
+impl Tcp {
+    pub(crate) fn connect(peer: SocketAddrV4, timeout: Duration) -> Result<Tcp, PerfError> {
+        let calls = Mutex::new(connection(peer.into(), timeout)?);
+        Ok(Tcp { calls, peer: peer.into(), timeout })
+    }
+}
+
+fn connection(peer: SocketAddr, timeout: Duration) -> Result<Frames, PerfError> {
+    let connect = || {
+        let stream = TcpStream::connect_timeout(&peer, timeout)?;
+        stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
+        Frames::new(stream)
+    };
+    connect().map_err(|error| PerfError::tcp(peer, error))
+}
+
+/// A message, and the one that answers it.
+fn exchange(frames: &mut Frames, message: &[u8]) -> io::Result<Bytes> {
+    frames.write(message)?;
+    frames.read()?.map(Bytes::copy_from_slice).ok_or(io::ErrorKind::UnexpectedEof.into())
+}
+
+impl Carrier for Tcp {
+    fn name(&self) -> &'static str {
+        "tcp"
+    }
+
+    /// Empty where the kernel does not tell.
+    fn transport(&self) -> String {
+        let name = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+        name.map(|name| name.trim().into()).unwrap_or_default()
+    }
+
+    fn peer(&self) -> String {
+        self.peer.to_string()
+    }
+
+    fn call(&self, request: Bytes) -> Result<Bytes, PerfError> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        exchange(&mut calls, &request).map_err(|error| PerfError::tcp(self.peer, error))
+    }
+
+    fn stream(&self) -> Result<Box<dyn Stream + '_>, PerfError> {
+        let frames = connection(self.peer, self.timeout)?;
+        Ok(Box::new(Row { frames, peer: self.peer }))
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, u64> {
+        BTreeMap::new()
+    }
+}
+
+/// A connection of its own.
+struct Row {
+    frames: Frames,
+    peer: SocketAddr,
+}
+
+impl Stream for Row {
+    fn send(&mut self, message: Bytes) -> Result<(), PerfError> {
+        self.frames.write(&message).map_err(|error| PerfError::tcp(self.peer, error))
+    }
+
+    /// The server answers in order: the answer to a last request comes after everything was taken.
+    fn finish(&mut self) -> Result<(), PerfError> {
+        let last = exchange(&mut self.frames, &Order::Echo { reply: 1 }.message(0));
+        let last = last.map_err(|error| PerfError::tcp(self.peer, error))?;
+        let understood = Answer::parse(&last) == Some(Answer::Echo);
+        if understood { Ok(()) } else { Err(PerfError::Language(self.peer.to_string())) }
+    }
+}

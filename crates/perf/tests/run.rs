@@ -1,0 +1,210 @@
+//! The program against itself on the loopback interface, over Headway and over TCP.
+#![allow(clippy::disallowed_methods, reason = "real processes, real time")]
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest time that any one command may take.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A program that ends when the test does.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    fn start(arguments: &[&str]) -> Running {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway-perf"));
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running(command.spawn().expect("the program starts"))
+    }
+
+    /// A server, and the address that it says.
+    fn serve(arguments: &[&str]) -> (Running, String) {
+        let mut server = Running::start(&[&["serve", "--bind", "127.0.0.1:0"], arguments].concat());
+        let mut line = String::new();
+        let out = server.0.stdout.take().expect("it is a pipe");
+        BufReader::new(out).read_line(&mut line).expect("it says where it is");
+        let address = line.trim().rsplit(' ').next().expect("the address is last").to_string();
+        assert!(address.starts_with("127.0.0.1:"), "{line}");
+        (server, address)
+    }
+
+    /// Waits until a client's measurement is under way, which it says.
+    fn begun(&mut self) {
+        let mut line = String::new();
+        let mut error = BufReader::with_capacity(1, self.0.stderr.as_mut().expect("it is a pipe"));
+        error.read_line(&mut line).expect("it says something");
+        assert!(line.starts_with("measuring"), "{line}");
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.0.id() as i32), signal).expect("it runs");
+    }
+
+    /// Waits for the end.
+    fn end(mut self) -> Output {
+        let until = Instant::now() + LONGEST;
+        while self.0.try_wait().expect("it is ours").is_none() {
+            assert!(Instant::now() < until, "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut output =
+            Output { status: self.0.wait().expect("it has ended"), stdout: vec![], stderr: vec![] };
+        if let Some(out) = &mut self.0.stdout {
+            out.read_to_end(&mut output.stdout).expect("it is a pipe");
+        }
+        if let Some(err) = &mut self.0.stderr {
+            err.read_to_end(&mut output.stderr).expect("it is a pipe");
+        }
+        output
+    }
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Running::start(arguments).end()
+}
+
+fn json(output: &Output) -> Value {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
+}
+
+fn number(report: &Value, path: &str) -> f64 {
+    report.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {path} in {report}"))
+}
+
+fn keys(report: &Value) -> Vec<&str> {
+    let mut keys: Vec<_> = report.as_object().expect("an object").keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+fn check_bulk(report: &Value, carrier: &str, bytes: u64, messages: u64) {
+    let expected = "bytes carrier client counters goodput_gbps interrupted measurement message_size messages \
+                    peer seconds server streams transport version";
+    assert_eq!(keys(report), expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!((&report["measurement"], &report["carrier"]), (&"bulk".into(), &carrier.into()));
+    for path in ["/bytes", "/client/bytes", "/server/bytes"] {
+        assert_eq!(number(report, path), bytes as f64, "{path}");
+    }
+    for path in ["/messages", "/client/messages", "/server/messages"] {
+        assert_eq!(number(report, path), messages as f64, "{path}");
+    }
+    let goodput = bytes as f64 * 8e-9 / number(report, "/seconds");
+    assert!((number(report, "/goodput_gbps") / goodput - 1.0).abs() < 1e-9);
+    for side in ["/client/cpu", "/server/cpu"] {
+        assert_eq!(keys(report.pointer(side).expect("there")), ["s_per_gb", "system_s", "user_s"]);
+        assert!(number(report, &format!("{side}/s_per_gb")) >= 0.0);
+    }
+}
+
+fn check_latency(report: &Value, carrier: &str, calls: u64) {
+    let expected = "calls carrier client counters interrupted latency_us measurement peer reply_size \
+                    request_size seconds server transport version";
+    assert_eq!(keys(report), expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!((&report["measurement"], &report["carrier"]), (&"latency".into(), &carrier.into()));
+    assert_eq!((number(report, "/calls"), number(report, "/request_size")), (calls as f64, 100.0));
+    assert_eq!(number(report, "/server/bytes"), (calls * 3000) as f64);
+    assert_eq!(keys(&report["latency_us"]), ["max", "mean", "min", "p50", "p90", "p99", "p99.9"]);
+    let us: Vec<f64> = ["min", "p50", "p90", "p99", "p99.9", "max"]
+        .iter()
+        .map(|key| report["latency_us"][key].as_f64().expect("a number"))
+        .collect();
+    assert!(us[0] > 0.0 && us.is_sorted() && us[5] < 60e6, "{us:?}");
+}
+
+#[test]
+fn both_measurements_over_both_carriers_count_every_byte() {
+    let (server, address) = Running::serve(&["--tcp"]);
+    for (carrier, flags) in [("headway", &[][..]), ("tcp", &["--tcp"])] {
+        let bulk = ["bulk", &address, "--json", "--bytes", "10000019", "--message-size", "65536"];
+        let report = json(&run(&[&bulk, flags, &["--streams", "3"]].concat()));
+        // Each of three streams sends 3333339 or 3333340 bytes: 50 whole messages and a rest.
+        check_bulk(&report, carrier, 10_000_019, 153);
+        assert_eq!(number(&report, "/streams"), 3.0);
+        assert_eq!(report["counters"].as_object().expect("an object").is_empty(), carrier == "tcp");
+        let latency = ["latency", &address, "--json", "--count", "300", "--reply-size", "3000"];
+        check_latency(&json(&run(&[&latency, flags].concat())), carrier, 300);
+        let timed = run(&[&["bulk", &address, "--seconds", "0.2"], flags].concat());
+        let text = String::from_utf8(timed.stdout).expect("text");
+        assert!(timed.status.success() && text.contains("goodput") && text.starts_with(carrier), "{text}");
+    }
+    server.signal(Signal::SIGINT);
+    assert!(server.end().status.success(), "a server that is asked to end has not failed");
+}
+
+#[test]
+fn a_shared_key_is_needed_where_it_is_asked_for() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all("5a".repeat(32).as_bytes()).expect("written");
+    let path = file.path().to_str().expect("a name");
+    let (_server, address) = Running::serve(&["--psk-file", path]);
+    let bytes = ["bulk", &address, "--json", "--bytes", "3000000", "--psk-file", path];
+    check_bulk(&json(&run(&bytes)), "headway", 3_000_000, 3);
+    let without = run(&["latency", &address, "--timeout", "0.5"]);
+    let error = String::from_utf8_lossy(&without.stderr).into_owned();
+    assert_eq!(without.status.code(), Some(1), "{error}");
+    assert!(error.contains("no answer from 127.0.0.1") && error.contains("key"), "{error}");
+}
+
+#[test]
+fn the_first_ctrl_c_prints_what_was_measured() {
+    let (_server, address) = Running::serve(&["--tcp"]);
+    for flags in [&[][..], &["--tcp"]] {
+        for measurement in [&["bulk", "--seconds", "1000"], &["latency", "--count", "1000000000"]] {
+            let arguments = [&measurement[..], &[&address, "--json", "--timeout", "20"], flags].concat();
+            let mut client = Running::start(&arguments);
+            client.begun();
+            client.signal(Signal::SIGINT);
+            let report = json(&client.end());
+            assert_eq!(report["interrupted"], true);
+            assert!(number(&report, "/seconds") < 60.0);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_ends_with_2_and_silence_with_1() {
+    let status = |arguments: &[&str]| run(arguments).status.code();
+    for usage in [
+        &["bulk"][..],
+        &["bulk", "127.0.0.1:0"],
+        &["bulk", "127.0.0.1", "--message-size", "3"],
+        &["bulk", "127.0.0.1", "--bytes", "15"],
+        &["bulk", "127.0.0.1", "--transport", "no-such"],
+        &["latency", "127.0.0.1", "--psk-file", "/no/such/file"],
+        &["latency", "127.0.0.1", "--tcp", "--psk-file", "/no/such/file"],
+        &["latency", "127.0.0.1", "--rate-gbps", "0"],
+        &["serve", "--bind", "0.0.0.0:0"],
+        &["serve", "--allow", "no prefix"],
+    ] {
+        assert_eq!(status(usage), Some(2), "{usage:?}");
+    }
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("bound");
+    let address = silent.local_addr().expect("an address").to_string();
+    assert_eq!(status(&["bulk", &address, "--timeout", "0.3"]), Some(1));
+    assert_eq!(status(&["bulk", &address, "--timeout", "0.3", "--tcp"]), Some(1));
+}
+
+#[test]
+fn a_server_measures_with_one_client_at_a_time() {
+    let (_server, address) = Running::serve(&[]);
+    let mut first = Running::start(&["bulk", &address, "--seconds", "1000", "--json", "--timeout", "20"]);
+    first.begun();
+    let second = run(&["latency", &address, "--timeout", "20"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("busy"), "{second:?}");
+    first.signal(Signal::SIGINT);
+    json(&first.end());
+}
