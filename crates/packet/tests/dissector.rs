@@ -82,6 +82,39 @@ fn the_dissector_is_made_from_the_tables_of_fields() {
     assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
 }
 
+const FIELDS: (&str, &str) = (
+    "<!-- fields: written by `HEADWAY_BLESS=1 cargo test -p headway-packet --test dissector` -->\n",
+    "<!-- end of fields -->",
+);
+
+#[test]
+fn the_page_lists_every_field() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wireshark.md");
+    let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let (before, rest) = there.split_once(FIELDS.0).expect("the page has a place for the fields");
+    let (_, after) = rest.split_once(FIELDS.1).expect("the place for the fields has an end");
+    let tables = [HEADER, SESSION, HANDSHAKE].map(table).concat();
+    let fresh = format!("{before}{}{tables}{}{after}", FIELDS.0, FIELDS.1);
+    if std::env::var_os("HEADWAY_BLESS").is_some() {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    } else {
+        assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
+    }
+}
+
+/// Fields as a table of Markdown.
+fn table(part: Part) -> String {
+    let mut out =
+        format!("\n### {}\n\n| offset | bytes | filter | meaning |\n|---|---|---|---|\n", part.title);
+    for field in part.fields {
+        let names: Vec<String> = field.values.iter().map(|(v, n)| format!("{v} `{n}`")).collect();
+        let values = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        let (offset, bytes) = (whole_bytes(field.offset), whole_bytes(field.bits));
+        let _ = writeln!(out, "| {offset} | {bytes} | `{}` | {}{values} |", filter(&part, field), field.doc);
+    }
+    out + "\n"
+}
+
 #[test]
 fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
     const MORE: &[WireField] = &[
