@@ -13,7 +13,7 @@ import click
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.terminal import Progress, Stop
 from headway.names import ScenarioFile
-from headway.results import Run, one_line, surprising
+from headway.results import one_line, surprising
 from headway.scenario import Scenario
 
 INTERRUPTED = 130
