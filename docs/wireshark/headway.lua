@@ -1,6 +1,6 @@
 -- Headway for Wireshark: copy into the personal Lua plugins folder, or `tshark -X lua_script:headway.lua`.
--- Written from the tables of fields in crates/packet/src/wire.rs by `cargo test -p headway-packet`;
--- do not edit. How to use it: docs/wireshark.md.
+-- Written from the tables of fields in crates/packet/src (wire.rs, session.rs) by
+-- `cargo test -p headway-packet`; do not edit. How to use it: docs/wireshark.md.
 
 local PORT = 18519
 
@@ -12,11 +12,13 @@ local FORMS = {
             { name = "kind", filter = "headway.kind", offset = 1, bytes = 1, doc = "What the packet is",
               values = { [0] = "data", [1] = "grant", [2] = "rts", [3] = "token", [4] = "ack", [5] = "finished" } },
             { name = "flags", filter = "headway.flags", offset = 2, bytes = 1, doc = "One-bit facts",
-              flags = { { mask = 1, name = "ece" }, { mask = 2, name = "again" }, { mask = 4, name = "unscheduled" } } },
+              flags = { { mask = 1, name = "ece" }, { mask = 2, name = "again" }, { mask = 4, name = "unscheduled" }, { mask = 128, name = "call" } } },
             { name = "ecn", filter = "headway.ecn", offset = 3, bytes = 1, doc = "ECN code point, in the two low bits",
               values = { [0] = "not-ect", [1] = "spare", [2] = "ect", [3] = "ce" } },
             { name = "priority", filter = "headway.priority", offset = 4, bytes = 1, doc = "Queue class at every port, 0 served first" },
-            { name = "reserved", filter = "headway.reserved", offset = 5, bytes = 3, doc = "Zero", zero = true },
+            { name = "envelope", filter = "headway.envelope", offset = 5, bytes = 1, doc = "What stands between this header and the payload",
+              values = { [0] = "bare", [1] = "session", [2] = "sealed" } },
+            { name = "reserved", filter = "headway.reserved", offset = 6, bytes = 2, doc = "Zero", zero = true },
             { name = "wire", filter = "headway.wire", offset = 8, bytes = 2, doc = "Bytes on the wire, framing included" },
             { name = "payload", filter = "headway.payload", offset = 10, bytes = 2, doc = "Bytes of payload after the header" },
             { name = "src", filter = "headway.src", offset = 12, bytes = 4, doc = "Sending host" },
@@ -29,6 +31,77 @@ local FORMS = {
             { name = "entropy", filter = "headway.entropy", offset = 40, bytes = 4, doc = "What multipath hashes beside the addresses" },
             { name = "message_bytes", filter = "headway.message_bytes", offset = 44, bytes = 8, doc = "Bytes of the whole message" },
             { name = "lifetime", filter = "headway.lifetime", offset = 52, bytes = 8, doc = "How long a permission is valid, or an echoed time, in picoseconds" },
+        } },
+        { title = "Session", bytes = 24, when = { field = "envelope", values = { 1, 2 } }, fields = {
+            { name = "src_epoch", filter = "headway.session.src_epoch", offset = 0, bytes = 8, doc = "Incarnation of the sender, nanoseconds of its wall clock when it began" },
+            { name = "cookie", filter = "headway.session.cookie", offset = 8, bytes = 8, doc = "What the receiver gave the sender to show" },
+            { name = "counter", filter = "headway.session.counter", offset = 16, bytes = 8, doc = "Number of the datagram from this sender to this receiver" },
+        } },
+    }, tail = { title = "Seal", filter = "headway.seal", bytes = 16,
+        when = { field = "envelope", values = { 2 } } } },
+    [128] = { name = "hello", parts = {
+        { title = "Handshake", bytes = 64, fields = {
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale" } },
+            { name = "reserved", filter = "headway.handshake.reserved", offset = 1, bytes = 7, doc = "Zero", zero = true },
+            { name = "epoch", filter = "headway.handshake.epoch", offset = 8, bytes = 8, doc = "Incarnation of the sender" },
+            { name = "peer_epoch", filter = "headway.handshake.peer_epoch", offset = 16, bytes = 8, doc = "Incarnation of the receiver as the sender knows it, or 0" },
+            { name = "shown", filter = "headway.handshake.shown", offset = 24, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
+            { name = "offered", filter = "headway.handshake.offered", offset = 32, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
+            { name = "padding", filter = "headway.handshake.padding", offset = 40, bytes = 8, doc = "Zero", zero = true },
+            { name = "mac", filter = "headway.handshake.mac", offset = 48, bytes = 16, doc = "Authentication of the bytes before it, zero without a key" },
+        } },
+    } },
+    [129] = { name = "welcome", parts = {
+        { title = "Handshake", bytes = 64, fields = {
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale" } },
+            { name = "reserved", filter = "headway.handshake.reserved", offset = 1, bytes = 7, doc = "Zero", zero = true },
+            { name = "epoch", filter = "headway.handshake.epoch", offset = 8, bytes = 8, doc = "Incarnation of the sender" },
+            { name = "peer_epoch", filter = "headway.handshake.peer_epoch", offset = 16, bytes = 8, doc = "Incarnation of the receiver as the sender knows it, or 0" },
+            { name = "shown", filter = "headway.handshake.shown", offset = 24, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
+            { name = "offered", filter = "headway.handshake.offered", offset = 32, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
+            { name = "padding", filter = "headway.handshake.padding", offset = 40, bytes = 8, doc = "Zero", zero = true },
+            { name = "mac", filter = "headway.handshake.mac", offset = 48, bytes = 16, doc = "Authentication of the bytes before it, zero without a key" },
+        } },
+    } },
+    [130] = { name = "confirm", parts = {
+        { title = "Handshake", bytes = 64, fields = {
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale" } },
+            { name = "reserved", filter = "headway.handshake.reserved", offset = 1, bytes = 7, doc = "Zero", zero = true },
+            { name = "epoch", filter = "headway.handshake.epoch", offset = 8, bytes = 8, doc = "Incarnation of the sender" },
+            { name = "peer_epoch", filter = "headway.handshake.peer_epoch", offset = 16, bytes = 8, doc = "Incarnation of the receiver as the sender knows it, or 0" },
+            { name = "shown", filter = "headway.handshake.shown", offset = 24, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
+            { name = "offered", filter = "headway.handshake.offered", offset = 32, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
+            { name = "padding", filter = "headway.handshake.padding", offset = 40, bytes = 8, doc = "Zero", zero = true },
+            { name = "mac", filter = "headway.handshake.mac", offset = 48, bytes = 16, doc = "Authentication of the bytes before it, zero without a key" },
+        } },
+    } },
+    [131] = { name = "accept", parts = {
+        { title = "Handshake", bytes = 64, fields = {
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale" } },
+            { name = "reserved", filter = "headway.handshake.reserved", offset = 1, bytes = 7, doc = "Zero", zero = true },
+            { name = "epoch", filter = "headway.handshake.epoch", offset = 8, bytes = 8, doc = "Incarnation of the sender" },
+            { name = "peer_epoch", filter = "headway.handshake.peer_epoch", offset = 16, bytes = 8, doc = "Incarnation of the receiver as the sender knows it, or 0" },
+            { name = "shown", filter = "headway.handshake.shown", offset = 24, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
+            { name = "offered", filter = "headway.handshake.offered", offset = 32, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
+            { name = "padding", filter = "headway.handshake.padding", offset = 40, bytes = 8, doc = "Zero", zero = true },
+            { name = "mac", filter = "headway.handshake.mac", offset = 48, bytes = 16, doc = "Authentication of the bytes before it, zero without a key" },
+        } },
+    } },
+    [132] = { name = "stale", parts = {
+        { title = "Handshake", bytes = 64, fields = {
+            { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
+              values = { [128] = "hello", [129] = "welcome", [130] = "confirm", [131] = "accept", [132] = "stale" } },
+            { name = "reserved", filter = "headway.handshake.reserved", offset = 1, bytes = 7, doc = "Zero", zero = true },
+            { name = "epoch", filter = "headway.handshake.epoch", offset = 8, bytes = 8, doc = "Incarnation of the sender" },
+            { name = "peer_epoch", filter = "headway.handshake.peer_epoch", offset = 16, bytes = 8, doc = "Incarnation of the receiver as the sender knows it, or 0" },
+            { name = "shown", filter = "headway.handshake.shown", offset = 24, bytes = 8, doc = "Cookie of the receiver, shown back to it" },
+            { name = "offered", filter = "headway.handshake.offered", offset = 32, bytes = 8, doc = "Cookie that the receiver is to show from now on" },
+            { name = "padding", filter = "headway.handshake.padding", offset = 40, bytes = 8, doc = "Zero", zero = true },
+            { name = "mac", filter = "headway.handshake.mac", offset = 48, bytes = 16, doc = "Authentication of the bytes before it, zero without a key" },
         } },
     } },
 }
@@ -56,6 +129,9 @@ local INTEGERS = {
 -- One ProtoField for each field and each flag, by its filter name.
 local protofields = { ["headway.data"] = ProtoField.bytes("headway.data", "data") }
 for _, form in pairs(FORMS) do
+    if form.tail then
+        protofields[form.tail.filter] = ProtoField.bytes(form.tail.filter, form.tail.title:lower())
+    end
     for _, part in ipairs(form.parts) do
         for _, field in ipairs(part.fields) do
             local make = INTEGERS[field.bytes]
@@ -82,9 +158,15 @@ function headway.init()
     full_payload = 0
 end
 
--- A field's value as a Lua number (exact up to 2^53); nil for what is no integer.
+-- A field's value as a Lua number (exact up to 2^53); nil for what is no integer, the sum of its bytes where
+-- they are to be zero.
 local function value(range, field)
-    if not INTEGERS[field.bytes] then return nil end
+    if not INTEGERS[field.bytes] then
+        if not field.zero then return nil end
+        local sum, bytes = 0, range:bytes()
+        for i = 0, bytes:len() - 1 do sum = sum + bytes:get_index(i) end
+        return sum
+    end
     if field.bytes == 8 then return range:uint64():tonumber() end
     return range:uint()
 end
@@ -101,7 +183,7 @@ local function is_used(field, number)
     return true
 end
 
--- Whether a part follows, by what the parts before it hold.
+-- Whether a part or a tail is there, by what the parts before it hold.
 local function is_present(part, values)
     if not part.when then return true end
     local number = values[part.when.field]
@@ -164,14 +246,19 @@ local function summary(fields, values)
     return table.concat(text, " ")
 end
 
-local function add_payload(tvb, at, root, declared)
-    local here = tvb:captured_len() - at
-    if here > 0 then root:add(protofields["headway.data"], tvb(at)) end
+-- Payload, and what follows it; `declared` bytes of payload, as the header says.
+local function add_payload(tvb, at, root, declared, tail)
+    local left, behind = tvb:captured_len() - at, tail and tail.bytes or 0
+    local here = math.min(left, math.max(tvb:reported_len() - at - behind, 0))
+    if here > 0 then root:add(protofields["headway.data"], tvb(at, here)) end
     if tvb:captured_len() < tvb:reported_len() then
         root:add_proto_expert_info(cut)
-    elseif declared and here < declared then
+        return
+    end
+    if behind > 0 and left >= behind then root:add(protofields[tail.filter], tvb(at + here, behind)) end
+    if left < declared + behind then
         root:add_proto_expert_info(missing)
-    elseif declared and here > declared then
+    elseif left > declared + behind then
         root:add_proto_expert_info(beyond)
     end
 end
@@ -200,7 +287,8 @@ function headway.dissector(tvb, pinfo, tree)
     local text = values.kind and summary(form.parts[1].fields, values) or form.name
     pinfo.cols.info = text
     root:append_text(", " .. text)
-    add_payload(tvb, at, root, values.payload)
+    local tail = form.tail and is_present(form.tail, values) and form.tail or nil
+    add_payload(tvb, at, root, values.payload or 0, tail)
     return tvb:captured_len()
 end
 
@@ -221,6 +309,7 @@ local function heuristic(tvb, pinfo, tree)
         end
     end
     if values.payload and values.wire and values.payload > values.wire then return false end
+    if not values.payload and tvb:reported_len() ~= at then return false end
     headway.dissector(tvb, pinfo, tree)
     pinfo.conversation = headway
     return true

@@ -128,7 +128,13 @@ def test_headway_on_another_port_is_recognised_and_other_things_are_not(
 
 @pytest.mark.parametrize(
     ("what", "offset", "byte"),
-    [("IPv4 checksum", 24, 0x55), ("reserved byte", 47, 1), ("payload that is not there", 53, 5), ("kind", 43, 9)],
+    [
+        ("IPv4 checksum", 24, 0x55),
+        ("reserved byte", 48, 1),
+        ("envelope", 47, 7),
+        ("payload that is not there", 53, 5),
+        ("kind", 43, 9),
+    ],
 )
 def test_the_comparison_finds_damage(capture: Callable[..., Path], what: str, offset: int, byte: int) -> None:
     path = capture("--capture-links", "h2->s0")

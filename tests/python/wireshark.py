@@ -20,20 +20,35 @@ import pytest
 DISSECTOR = Path(__file__).resolve().parents[2] / "docs" / "wireshark" / "headway.lua"
 PORT = 18519
 ETHERNET, IPV4, UDP = 14, 20, 8
-HEADERS = ETHERNET + IPV4 + UDP + 60
+START = ETHERNET + IPV4 + UDP
+HEADERS = START + 60
+SEAL_TAG = 16
 
 KINDS = ("data", "grant", "rts", "token", "ack", "finished")
 ECN = ("not-ect", "spare", "ect", "ce")
-FLAGS = {"ece": 1, "again": 2, "unscheduled": 4}
+FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "call": 128}
+ENVELOPES = ("bare", "session", "sealed")
+HANDSHAKES = ("hello", "welcome", "confirm", "accept", "stale")
 
 # The header, stated here a second time: names and bytes in order.
 LAYOUT = [
-    *((name, 1) for name in ("version", "kind", "flags", "ecn", "priority")),
-    ("reserved", 3),
+    *((name, 1) for name in ("version", "kind", "flags", "ecn", "priority", "envelope")),
+    ("reserved", 2),
     *((name, 2) for name in ("wire", "payload")),
     *((name, 4) for name in ("src", "dst", "message", "index", "count", "token", "remaining", "entropy")),
     *((name, 8) for name in ("message_bytes", "lifetime")),
 ]
+
+# Between the header and the payload of a real host's packet.
+SESSION = [(name, 8) for name in ("src_epoch", "cookie", "counter")]
+# A datagram of the handshake.
+HANDSHAKE = [
+    ("handshake", 1),
+    ("reserved", 7),
+    *((name, 8) for name in ("epoch", "peer_epoch", "shown", "offered", "padding")),
+    ("mac", 16),
+]
+FIRST_HANDSHAKE = 0x80
 
 SECTION, INTERFACE, ENHANCED_PACKET = 0x0A0D0D0A, 1, 6
 IF_NAME, IF_SPEED, IF_TSRESOL = 2, 8, 9
@@ -61,11 +76,17 @@ class Captured:
     @property
     def fields(self) -> dict[str, int]:
         """The Headway header."""
-        at, found = ETHERNET + IPV4 + UDP, {}
+        at, found = START, {}
         for name, size in LAYOUT:
             found[name] = int.from_bytes(self.data[at : at + size], "big")
             at += size
         return found
+
+    @property
+    def name(self) -> str:
+        """What it is: a kind of packet, or of handshake."""
+        first = self.data[START]
+        return HANDSHAKES[first - FIRST_HANDSHAKE] if first >= FIRST_HANDSHAKE else KINDS[self.fields["kind"]]
 
     @property
     def is_headway(self) -> bool:
@@ -171,19 +192,18 @@ def matching(path: Path, display_filter: str) -> list[int]:
 
 
 def compare(path: Path, per_kind: int = 4) -> dict[str, int]:
-    """Compare what tshark makes of a capture with its bytes; how many packets of each kind it holds.
+    """Compare what tshark makes of a capture with its bytes; how many packets or handshakes of each kind it holds.
 
     Every field of the first `per_kind` packets of each kind, on each interface, is compared. No packet of the
     capture may be malformed or carry an expert warning, and every IPv4 checksum must be right.
     """
     packets = [p for p in read_pcapng(path) if p.is_headway]
     assert packets, "no Headway packet in this capture"
-    of_kind: dict[tuple[str, int], list[Captured]] = defaultdict(list)
+    of_kind: dict[tuple[str, str], list[Captured]] = defaultdict(list)
     counts: dict[str, int] = defaultdict(int)
     for packet in packets:
-        kind = packet.fields["kind"]
-        of_kind[packet.interface.name, kind].append(packet)
-        counts[KINDS[kind]] += 1
+        of_kind[packet.interface.name, packet.name].append(packet)
+        counts[packet.name] += 1
     chosen = [packet for those in of_kind.values() for packet in those[:per_kind]]
     shown = dissect(path, [packet.number for packet in chosen])
     for packet in chosen:
@@ -198,21 +218,49 @@ def compare(path: Path, per_kind: int = 4) -> dict[str, int]:
 
 
 def _compare_one(packet: Captured, shown: dict[str, Field]) -> None:
-    at = ETHERNET + IPV4 + UDP
+    if packet.name in HANDSHAKES:
+        names = [("handshake" if name == "handshake" else f"handshake.{name}", size) for name, size in HANDSHAKE]
+        assert _compare_fields(packet, shown, START, names) == len(packet.data)
+        assert packet.name in shown["headway.handshake"].shown_name
+        return
+    at = _compare_fields(packet, shown, START, LAYOUT)
     fields = packet.fields
-    for name, size in LAYOUT:
-        field = shown[f"headway.{name}"]
-        assert (field.position, field.size) == (at, size), (packet, name)
-        assert int(field.show, 0) == fields[name], (packet, name)
-        at += size
     assert KINDS[fields["kind"]] in shown["headway.kind"].shown_name
     assert ECN[fields["ecn"]] in shown["headway.ecn"].shown_name
+    assert ENVELOPES[fields["envelope"]] in shown["headway.envelope"].shown_name
     for flag, mask in FLAGS.items():
         assert shown[f"headway.flags.{flag}"].show in (("1", "True") if fields["flags"] & mask else ("0", "False"))
-    payload = packet.data[at : ETHERNET + struct.unpack_from("!H", packet.data, ETHERNET + 2)[0]]
+    if fields["envelope"]:
+        at = _compare_fields(packet, shown, at, [(f"session.{name}", size) for name, size in SESSION])
+    _compare_payload(packet, shown, at)
+
+
+def _compare_fields(packet: Captured, shown: dict[str, Field], at: int, layout: Sequence[tuple[str, int]]) -> int:
+    """Compare fields from the byte `at` on; where they end."""
+    for name, size in layout:
+        field = shown[f"headway.{name}"]
+        assert (field.position, field.size) == (at, size), (packet, name)
+        held = packet.data[at : at + size]
+        if size in (1, 2, 4, 8):
+            assert int(field.show, 0) == int.from_bytes(held, "big"), (packet, name)
+        else:
+            assert field.show.replace(":", "") in (held.hex(), str(int.from_bytes(held, "big"))), (packet, name)
+        at += size
+    return at
+
+
+def _compare_payload(packet: Captured, shown: dict[str, Field], at: int) -> None:
+    cut = len(packet.data) < packet.original
+    end = ETHERNET + int.from_bytes(packet.data[ETHERNET + 2 : ETHERNET + 4], "big")
+    behind = SEAL_TAG if packet.fields["envelope"] == ENVELOPES.index("sealed") else 0
+    payload, seal = packet.data[at : end - behind], packet.data[end - behind : end]
     if payload:
         assert shown["headway.data"].show.replace(":", "") == payload.hex()
-        assert len(payload) == fields["payload"]
     else:
         assert "headway.data" not in shown
-    assert ("headway.cut" in shown) == (len(packet.data) < packet.original)
+    if not cut and payload:
+        assert len(payload) == packet.fields["payload"]
+    assert ("headway.seal" in shown) == bool(seal)
+    if seal:
+        assert shown["headway.seal"].show.replace(":", "") == seal.hex()
+    assert ("headway.cut" in shown) == cut

@@ -3,7 +3,8 @@
 //! tested with tshark, in `tests/python/test_wireshark.py`.
 #![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
 
-use headway_packet::{UDP_PORT, WIRE_FIELDS, WIRE_VERSION, WireField};
+use headway_packet::session::{HANDSHAKE_BASE, HANDSHAKE_FIELDS, HandshakeKind, SESSION_FIELDS};
+use headway_packet::{Envelope, SEAL_TAG, UDP_PORT, WIRE_FIELDS, WIRE_VERSION, WireField};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -26,23 +27,92 @@ struct Form {
     first: u8,
     name: &'static str,
     parts: &'static [Part],
+    /// What follows the payload.
+    tail: Option<Tail>,
 }
 
-const FORMS: &[Form] = &[Form {
-    first: WIRE_VERSION,
-    name: "packet",
-    parts: &[Part { title: "Header", filter: "headway", fields: WIRE_FIELDS, when: None }],
-}];
+/// Bytes behind the payload.
+#[derive(Clone, Copy)]
+struct Tail {
+    title: &'static str,
+    filter: &'static str,
+    bytes: usize,
+    /// As for a part.
+    when: (&'static str, &'static [u64]),
+}
+
+/// Envelopes in which the fields of a session follow the header.
+const WITH_SESSION: &[u64] = &[Envelope::Session as u64, Envelope::Sealed as u64];
+const HEADER: Part = Part { title: "Header", filter: "headway", fields: WIRE_FIELDS, when: None };
+const SESSION: Part = Part {
+    title: "Session",
+    filter: "headway.session",
+    fields: SESSION_FIELDS,
+    when: Some(("envelope", WITH_SESSION)),
+};
+const SEAL: Tail = Tail {
+    title: "Seal",
+    filter: "headway.seal",
+    bytes: SEAL_TAG,
+    when: ("envelope", &[Envelope::Sealed as u64]),
+};
+const HANDSHAKE: Part =
+    Part { title: "Handshake", filter: "headway.handshake", fields: HANDSHAKE_FIELDS, when: None };
+
+/// The packet, and every datagram of the handshake.
+fn forms() -> Vec<Form> {
+    let packet = Form { first: WIRE_VERSION, name: "packet", parts: &[HEADER, SESSION], tail: Some(SEAL) };
+    let names = HANDSHAKE_FIELDS[0].values;
+    let handshake = HandshakeKind::ALL.map(|kind| {
+        let first = HANDSHAKE_BASE + kind as u8;
+        let (_, name) = names.iter().find(|(n, _)| *n == u64::from(first)).expect("every kind has a name");
+        Form { first, name, parts: &[HANDSHAKE], tail: None }
+    });
+    std::iter::once(packet).chain(handshake).collect()
+}
 
 #[test]
 fn the_dissector_is_made_from_the_tables_of_fields() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wireshark/headway.lua");
-    let fresh = script(FORMS);
+    let fresh = script(&forms());
     if std::env::var_os("HEADWAY_BLESS").is_some() {
         std::fs::write(&path, &fresh).expect("the script can be written");
     }
     let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
+}
+
+const FIELDS: (&str, &str) = (
+    "<!-- fields: written by `HEADWAY_BLESS=1 cargo test -p headway-packet --test dissector` -->\n",
+    "<!-- end of fields -->",
+);
+
+#[test]
+fn the_page_lists_every_field() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wireshark.md");
+    let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let (before, rest) = there.split_once(FIELDS.0).expect("the page has a place for the fields");
+    let (_, after) = rest.split_once(FIELDS.1).expect("the place for the fields has an end");
+    let tables = [HEADER, SESSION, HANDSHAKE].map(table).concat();
+    let fresh = format!("{before}{}{tables}{}{after}", FIELDS.0, FIELDS.1);
+    if std::env::var_os("HEADWAY_BLESS").is_some() {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    } else {
+        assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
+    }
+}
+
+/// Fields as a table of Markdown.
+fn table(part: Part) -> String {
+    let mut out =
+        format!("\n### {}\n\n| offset | bytes | filter | meaning |\n|---|---|---|---|\n", part.title);
+    for field in part.fields {
+        let names: Vec<String> = field.values.iter().map(|(v, n)| format!("{v} `{n}`")).collect();
+        let values = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        let (offset, bytes) = (whole_bytes(field.offset), whole_bytes(field.bits));
+        let _ = writeln!(out, "| {offset} | {bytes} | `{}` | {}{values} |", filter(&part, field), field.doc);
+    }
+    out + "\n"
 }
 
 #[test]
@@ -56,14 +126,15 @@ fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
         Part { title: "More", filter: "headway.more", fields: MORE, when: Some(("priority", &[1, 2])) },
     ];
     let text = script(&[
-        Form { first: 1, name: "packet", parts: PARTS },
-        Form { first: 9, name: "hello", parts: &PARTS[1..] },
+        Form { first: 1, name: "packet", parts: PARTS, tail: Some(SEAL) },
+        Form { first: 9, name: "hello", parts: &PARTS[1..], tail: None },
     ]);
     for line in [
         r#"{ title = "More", bytes = 9, when = { field = "priority", values = { 1, 2 } }, fields = {"#,
         r#"{ name = "cookie", filter = "headway.more.cookie", offset = 0, bytes = 8, doc = "A \"token\"" },"#,
         r#"{ name = "mode", filter = "headway.more.mode", offset = 8, bytes = 1, doc = "","#,
         r#"values = { [0] = "a", [2] = "b" } },"#,
+        r#"}, tail = { title = "Seal", filter = "headway.seal", bytes = 16,"#,
         r#"[9] = { name = "hello", parts = {"#,
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
@@ -73,8 +144,8 @@ fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
 fn script(forms: &[Form]) -> String {
     let mut out = format!(
         "-- Headway for Wireshark: copy into the personal Lua plugins folder, or `tshark -X lua_script:headway.lua`.\n\
-         -- Written from the tables of fields in crates/packet/src/wire.rs by `cargo test -p headway-packet`;\n\
-         -- do not edit. How to use it: docs/wireshark.md.\n\n\
+         -- Written from the tables of fields in crates/packet/src (wire.rs, session.rs) by\n\
+         -- `cargo test -p headway-packet`; do not edit. How to use it: docs/wireshark.md.\n\n\
          local PORT = {UDP_PORT}\n\n\
          -- Datagrams by their first byte; offsets and sizes in bytes, numbers in network byte order.\n\
          local FORMS = {{\n"
@@ -82,19 +153,31 @@ fn script(forms: &[Form]) -> String {
     for form in forms {
         let _ = writeln!(out, "    [{}] = {{ name = {}, parts = {{", form.first, quoted(form.name));
         form.parts.iter().for_each(|p| part(&mut out, p));
-        out.push_str("    } },\n");
+        let _ = writeln!(out, "    }}{} }},", form.tail.map_or(String::new(), tail));
     }
     out.push_str("}\n");
     out + DISSECT
 }
 
+fn tail(tail: Tail) -> String {
+    format!(
+        ", tail = {{ title = {}, filter = {}, bytes = {},\n       {} }}",
+        quoted(tail.title),
+        quoted(tail.filter),
+        tail.bytes,
+        condition(tail.when)
+    )
+}
+
+fn condition((field, values): (&str, &[u64])) -> String {
+    let values: Vec<String> = values.iter().map(u64::to_string).collect();
+    format!(" when = {{ field = {}, values = {{ {} }} }}", quoted(field), values.join(", "))
+}
+
 fn part(out: &mut String, part: &Part) {
     let start = part.fields[0].offset;
     let bits: usize = part.fields.iter().map(|f| f.bits).sum();
-    let when = part.when.map_or(String::new(), |(field, values)| {
-        let values: Vec<String> = values.iter().map(u64::to_string).collect();
-        format!(" when = {{ field = {}, values = {{ {} }} }},", quoted(field), values.join(", "))
-    });
+    let when = part.when.map_or(String::new(), |when| condition(when) + ",");
     let _ = writeln!(
         out,
         "        {{ title = {}, bytes = {},{when} fields = {{",
@@ -106,7 +189,7 @@ fn part(out: &mut String, part: &Part) {
             out,
             "            {{ name = {}, filter = {}, offset = {}, bytes = {}, doc = {}",
             quoted(field.name),
-            quoted(&format!("{}.{}", part.filter, field.name)),
+            quoted(&filter(part, field)),
             whole_bytes(field.offset - start),
             whole_bytes(field.bits),
             quoted(field.doc)
@@ -116,10 +199,18 @@ fn part(out: &mut String, part: &Part) {
     out.push_str("        } },\n");
 }
 
+/// A field that is called like its part has the part's own name.
+fn filter(part: &Part, field: &WireField) -> String {
+    match part.filter.rsplit_once('.') {
+        Some((_, last)) if last == field.name => part.filter.into(),
+        _ => format!("{}.{}", part.filter, field.name),
+    }
+}
+
 /// Names of values or of flags. A list that names no zero and only powers of two is a set of flags.
 fn meaning(field: &WireField) -> String {
     let indent = ",\n              ";
-    if field.name == "reserved" {
+    if field.doc == "Zero" {
         ", zero = true".into()
     } else if field.values.is_empty() {
         String::new()

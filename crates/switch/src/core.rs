@@ -71,6 +71,16 @@ impl Frames {
         handle
     }
 
+    /// The frame's bytes, with the mark that ports gave its packet.
+    fn bytes(&mut self, handle: u32) -> &[u8] {
+        let slot = &mut self.slots[handle as usize];
+        if slot.packet.ecn != slot.written {
+            slot.written = slot.packet.ecn;
+            frame::set_ecn(&mut slot.bytes, slot.written);
+        }
+        &slot.bytes
+    }
+
     fn copy(&mut self, handle: u32) -> u32 {
         let Slot { packet, written, bytes } = &mut self.slots[handle as usize];
         let (packet, written, bytes) = (*packet, *written, std::mem::take(bytes));
@@ -79,6 +89,12 @@ impl Frames {
         self.slots[handle as usize].bytes = bytes;
         copy
     }
+}
+
+/// Sees every frame as it starts on a link, in order of time, with the marks that the link's port has made.
+pub trait Tap {
+    /// A frame began to be sent on link number `link` at `start`.
+    fn started(&mut self, link: u32, start: Time, frame: &[u8]);
 }
 
 pub(crate) struct Egress {
@@ -122,6 +138,7 @@ pub struct Core {
     books: Books,
     injector: Injector,
     counters: SwitchCounters,
+    tap: Option<Box<dyn Tap>>,
 }
 
 impl Core {
@@ -155,7 +172,13 @@ impl Core {
             now: Time::ZERO,
             out: VecDeque::new(),
             counters: SwitchCounters::default(),
+            tap: None,
         })
+    }
+
+    /// Shows every frame to `tap` from now on.
+    pub fn set_tap(&mut self, tap: Box<dyn Tap>) {
+        self.tap = Some(tap);
     }
 
     /// The network it is a model of.
@@ -231,11 +254,7 @@ impl Core {
     /// Hands the next frame that is due to `send`, with its host and the time it was due.
     pub fn poll_frame<T>(&mut self, send: impl FnOnce(u32, Time, &[u8]) -> T) -> Option<T> {
         let (host, number, due) = self.out.pop_front()?;
-        let slot = &mut self.frames.slots[number as usize];
-        if slot.packet.ecn != slot.written {
-            frame::set_ecn(&mut slot.bytes, slot.packet.ecn);
-        }
-        let sent = send(host, due, &slot.bytes);
+        let sent = send(host, due, self.frames.bytes(number));
         self.frames.free.push(number);
         self.counters.delivered += 1;
         Some(sent)
@@ -298,6 +317,9 @@ impl Core {
 
     /// Puts a frame that left a port on its link, where faults may meet it.
     fn launch(&mut self, number: u32, frame: u32, ends: Time) {
+        if let Some(tap) = &mut self.tap {
+            tap.started(number, self.now, self.frames.bytes(frame));
+        }
         let verdict = match self.books.are_open(self.now) {
             true => self.injector.judge(number, self.frames.packet(frame)),
             false => Verdict::Pass,

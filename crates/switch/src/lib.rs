@@ -19,7 +19,7 @@ mod run;
 
 pub use addresses::Addresses;
 pub use books::{Books, SwitchCounters};
-pub use core::{Core, CoreConfig};
+pub use core::{Core, CoreConfig, Tap};
 pub use frame::{FrameError, complete_checksum, parse, set_ecn};
 pub use interface::{AfPacket, FrameIo, InterfaceError};
 pub use lateness::Lateness;

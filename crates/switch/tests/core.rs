@@ -4,8 +4,10 @@ use etherparse::PacketBuilder;
 use headway_fabric::{Buffer, Limit};
 use headway_network::{FabricSpec, LinkChoice, LinkSpec, Metric, Network, Routing, SampleSpec, TopologySpec};
 use headway_packet::{Ecn, HostId, Packet, PacketKind, Sizes};
-use headway_switch::{Addresses, Core, CoreConfig, FrameError, parse};
+use headway_switch::{Addresses, Core, CoreConfig, FrameError, Tap, parse};
 use headway_units::{Rate, Time};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 const HOSTS: u32 = 4;
@@ -146,4 +148,39 @@ fn what_is_refused_is_counted_by_reason() {
     assert_eq!(core.receive(Time::ZERO, 0, &[0; 9]), Err(FrameError::Malformed));
     assert_eq!(core.counters().refused, [0, 1, 0, 1, 0]);
     assert_eq!(core.counters().received, 2);
+}
+
+/// Frames as a tap sees them: link, start, mark.
+#[derive(Clone, Default)]
+struct Seen(Rc<RefCell<Vec<(u32, Time, Ecn)>>>);
+
+impl Tap for Seen {
+    fn started(&mut self, link: u32, start: Time, frame: &[u8]) {
+        let packet = parse(frame, 0, &Addresses::new(HOSTS)).expect("a good frame");
+        self.0.borrow_mut().push((link, start, packet.ecn));
+    }
+}
+
+#[test]
+fn a_tap_sees_every_frame_as_it_starts_on_each_link_with_the_marks_of_its_port() {
+    let (mut core, seen) = (core(100, 16), Seen::default());
+    core.set_tap(Box::new(seen.clone()));
+    for i in 0..2 {
+        core.receive(Time::us(5), 0, &frame(0, 2, i, 1412)).expect("good");
+    }
+    drain(&mut core);
+    let names = core.network().link_names();
+    let number = |name: &str| names.iter().position(|n| n == name).expect("a link") as u32;
+    let slot = Rate::new(100_000_000).expect("a rate").time_of(1538);
+    let hop = slot + Time::us(100);
+    let mut expected = Vec::new();
+    for (i, name) in (0..).zip(["h0->s0", "s0->s1", "s1->h2"]) {
+        let start = Time::us(5) + hop * i;
+        // The host's own link marks nothing; at the first port of a switch, the second frame follows at once.
+        let second = if i == 0 { Ecn::Spare } else { Ecn::NotEct };
+        expected.push((number(name), start, Ecn::Spare));
+        expected.push((number(name), start + slot, second));
+    }
+    expected.sort_by_key(|row| row.1);
+    assert_eq!(*seen.0.borrow(), expected);
 }

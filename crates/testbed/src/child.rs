@@ -88,6 +88,24 @@ impl Child {
         }
     }
 
+    /// That it failed.
+    pub fn failed(&self, why: String) -> TestbedError {
+        TestbedError::Child { name: self.name.clone(), why }
+    }
+
+    /// How it ended, now that its output has: in one clause, with what it complained of.
+    pub fn end(&mut self, complaint: &str) -> String {
+        let deadline = Instant::now() + Duration::from_secs(1);
+        let status = loop {
+            match self.process.try_wait() {
+                Ok(Some(status)) => break format!("it ended with {status}"),
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+                _ => break "it said no more".into(),
+            }
+        };
+        if complaint.is_empty() { status } else { format!("{status}: {complaint}") }
+    }
+
     /// Kills it at once.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
@@ -122,24 +140,24 @@ impl Ears {
     }
 
     /// Waits until every child has said `Ready`.
-    pub fn all_ready(&self, children: &[Child], limit: Duration) -> Result<(), TestbedError> {
+    pub fn all_ready(&self, children: &mut [Child], limit: Duration) -> Result<(), TestbedError> {
         let deadline = Instant::now() + limit;
         let mut waiting: Vec<bool> = vec![true; children.len()];
         while waiting.contains(&true) {
-            let name = |number: usize| children[number].name().to_string();
             match self.listen(deadline) {
                 Some((number, Said::Answer(Answer::Ready))) => waiting[number] = false,
                 Some((number, Said::Answer(Answer::Failed { why }))) => {
-                    return Err(TestbedError::Child { name: name(number), why });
+                    return Err(children[number].failed(why));
                 }
-                Some((number, Said::Ended(why))) => {
-                    return Err(TestbedError::Child { name: name(number), why: format!("it ended: {why}") });
+                Some((number, Said::Ended(complaint))) => {
+                    let why = children[number].end(&complaint);
+                    return Err(children[number].failed(why));
                 }
                 Some(_) => {}
                 None => {
                     let late = waiting.iter().position(|w| *w).unwrap_or(0);
                     let why = format!("it was not ready within {} s", limit.as_secs());
-                    return Err(TestbedError::Child { name: name(late), why });
+                    return Err(children[late].failed(why));
                 }
             }
         }

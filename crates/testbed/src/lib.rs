@@ -3,6 +3,7 @@
 //! hosts keep up ([`slowdown`]). What comes out is an [`Outcome`](headway_network::Outcome) in the
 //! scenario's own units, as from the simulator.
 
+pub mod capture;
 pub mod child;
 pub mod diary;
 pub mod messages;

@@ -85,6 +85,8 @@ pub struct SwitchReport {
     pub late_ns: [u64; 3],
     /// User and system time of the process, in seconds.
     pub cpu_s: f64,
+    /// Frames in the capture, and frames that it missed; `None` without one.
+    pub captured: Option<[u64; 2]>,
 }
 
 /// [`LinkRecord`] on its way between processes; times in picoseconds.

@@ -35,6 +35,10 @@ pub fn available() -> Result<(), TestbedError> {
     match probe.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(TestbedError::Missing("veth interfaces: the kernel has none".into())),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(TestbedError::Missing(
+            "the privilege CAP_SYS_ADMIN, to make network namespaces: root does not have it here, as in a container"
+                .into(),
+        )),
         Err(error) => Err(TestbedError::Missing(format!("network namespaces: {error}"))),
     }
 }

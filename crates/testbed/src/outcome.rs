@@ -26,6 +26,10 @@ pub struct Notes {
     pub corrupted: Vec<u32>,
     /// What was dropped outside the ports, by place and reason.
     pub dropped: BTreeMap<String, u64>,
+    /// Frames in the capture, and frames that it missed; `None` without one.
+    pub captured: Option<[u64; 2]>,
+    /// Seconds from the time zero of the testbed's clock, and of the capture, to the scenario's start.
+    pub start_s: f64,
 }
 
 /// What has been heard of a run.
@@ -35,6 +39,8 @@ pub(crate) struct Heard {
     pub(crate) done: BTreeMap<u32, (Time, bool)>,
     pub(crate) hosts: Vec<HostReport>,
     pub(crate) switch: Option<SwitchReport>,
+    /// Time zero of the scenario on the testbed's clock.
+    pub(crate) start: Time,
     /// How long the run lasted.
     pub(crate) lasted: Time,
     pub(crate) interrupted: bool,
@@ -48,8 +54,8 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let links = switch.links.iter().map(|l| l.record()).collect::<Option<Vec<_>>>();
     let links = links.ok_or_else(|| missing("possible rates"))?;
     let mut warnings = vec![format!(
-        "measured on real packets between network namespaces, {} times slower than written; rates and times are \
-         scaled back, order_digest and events are not those of a simulation",
+        "Measured on real packets between network namespaces, {} times slower than written; rates and times are \
+         scaled back; order_digest and events are not those of a simulation",
         job.factor
     )];
     for (flow, (_, intact)) in &heard.done {
@@ -147,5 +153,7 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
         frames: switch.received,
         corrupted: heard.done.iter().filter(|(_, (_, intact))| !intact).map(|(flow, _)| *flow).collect(),
         dropped,
+        captured: switch.captured,
+        start_s: heard.start.as_secs_f64(),
     }
 }

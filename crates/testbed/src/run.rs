@@ -54,6 +54,8 @@ pub struct Settings {
     pub mtu: u32,
     /// Sizes of the packets that hosts send with this MTU.
     pub sizes: Sizes,
+    /// Pcapng file for every frame that the switch sees.
+    pub capture: Option<PathBuf>,
 }
 
 /// What a testbed run leaves behind.
@@ -105,7 +107,8 @@ impl Stage {
         let mut arguments = args.to_arguments();
         arguments.extend([origin, mtu, "--managed".to_string()]);
         let ports = hosts.iter().map(|h| format!("--port=h{h}={}", namespaces::switch_interface(*h)));
-        let for_switch: Vec<String> = arguments.iter().cloned().chain(ports).collect();
+        let capture = settings.capture.iter().map(|path| format!("--capture={}", path.display()));
+        let for_switch: Vec<String> = arguments.iter().cloned().chain(ports).chain(capture).collect();
         let programs = &settings.programs;
         let mut children = vec![Child::spawn("switch".into(), &programs.switch, &for_switch, 0, &mouth)?];
         for (i, host) in hosts.iter().enumerate() {
@@ -121,18 +124,20 @@ impl Stage {
         }
         for order in [Command::Open, Command::Connect] {
             stage.tell_all(order);
-            stage.ears.all_ready(&stage.children, READY)?;
+            stage.ears.all_ready(&mut stage.children, READY)?;
         }
         Ok(stage)
     }
 
     fn early_end(&mut self) -> Option<TestbedError> {
         let (number, said) = self.ears.listen(Instant::now() + Duration::from_millis(200))?;
+        let child = &mut self.children[number];
         let why = match said {
-            Said::Answer(Answer::Failed { why }) | Said::Ended(why) => why,
+            Said::Answer(Answer::Failed { why }) => why,
+            Said::Ended(complaint) => child.end(&complaint),
             Said::Answer(_) => return None,
         };
-        Some(TestbedError::Child { name: self.children[number].name().into(), why })
+        Some(child.failed(why))
     }
 
     fn tell_all(&mut self, order: Command) {
@@ -147,7 +152,7 @@ impl Stage {
     ) -> Result<Heard, TestbedError> {
         let start = self.clock.now() + LEAD;
         self.tell_all(Command::Start { at_ns: start.0 / 1000 });
-        let mut heard = Heard::default();
+        let mut heard = Heard { start, ..Heard::default() };
         let wanted = job.slow.flows.iter().filter(|f| f.responsive).count();
         let end = start.saturating_add(job.slow.stop);
         let mut asked = Instant::now();
@@ -183,8 +188,8 @@ impl Stage {
         }
     }
 
-    fn note(&self, number: usize, said: Said, heard: &mut Heard) -> Result<(), TestbedError> {
-        let name = || self.children[number].name().to_string();
+    fn note(&mut self, number: usize, said: Said, heard: &mut Heard) -> Result<(), TestbedError> {
+        let child = &mut self.children[number];
         match said {
             Said::Answer(Answer::Done { flow, at_ns, intact }) => {
                 heard.done.insert(flow, (Time::ns(at_ns), intact));
@@ -192,9 +197,10 @@ impl Stage {
             Said::Answer(Answer::Host(report)) => heard.hosts.push(report),
             Said::Answer(Answer::Switch(report)) => heard.switch = Some(report),
             Said::Answer(Answer::Ready) => {}
-            Said::Answer(Answer::Failed { why }) => return Err(TestbedError::Child { name: name(), why }),
-            Said::Ended(why) => {
-                return Err(TestbedError::Child { name: name(), why: format!("it ended: {why}") });
+            Said::Answer(Answer::Failed { why }) => return Err(child.failed(why)),
+            Said::Ended(complaint) => {
+                let why = child.end(&complaint);
+                return Err(child.failed(why));
             }
         }
         Ok(())
@@ -203,16 +209,17 @@ impl Stage {
     /// Waits for every child's last words.
     fn reports(&mut self, heard: &mut Heard) -> Result<(), TestbedError> {
         let deadline = Instant::now() + REPORTS;
-        while heard.switch.is_none() || heard.hosts.len() + 1 < self.children.len() {
+        let mut waiting = vec![true; self.children.len()];
+        while let Some(silent) = waiting.iter().position(|w| *w) {
             let Some((number, said)) = self.ears.listen(deadline) else {
-                let why = "it did not report in time".into();
-                return Err(TestbedError::Child { name: "hosts or switch".into(), why });
+                let why = format!("it did not report within {} s", REPORTS.as_secs());
+                return Err(self.children[silent].failed(why));
             };
-            // Having reported, a child ends.
-            if let Said::Ended(why) = &said
-                && why.is_empty()
-            {
-                continue;
+            match said {
+                Said::Answer(Answer::Host(_) | Answer::Switch(_)) => waiting[number] = false,
+                // Having reported, a child ends.
+                Said::Ended(_) if !waiting[number] => continue,
+                _ => {}
             }
             self.note(number, said, heard)?;
         }

@@ -7,11 +7,14 @@ host and one software switch, measures, runs the same slowed scenario in the sim
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import IO, Any
 
 import click
 
@@ -24,6 +27,7 @@ from headway.names import ScenarioFile
 from headway.results import duration
 from headway.scenario import Scenario
 
+FAILED = 1
 INTERRUPTED = 130
 PROGRAM = "headway-testbed"
 SIMULATOR = "simulator"
@@ -50,6 +54,12 @@ def testbed() -> None:
     help="Divide rates and multiply times by N; default: so that the fastest link runs at 100 Mb/s.",
 )
 @click.option("--csv", is_flag=True, help="Also write flows.csv; needs --out.")
+@click.option(
+    "--capture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.pcapng",
+    help="Also write every frame, as the switch puts it on a link, to a file for Wireshark.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with both summaries and nothing else.")
 def run(
     file: ScenarioFile,
@@ -60,6 +70,7 @@ def run(
     variant: str | None,
     slowdown: int | None,
     csv: bool,
+    capture: Path | None,
     as_json: bool,
 ) -> int:
     """Run one scenario between network namespaces, and beside it in the simulator.
@@ -74,16 +85,16 @@ def run(
     sets = (*_variant_sets(scenario, variant), *sets)
     if out is not None:
         prepare_run(out, Scenario.load(file.path, sets=sets, scale=scale).digest, overwrite=force)
-    arguments = _arguments(file.path, sets, out, scale, slowdown, csv=csv)
+    arguments = _arguments(file.path, sets, out, scale, slowdown, capture, csv=csv)
     status, last = _measure(file.name, arguments)
-    if status not in (0, INTERRUPTED) or last is None:
-        return status or 1
+    if last is None:
+        return status
     if out is not None:
         build_report(out, "html")
     if as_json:
         click.echo(json.dumps(last, indent=2, ensure_ascii=False))
     else:
-        _show(file.name, last, out)
+        _show(file.name, last, out, capture, whole=status == 0)
     return status
 
 
@@ -109,43 +120,87 @@ def program(name: str = PROGRAM) -> Path:
 
 
 def _arguments(
-    path: Path, sets: Sequence[str], out: Path | None, scale: str | None, slowdown: int | None, *, csv: bool
+    path: Path,
+    sets: Sequence[str],
+    out: Path | None,
+    scale: str | None,
+    slowdown: int | None,
+    capture: Path | None,
+    *,
+    csv: bool,
 ) -> list[str]:
     found = [str(program()), str(path), "--managed", *(f"--set={text}" for text in sets)]
     found += [f"--out={out}"] if out is not None else []
     found += [f"--scale={scale}"] if scale is not None else []
     found += [f"--slowdown={slowdown}"] if slowdown is not None else []
+    found += [f"--capture={capture}"] if capture is not None else []
     return [*found, "--csv"] if csv else found
 
 
+class _StopProgram(Stop):
+    """On the first Ctrl-C, closes the program's standard input: the order to stop and to report what there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.orders: IO[str] | None = None
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        super()._handle(number, frame)
+        if self.orders is not None:
+            self.orders.close()
+
+
 def _measure(name: str, arguments: list[str]) -> tuple[int, dict[str, Any] | None]:
-    """Exit status, and the last line: both summaries. What the program complains of goes to standard error."""
+    """Exit status, and the last line: both summaries; raises what the program complains of, `None` if it was killed."""
     last: dict[str, Any] | None = None
-    with (
-        Stop().listening() as stop,
-        Progress() as bars,
-        # A session of its own: Ctrl-C reaches it through us, once.
-        subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        ) as process,
-    ):
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for line in process.stdout:
-            said = json.loads(line)
-            if "progress" not in said:
-                last = said
-                continue
-            state = said["progress"]
-            by_time = state["virtual_s"] / state["stop_s"] if state["stop_s"] else 0.0
-            by_flows = state["flows_done"] / state["flows_total"] if state["flows_total"] else 0.0
-            bars.update(name, {**state, "fraction": min(max(by_time, by_flows), 1.0)})
-            if stop.requested and not process.stdin.closed:
-                process.stdin.close()  # the order to stop, and to report what there is
-    return process.returncode, last
+    # What it complains of is shown when no bar is in the way.
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
+        with (
+            _StopProgram().listening() as stop,
+            Progress() as bars,
+            # A session of its own: Ctrl-C reaches it through us, once.
+            subprocess.Popen(
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
+                start_new_session=True,
+            ) as process,
+        ):
+            assert process.stdin is not None
+            assert process.stdout is not None
+            stop.orders = process.stdin
+            if stop.requested:
+                process.stdin.close()
+            try:
+                for line in process.stdout:
+                    said = json.loads(line)
+                    if "progress" in said:
+                        bars.update(name, _fraction(said["progress"]))
+                    else:
+                        last = said
+            except KeyboardInterrupt:
+                process.kill()
+                raise
+        complaints.seek(0)
+        complaint = complaints.read().strip().removeprefix(f"{PROGRAM}: ")
+    if process.returncode in (0, INTERRUPTED) and last is not None:
+        return process.returncode, last
+    if process.returncode >= 0:
+        raise HeadwayError(complaint or f"{PROGRAM} ended with status {process.returncode} and said nothing")
+    killer = signal.Signals(-process.returncode).name
+    click.echo(f"error: {PROGRAM} was killed by {killer}; its processes and namespaces went with it", err=True)
+    return FAILED, None
 
 
-def _show(name: str, last: dict[str, Any], out: Path | None) -> None:
+def _fraction(state: dict[str, Any]) -> dict[str, Any]:
+    by_time = state["virtual_s"] / state["stop_s"] if state["stop_s"] else 0.0
+    by_flows = state["flows_done"] / state["flows_total"] if state["flows_total"] else 0.0
+    return {**state, "fraction": min(max(by_time, by_flows), 1.0)}
+
+
+def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | None, *, whole: bool) -> None:
     about = last["testbed"]
     click.echo(
         f"{name}: {about['wall_s']:.1f} s on real packets, {about['slowdown']} times slower than written; "
@@ -158,8 +213,15 @@ def _show(name: str, last: dict[str, Any], out: Path | None) -> None:
     print_table(heads, rows)
     for place, count in about["dropped_outside_ports"].items():
         click.echo(f"dropped outside the ports, {place}: {count}", err=True)
+    if about["corrupted_flows"]:
+        click.echo(f"flows with other bytes than were sent: {about['corrupted_flows']}", err=True)
+    if about["capture"] is not None:
+        missed = about["capture"]["missed"]
+        without = f", {missed} missed: the disk is too slow" if missed else ""
+        click.echo(f"{about['capture']['frames']} frames in {capture}{without}", err=True)
     if out is not None:
-        click.echo(f"results in {out}, report in {out / 'report.html'}", err=True)
+        results = "results" if whole else "partial results"
+        click.echo(f"{results} in {out}, report in {out / 'report.html'}", err=True)
 
 
 def _row(label: str, summary: dict[str, Any]) -> tuple[str, ...]:

@@ -116,6 +116,14 @@ class Point:
         value = self.manifest.get("scenario", {})
         return value if isinstance(value, Mapping) else {}
 
+    @cached_property
+    def fabric(self) -> Mapping[str, Any]:
+        """The fabric; beside and on a testbed, with the sizes of the packets that there were."""
+        declared, testbed = self.scenario.get("fabric"), self.manifest.get("testbed")
+        sizes = testbed.get("packet_sizes") if isinstance(testbed, Mapping) else None
+        parts = (part for part in (declared, sizes) if isinstance(part, Mapping))
+        return {key: value for part in parts for key, value in part.items()}
+
     @property
     def transport(self) -> str:
         """Name of the transport, `mixture` if the traffic names several."""
@@ -250,8 +258,8 @@ def _load_run(directory: Path) -> tuple[Point, ...]:
         return (point,)
     name = point.variant
     return (
-        load_point(directory, {"variant": f"{name}, testbed"}),
-        load_point(directory / BESIDE, {"variant": f"{name}, simulator"}),
+        load_point(directory, {"label": "testbed", "variant": f"{name}, testbed"}),
+        load_point(directory / BESIDE, {"label": BESIDE, "variant": f"{name}, simulator"}),
     )
 
 

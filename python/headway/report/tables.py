@@ -116,7 +116,9 @@ def run_facts(study: Study) -> Table:
     sort: list[tuple[float | str, ...]] = []
     for point in study.points:
         m = point.manifest
+        # A run on real packets has no order of events to be recognised by.
         digest = str(m.get("order_digest") or m.get("digest") or "–")
+        digest = digest if digest.strip("0") else "–"
         virtual, wall = number(m.get("virtual_s")), number(m.get("wall_s") or m.get("wall_seconds"))
         events, hops = number(m.get("events")), number(m.get("packet_hops"))
         speed = number(m.get("packet_hops_per_s"))

@@ -105,8 +105,8 @@ def payload_capacity(point: Point) -> Reference | None:
     """The payload rate of the bottleneck link: its line rate less headers and framing."""
     name = next(iter(bottlenecks(point)), None)
     rates = point.links.filter(pl.col("name") == name)["rate_bps"]
-    fabric = point.scenario.get("fabric")
-    if not len(rates) or not isinstance(fabric, dict):
+    fabric = point.fabric
+    if not len(rates):
         return None
     sizes = [parse_bytes(fabric.get(part)) for part in ("payload", "header", "framing")]
     if name is None or None in sizes or not sizes[0]:
@@ -247,9 +247,7 @@ def queue(study: Study) -> Figure:
 
 def _with_buffer(study: Study, figure: Figure) -> Figure:
     """Draw the buffer size where a queue fills a good part of it; say its size otherwise."""
-    fabric = study.points[0].scenario.get("fabric")
-    if not isinstance(fabric, dict):
-        return figure
+    fabric = study.points[0].fabric
     frame = sum(parse_bytes(fabric.get(part)) or 0.0 for part in ("payload", "header", "framing")) or 1538.0
     size = parse_bytes(fabric.get("buffer"), frame)
     panels = [panel for panel in figure.panels if isinstance(panel, Panel)]

@@ -22,6 +22,9 @@ local INTEGERS = {
 -- One ProtoField for each field and each flag, by its filter name.
 local protofields = { ["headway.data"] = ProtoField.bytes("headway.data", "data") }
 for _, form in pairs(FORMS) do
+    if form.tail then
+        protofields[form.tail.filter] = ProtoField.bytes(form.tail.filter, form.tail.title:lower())
+    end
     for _, part in ipairs(form.parts) do
         for _, field in ipairs(part.fields) do
             local make = INTEGERS[field.bytes]
@@ -48,9 +51,15 @@ function headway.init()
     full_payload = 0
 end
 
--- A field's value as a Lua number (exact up to 2^53); nil for what is no integer.
+-- A field's value as a Lua number (exact up to 2^53); nil for what is no integer, the sum of its bytes where
+-- they are to be zero.
 local function value(range, field)
-    if not INTEGERS[field.bytes] then return nil end
+    if not INTEGERS[field.bytes] then
+        if not field.zero then return nil end
+        local sum, bytes = 0, range:bytes()
+        for i = 0, bytes:len() - 1 do sum = sum + bytes:get_index(i) end
+        return sum
+    end
     if field.bytes == 8 then return range:uint64():tonumber() end
     return range:uint()
 end
@@ -67,7 +76,7 @@ local function is_used(field, number)
     return true
 end
 
--- Whether a part follows, by what the parts before it hold.
+-- Whether a part or a tail is there, by what the parts before it hold.
 local function is_present(part, values)
     if not part.when then return true end
     local number = values[part.when.field]
@@ -130,14 +139,19 @@ local function summary(fields, values)
     return table.concat(text, " ")
 end
 
-local function add_payload(tvb, at, root, declared)
-    local here = tvb:captured_len() - at
-    if here > 0 then root:add(protofields["headway.data"], tvb(at)) end
+-- Payload, and what follows it; `declared` bytes of payload, as the header says.
+local function add_payload(tvb, at, root, declared, tail)
+    local left, behind = tvb:captured_len() - at, tail and tail.bytes or 0
+    local here = math.min(left, math.max(tvb:reported_len() - at - behind, 0))
+    if here > 0 then root:add(protofields["headway.data"], tvb(at, here)) end
     if tvb:captured_len() < tvb:reported_len() then
         root:add_proto_expert_info(cut)
-    elseif declared and here < declared then
+        return
+    end
+    if behind > 0 and left >= behind then root:add(protofields[tail.filter], tvb(at + here, behind)) end
+    if left < declared + behind then
         root:add_proto_expert_info(missing)
-    elseif declared and here > declared then
+    elseif left > declared + behind then
         root:add_proto_expert_info(beyond)
     end
 end
@@ -166,7 +180,8 @@ function headway.dissector(tvb, pinfo, tree)
     local text = values.kind and summary(form.parts[1].fields, values) or form.name
     pinfo.cols.info = text
     root:append_text(", " .. text)
-    add_payload(tvb, at, root, values.payload)
+    local tail = form.tail and is_present(form.tail, values) and form.tail or nil
+    add_payload(tvb, at, root, values.payload or 0, tail)
     return tvb:captured_len()
 end
 
@@ -187,6 +202,7 @@ local function heuristic(tvb, pinfo, tree)
         end
     end
     if values.payload and values.wire and values.payload > values.wire then return false end
+    if not values.payload and tvb:reported_len() ~= at then return false end
     headway.dissector(tvb, pinfo, tree)
     pinfo.conversation = headway
     return true

@@ -321,8 +321,34 @@ impl Agent {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = seen.report(self.clock.now());
         report.failed = failed;
-        report.dropped = endpoint.stats().iter().map(|(why, n)| (why.to_string(), n)).collect();
+        report.dropped = endpoint.stats().iter().filter_map(dropped).collect();
         report.cpu_s = cpu_seconds();
         report
+    }
+}
+
+/// A counter of datagrams that were lost at an endpoint, with its reason in words; `None` for any other.
+fn dropped((name, count): (&'static str, u64)) -> Option<(String, u64)> {
+    let why = match name {
+        "send_errors" => "refused by the kernel",
+        _ => name.strip_prefix("dropped_")?,
+    };
+    Some((why.replace('_', " "), count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_counters_of_lost_datagrams_are_reported_as_drops() {
+        let counted = |name| dropped((name, 3));
+        assert_eq!(counted("dropped_old_epoch"), Some(("old epoch".into(), 3)));
+        assert_eq!(counted("send_errors"), Some(("refused by the kernel".into(), 3)));
+        for name in ["datagrams_sent", "marks_received", "messages_failed", "answers_withheld"] {
+            assert_eq!(counted(name), None, "{name}");
+        }
+        let stats = headway_host::Stats::default();
+        assert!(stats.iter().filter_map(dropped).count() > 10, "the names are those of the counters");
     }
 }

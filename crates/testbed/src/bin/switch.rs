@@ -5,10 +5,12 @@
 
 use clap::Parser;
 use headway_switch::{AfPacket, Clock, Core, CoreConfig, FrameError, FrameIo, RunConfig, Running};
+use headway_testbed::capture::Recording;
 use headway_testbed::messages::{Answer, Command, SwitchReport, pack};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
 use headway_units::Time;
 use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -28,6 +30,9 @@ struct Arguments {
     /// Longest IPv4 packet in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
     mtu: u16,
+    /// Write every frame, as it starts on a link, to a pcapng file for Wireshark
+    #[arg(long, value_name = "OUT.pcapng")]
+    capture: Option<PathBuf>,
     /// Reading of the monotonic clock, in nanoseconds, that is time zero
     #[arg(long, hide = true)]
     origin_ns: Option<u64>,
@@ -104,6 +109,8 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         faults: job.slow.faults.clone(),
     };
     let mut core = Core::new(config).map_err(|e| e.to_string())?;
+    let recording = record(&mut core, arguments.capture.as_deref())?;
+    let whole = || recording.as_ref().is_none_or(|r| !r.failed());
     run_first(10);
     let packet = u64::from(job.network.sizes().full_wire());
     let shortest = job.network.links().iter().map(|l| l.spec.rate.time_of(packet)).min();
@@ -112,7 +119,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         Some(orders) => {
             say(&Answer::Ready);
             headway_switch::run(&mut core, &mut interfaces, clock, waiting, &mut |core, _| {
-                obey(core, &orders)
+                obey(core, &orders) && whole()
             })
         }
         None => {
@@ -124,18 +131,28 @@ fn serve(arguments: Arguments) -> Result<(), String> {
                 job.network.switches()
             );
             headway_switch::run(&mut core, &mut interfaces, clock, waiting, &mut |_, _| {
-                !STOP.load(Ordering::Relaxed)
+                !STOP.load(Ordering::Relaxed) && whole()
             })
         }
     };
     let seen = seen.map_err(|e| format!("packet sockets: {e}"))?;
-    let report = report(&mut core, &seen, clock.now());
+    let mut report = report(&mut core, &seen, clock.now());
+    drop(core);
+    report.captured = recording.map(Recording::finish).transpose().map_err(|e| e.to_string())?;
     if arguments.managed {
         say(&Answer::Switch(report));
     } else {
         println!("{}", serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?);
     }
     Ok(())
+}
+
+/// Has every frame written to a file, if that is wanted.
+fn record(core: &mut Core, path: Option<&Path>) -> Result<Option<Recording>, String> {
+    let Some(path) = path else { return Ok(None) };
+    let (recording, tap) = Recording::start(path, core.network()).map_err(|e| e.to_string())?;
+    core.set_tap(Box::new(tap));
+    Ok(Some(recording))
 }
 
 fn explain(error: &headway_testbed::TestbedError) -> String {
@@ -195,5 +212,6 @@ fn report(core: &mut Core, seen: &Running, now: Time) -> SwitchReport {
         refused,
         late_ns: [late.quantile_ns(0.5), late.quantile_ns(0.99), late.worst_ns()],
         cpu_s: cpu_seconds(),
+        captured: None,
     }
 }

@@ -2,7 +2,6 @@
 //! directories. `headway testbed run` calls it.
 
 #![allow(clippy::disallowed_methods, reason = "a program has arguments, files and an exit status")]
-#![allow(clippy::print_stdout, reason = "progress and results go to standard output")]
 
 use clap::Parser;
 use headway_lab::results::manifest::Circumstances;
@@ -10,6 +9,7 @@ use headway_lab::{LabError, Options, conclude};
 use headway_network::{Outcome, Progress};
 use headway_testbed::{Job, JobArgs, Measured, Notes, Programs, Settings, TestbedError, run, slowdown};
 use serde_json::{Value as Json, json};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +33,9 @@ struct Arguments {
     /// Longest IPv4 packet in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
     mtu: u16,
+    /// Write every frame that the switch sees to a pcapng file for Wireshark
+    #[arg(long, value_name = "OUT.pcapng")]
+    capture: Option<PathBuf>,
     /// Leave the simulator out
     #[arg(long)]
     no_simulator: bool,
@@ -46,6 +49,8 @@ struct Arguments {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 const INTERRUPTED: u8 = 130;
+/// Folder of the simulator's run, in that of the testbed's.
+const BESIDE: &str = "simulator";
 
 fn main() -> ExitCode {
     if std::env::args().skip(1).eq(["--probe"]) {
@@ -81,28 +86,41 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
     }
     if let Some(dir) = &arguments.out {
         headway_lab::results::write::prepare(dir).map_err(lab)?;
+        // What an earlier run left beside must not be taken for this one's.
+        if dir.join(BESIDE).exists() {
+            headway_lab::results::write::prepare(&dir.join(BESIDE)).map_err(lab)?;
+        }
     }
     let own = std::env::current_exe().map_err(|e| io("finding this program", e))?;
     let programs = Programs::within(own.parent().unwrap_or(Path::new(".")))?;
     let sizes = headway_testbed::scenario::sizes(arguments.mtu);
-    let settings = Settings { programs, mtu: arguments.mtu.into(), sizes };
+    let capture = arguments.capture.clone();
+    let settings = Settings { programs, mtu: arguments.mtu.into(), sizes, capture };
     let managed = arguments.managed;
     let began = Instant::now();
     let measured = run(&arguments.job, &settings, &mut |state| {
         if managed {
-            println!("{}", progress(state));
+            say(&progress(state));
         }
         !STOP.load(Ordering::Relaxed)
     })?;
     let wall = began.elapsed();
     let interrupted = measured.outcome.interrupted;
     let summary = write(arguments, &measured, wall)?;
-    let beside = match arguments.no_simulator || interrupted {
-        true => Json::Null,
+    let (beside, interrupted) = match arguments.no_simulator || interrupted {
+        true => (Json::Null, interrupted),
         false => simulate(arguments, &measured.job)?,
     };
-    println!("{}", json!({ "summary": summary, "simulator": beside, "testbed": notes(&measured.notes) }));
+    say(&json!({ "summary": summary, "simulator": beside, "testbed": notes(&measured.notes) }));
     Ok(interrupted)
+}
+
+/// One line on standard output. When nobody reads it any more, the run ends.
+fn say(line: &Json) {
+    let mut out = std::io::stdout().lock();
+    if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+        STOP.store(true, Ordering::Relaxed);
+    }
 }
 
 fn progress(state: &Progress) -> Json {
@@ -123,6 +141,8 @@ fn notes(notes: &Notes) -> Json {
         "hosts_cpu_s": notes.hosts_cpu_s,
         "corrupted_flows": notes.corrupted,
         "dropped_outside_ports": notes.dropped,
+        "start_s": notes.start_s,
+        "capture": notes.captured.map(|[frames, missed]| json!({ "frames": frames, "missed": missed })),
     })
 }
 
@@ -162,9 +182,9 @@ fn record(
     serde_json::to_value(&output.summary).map_err(|e| TestbedError::Unsuitable(e.to_string()))
 }
 
-/// The same slowed run in the simulator, in the scenario's own units.
-fn simulate(arguments: &Arguments, job: &Job) -> Result<Json, TestbedError> {
-    let out = arguments.out.as_ref().map(|dir| dir.join("simulator"));
+/// The same slowed run in the simulator, in the scenario's own units, and whether it was interrupted.
+fn simulate(arguments: &Arguments, job: &Job) -> Result<(Json, bool), TestbedError> {
+    let out = arguments.out.as_ref().map(|dir| dir.join(BESIDE));
     if let Some(dir) = &out {
         headway_lab::results::write::prepare(dir).map_err(lab)?;
     }
@@ -173,5 +193,6 @@ fn simulate(arguments: &Arguments, job: &Job) -> Result<Json, TestbedError> {
     let mut outcome = outcome.map_err(|e| TestbedError::Unsuitable(e.to_string()))?;
     slowdown::speed_up(&mut outcome, job.factor);
     let about = json!({ "slowdown": job.factor, "simulated": true, "packet_sizes": sizes(job) });
-    record(arguments, job, &outcome, (began.elapsed(), Some(about)), out.as_deref())
+    let summary = record(arguments, job, &outcome, (began.elapsed(), Some(about)), out.as_deref())?;
+    Ok((summary, outcome.interrupted))
 }

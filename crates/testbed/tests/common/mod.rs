@@ -82,7 +82,7 @@ pub fn arms(text: &str) -> Vec<Run> {
     let mut runs = vec![Run { arm: "simulator", outcome, sizes, corrupted: 0 }];
     if testbed_available() {
         let _turn = turn();
-        let settings = Settings { programs: programs(), mtu: MTU.into(), sizes };
+        let settings = Settings { programs: programs(), mtu: MTU.into(), sizes, capture: None };
         let measured = run(&args, &settings, &mut |_| true).expect("it runs");
         let corrupted = measured.notes.corrupted.len();
         runs.push(Run { arm: "testbed", outcome: measured.outcome, sizes, corrupted });

@@ -1,0 +1,230 @@
+"""`headway testbed run`: what it leaves, what it refuses, and that nothing stays behind however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+import headway as package
+import testbeds
+import wireshark
+from support import TWO_FLOWS, Answer
+
+Headway = Callable[..., Answer]
+
+INTERFACES = {name for _, name in socket.if_nameindex()}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of one run on real packets; `answer.json` holds what the command printed."""
+    testbeds.need_testbed()
+    folder = tmp_path_factory.mktemp("testbed")
+    scenario = folder / "two-flows.toml"
+    scenario.write_text(TWO_FLOWS.format(stop="200 ms", size="100 kB"), encoding="utf-8")
+    command = [sys.executable, "-m", "headway", "testbed", "run", str(scenario)]
+    command += ["--out", str(folder / "out"), "--csv", "--json", "--capture", str(folder / "real.pcapng")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=testbeds.LIMIT)
+    assert done.returncode == 0, done.stderr
+    (folder / "answer.json").write_text(done.stdout, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    """A scenario that lasts minutes on real packets."""
+    path = tmp_path / "endless.toml"
+    text = TWO_FLOWS.format(stop="3 s", size="60 MB").replace('"20 us"', '"10 ms"')
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_run_leaves_the_results_and_the_simulators_beside_them(measured: Path) -> None:
+    answer = json.loads((measured / "answer.json").read_text(encoding="utf-8"))
+    real, simulated = (package.read(measured / "out" / place) for place in ("", "simulator"))
+    assert real.summary == answer["summary"]
+    assert simulated.summary == answer["simulator"]
+    assert real.manifest["digest"] == simulated.manifest["digest"]
+    assert answer["testbed"]["slowdown"] == 100
+    assert answer["testbed"]["corrupted_flows"] == []
+    for run in (real, simulated):
+        flows, series = run.flows.to_polars(), run.series.to_polars()
+        assert flows["state"].to_list() == ["done", "done"]
+        assert flows["delivered_bytes"].to_list() == [100_000, 100_000]
+        assert (flows["slowdown"] >= 1).all()
+        assert {"throughput_bps", "queue_bytes"} <= set(series["metric"])
+        links = run.links.to_polars()
+        assert set(links["rate_bps"]) == {10_000_000_000}
+    assert polars.read_csv(measured / "out" / "flows.csv").height == 2
+    assert real.links.to_polars()["name"].to_list() == simulated.links.to_polars()["name"].to_list()
+
+
+def test_the_report_shows_testbed_and_simulator(measured: Path) -> None:
+    page = (measured / "out" / "report.html").read_text(encoding="utf-8")
+    for wanted in ("amrt, testbed", "amrt, simulator", "Measured on real packets"):
+        assert wanted in page
+
+
+def test_only_what_was_dropped_is_called_dropped(measured: Path) -> None:
+    answer = json.loads((measured / "answer.json").read_text(encoding="utf-8"))
+    for place in answer["testbed"]["dropped_outside_ports"]:
+        assert not any(word in place for word in ("sent", "received", "accepted", "bytes"))
+
+
+def test_tshark_shows_the_same_fields_of_simulated_and_of_real_packets(measured: Path, headway: Headway) -> None:
+    simulated = measured / "simulated.pcapng"
+    answer = headway("run", measured / "two-flows.toml", "--capture", simulated)
+    assert answer.status == 0, answer.err
+    shown = {}
+    for path in (simulated, measured / "real.pcapng"):
+        counts = wireshark.compare(path, per_kind=1)
+        assert counts["data"] >= 2 * 69
+        packets = [p for p in wireshark.read_pcapng(path) if p.is_headway]
+        assert {p.interface.name for p in packets} == {f"h{h}->s0" for h in range(3)} | {f"s0->h{h}" for h in range(3)}
+        # The first message between two real hosts is a byte, so that they have met when the scenario begins.
+        flows = [p for p in packets if p.name == "data" and p.fields["message_bytes"] > 1]
+        assert {(p.fields["src"], p.fields["dst"], p.fields["message_bytes"]) for p in flows} == {
+            (0, 2, 100_000),
+            (1, 2, 100_000),
+        }
+        kinds = {p.name: p.number for p in reversed(packets) if p.name in ("data", "grant")}
+        fields = wireshark.dissect(path, list(kinds.values()))
+        shown[path.name] = {kind: {f for f in fields[number] if f[:8] == "headway."} for kind, number in kinds.items()}
+    session = {f"headway.session.{name}" for name, _ in wireshark.SESSION}
+    for kind in ("data", "grant"):
+        real = shown["real.pcapng"][kind] - {"headway.data", "headway.cut"}
+        assert real - session == shown["simulated.pcapng"][kind] - {"headway.cut"}
+        assert session <= real
+
+
+def test_a_real_capture_holds_the_handshake(measured: Path) -> None:
+    path = measured / "real.pcapng"
+    assert wireshark.matching(path, 'headway.handshake == "hello"')
+    assert wireshark.matching(path, "headway.session.counter and headway.envelope == 1")
+    texts = set(wireshark.info(path).values())
+    assert {"hello", "welcome", "confirm", "accept"} <= texts
+
+
+ENDS = [
+    ("python", signal.SIGINT, 130, ""),
+    ("python", signal.SIGTERM, 130, ""),
+    ("python", signal.SIGKILL, -9, ""),
+    ("headway-testbed", signal.SIGKILL, 1, "headway-testbed was killed by SIGKILL"),
+    ("headway-testbed", signal.SIGTERM, 130, ""),
+    ("headway-switch", signal.SIGKILL, 2, "the testbed's switch failed: it ended with signal: 9 (SIGKILL)"),
+    ("headway-agent", signal.SIGKILL, 2, " failed: it ended with signal: 9 (SIGKILL)"),
+]
+
+
+@pytest.mark.parametrize(("who", "number", "status", "message"), ENDS)
+def test_nothing_stays_behind(
+    endless: Path, tmp_path: Path, who: str, number: signal.Signals, status: int, message: str
+) -> None:
+    testbeds.need_testbed()
+    out = tmp_path / "out"
+    with testbeds.underway(endless, tmp_path / "out.pcapng", "--out", str(out)) as run:
+        victim = run.process.pid if who == "python" else run.member(who).pid
+        os.kill(victim, number)
+        if number == signal.SIGKILL and who == "python":
+            run.process.wait(timeout=testbeds.LIMIT)
+        else:
+            _, err = run.process.communicate(timeout=testbeds.LIMIT)
+            assert message in err
+            assert "Traceback" not in err
+            assert "panicked" not in err
+        assert run.process.returncode == status
+        run.check_nothing_is_left()
+    new = {name for _, name in socket.if_nameindex()} - INTERFACES
+    assert not {name for name in new if name.startswith(("host", "probe"))}
+    if status == 130:
+        assert package.read(out).manifest["interrupted"] is True
+        assert not (out / "simulator").exists()
+        assert "interrupted" in (out / "report.html").read_text(encoding="utf-8")
+        assert len(wireshark.read_pcapng(tmp_path / "out.pcapng")) > 100
+
+
+MISTAKES = [
+    (["amrt/fig11-testbed-dinamic"], "amrt/fig11-testbed-dynamic"),
+    (["FILE", "--set", "topology.rat=3"], "did you mean `rate`"),
+    (["FILE", "--slowdown", "0"], "0 is not in the range"),
+    (["FILE", "--slowdown", "-3"], "-3 is not in the range"),
+    (["FILE", "--slowdown", "nan"], "'nan' is not a valid integer"),
+    (["FILE", "--variant", "amrd"], "did you mean amrt"),
+    (["FILE", "--csv"], "--csv needs --out DIR"),
+    (["FILE", "--out", "FILE"], "results cannot be written here"),
+    (["FILE", "--out", "/proc/no"], "results cannot be written here"),
+    (["FILE", "--set", "topology.hosts=100"], "100 hosts are more than the 64"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES)
+def test_mistakes_end_with_status_2(headway: Headway, scenario_file: Path, arguments: list[str], message: str) -> None:
+    testbeds.need_programs()
+    answer = headway("testbed", "run", *[str(scenario_file) if a == "FILE" else a for a in arguments])
+    assert answer.status == 2
+    assert message in answer.err
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize("place", ["no/such/directory/x.pcapng", "/dev/full"])
+def test_a_capture_that_cannot_be_written_ends_the_run(headway: Headway, scenario_file: Path, place: str) -> None:
+    testbeds.need_testbed()
+    answer = headway("testbed", "run", scenario_file, "--capture", place)
+    assert answer.status == 2
+    assert f"cannot write the capture {place}" in answer.err
+
+
+def test_a_missing_program_is_named(
+    headway: Headway, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    answer = headway("testbed", "run", scenario_file)
+    assert answer.status == 2
+    assert f"{tmp_path / 'headway-testbed'} is not there: `make install` builds it" in answer.err
+
+
+UNPRIVILEGED = [
+    (["headway-testbed", "FILE"], "the testbed needs root"),
+    (["headway-switch", "FILE", "--port=h0=lo"], "opening interface `lo` needs the privilege CAP_NET_RAW"),
+    (["headway-switch", "FILE", "--port=h0=nothere0"], "there is no interface `nothere0`; there are: "),
+    (["headway-switch", "FILE", "--port=h9=lo"], "the topology has only the hosts h0 to h2"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), UNPRIVILEGED)
+def test_without_a_privilege_or_an_interface_the_programs_say_so(
+    scenario_file: Path, command: list[str], message: str
+) -> None:
+    testbeds.need_programs()
+    name, *rest = command
+    identity: dict[str, Any] = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    try:
+        # Not in pytest's folder, which is its user's alone.
+        with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+            file.write(scenario_file.read_text(encoding="utf-8"))
+            file.flush()
+            Path(file.name).chmod(0o644)
+            done = subprocess.run(
+                [testbeds.PROGRAMS / name, *[file.name if a == "FILE" else a for a in rest]],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=testbeds.LIMIT,
+                cwd="/",
+                **identity,
+            )
+    except PermissionError as error:
+        pytest.skip(f"an ordinary user may not run {name}: {error}")
+    assert done.returncode == 2
+    assert message in done.stderr
