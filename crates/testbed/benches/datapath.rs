@@ -100,7 +100,7 @@ fn measure(link_bps: u64, offered: Option<u64>) -> (Sink, SwitchReport, f64) {
     let pids = [(0, source.id()), (1, sink.id())];
     namespaces::join(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
     switch[0].tell(Order::Open);
-    ears.all_ready(&switch, Duration::from_secs(10)).expect("the switch gets ready");
+    ears.all_ready(&mut switch, Duration::from_secs(10)).expect("the switch gets ready");
     let began = Instant::now();
     go(&mut sink);
     go(&mut source);

@@ -305,7 +305,7 @@ impl Stage {
             memory: Memory::default(),
         };
         stage.switch[0].tell(Order::Open);
-        stage.ears.all_ready(&stage.switch, Duration::from_secs(20)).expect("the switch gets ready");
+        stage.ears.all_ready(&mut stage.switch, Duration::from_secs(20)).expect("the switch gets ready");
         stage.switch[0].tell(Order::Start { at_ns: 0 });
         stage.hosts = (0..HOSTS).map(|h| stage.host(h)).collect();
         stage
