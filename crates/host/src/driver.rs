@@ -191,7 +191,8 @@ impl Driver {
     ) -> Driver {
         let each = core.datagram_bytes();
         let (waiting, calls) = (FxHashMap::default(), FxHashMap::default());
-        let (received, sending) = (Batch::new(each), Batch::new(each));
+        let received = if socket.has_rows() { Batch::for_rows(each) } else { Batch::new(each) };
+        let sending = Batch::new(each);
         Driver { core, socket, shared, observer, origin_ns, waiting, calls, received, sending }
     }
 
@@ -226,17 +227,18 @@ impl Driver {
         if busy { Ok(()) } else { self.wait() }
     }
 
-    /// Gives the core the batch that arrived; whether there was any.
+    /// Gives the core the batch that arrived; whether there may be more.
     fn take_in(&mut self, now: Time) -> bool {
-        for (envelope, bytes) in self.received.iter_mut() {
+        let (core, counters) = (&mut self.core, &self.shared.counters);
+        self.received.drain(|envelope, bytes| {
             if envelope.truncated {
-                self.shared.counters.one(Count::datagrams_received);
-                self.shared.counters.one(Count::dropped_truncated);
-                continue;
+                counters.one(Count::datagrams_received);
+                counters.one(Count::dropped_truncated);
+            } else {
+                core.receive(now, envelope.address, Ecn::from_bits(envelope.tos), bytes);
             }
-            self.core.receive(now, envelope.address, Ecn::from_bits(envelope.tos), bytes);
-        }
-        !self.received.is_empty()
+        });
+        self.received.is_full()
     }
 
     fn take_requests(&mut self, now: Time) -> bool {

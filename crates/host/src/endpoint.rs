@@ -1,11 +1,12 @@
 //! The blocking interface.
 
 use crate::completion::{Completion, deadline};
-use crate::config::{Admission, Config};
+use crate::config::{Admission, Config, sizes};
 use crate::core::{Arrived, Charges, Command, Core, Identity, Memory, Purpose, SendOptions};
 use crate::counters::{Counters, Stats};
 use crate::driver::{CallOutcome, Driver, Request, SendOutcome, Shared, Waiting};
 use crate::error::{BindError, CallError, RecvError, SendError};
+use crate::nic::ahead;
 use crate::seal::Secret;
 use crate::udp::{Socket, monotonic_ns};
 use bytes::Bytes;
@@ -76,7 +77,8 @@ impl Endpoint {
         if config.admission == Admission::Loopback && !address.ip().is_loopback() {
             return Err(BindError::NotLoopback(address.into()));
         }
-        let socket = Socket::bind(address).map_err(io_error("binding the socket"))?;
+        let fast = ahead(config.nic, sizes(config.mtu, &config.admission)) > Time::ZERO;
+        let socket = Socket::bind(address, fast).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
         let counters = Arc::new(Counters::default());
         let identity = Identity { epoch: config.epoch.unwrap_or_else(wall_clock_ns), secret: secret()? };

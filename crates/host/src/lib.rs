@@ -56,3 +56,8 @@ pub use endpoint::{Endpoint, Received, SendHandle};
 pub use error::{BindError, CallError, ConfigError, RecvError, SendError};
 pub use progress::{Progress, Step};
 pub use seal::Secret;
+
+/// The sample in the guide is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/real-hosts.md")]
+struct Guide;

@@ -9,12 +9,25 @@ use crate::error::ConfigError;
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Limit, Port, PortContext, PortCounters};
 use headway_packet::{Packet, Sizes};
-use headway_units::Time;
+use headway_units::{Rate, Time};
+
+/// What the kernel may be given before its turn. A system call and a wake-up take some microseconds: packets
+/// shorter than that on the wire are handed over several at a time.
+const AHEAD: Time = Time::us(10);
+
+/// How long before its turn on a link of `rate` a packet may be handed over: a whole number of full packets,
+/// none where one takes longer than [`AHEAD`].
+pub(crate) fn ahead(rate: Rate, sizes: Sizes) -> Time {
+    let slot = sizes.slot(rate);
+    slot.saturating_mul(AHEAD.0 / slot.0.max(1))
+}
 
 pub(crate) struct Nic {
     port: Port<()>,
     /// How far the departure clock may lag behind.
     catch_up: Time,
+    /// How far it may be ahead.
+    ahead: Time,
     /// Whether the machine had nothing when it was last asked.
     dry: bool,
     /// The first input since then.
@@ -29,7 +42,8 @@ impl Nic {
             .ok_or_else(|| ConfigError::UnknownDiscipline(discipline.into()))?;
         let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;
         let catch_up = sizes.slot(config.nic).saturating_mul(config.catch_up.max(1).into());
-        Ok(Nic { port: Port::new(rules, context), catch_up, dry: true, input: None })
+        let ahead = ahead(config.nic, sizes);
+        Ok(Nic { port: Port::new(rules, context), catch_up, ahead, dry: true, input: None })
     }
 
     /// An input that belongs to the instant `at`.
@@ -37,9 +51,9 @@ impl Nic {
         self.input.get_or_insert(at);
     }
 
-    /// Whether the wire is free for another packet.
+    /// Whether the wire is free for another packet, or nearly.
     pub(crate) fn is_free(&self, now: Time) -> bool {
-        self.port.free_at() <= now
+        self.port.free_at() <= now.saturating_add(self.ahead)
     }
 
     /// The machine has nothing to send.
@@ -47,7 +61,8 @@ impl Nic {
         (self.dry, self.input) = (true, None);
     }
 
-    /// When the machine should be asked again without any input.
+    /// When the machine should be asked again without any input: not before the wire is idle, so that several
+    /// packets are asked for at once.
     pub(crate) fn next(&self) -> Option<Time> {
         (!self.dry || self.input.is_some()).then(|| self.port.free_at())
     }
@@ -56,7 +71,7 @@ impl Nic {
     pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) {
         let ready = if self.dry { self.input.unwrap_or(now) } else { Time::ZERO };
         let earliest = now.saturating_sub(self.catch_up);
-        let start = ready.max(self.port.free_at()).max(earliest).min(now);
+        let start = ready.max(self.port.free_at()).max(earliest);
         (self.dry, self.input) = (false, None);
         self.port.pass(start, packet);
     }

@@ -2,34 +2,47 @@
 //!
 //! `recvmmsg` and `sendmmsg` with control messages exist in no maintained crate with all that is needed here
 //! (batches, IP_TOS both ways), so they are called directly. What makes each call sound is written beside it.
+//!
+//! Where many packets leave at once, equal ones to one address go to the kernel as one buffer to be cut up
+//! (UDP_SEGMENT), and arrive as one where the kernel need not cut (UDP_GRO): they share their way through it.
 #![allow(unsafe_code, reason = "recvmmsg and sendmmsg with control messages")]
 
 use rustix::net::sockopt;
+use std::cell::Cell;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Datagrams moved by one system call at most.
+/// Datagrams, or rows of equal ones, moved by one system call at most.
 pub(crate) const BATCH: usize = 32;
+
+/// Bytes that the kernel cuts up, or puts together, at most: an IP packet, with some room for headers.
+const LARGEST_ROW: usize = 65_000;
+/// Datagrams that it cuts them into at most, in all kernels that can.
+const LONGEST_ROW: usize = 64;
 
 /// Bytes that the kernel is asked to keep for this socket each way; it may allow less.
 const BUFFER: usize = 8 << 20;
 
-/// Room for one control message with an `int`, aligned as the kernel wants it.
+/// Room for two control messages with an `int` each, aligned as the kernel wants it.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Control([u8; 64]);
 
 const _: () = {
     // SAFETY: CMSG_SPACE computes with its argument alone.
-    let need = unsafe { libc::CMSG_SPACE(size_of::<libc::c_int>() as u32) } as usize;
+    let need = 2 * unsafe { libc::CMSG_SPACE(size_of::<libc::c_int>() as u32) } as usize;
     assert!(need <= size_of::<Control>() && align_of::<Control>() >= align_of::<libc::cmsghdr>());
 };
 
 /// A bound, non-blocking UDP socket that hears and says the type-of-service byte.
-pub(crate) struct Socket(UdpSocket);
+pub(crate) struct Socket {
+    socket: UdpSocket,
+    /// Whether rows of equal datagrams are sent as one.
+    rows: Cell<bool>,
+}
 
 /// What is known of a datagram beside its bytes.
 #[derive(Clone, Copy, Debug)]
@@ -47,52 +60,91 @@ pub(crate) struct Envelope {
 /// Room for a batch of datagrams, and what is known of each.
 pub(crate) struct Batch {
     bytes: Vec<u8>,
-    each: usize,
-    envelopes: Vec<Envelope>,
+    /// Bytes of a place; a datagram to be sent has one to itself.
+    place: usize,
+    /// Bytes of the longest datagram.
+    longest: usize,
+    /// Where each datagram begins, in order.
+    datagrams: Vec<(usize, Envelope)>,
+    /// How many of them have been sent.
+    gone: usize,
+    /// Whether the last call filled every place.
+    full: bool,
 }
 
 impl Batch {
-    /// Room for [`BATCH`] datagrams of at most `each` bytes.
-    pub(crate) fn new(each: usize) -> Batch {
-        Batch { bytes: vec![0; BATCH * each], each, envelopes: Vec::with_capacity(BATCH) }
+    /// Room for [`BATCH`] datagrams of at most `longest` bytes.
+    pub(crate) fn new(longest: usize) -> Batch {
+        Batch::with_places(longest, longest)
+    }
+
+    /// The same to receive into, where the kernel may put datagrams together.
+    pub(crate) fn for_rows(longest: usize) -> Batch {
+        Batch::with_places(1 << 16, longest)
+    }
+
+    fn with_places(place: usize, longest: usize) -> Batch {
+        let (bytes, datagrams) = (vec![0; BATCH * place], Vec::with_capacity(BATCH));
+        Batch { bytes, place, longest, datagrams, gone: 0, full: false }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.envelopes.is_empty()
+        self.datagrams.is_empty()
     }
 
+    /// Whether there is no room for another datagram; of what was received, whether there may be more.
     pub(crate) fn is_full(&self) -> bool {
-        self.envelopes.len() == BATCH
+        self.full
     }
 
-    /// The datagrams that are there.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (Envelope, &mut [u8])> {
-        let datagrams = self.bytes.chunks_exact_mut(self.each);
-        self.envelopes.iter().zip(datagrams).map(|(e, bytes)| (*e, &mut bytes[..e.length]))
+    /// Takes every datagram that is there.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(Envelope, &mut [u8])) {
+        for (start, envelope) in self.datagrams.drain(..) {
+            each(envelope, &mut self.bytes[start..start + envelope.length]);
+        }
     }
 
     /// Room for one more datagram; [`Batch::push`] keeps it.
     pub(crate) fn room(&mut self) -> &mut [u8] {
-        let start = self.envelopes.len() * self.each;
-        &mut self.bytes[start..start + self.each]
+        let start = self.datagrams.len() * self.place;
+        &mut self.bytes[start..start + self.place]
     }
 
     /// Keeps the datagram that was written to [`Batch::room`].
     pub(crate) fn push(&mut self, envelope: Envelope) {
-        debug_assert!(!self.is_full() && envelope.length <= self.each);
-        self.envelopes.push(envelope);
+        debug_assert!(!self.is_full() && envelope.length <= self.place);
+        self.datagrams.push((self.datagrams.len() * self.place, envelope));
+        self.full = self.datagrams.len() == BATCH;
     }
 
-    /// Drops the first `count` datagrams.
+    /// Notes what arrived at `place`: one datagram, or a row of them with `segment` bytes each.
+    fn arrived(&mut self, place: usize, bytes: usize, segment: usize, known: Envelope) {
+        let (start, mut at) = (place * self.place, 0);
+        loop {
+            let whole = segment.min(bytes - at);
+            let length = whole.min(self.longest);
+            let truncated = known.truncated || whole > self.longest;
+            self.datagrams.push((start + at, Envelope { length, truncated, ..known }));
+            at += whole;
+            if at >= bytes {
+                return;
+            }
+        }
+    }
+
+    /// The first `count` datagrams are gone.
     fn drop_front(&mut self, count: usize) {
-        self.envelopes.drain(..count);
-        self.bytes.copy_within(count * self.each.., 0);
+        self.gone += count;
+        if self.gone >= self.datagrams.len() {
+            self.datagrams.clear();
+            (self.gone, self.full) = (0, false);
+        }
     }
 }
 
 impl Socket {
-    /// Binds.
-    pub(crate) fn bind(address: SocketAddrV4) -> io::Result<Socket> {
+    /// Binds. Equal datagrams travel in `rows` if that is wanted and the kernel can.
+    pub(crate) fn bind(address: SocketAddrV4, rows: bool) -> io::Result<Socket> {
         #[allow(clippy::disallowed_methods, reason = "this is the driver's socket")]
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
@@ -102,12 +154,18 @@ impl Socket {
             let _ = sockopt::set_socket_recv_buffer_size(&socket, BUFFER);
         }
         let _ = sockopt::set_socket_send_buffer_size(&socket, BUFFER);
-        Ok(Socket(socket))
+        let rows = rows && put_together(&socket);
+        Ok(Socket { socket, rows: Cell::new(rows) })
+    }
+
+    /// Whether datagrams may arrive in rows.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.rows.get()
     }
 
     /// The address it is bound to.
     pub(crate) fn local(&self) -> io::Result<SocketAddrV4> {
-        match self.0.local_addr()? {
+        match self.socket.local_addr()? {
             SocketAddr::V4(address) => Ok(address),
             SocketAddr::V6(_) => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -115,7 +173,8 @@ impl Socket {
 
     /// Fills an empty batch with what has arrived; it stays empty when nothing has.
     pub(crate) fn receive(&self, batch: &mut Batch) -> io::Result<()> {
-        batch.envelopes.clear();
+        batch.datagrams.clear();
+        batch.full = false;
         // SAFETY: all-zero bytes are valid values of these C structs of integers and raw pointers.
         let (mut names, mut iovecs, mut headers): (
             [libc::sockaddr_in; BATCH],
@@ -123,7 +182,7 @@ impl Socket {
             [libc::mmsghdr; BATCH],
         ) = unsafe { (zeroed(), zeroed(), zeroed()) };
         let mut controls = [Control([0; 64]); BATCH];
-        for (i, bytes) in batch.bytes.chunks_exact_mut(batch.each).enumerate() {
+        for (i, bytes) in batch.bytes.chunks_exact_mut(batch.place).enumerate() {
             iovecs[i] = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
             let header = &mut headers[i].msg_hdr;
             header.msg_name = ptr::from_mut(&mut names[i]).cast();
@@ -138,7 +197,7 @@ impl Socket {
         // borrowed by nobody else. BATCH is the number of headers.
         let count = unsafe {
             libc::recvmmsg(
-                self.0.as_raw_fd(),
+                self.socket.as_raw_fd(),
                 headers.as_mut_ptr(),
                 BATCH as u32,
                 libc::MSG_DONTWAIT,
@@ -151,10 +210,13 @@ impl Socket {
                 Ipv4Addr::from(u32::from_be(names[i].sin_addr.s_addr)),
                 u16::from_be(names[i].sin_port),
             );
-            let length = (header.msg_len as usize).min(batch.each);
             let truncated = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
-            batch.envelopes.push(Envelope { address, tos: tos_of(&header.msg_hdr), length, truncated });
+            let (tos, segment) = said_of(&header.msg_hdr);
+            let length = (header.msg_len as usize).min(batch.place);
+            let known = Envelope { address, tos, length, truncated };
+            batch.arrived(i, length, segment.unwrap_or(length).max(1), known);
         }
+        batch.full = count == BATCH;
         Ok(())
     }
 
@@ -170,6 +232,7 @@ impl Socket {
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EBADF | libc::ENOTSOCK)) => {
                     return Err(error);
                 }
+                Err(error) if self.rows.get() && is_about_rows(&error) => self.rows.set(false),
                 Err(_) => {
                     // The first one is at fault: unreachable, too long, forbidden. It counts as lost.
                     refused += 1;
@@ -188,30 +251,76 @@ impl Socket {
             [libc::mmsghdr; BATCH],
         ) = unsafe { (zeroed(), zeroed(), zeroed()) };
         let mut controls = [Control([0; 64]); BATCH];
-        let count = batch.envelopes.len();
-        for (i, (envelope, bytes)) in batch.iter_mut().enumerate() {
-            names[i].sin_family = libc::AF_INET as libc::sa_family_t;
-            names[i].sin_port = envelope.address.port().to_be();
-            names[i].sin_addr.s_addr = u32::from(*envelope.address.ip()).to_be();
-            iovecs[i] = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-            let header = &mut headers[i].msg_hdr;
-            header.msg_name = ptr::from_mut(&mut names[i]).cast();
-            header.msg_namelen = size_of::<libc::sockaddr_in>() as u32;
-            header.msg_iov = &raw mut iovecs[i];
-            header.msg_iovlen = 1;
-            write_tos(header, &mut controls[i], envelope.tos);
+        let Batch { bytes, datagrams, gone, .. } = batch;
+        let waiting = &datagrams[*gone..];
+        for (iovec, (start, envelope)) in iovecs.iter_mut().zip(waiting) {
+            let bytes = &mut bytes[*start..start + envelope.length];
+            *iovec = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
         }
-        // SAFETY: as in `receive`; `count` headers, at most BATCH, were filled in, and sendmmsg only reads.
+        let (mut count, mut taken) = (0, 0);
+        let mut ends = [0; BATCH];
+        while let Some((_, envelope)) = waiting.get(taken) {
+            let row = if self.rows.get() { row(&waiting[taken..]) } else { 1 };
+            names[count].sin_family = libc::AF_INET as libc::sa_family_t;
+            names[count].sin_port = envelope.address.port().to_be();
+            names[count].sin_addr.s_addr = u32::from(*envelope.address.ip()).to_be();
+            let header = &mut headers[count].msg_hdr;
+            header.msg_name = ptr::from_mut(&mut names[count]).cast();
+            header.msg_namelen = size_of::<libc::sockaddr_in>() as u32;
+            header.msg_iov = &raw mut iovecs[taken];
+            header.msg_iovlen = row;
+            let segment = (row > 1).then_some(envelope.length as u16);
+            write_controls(header, &mut controls[count], envelope.tos, segment);
+            taken += row;
+            ends[count] = taken;
+            count += 1;
+        }
+        // SAFETY: as in `receive`; `count` headers, at most BATCH, were filled in, each with as many iovecs as
+        // its row has datagrams, all within the array, and sendmmsg only reads.
         let sent = unsafe {
-            libc::sendmmsg(self.0.as_raw_fd(), headers.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT)
+            libc::sendmmsg(self.socket.as_raw_fd(), headers.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT)
         };
-        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+        let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
+        Ok(if sent == 0 { 0 } else { ends[sent - 1] })
     }
+}
+
+/// How many datagrams at the front are equal in all but their bytes; only the last may be shorter.
+fn row(waiting: &[(usize, Envelope)]) -> usize {
+    let Some((_, first)) = waiting.first() else { return 0 };
+    let most = (LARGEST_ROW / first.length.max(1)).clamp(1, LONGEST_ROW);
+    let alike = |e: &Envelope| e.address == first.address && e.tos == first.tos && e.length > 0;
+    let rest = waiting[1..].iter().take(most - 1).take_while(|(_, e)| alike(e));
+    let same = 1 + rest.clone().take_while(|(_, e)| e.length == first.length).count();
+    let shorter = rest.clone().nth(same - 1).is_some_and(|(_, e)| e.length < first.length);
+    same + usize::from(shorter)
+}
+
+/// Asks the kernel to put datagrams together; whether it can.
+fn put_together(socket: &UdpSocket) -> bool {
+    let on: libc::c_int = 1;
+    // SAFETY: the option's value is an int, which outlives the call, and its length is stated.
+    let refused = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_UDP,
+            libc::UDP_GRO,
+            ptr::from_ref(&on).cast(),
+            size_of::<libc::c_int>() as u32,
+        )
+    };
+    refused == 0
+}
+
+/// What the kernel says when it, or the interface, cannot cut up what it was given.
+fn is_about_rows(error: &io::Error) -> bool {
+    let about = [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::EOPNOTSUPP, libc::ENOPROTOOPT];
+    error.raw_os_error().is_some_and(|code| about.contains(&code))
 }
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.socket.as_fd()
     }
 }
 
@@ -223,43 +332,59 @@ fn none_yet(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Attaches a type-of-service byte to a message.
-fn write_tos(header: &mut libc::msghdr, control: &mut Control, tos: u8) {
+/// Attaches a type-of-service byte to a message, and into pieces of what length it is to be cut.
+fn write_controls(header: &mut libc::msghdr, control: &mut Control, tos: u8, segment: Option<u16>) {
     // SAFETY: these compute with their arguments alone.
-    let (space, length) = unsafe {
+    let (space, tos_length, segment_length) = unsafe {
         let int = size_of::<libc::c_int>() as u32;
-        (libc::CMSG_SPACE(int) as usize, libc::CMSG_LEN(int) as usize)
+        (libc::CMSG_SPACE(int) as usize, libc::CMSG_LEN(int) as usize, libc::CMSG_LEN(2) as usize)
     };
     header.msg_control = control.0.as_mut_ptr().cast();
-    header.msg_controllen = space;
-    // SAFETY: the control buffer is aligned for a cmsghdr and has `space` bytes at least (checked when this is
-    // compiled), so that its first header and the int behind it lie within; the header points to it and both
-    // outlive the call of sendmmsg. The int is written unaligned, as it may be.
+    header.msg_controllen = space * (1 + usize::from(segment.is_some()));
+    // SAFETY: the control buffer is aligned for a cmsghdr and has twice `space` bytes at least (checked when
+    // this is compiled), of which the header states as many as there are messages, so that the first message
+    // and, with a segment, the second lie within; the header points to it and both outlive the call of
+    // sendmmsg. The values are written unaligned, as they may be. The buffer is all zeros before, so that
+    // CMSG_NXTHDR reads a length of zero where no message is yet.
     unsafe {
         let first = libc::CMSG_FIRSTHDR(header);
         (*first).cmsg_level = libc::IPPROTO_IP;
         (*first).cmsg_type = libc::IP_TOS;
-        (*first).cmsg_len = length;
+        (*first).cmsg_len = tos_length;
         ptr::write_unaligned(libc::CMSG_DATA(first).cast::<libc::c_int>(), tos.into());
+        if let Some(segment) = segment {
+            let second = libc::CMSG_NXTHDR(header, first);
+            (*second).cmsg_level = libc::SOL_UDP;
+            (*second).cmsg_type = libc::UDP_SEGMENT;
+            (*second).cmsg_len = segment_length;
+            ptr::write_unaligned(libc::CMSG_DATA(second).cast::<u16>(), segment);
+        }
     }
 }
 
-/// The type-of-service byte of a message that was received; 0 when the kernel did not say.
-fn tos_of(header: &libc::msghdr) -> u8 {
+/// The type-of-service byte of a message that was received, 0 when the kernel did not say; and the length of
+/// the datagrams that it is made of, if the kernel has put several together.
+fn said_of(header: &libc::msghdr) -> (u8, Option<usize>) {
+    let (mut tos, mut segment) = (0, None);
     // SAFETY: the kernel has filled the control buffer of this header and set its length; CMSG_FIRSTHDR and
-    // CMSG_NXTHDR stay within that length and answer null at its end. IP_TOS carries one byte at least, which
-    // lies within the message because the kernel wrote it whole (a truncated one is left out).
+    // CMSG_NXTHDR stay within that length and answer null at its end. IP_TOS carries one byte at least and
+    // UDP_GRO an int, which lie within the message where its length says so.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(header);
         while !message.is_null() {
-            let is_tos = (*message).cmsg_level == libc::IPPROTO_IP && (*message).cmsg_type == libc::IP_TOS;
-            if is_tos && (*message).cmsg_len > libc::CMSG_LEN(0) as usize {
-                return *libc::CMSG_DATA(message);
+            let (level, kind, length) = ((*message).cmsg_level, (*message).cmsg_type, (*message).cmsg_len);
+            if (level, kind) == (libc::IPPROTO_IP, libc::IP_TOS) && length >= libc::CMSG_LEN(1) as usize {
+                tos = *libc::CMSG_DATA(message);
+            }
+            let int = size_of::<libc::c_int>() as u32;
+            if (level, kind) == (libc::SOL_UDP, libc::UDP_GRO) && length >= libc::CMSG_LEN(int) as usize {
+                let bytes = ptr::read_unaligned(libc::CMSG_DATA(message).cast::<libc::c_int>());
+                segment = usize::try_from(bytes).ok().filter(|&bytes| bytes > 0);
             }
             message = libc::CMSG_NXTHDR(header, message);
         }
     }
-    0
+    (tos, segment)
 }
 
 /// An instant of the machine's monotonic clock, in nanoseconds.
@@ -272,36 +397,66 @@ pub(crate) fn monotonic_ns() -> u64 {
 mod tests {
     use super::*;
 
-    #[test]
-    #[allow(clippy::disallowed_methods, reason = "waits for the kernel, for a second at most")]
-    fn batches_arrive_with_their_type_of_service() {
-        let loopback = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
-        let (a, b) = (Socket::bind(loopback).expect("bound"), Socket::bind(loopback).expect("bound"));
-        let to = b.local().expect("an address");
+    const LOOPBACK: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+
+    /// Sends a batch of datagrams with these type-of-service bytes and lengths; what arrives of them in places
+    /// for 90 bytes.
+    #[allow(clippy::disallowed_methods, reason = "waits for the kernel, for some seconds at most")]
+    fn exchange(rows: (bool, bool), datagrams: &[(u8, usize)]) -> Vec<(u8, usize, bool)> {
+        let sender = Socket::bind(LOOPBACK, rows.0).expect("bound");
+        let receiver = Socket::bind(LOOPBACK, rows.1).expect("bound");
+        let address = receiver.local().expect("an address");
         let mut out = Batch::new(100);
-        for n in 0..BATCH as u8 {
-            out.room().fill(n);
-            let envelope =
-                Envelope { address: to, tos: n << 2 | 2, length: 100 - usize::from(n), truncated: false };
-            out.push(envelope);
+        for (n, &(tos, length)) in datagrams.iter().enumerate() {
+            out.room().fill(n as u8);
+            out.push(Envelope { address, tos, length, truncated: false });
         }
-        assert_eq!(a.send(&mut out).expect("sent"), 0);
-        assert!(out.is_empty());
-        let (mut seen, mut batch) = (0, Batch::new(90));
-        for _ in 0..1000 {
-            b.receive(&mut batch).expect("received");
-            for (envelope, bytes) in batch.iter_mut() {
-                assert_eq!(envelope.tos, seen << 2 | 2);
-                assert_eq!(envelope.address, a.local().expect("an address"));
-                assert_eq!(envelope.truncated, seen < 10);
-                assert!(bytes.len() == (100 - usize::from(seen)).min(90) && bytes.iter().all(|&x| x == seen));
-                seen += 1;
-            }
-            if usize::from(seen) == BATCH {
-                return;
+        assert_eq!(sender.send(&mut out).expect("sent"), 0);
+        assert!(out.is_empty() && !out.is_full());
+        let mut batch = if receiver.has_rows() { Batch::for_rows(90) } else { Batch::new(90) };
+        let mut seen = Vec::new();
+        for _ in 0..5000 {
+            receiver.receive(&mut batch).expect("received");
+            batch.drain(|envelope, bytes| {
+                assert_eq!(envelope.address, sender.local().expect("an address"));
+                assert!(bytes.iter().all(|&byte| usize::from(byte) == seen.len()), "in order");
+                seen.push((envelope.tos, bytes.len(), envelope.truncated));
+            });
+            if seen.len() == datagrams.len() {
+                break;
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        panic!("only {seen} of {BATCH} datagrams came");
+        seen
+    }
+
+    #[test]
+    fn batches_arrive_with_their_type_of_service() {
+        let different: Vec<_> = (0..BATCH as u8).map(|n| (n << 2 | 2, 100 - usize::from(n))).collect();
+        let equal = vec![(0x22, 80); BATCH];
+        // Rows that end with a shorter one, with another byte, and with nothing.
+        let mixed = [(2, 90), (2, 90), (2, 50), (2, 50), (3, 50), (3, 50), (3, 0), (3, 0), (3, 95), (3, 95)];
+        for rows in [(false, false), (true, true), (true, false), (false, true)] {
+            for datagrams in [&different[..], &equal, &mixed] {
+                let expected: Vec<_> = datagrams.iter().map(|&(tos, n)| (tos, n.min(90), n > 90)).collect();
+                assert_eq!(exchange(rows, datagrams), expected, "{rows:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_equal_in_all_but_their_bytes() {
+        let envelope = |tos, length| (0, Envelope { address: LOOPBACK, tos, length, truncated: false });
+        let rows = |given: &[(u8, usize)]| {
+            row(&given.iter().map(|&(tos, length)| envelope(tos, length)).collect::<Vec<_>>())
+        };
+        assert_eq!(rows(&[(1, 50)]), 1);
+        assert_eq!(rows(&[(1, 50), (1, 50), (1, 50)]), 3);
+        assert_eq!(rows(&[(1, 50), (1, 50), (1, 40), (1, 40)]), 3);
+        assert_eq!(rows(&[(1, 50), (1, 60)]), 1);
+        assert_eq!(rows(&[(1, 50), (2, 50)]), 1);
+        assert_eq!(rows(&[(1, 0), (1, 0)]), 1);
+        assert_eq!(rows(&[(1, 9000); 10]), 7);
+        assert_eq!(rows(&[(1, 10); 100]), 64);
     }
 }
