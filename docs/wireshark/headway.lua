@@ -235,12 +235,19 @@ local ABOUT = {
     ack = function(v) return "idx " .. v.index end,
 }
 
+-- A host: its number in a simulation, its IPv4 address on real hosts.
+local function host(number)
+    if number < 2 ^ 24 then return tostring(number) end
+    return string.format("%d.%d.%d.%d", math.floor(number / 2 ^ 24), math.floor(number / 2 ^ 16) % 256,
+        math.floor(number / 2 ^ 8) % 256, number % 256)
+end
+
 local function summary(fields, values)
     local kind
     for _, field in ipairs(fields) do
         if field.name == "kind" then kind = field.values[values.kind] end
     end
-    local text = { kind or ("kind " .. values.kind), values.src .. "->" .. values.dst, "msg " .. values.message }
+    local text = { kind or ("kind " .. values.kind), host(values.src) .. "->" .. host(values.dst), "msg " .. values.message }
     if ABOUT[kind] then table.insert(text, ABOUT[kind](values)) end
     for _, word in ipairs(words(fields, values)) do table.insert(text, word) end
     return table.concat(text, " ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import signal
@@ -87,14 +88,15 @@ def test_tshark_shows_the_same_fields_of_simulated_and_of_real_packets(measured:
     answer = headway("run", measured / "two-flows.toml", "--capture", simulated)
     assert answer.status == 0, answer.err
     shown = {}
-    for path in (simulated, measured / "real.pcapng"):
+    # Hosts are numbers in a simulation, and IPv4 addresses on real hosts.
+    for path, first in ((simulated, 0), (measured / "real.pcapng", int(ipaddress.IPv4Address("10.0.0.1")))):
         counts = wireshark.compare(path, per_kind=1)
         assert counts["data"] >= 2 * 69
         packets = [p for p in wireshark.read_pcapng(path) if p.is_headway]
         assert {p.interface.name for p in packets} == {f"h{h}->s0" for h in range(3)} | {f"s0->h{h}" for h in range(3)}
         # The first message between two real hosts is a byte, so that they have met when the scenario begins.
         flows = [p for p in packets if p.name == "data" and p.fields["message_bytes"] > 1]
-        assert {(p.fields["src"], p.fields["dst"], p.fields["message_bytes"]) for p in flows} == {
+        assert {(p.fields["src"] - first, p.fields["dst"] - first, p.fields["message_bytes"]) for p in flows} == {
             (0, 2, 100_000),
             (1, 2, 100_000),
         }
@@ -114,6 +116,7 @@ def test_a_real_capture_holds_the_handshake(measured: Path) -> None:
     assert wireshark.matching(path, "headway.session.counter and headway.envelope == 1")
     texts = set(wireshark.info(path).values())
     assert {"hello", "welcome", "confirm", "accept"} <= texts
+    assert any(text.startswith("data 10.0.0.1->10.0.0.3 msg 1 idx 3/") for text in texts)
 
 
 ENDS = [

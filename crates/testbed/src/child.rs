@@ -8,7 +8,7 @@ use crate::namespaces::in_new_namespace;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child as Process, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Longest line that a child may say, in bytes.
@@ -133,10 +133,7 @@ impl Ears {
 
     /// The next thing said until `deadline`; `None` when it has come.
     pub fn listen(&self, deadline: Instant) -> Option<(usize, Said)> {
-        match self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(said) => Some(said),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }
 
     /// Waits until every child has said `Ready`.
