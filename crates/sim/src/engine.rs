@@ -4,6 +4,7 @@
 //! indexed by number.
 
 use crate::pool::Pool;
+use crate::prefetch::prefetch;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::wires::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE, Wires};
@@ -106,7 +107,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             self.wires.queue.push(every.0, CLASS_SAMPLE, SAMPLE, 0);
         }
         while self.open > 0 {
-            let Some(event) = self.wires.next_event() else { break };
+            let hosts = &self.hosts;
+            let ahead = |host: u32| prefetch(hosts, host as usize);
+            let Some(event) = self.wires.next_event(ahead) else { break };
             if event.at > self.spec.stop.0 {
                 self.now = self.spec.stop;
                 break;

@@ -3,7 +3,7 @@
 use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
-use headway_fabric::{DropReason, Port};
+use headway_fabric::{DropReason, Port, PortContext};
 use headway_network::Choice;
 use headway_network::LinkRecord;
 use headway_network::{BuildError, Network};
@@ -27,17 +27,24 @@ pub(crate) const CLASS_PACKET: u8 = 0;
 /// Networks of up to this many ports live in the cache, and looking ahead only costs.
 const CACHED_PORTS: usize = 2048;
 
-/// A port with the link behind it.
+/// Events that are handled while memory answers.
+const STEP: usize = 8;
+
+/// A port with the link behind it, in whole cache lines: a packet that finds the port idle touches the
+/// first two.
+#[repr(C, align(64))]
 pub(crate) struct Egress {
-    pub(crate) port: Port<u32>,
     /// Node at the far end.
     to: u32,
-    /// From the last bit's departure to its arrival there, forwarding time of a switch included.
-    delay: Time,
     /// An event is waiting that looks after this port: for a host's link when the wire is free, for a
     /// switch's no later than the first waiting packet's arrival at the far end.
     pub(crate) armed: bool,
+    /// From the last bit's departure to its arrival there, forwarding time of a switch included.
+    delay: Time,
+    pub(crate) port: Port<u32>,
 }
+
+const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, one for drops");
 
 /// All ports of a network, the packets at them and between them, and the events of their future.
 ///
@@ -61,14 +68,27 @@ impl Wires {
     pub(crate) fn new(network: Arc<Network>, seed: u64) -> Result<Wires, BuildError> {
         let mut egress = Vec::with_capacity(network.links().len());
         let mut reach = Time::ZERO;
+        let mut contexts: Vec<Arc<PortContext>> = Vec::new();
         for link in network.links() {
             let (rules, context) = network.discipline(link)?;
+            // Ports of a network differ in little: a handful of contexts serves all, and stays in cache.
+            let context = match contexts.iter().find(|known| ***known == context) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    contexts.push(Arc::new(context));
+                    Arc::clone(&contexts[contexts.len() - 1])
+                }
+            };
             let delay = network.hop_delay(link);
             reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
             egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
         }
+        let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 8);
+        if egress.len() > CACHED_PORTS {
+            queue.look_ahead(3 * STEP);
+        }
         Ok(Wires {
-            queue: EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 64),
+            queue,
             pool: Pool::default(),
             choice: Choice::new(&network, seed),
             egress,
@@ -78,27 +98,41 @@ impl Wires {
         })
     }
 
-    /// Takes the earliest event, and asks for what the ones after it will touch.
+    /// Takes the earliest event. In a large network it also asks for what later ones will touch; `machine`
+    /// asks for a host's.
     #[inline(always)]
-    pub(crate) fn next_event(&mut self) -> Option<Event> {
-        if let Some(event) = self.queue.pop_current() {
-            return Some(event);
-        }
+    pub(crate) fn next_event(&mut self, machine: impl Fn(u32)) -> Option<Event> {
         let event = self.queue.pop()?;
         if self.egress.len() > CACHED_PORTS {
-            self.look_ahead();
+            self.look_ahead(machine);
         }
         Some(event)
     }
 
-    /// Asks for the ports and packets of the other events of this bucket.
-    #[inline(never)]
-    fn look_ahead(&self) {
-        for (what, packet) in self.queue.current() {
-            if what & !NUMBER == FORWARD {
-                prefetch(&self.egress, (what & NUMBER) as usize);
-                self.pool.prefetch(packet);
+    /// Asks for what events will touch, in as many steps as there are references to follow: first the
+    /// port or the host and the packet, then the place of the packets that wait, then those that will leave.
+    #[inline(always)]
+    fn look_ahead(&self, machine: impl Fn(u32)) {
+        let (egress, pool) = (&self.egress, &self.pool);
+        let number = |event: &Event| (event.what & NUMBER) as usize;
+        let kind = |event: &Event| event.what & !NUMBER;
+        if let Some(event) = self.queue.upcoming(3 * STEP) {
+            prefetch(egress, number(&event));
+            pool.prefetch(event.packet);
+            if kind(&event) == DELIVER {
+                machine(event.what & NUMBER);
             }
+        }
+        if let Some(event) = self.queue.upcoming(2 * STEP)
+            && matches!(kind(&event), FORWARD | WIRE_FREE)
+        {
+            egress[number(&event)].port.waiting_places().for_each(|handles| prefetch(handles, 0));
+        }
+        if let Some(event) = self.queue.upcoming(STEP)
+            && matches!(kind(&event), FORWARD | WIRE_FREE)
+        {
+            let leaving = egress[number(&event)].port.leaving(Time(event.at));
+            leaving.for_each(|handle| pool.prefetch(handle));
         }
     }
 
@@ -216,7 +250,7 @@ impl Wires {
                 name,
                 from_switch: number >= self.network.hosts() as usize,
                 rate: port.context().rate,
-                counters: port.counters().clone(),
+                counters: port.counters(),
                 busy: port.busy_until(now),
                 queue_mean_bytes: if now.0 == 0 { 0.0 } else { integral / now.0 as f64 },
             }
