@@ -118,8 +118,6 @@ pub(crate) struct EventQueue {
     taken: usize,
     /// How many events to hold in `current` beyond the next one.
     ahead: usize,
-    /// The list of a bucket that is being read.
-    list: Vec<Place>,
     /// First chunk of each bucket.
     heads: Box<[Place]>,
     /// One bit a bucket that holds something, and one bit a word of those.
@@ -153,7 +151,6 @@ impl EventQueue {
             current: Vec::new(),
             taken: 0,
             ahead: 0,
-            list: Vec::new(),
             heads: vec![Place::NONE; buckets].into(),
             words: vec![0; buckets / 64].into(),
             summary: vec![0; buckets / 4096].into(),
@@ -210,15 +207,16 @@ impl EventQueue {
         if self.taken == self.current.len() {
             self.current.clear();
             self.taken = 0;
-            self.advance(u64::MAX);
         } else if self.taken >= 4 * self.ahead {
             self.current.drain(..self.taken);
             self.taken = 0;
         }
-        while let Some(first) = self.current.get(self.taken)
-            && self.current.len() - self.taken <= self.ahead
-            && self.advance((first.at >> self.shift) + MOST_AHEAD)
-        {}
+        loop {
+            let near = self.current.get(self.taken).map(|first| (first.at >> self.shift) + MOST_AHEAD);
+            if !self.advance(near.unwrap_or(u64::MAX)) || self.current.len() - self.taken > self.ahead {
+                return;
+            }
+        }
     }
 
     /// Events waiting.
@@ -262,7 +260,7 @@ impl EventQueue {
             self.words[index / 64] |= 1 << (index % 64);
             self.summary[index / 4096] |= 1 << (index / 64 % 64);
             self.top |= 1 << (index / 4096);
-        } else {
+        } else if self.ahead > 0 {
             self.link(index, head);
         }
     }
@@ -337,51 +335,25 @@ impl EventQueue {
     #[inline(always)]
     fn drain(&mut self, head: Place) {
         let start = self.current.len();
-        if self.chunks[head.chunk()].next == Place::NONE {
-            self.hand_over(head);
-        } else {
-            self.drain_list(head);
-        }
-        // In order of insertion they are nearly in order.
-        let fresh = &mut self.current[start..];
-        if fresh.len() > SMALL {
-            return fresh.sort_unstable_by_key(|e| e.key);
-        }
-        for end in 1..fresh.len() {
-            let event = fresh[end];
-            let mut hole = end;
-            while hole > 0 && fresh[hole - 1].key > event.key {
-                fresh[hole] = fresh[hole - 1];
-                hole -= 1;
-            }
-            fresh[hole] = event;
-        }
-    }
-
-    /// A bucket of several chunks: the first one inserted is the last of the list.
-    #[inline(never)]
-    fn drain_list(&mut self, head: Place) {
-        let mut list = std::mem::take(&mut self.list);
         let mut place = head;
-        while let Some(chunk) = self.chunks.get(place.chunk()) {
-            prefetch(&self.chunks, chunk.further[FURTHER - 1].chunk());
-            list.push(place);
-            place = chunk.next;
-        }
-        while let Some(place) = list.pop() {
-            self.hand_over(place);
-        }
-        self.list = list;
-    }
-
-    /// Moves the events of a chunk to `current`, and releases it.
-    #[inline(always)]
-    fn hand_over(&mut self, place: Place) {
-        let chunk = &mut self.chunks[place.chunk()];
         let (shift, bucket) = (self.shift, self.bucket);
-        self.current.extend(chunk.events[..place.len()].iter().map(|near| near.due(shift, bucket)));
-        chunk.next = self.free;
-        self.free = Place(place.0 & !3 | 1);
+        while let Some(chunk) = self.chunks.get_mut(place.chunk()) {
+            let next = std::mem::replace(&mut chunk.next, self.free);
+            let [first, second, third] = chunk.events.each_ref().map(|near| near.due(shift, bucket));
+            match place.len() {
+                CHUNK => self.current.extend_from_slice(&[third, second, first]),
+                2 => self.current.extend_from_slice(&[second, first]),
+                _ => self.current.push(first),
+            }
+            let further = chunk.further[FURTHER - 1];
+            self.free = Place(place.0 & !3 | 1);
+            place = next;
+            if place == Place::NONE {
+                break;
+            }
+            prefetch(&self.chunks, further.chunk());
+        }
+        sort(&mut self.current[start..]);
     }
 
     /// The number of the first non-empty bucket after the current one; the ring is not empty.
@@ -415,6 +387,28 @@ impl EventQueue {
         let later = self.top & (u64::MAX << first << 1);
         let place = if later != 0 { later } else { self.top }.trailing_zeros() as usize;
         place * 64 + self.summary[place].trailing_zeros() as usize
+    }
+}
+
+/// Sorts events that come from the last one inserted to the first, and are nearly in order of time.
+#[inline(always)]
+fn sort(events: &mut [Due]) {
+    if events.len() == 1 {
+        return;
+    }
+    events.reverse();
+    if events.is_sorted_by_key(|e| e.key) {
+        return;
+    }
+    if events.len() > SMALL {
+        return events.sort_unstable_by_key(|e| e.key);
+    }
+    for end in 1..events.len() {
+        let mut hole = end;
+        while hole > 0 && events[hole - 1].key > events[hole].key {
+            events.swap(hole - 1, hole);
+            hole -= 1;
+        }
     }
 }
 

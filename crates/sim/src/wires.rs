@@ -83,7 +83,7 @@ impl Wires {
             reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
             egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
         }
-        let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 8);
+        let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 32);
         if egress.len() > CACHED_PORTS {
             queue.look_ahead(3 * STEP);
         }
