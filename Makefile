@@ -18,6 +18,8 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
 	if "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 DEMO_OUT := out/demo
 BENCH_OUT := out/bench
+PROGRAM_NAMES := headway-switch headway-agent headway-testbed
+PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
@@ -38,7 +40,7 @@ tools:
 		'Debian, Ubuntu: apt install build-essential; Fedora: dnf install gcc; macOS: xcode-select --install'; \
 	[ $$missing -eq 0 ] || { echo 'install what is missing, then run make again' >&2; exit 1; }
 
-install: tools $(VENV)/.native
+install: tools $(VENV)/.native $(PROGRAMS)
 
 $(VENV)/.tools: pyproject.toml | tools
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
@@ -49,6 +51,13 @@ $(VENV)/.tools: pyproject.toml | tools
 $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building the native module (release)'
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
+	@touch $@
+
+# The programs of the testbed and of real hosts, beside the command line. Linux only.
+$(VENV)/.programs: $(VENV)/.native $(RUST_SOURCES) | tools
+	@echo 'building the programs for real packets'
+	@cargo build --quiet --profile programs $(addprefix --bin ,$(PROGRAM_NAMES))
+	@for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/programs/$$program" $(BIN)/; done
 	@touch $@
 
 demo: install

@@ -12,7 +12,7 @@ pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let source = Source::new("flows.cm", text);
     let flows = match cm::parse(&source, Time::ps(1)) {
-        Ok(flows) => flows,
+        Ok(matrix) => matrix.flows,
         Err(error) => {
             let at = error.origin().expect("a place");
             assert!(at.span.end <= text.len());
@@ -21,7 +21,7 @@ pub fn check(bytes: &[u8]) {
     };
     let Some(specs) = flows.iter().map(spec).collect::<Option<Vec<_>>>() else { return };
     let written = cm::write(u32::MAX, &specs);
-    let again = cm::parse(&Source::new("again.cm", written), Time::ps(1)).expect("what was written");
+    let again = cm::parse(&Source::new("again.cm", written), Time::ps(1)).expect("what was written").flows;
     let key = |f: &ImportedFlow| (f.src, f.dst, f.bytes, f.start);
     assert!(flows.iter().map(key).eq(again.iter().map(key)));
 }

@@ -1,22 +1,40 @@
 //! What must hold for the packet codec on any bytes. The fuzz target and the test that replays the
 //! corpus run this same function.
 
-use headway_packet::{Packet, PacketKind, PacketView, WIRE_HEADER, WireError};
+use headway_packet::session::Handshake;
+use headway_packet::{Envelope, Packet, PacketKind, PacketView, WIRE_HEADER, WireError};
 
 /// Panics when the codec breaks its contract on `bytes`.
 pub fn check(bytes: &[u8]) {
+    if let Some(handshake) = Handshake::parse(bytes) {
+        assert_eq!(handshake.bytes(), bytes, "what parses is emitted as it came");
+    }
     let view = match PacketView::parse(bytes) {
         Ok(view) => view,
         Err(error) => return check_error(bytes, error),
     };
     let packet = view.packet();
-    assert_eq!(view.payload().len(), usize::from(packet.payload));
+    let envelope = view.envelope();
+    assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after());
     let mut again = vec![0; bytes.len()];
-    assert_eq!(packet.emit(view.payload(), &mut again), Ok(bytes.len()));
+    match view.session() {
+        None => {
+            assert_eq!(envelope, Envelope::Bare);
+            assert_eq!(packet.emit(view.payload(), &mut again), Ok(bytes.len()));
+        }
+        Some(session) => {
+            let sealed = envelope == Envelope::Sealed;
+            let front = WIRE_HEADER + envelope.before();
+            assert_eq!(packet.emit_session(&session, sealed, &mut again), Ok(front));
+            again[front..].copy_from_slice(view.payload());
+            assert!(packet.emit_session(&session, sealed, &mut vec![0; front - 1]).is_err());
+        }
+    }
     assert_eq!(again, bytes, "what parses is emitted as it came");
     for cut in [0, WIRE_HEADER / 2, bytes.len() - 1] {
         assert!(PacketView::parse(&bytes[..cut]).is_err(), "cut to {cut} bytes it is no packet");
-        assert!(packet.emit(view.payload(), &mut again[..cut]).is_err(), "it needs all its room");
+        let bare = &view.payload()[..usize::from(packet.payload)];
+        assert!(packet.emit(bare, &mut again[..cut.min(WIRE_HEADER - 1)]).is_err(), "it needs all its room");
     }
     assert!(PacketView::parse(&[bytes, &[0]].concat()).is_err(), "nor with a byte more");
 }
@@ -28,13 +46,14 @@ fn check_error(bytes: &[u8], error: WireError) {
         WireError::Version(found) => assert_eq!(found, bytes[0]),
         WireError::Kind(found) => assert_eq!(PacketKind::from_wire(found), None),
         WireError::Ecn(found) => assert!(found > 3),
+        WireError::Envelope(found) => assert!(found > 2),
         WireError::Reserved => assert!(bytes.len() >= WIRE_HEADER),
         WireError::Length { declared, actual } => {
-            assert!(declared != actual && actual == bytes.len() - WIRE_HEADER);
+            assert!(declared != actual && actual <= bytes.len() - WIRE_HEADER);
             // The header alone is in order, and says the same packet.
             let header = PacketView::parse_header(bytes).expect("only the length is wrong");
             let packet: Packet = header.packet();
-            assert_eq!(packet.header_bytes(), bytes[..WIRE_HEADER]);
+            assert_eq!(packet.header_bytes_in(header.envelope()), bytes[..WIRE_HEADER]);
         }
         WireError::Sizes { wire, payload, .. } => assert!(payload > 0 || wire == 0),
     }

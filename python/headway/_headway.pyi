@@ -50,6 +50,8 @@ class Scenario:
         out: str | None = None,
         progress: Callable[[dict[str, Any]], bool] | None = None,
         csv: bool = False,
+        capture: str | None = None,
+        capture_links: list[str] = ...,
     ) -> RunResult: ...
 
 def catalogue(thing: str) -> str: ...

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headway._headway import ScenarioError
 
-__all__ = ["ClaimsError", "HeadwayError", "NameNotFound", "ResultsError", "ScenarioError", "nearest"]
+__all__ = ["ClaimsError", "HeadwayError", "NameNotFound", "ResultsError", "ScenarioError", "nearest", "nearest_paths"]
 
 LIKE_ENOUGH = 0.6
 
@@ -59,6 +59,17 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     scored = [(*_likeness(name.lower(), candidate.lower()), candidate) for candidate in set(known)]
     scored.sort(key=lambda entry: (-entry[0], -entry[1], entry[2]))
     return [candidate for best, _, candidate in scored[:limit] if best >= LIKE_ENOUGH]
+
+
+def nearest_paths(path: Path, suffix: str = "") -> str:
+    """A line for a message: what lies beside a path that is not there and is named much like it; empty if nothing."""
+    folder = path.parent
+    try:
+        beside = [entry.name for entry in folder.iterdir() if entry.name.endswith(suffix)]
+    except OSError:
+        return ""
+    close = nearest(path.name, beside)
+    return f"\n  nearest: {', '.join(str(folder / name) for name in close)}" if close else ""
 
 
 def _likeness(name: str, candidate: str) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,24 @@ def writable_directory(path: Path) -> Path:
 
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  (anything JSON can hold)
     """Write a JSON document in one step: readers see the old one or the new one."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in one step; raises `ResultsError` if that cannot be done."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        scratch.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        scratch.write_text(text, encoding="utf-8")
         scratch.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
         raise ResultsError(path, f"cannot be written ({error.strerror or error})") from None
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401
+    """A JSON document, or None if it is missing or damaged: for looking at a directory, not for using it."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

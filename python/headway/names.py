@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.errors import HeadwayError, NameNotFound
+from headway.errors import HeadwayError, NameNotFound, nearest, nearest_paths
 
 ROOTS_VARIABLE = "HEADWAY_SCENARIOS"
 CLAIMS_FILE = "claims.toml"
@@ -75,8 +76,16 @@ def resolve(text: str) -> ScenarioFile:
     if matches:
         raise HeadwayError(f"'{text}' is the start of several scenarios: {', '.join(matches)}")
     if path.suffix == ".toml":
-        raise HeadwayError(f"{text}: no such file")
-    raise NameNotFound("scenario", text, known, "all names: headway list figures")
+        raise HeadwayError(f"{text}: no such file{_nearest_files(path, known)}")
+    raise NameNotFound("scenario", text, known, "all names: headway list figures, headway list examples")
+
+
+def _nearest_files(path: Path, known: Mapping[str, ScenarioFile]) -> str:
+    """The files beside `path` that are named like it, else the scenarios that are."""
+    if beside := nearest_paths(path, ".toml"):
+        return beside
+    close = nearest(path.with_suffix("").as_posix(), known) or nearest(path.stem, known)
+    return f"\n  nearest: {', '.join(close)}" if close else ""
 
 
 def _name_of(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,12 +166,29 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
     return ", ".join(parts)
 
 
+# How the manifest says that nothing was sampled because the scenario does not ask for it.
+UNSAMPLED = "series.parquet is empty: the scenario has no [sample] table"
+
+
+def surprising(warnings: Iterable[str]) -> list[str]:
+    """The warnings of a manifest less what the scenario itself says: that nothing is to be sampled."""
+    return [warning for warning in warnings if warning != UNSAMPLED]
+
+
 def duration(seconds: float) -> str:
     """A time with the unit that keeps it readable, as `43.9 us`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if abs(seconds) >= size:
             return f"{seconds / size:.4g} {unit}"
     return f"{seconds / 1e-9:.4g} ns" if seconds else "0 s"
+
+
+def size(count: float) -> str:
+    """A number of bytes with the unit that keeps it readable, as `11.7 GB`."""
+    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(count) >= scale * 0.9995:
+            return f"{count / scale:#.3g} {unit}".replace(". ", " ")
+    return f"{count:.0f} B"
 
 
 def quantity(value: float) -> str:

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from headway import _headway, names
+from headway.directories import prepare_run
+from headway.report_table import check_report
 from headway.results import Run
+from headway.toml_places import Source
 
 Progress = Callable[[dict[str, Any]], bool]
 
@@ -42,8 +45,12 @@ class Scenario:
         `sets` overrides keys: `{"transport.name": "phost"}` or `["transport.name=phost"]`. Raises `ScenarioError`
         for what is wrong inside the file and `HeadwayError` for a name that is not there.
         """
+        overrides = assignments(sets)
         file = names.resolve(str(name))
-        return cls(_headway.Scenario.load(str(file.path), assignments(sets), scale), file.path)
+        native = _headway.Scenario.load(str(file.path), overrides, scale)
+        if native.report_json() != "{}":
+            _check_report(native, str(file.path), file.path.read_text(encoding="utf-8"), overrides)
+        return cls(native, file.path)
 
     @classmethod
     def from_text(
@@ -55,7 +62,10 @@ class Scenario:
         scale: str | None = None,
     ) -> Scenario:
         """A scenario written in a string; `name` stands for the file in messages."""
-        return cls(_headway.Scenario.from_text(text, name, assignments(sets), scale))
+        overrides = assignments(sets)
+        native = _headway.Scenario.from_text(text, name, overrides, scale)
+        _check_report(native, name, text, overrides)
+        return cls(native)
 
     @property
     def name(self) -> str:
@@ -102,15 +112,38 @@ class Scenario:
         """Hosts, links, flows and bytes of memory that a run needs."""
         return self._native.estimate()
 
+    def export_flows(self, format: str) -> str:
+        """Its flows as text: `cm`, an htsim connection matrix, or `csv`, which `kind = "file"` reads back."""
+        return self._native.export_flows(format)
+
     def points(self) -> list[Point]:
         """The runs of its sweep; one if it sweeps nothing."""
         return [
             Point(p["label"], p["variant"], dict(p["axes"]), p["seed"], tuple(p["sets"])) for p in self._native.points()
         ]
 
-    def run(self, out: str | Path | None = None, *, progress: Progress | None = None, csv: bool = False) -> Run:
-        """Run it; with `out`, also write the run directory. `progress` may return False to stop early."""
-        result = self._native.run(str(out) if out is not None else None, progress, csv)
+    def run(
+        self,
+        out: str | Path | None = None,
+        *,
+        progress: Progress | None = None,
+        csv: bool = False,
+        overwrite: bool = False,
+        capture: str | Path | None = None,
+        capture_links: Sequence[str] = (),
+    ) -> Run:
+        """Run it; with `out`, also write the run directory. `progress` may return False to stop early.
+
+        A directory that holds the results of another run, or a sweep, is refused with a `ResultsError` unless
+        `overwrite` is true. What an earlier run left there and this one does not write is taken away.
+        `capture` is a pcapng file to write, of every packet as it starts on a link: on those of `capture_links`
+        (`["s0->s1"]`), or on all.
+        """
+        if out is not None:
+            prepare_run(out, self.digest, overwrite=overwrite)
+        directory = str(out) if out is not None else None
+        file = str(capture) if capture is not None else None
+        result = self._native.run(directory, progress, csv, file, list(capture_links))
         return Run(Path(out) if out is not None else None, result)
 
     def __repr__(self) -> str:
@@ -131,6 +164,18 @@ class Scenario:
 
 def assignments(sets: Mapping[str, Any] | Sequence[str]) -> list[str]:
     """Overrides in the form the native module takes, `key=value` with a TOML value."""
+    if isinstance(sets, str | bytes):
+        raise TypeError(f"sets takes a dict or a list of 'key=value', not the text {sets!r}: write sets=[{sets!r}]")
     if isinstance(sets, Mapping):
         return [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sets.items()]
-    return list(sets)
+    overrides = list(sets)
+    for item in overrides:
+        if not isinstance(item, str):
+            raise TypeError(f"sets takes texts 'key=value', not {item!r}; for pairs write a dict, {{key: value}}")
+    return overrides
+
+
+def _check_report(native: _headway.Scenario, name: str, text: str, overrides: Sequence[str]) -> None:
+    """Raise `ScenarioError` for what no report understands in the `[report]` table."""
+    report = json.loads(native.report_json())
+    check_report(report, Source(name, text), text, overrides, lambda: native.points()[0]["axes"])

@@ -1,4 +1,4 @@
-"""Tables that cross the border through the Arrow C stream interface: pandas, polars or pyarrow read them."""
+"""Tables that cross the border through the Arrow C stream interface: polars, pyarrow or pandas read them."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ class Table:
         return self._frame
 
     def to_pandas(self) -> Any:  # noqa: ANN401  (pandas is the user's choice, not a dependency)
-        """The table as a pandas data frame; needs pandas."""
-        import pandas
-
+        """The table as a pandas data frame; needs pandas, which is not installed with Headway."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas needs pandas: pip install pandas; to_polars() needs nothing") from error
         return pandas.DataFrame({name: self.to_polars()[name].to_list() for name in self.columns})
 
     @property

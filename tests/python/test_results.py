@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
 
 import headway
 from headway.errors import ResultsError
-from headway.results import duration, one_line, quantity
+from headway.results import duration, one_line, quantity, size
 from support import HandMade
 
 FILES = ("manifest.json", "summary.json", "flows.parquet", "links.parquet", "series.parquet")
@@ -59,6 +62,15 @@ def test_tables_go_to_any_arrow_library(scenario_file: Path) -> None:
     assert {"flow", "name", "src", "dst", "bytes", "fct_s", "ideal_s", "slowdown", "state"} <= set(flows.columns)
 
 
+def test_to_pandas_gives_a_frame_or_says_what_it_needs(scenario_file: Path) -> None:
+    flows = headway.Scenario.load(scenario_file).run().flows
+    if importlib.util.find_spec("pandas") is None:
+        with pytest.raises(ImportError, match="pip install pandas"):
+            flows.to_pandas()
+    else:
+        assert list(flows.to_pandas()["name"]) == ["f0", "f1"]
+
+
 def test_notebooks_see_tables_and_a_curve(scenario_file: Path) -> None:
     scenario = headway.Scenario.load(scenario_file)
     run = scenario.run()
@@ -96,6 +108,21 @@ def test_overrides_and_text(scenario_file: Path) -> None:
     assert as_text.run().summary["flows_done"] == 2
 
 
+@pytest.mark.parametrize(
+    ("sets", "hint"),
+    [
+        ("traffic.0.load=0.5", "write sets=['traffic.0.load=0.5']"),
+        (b"seed=1", "not the text"),
+        ([("seed", 1)], "for pairs write a dict"),
+    ],
+)
+def test_overrides_of_the_wrong_kind_are_told(scenario_file: Path, sets: Any, hint: str) -> None:  # noqa: ANN401
+    with pytest.raises(TypeError, match=re.escape(hint)):
+        headway.Scenario.load(scenario_file, sets=sets)
+    with pytest.raises(TypeError, match=re.escape(hint)):
+        headway.Scenario.from_text(scenario_file.read_text(encoding="utf-8"), sets=sets)
+
+
 def test_a_mistake_in_a_scenario_shows_file_line_caret_and_nearest_name(scenario_file: Path) -> None:
     text = scenario_file.read_text(encoding="utf-8")
     scenario_file.write_text(text.replace("buffer =", "bufer ="), encoding="utf-8")
@@ -119,6 +146,14 @@ def test_durations(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(("value", "text"), [(12, "12"), (3200, "3.2 k"), (4.56e6, "4.56 M"), (1e9, "1 G")])
 def test_quantities(value: float, text: str) -> None:
     assert quantity(value) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (42_900_000, "42.9 MB"), (11_700_000_000, "11.7 GB")],
+)
+def test_sizes(count: int, text: str) -> None:
+    assert size(count) == text
 
 
 def test_the_line_for_scripts() -> None:

@@ -1,10 +1,10 @@
 //! One egress.
 
+use crate::DropReason;
 use crate::counters::PortCounters;
 use crate::discipline::{Arrival, Departing, PortContext};
 use crate::queues::Queues;
 use crate::registry::AnyDiscipline;
-use crate::{DropReason, Limit};
 use headway_packet::{Ecn, Packet};
 use headway_units::{Rate, Time};
 use std::sync::Arc;
@@ -250,15 +250,6 @@ impl<H: Copy> Port<H> {
         }
         self.queue_max_packets = self.queue_max_packets.max(self.queues.data_packets());
     }
-
-    /// Time to drain a full data buffer of full packets.
-    pub fn drain_time(&self) -> Time {
-        let wire = self.context.sizes.full_wire();
-        match self.context.buffer.data {
-            Limit::Packets(0) => Time::ZERO,
-            limit => limit.drain_time(self.context.rate, wire),
-        }
-    }
 }
 
 /// Bytes times picoseconds.
@@ -270,7 +261,7 @@ fn bytes_times(bytes: u64, time: Time) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Buffer;
+    use crate::{Buffer, Limit};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::Rate;
 

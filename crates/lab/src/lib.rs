@@ -4,6 +4,7 @@
 //! [`run_scenario`] runs it and writes a run directory. Wall-clock time, files and floating point live
 //! here and not below.
 
+pub mod capture;
 pub mod catalogue;
 pub mod import;
 pub mod model;
@@ -14,7 +15,8 @@ pub mod text;
 pub mod traffic;
 pub mod workload;
 
+pub use capture::Capture;
 pub use results::RunOutput;
-pub use run::{Options, Report, run_scenario};
+pub use run::{Options, Report, conclude, run_scenario};
 pub use scenario::{Request, Resolved, Scenario, Setup};
 pub use text::{LabError, Problem, ScenarioError};

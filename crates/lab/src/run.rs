@@ -1,10 +1,12 @@
 //! From a scenario to a run directory.
 
+use crate::capture::{Capture, Recorder};
 use crate::results::manifest::{self, Circumstances};
 use crate::results::{RunOutput, seconds, summary, tables, write};
 use crate::scenario::{Resolved, Scenario};
 use crate::text::{LabError, Problem, ScenarioError};
 use headway_sim::{FlowState, Outcome, Progress, RunError};
+use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,8 @@ pub struct Options<'a> {
     pub csv: bool,
     /// Commit that the program was built from.
     pub commit: Option<String>,
+    /// Also write a capture of packets.
+    pub capture: Option<Capture>,
 }
 
 /// How far a run is.
@@ -56,32 +60,60 @@ pub fn run_scenario(
         write::prepare(dir)?;
     }
     let resolved = setup.resolve(scenario.seed)?;
+    let capture_failed = Cell::new(false);
+    let wish = options.capture.as_ref();
+    let mut recorder = wish.map(|w| Recorder::start(w, &resolved.spec, &capture_failed)).transpose()?;
     let clock = Clock::start();
     // The first report comes at once: a run that is unwanted need not last a fifth of a second.
     let mut next = Duration::ZERO;
-    let outcome = headway_sim::run(&resolved.spec, &mut |state: &Progress| {
+    let mut watch = |state: &Progress| {
+        if capture_failed.get() {
+            return false;
+        }
         let elapsed = clock.elapsed();
         if elapsed < next {
             return true;
         }
         next = elapsed + REPORT_EVERY;
         progress(&report(state, elapsed))
-    });
+    };
+    let outcome = match &mut recorder {
+        Some(recorder) => headway_sim::run_tapped(&resolved.spec, recorder, &mut watch),
+        None => headway_sim::run(&resolved.spec, &mut watch),
+    };
     let wall = clock.elapsed();
+    recorder.map_or(Ok(()), Recorder::finish)?;
     let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;
-    let (summary, mut empty) = summary::summarise(&resolved.spec, setup.warmup, &setup.bottleneck, &outcome);
-    let mut warnings = resolved.warnings.clone();
-    warnings.extend(outcome.warnings.iter().cloned());
-    warnings.append(&mut empty);
-    warnings.append(&mut remarks(&resolved, &outcome));
-    let around = Circumstances { wall, commit: options.commit.clone(), memory_bytes, warnings };
+    let around = Circumstances {
+        wall,
+        commit: options.commit.clone(),
+        memory_bytes,
+        warnings: Vec::new(),
+        testbed: None,
+    };
+    conclude(scenario, &resolved, &outcome, around, options)
+}
+
+/// Makes results of an outcome, whoever ran it, and writes them where the options say.
+pub fn conclude(
+    scenario: &Scenario,
+    resolved: &Resolved,
+    outcome: &Outcome,
+    mut around: Circumstances,
+    options: &Options<'_>,
+) -> Result<RunOutput, LabError> {
+    let setup = scenario.setup()?;
+    let (summary, mut empty) = summary::summarise(&resolved.spec, setup.warmup, &setup.bottleneck, outcome);
+    around.warnings.extend(resolved.warnings.iter().chain(&outcome.warnings).cloned());
+    around.warnings.append(&mut empty);
+    around.warnings.append(&mut remarks(resolved, outcome));
     let table = |made: Result<_, arrow_schema::ArrowError>| made.map_err(|e| LabError::Table(e.to_string()));
     let output = RunOutput {
-        flows: table(tables::flows(&resolved.spec, &resolved.names, &outcome))?,
-        links: table(tables::links(&outcome))?,
-        series: table(tables::series(&resolved.names, &outcome))?,
+        flows: table(tables::flows(&resolved.spec, &resolved.names, outcome))?,
+        links: table(tables::links(outcome))?,
+        series: table(tables::series(&resolved.names, outcome))?,
         summary,
-        manifest: manifest::manifest(scenario, &outcome, &around)?,
+        manifest: manifest::manifest(scenario, outcome, &around)?,
     };
     if let Some(dir) = options.out {
         write::write(dir, &output, options.csv)?;
@@ -129,6 +161,9 @@ fn remarks(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
             0 => {}
             n => found.push(format!("{n} of {} flows {what}", outcome.flows.len())),
         }
+    }
+    if !resolved.spec.faults.is_empty() && outcome.links.iter().all(|l| l.faults.is_zero()) {
+        found.push("no fault of the scenario's [[fault]] tables came about".into());
     }
     if outcome.interrupted {
         found.push(format!("the run was interrupted at {}", outcome.end));

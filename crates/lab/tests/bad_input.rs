@@ -185,3 +185,126 @@ fn a_results_directory_that_cannot_be_written_is_said_before_the_run() {
     let shown = error.render().replace(&dir.path().display().to_string(), "DIR");
     insta::assert_snapshot!("unwritable_directory", shown);
 }
+
+snapshot!(samples_that_would_not_fit, {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ps\"\nlinks = \"all\"\n");
+    wrong(&text, &["memory_limit=\"4 GB\""])
+});
+snapshot!(sampled_flows_that_would_not_fit, {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ns\"\nflows = \"all\"\n");
+    wrong(&text, &["memory_limit=\"200 MB\"", "stop=\"1 ms\""])
+});
+snapshot!(sampled_flow_twice, {
+    wrong(&format!("{SMALL}\n[sample]\nevery = \"1 us\"\nflows = [\"f0\", \"f0\"]\n"), &[])
+});
+snapshot!(flows_that_would_not_fit, {
+    wrong(&LEAF_SPINE.replace("LOAD", "flows = 1_000_000_000"), &["memory_limit=\"4 GB\""])
+});
+
+#[test]
+fn what_is_said_to_fit_fits() {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ps\"\nlinks = \"all\"\n");
+    let shown = wrong(&text, &["memory_limit=\"4 GB\""]);
+    let every = shown.split("every = \"").last().and_then(|t| t.split('"').next()).expect("advice");
+    good(&text, &["memory_limit=\"4 GB\"", &format!("sample.every={every}")]);
+}
+
+const PINNED: &str = "[fabric]\nrouting = \"pinned\"\n";
+
+fn pinned(topology: &str, flow: &str) -> String {
+    let end = "[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n";
+    wrong(&format!("[topology]\n{topology}\n{PINNED}{end}flows = [{flow}]\n"), &[])
+}
+
+snapshot!(path_beyond_the_spines, {
+    let leaf_spine = "kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 3\nhost_rate = \"1 Gbps\"\nhost_delay = \"1 us\"";
+    pinned(leaf_spine, "{ src = 0, dst = 2, bytes = 1, path = 3 }")
+});
+snapshot!(path_within_one_rack, {
+    let fat_tree = "kind = \"fat-tree\"\nk = 4\nhost_rate = \"1 Gbps\"\nhost_delay = \"1 us\"";
+    pinned(fat_tree, "{ src = 0, dst = 1, bytes = 1, path = 1 }")
+});
+snapshot!(path_through_a_graph, {
+    pinned("kind = \"graph\"\nfile = \"ring.toml\"", "{ src = 0, dst = 1, bytes = 1, path = 7 }")
+});
+
+#[test]
+fn every_path_that_there_is_can_be_pinned() {
+    let fat_tree = |flow: &str| {
+        let head = "[topology]\nkind = \"fat-tree\"\nk = 4\nhost_rate = \"1 Gbps\"\nhost_delay = \"1 us\"\n";
+        let tail = "[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n";
+        load(&format!("{head}{PINNED}{tail}flows = [{flow}]\n"), &[]).is_ok()
+    };
+    let flow = |dst: u32, path: u32| format!("{{ src = 0, dst = {dst}, bytes = 1, path = {path} }}");
+    for (dst, paths) in [(1, 1), (2, 2), (4, 4)] {
+        assert!(fat_tree(&flow(dst, paths - 1)), "host {dst}");
+        assert!(!fat_tree(&flow(dst, paths)), "host {dst}");
+    }
+}
+
+snapshot!(scale_that_is_none, wrong(&format!("{SMALL}\n[scale.smok]\n\"stop\" = \"1 ms\"\n"), &[]));
+snapshot!(scale_with_an_unknown_key, {
+    let text = format!("{SMALL}\n[scale.smoke]\n\"topology.delya\" = \"1 ms\"\n");
+    shown(&good(&text, &[]).points().expect_err("a wrong scale"))
+});
+snapshot!(payload_beyond_its_range, wrong(&format!("{SMALL}\n[fabric]\npayload = \"20 kB\"\n"), &[]));
+snapshot!(payload_in_packets, wrong(&format!("{SMALL}\n[fabric]\npayload = \"1 packet\"\n"), &[]));
+
+#[test]
+fn packet_sizes_are_bytes_with_or_without_a_unit() {
+    let sizes = |fabric: &str| {
+        good(&format!("{SMALL}\n[fabric]\n{fabric}\n"), &[]).setup().expect("a network").fabric.sizes
+    };
+    let bare = sizes("payload = 1000\nheader = 64\nframing = 24\ncontrol = 128");
+    assert_eq!((bare.payload, bare.header, bare.framing, bare.control), (1000, 64, 24, 128));
+    let units = "payload = \"1 kB\"\nheader = \"64 B\"\nframing = \"24 B\"\ncontrol = \"0.128 kB\"";
+    assert_eq!(sizes(units), bare);
+}
+
+snapshot!(matrix_without_nodes, wrong(&with_file("no-nodes.cm"), &[]));
+snapshot!(matrix_for_another_network, wrong(&with_file("fewer-hosts.cm"), &[]));
+snapshot!(table_without_a_flow, wrong(&with_file("only-header.csv"), &[]));
+snapshot!(table_without_anything, wrong(&with_file("empty.csv"), &[]));
+snapshot!(table_with_a_missing_host, wrong(&with_file("missing-host.csv"), &[]));
+snapshot!(table_with_an_empty_field, wrong(&with_file("empty-field.csv"), &[]));
+snapshot!(distribution_that_begins_late, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "begins-late.csv").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(override_with_an_open_quote, wrong(SMALL, &["title=\"x"]));
+snapshot!(override_with_an_open_list, wrong(SMALL, &["traffic.0.flows=[{src = 0, dst = 2"]));
+snapshot!(override_without_anything_after_the_sign, wrong(SMALL, &["topology.dealy="]));
+snapshot!(misspelt_override_without_a_value, wrong(SMALL, &["topology.dealy"]));
+snapshot!(swept_value_twice, {
+    wrong(
+        &format!("{SMALL}\n[sweep]\n\"traffic.0.flows.0.bytes\" = [\"1 MB\", \"2 MB\", \"1000 kB\"]\n"),
+        &[],
+    )
+});
+snapshot!(swept_seed_twice, wrong(&format!("{SMALL}\n[sweep]\nseeds = [3, 4, 3]\n"), &[]));
+snapshot!(graph_without_hosts, wrong(&PIECES.replace("pieces.toml", "no-hosts.toml"), &[]));
+snapshot!(host_of_a_network_of_one, {
+    let text = "[topology]\nkind = \"single-switch\"\nhosts = 1\nrate = \"1 Gbps\"\ndelay = \"1 us\"\n\
+                [transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n\
+                flows = [{ src = 0, dst = 1, bytes = 1 }]\n";
+    wrong(text, &[])
+});
+snapshot!(unused_key_beside_keys_that_are_asked_for_twice, {
+    wrong(&format!("{SMALL}\n[fabric]\nrouting = \"ecmp\"\nclumps = 3\n"), &[])
+});
+
+fn faulty(fault: &str) -> String {
+    wrong(&format!("{SMALL}\n[[fault]]\n{fault}\n"), &[])
+}
+
+snapshot!(fault_without_anything_that_goes_wrong, faulty("links = \"all\""));
+snapshot!(fault_with_a_misspelt_key, faulty("los = 0.01"));
+snapshot!(fault_on_a_link_that_is_not_there, faulty("links = [\"s0->s2\"]\ndrop = [1]"));
+snapshot!(fault_of_an_unknown_kind, faulty("kind = \"dada\"\ndrop = [1]"));
+snapshot!(fault_of_packet_zero, faulty("drop = [1, 0]"));
+snapshot!(fault_of_a_packet_twice, faulty("drop = [3, 1, 3]"));
+snapshot!(fault_by_number_and_by_chance, faulty("drop = [3]\nloss = 0.1"));
+snapshot!(fault_beyond_certainty, faulty("loss = 1.5"));
+snapshot!(faults_that_add_up_to_too_much, faulty("loss = 0.6\nduplicate = 0.6"));
+snapshot!(reordering_by_an_unknown_time, faulty("reorder = 0.1"));
+snapshot!(reordering_time_without_reordering, faulty("loss = 0.1\nreorder_by = \"1 us\""));
+snapshot!(fault_that_is_no_list, wrong(&format!("{SMALL}\n[fault]\nloss = 0.1\n"), &[]));

@@ -39,6 +39,9 @@ fn examples_are_right_and_wrong_as_they_say() {
     run(&good(whole, &[]));
     let swept = format!("{whole}\n{}", named("toml sweep")[0]);
     assert_eq!(good(&swept, &[]).points().expect("points").len(), 20);
+    let faulty = run(&good(&format!("{whole}\n{}", named("toml fault")[0]), &[]));
+    assert_eq!(faulty.summary["flows_unfinished"], 0);
+    assert!(!faulty.manifest["faults"].as_array().expect("a list").is_empty());
     graph::parse(&Source::new("graph.toml", named("toml graph")[0])).expect("a graph");
     let (wrong, shown) = (named("toml wrong"), named("text"));
     assert_eq!((wrong.len(), shown.len()), (2, 2));

@@ -175,7 +175,7 @@ fn read_parquet(path: &Path) -> RecordBatch {
 fn a_run_directory_holds_what_is_in_memory() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("a/b");
-    let options = Options { out: Some(&out), csv: true, commit: Some("abc".into()) };
+    let options = Options { out: Some(&out), csv: true, commit: Some("abc".into()), ..Options::default() };
     let output = run_scenario(&good(&sampled(), &[]), &options, &mut |_| true).expect("a run");
     let mut names: Vec<String> = std::fs::read_dir(&out)
         .expect("the directory")
@@ -249,4 +249,31 @@ fn several_transports_share_a_network() {
     let output = run(&good(&text, &["fabric.discipline=anti-ecn"]));
     assert_eq!(texts(&output.flows, "transport"), ["phost", "amrt"]);
     assert_eq!(texts(&output.flows, "state"), ["done", "done"]);
+}
+
+#[test]
+fn faults_of_a_scenario_are_in_its_results_and_every_flow_still_completes() {
+    for transport in ["amrt", "phost"] {
+        let fault = "loss = 0.01\nduplicate = 0.01\nreorder = 0.01\nreorder_by = \"100 us\"";
+        let text = format!("{SMALL}\n[[fault]]\n{fault}\n");
+        let output = run(&good(&text, &[&format!("transport.name={transport}")]));
+        assert_eq!(output.summary["flows_done"], 2, "{transport}");
+        let faults = output.manifest["faults"].as_array().expect("a list");
+        let sum = |key: &str| faults.iter().filter_map(|f| f[key].as_u64()).sum::<u64>();
+        assert!(sum("dropped_at_random") > 0 && sum("duplicated") > 0 && sum("delayed") > 0, "{faults:?}");
+        assert_eq!(sum("dropped_by_number"), 0);
+        assert!(counts(&output.links, "drops").iter().all(|n| *n == 0), "{transport}: ports dropped nothing");
+    }
+}
+
+#[test]
+fn a_lost_packet_counts_for_its_flow_and_a_fault_that_never_comes_is_said() {
+    let fault =
+        |drop: u32| format!("{SMALL}\n[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"data\"\ndrop = [{drop}]\n");
+    let output = run(&good(&fault(3), &[]));
+    assert_eq!(counts(&output.flows, "drops"), [1, 0]);
+    assert_eq!(output.manifest["faults"][0]["link"], "s0->s1");
+    let never = run(&good(&fault(1_000_000), &[]));
+    let warnings = never.manifest["warnings"].as_array().expect("a list");
+    assert!(warnings.iter().any(|w| w.as_str().is_some_and(|w| w.contains("[[fault]]"))), "{warnings:?}");
 }

@@ -229,7 +229,7 @@ fn exported_flows_are_the_same_flows_when_they_are_read_again() {
     let written = scenario.export_flows(ExportFormat::Csv).expect("flows");
     let read = csv::parse(&Source::new("out.csv", written)).expect("a table");
     let matrix = scenario.export_flows(ExportFormat::ConnectionMatrix).expect("flows");
-    let matrix = cm::parse(&Source::new("out.cm", matrix), Time::ps(1)).expect("a matrix");
+    let matrix = cm::parse(&Source::new("out.cm", matrix), Time::ps(1)).expect("a matrix").flows;
     let flows = flows(&scenario);
     assert_eq!((read.len(), matrix.len()), (100, 100));
     for ((flow, row), line) in flows.iter().zip(&read).zip(&matrix) {
@@ -238,4 +238,14 @@ fn exported_flows_are_the_same_flows_when_they_are_read_again() {
         assert_eq!((line.src, line.dst, line.bytes, line.start), key);
         assert_eq!((row.class, row.deadline), (Some(3), Some(Time::ms(2))));
     }
+}
+
+#[test]
+fn a_name_that_a_table_cannot_hold_is_refused_where_it_is_written() {
+    let scenario = good(&SMALL.replace("\"f1\"", "\"f,1\""), &[]);
+    let error = scenario.export_flows(ExportFormat::Csv).expect_err("a comma in a name");
+    assert_eq!(error.to_string(), "a table cannot hold the name `f,1`");
+    let at = error.origin().expect("a place");
+    assert_eq!(at.source.line_column(at.span.start).0, 17);
+    assert!(scenario.export_flows(ExportFormat::ConnectionMatrix).is_ok(), "a matrix has no names");
 }

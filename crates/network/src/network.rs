@@ -54,6 +54,9 @@ pub enum BuildError {
         /// Why not.
         reason: String,
     },
+    /// Faults that cannot be injected.
+    #[error("faults: {0}")]
+    Fault(String),
 }
 
 /// One directed link between two nodes; hosts are numbered first, then switches.
@@ -182,6 +185,15 @@ impl Network {
             node = self.links[port as usize].to;
         }
         Some(path)
+    }
+
+    /// How many paths a flow between two hosts can be pinned to ([`Routing::Pinned`]): numbers from 0 up to,
+    /// but not including, this; larger ones repeat them.
+    pub fn path_numbers(&self, src: u32, dst: u32) -> u64 {
+        match self.links[src as usize].to {
+            host if host < self.hosts => 1,
+            switch => self.router.path_numbers(switch - self.hosts, dst, &self.links),
+        }
     }
 
     /// What a host knows of its path to another; `src` and `dst` are connected.

@@ -1,5 +1,6 @@
 //! What a run leaves behind.
 
+use crate::faults::FaultCounts;
 use headway_fabric::PortCounters;
 use headway_units::{Rate, Time};
 
@@ -30,7 +31,7 @@ pub struct FlowRecord {
     pub delivered: u64,
     /// Application bytes that left the sender again.
     pub retransmitted: u64,
-    /// Its data packets dropped by ports.
+    /// Its data packets dropped by ports, or lost to faults on links.
     pub drops: u32,
     /// Its data packets trimmed by ports.
     pub trims: u32,
@@ -53,6 +54,8 @@ pub struct LinkRecord {
     pub busy: Time,
     /// Bytes waiting, averaged over time from the start of the run to its end.
     pub queue_mean_bytes: f64,
+    /// What went wrong behind the port, which counts none of it.
+    pub faults: FaultCounts,
 }
 
 /// What a sample measures.

@@ -13,6 +13,8 @@ pub enum Purpose {
     Entropy = 2,
     /// A switch's ECMP salt.
     Salt = 3,
+    /// What goes wrong on a link.
+    Faults = 4,
 }
 
 /// SplitMix64's finaliser: every output bit depends on every input bit.

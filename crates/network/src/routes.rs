@@ -6,6 +6,7 @@ use crate::spec::Routing;
 use headway_packet::Packet;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
 /// Shape of the network, as far as routing needs it.
@@ -97,6 +98,32 @@ impl Router {
         }
     }
 
+    /// How many path numbers lead differently from here on ([`Routing::Pinned`]): where a switch leaves a
+    /// choice, the number counts its choices, and on structured topologies those after it.
+    pub(crate) fn path_numbers(&self, switch: u32, dst: u32, links: &[Link]) -> u64 {
+        let mut numbers = 1u64;
+        let mut ahead = vec![switch];
+        let mut seen = FxHashSet::default();
+        while let Some(switch) = ahead.pop() {
+            let ports: &[u32] = match self.hop(switch, dst) {
+                Hop::One(port) => &[port],
+                // All of them go on alike: one shows the choices that follow.
+                Hop::Many { first, count, .. } => {
+                    numbers = numbers.saturating_mul(u64::from(count));
+                    &[first]
+                }
+                Hop::Listed { first, count } => {
+                    numbers = least_common_multiple(numbers, u64::from(count));
+                    &self.table.list[first as usize..(first + count) as usize]
+                }
+                Hop::Nowhere => &[],
+            };
+            let next = ports.iter().map(|port| links[*port as usize].to).filter(|node| *node >= self.hosts);
+            ahead.extend(next.map(|node| node - self.hosts).filter(|s| seen.insert(*s)));
+        }
+        numbers
+    }
+
     #[inline(always)]
     fn hop(&self, switch: u32, dst: u32) -> Hop {
         match self.kind {
@@ -186,6 +213,14 @@ impl Choice {
     }
 }
 
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).saturating_mul(b)
+}
+
 /// Shortest-path next hops from every switch to every switch that has hosts.
 #[derive(Default)]
 struct Table {
@@ -212,7 +247,7 @@ impl Table {
                 out[switch as usize].push((port as u32, link.to - hosts));
             }
         }
-        let mut ranges = vec![(0, 0); (switches * switches) as usize];
+        let mut ranges = vec![(0, 0); switches as usize * switches as usize];
         let mut list = Vec::new();
         for target in 0..switches {
             let distance = distances(target, &out);
@@ -220,7 +255,8 @@ impl Table {
                 let first = list.len() as u32;
                 let nearer = |to: u32| distance[to as usize].wrapping_add(1) == distance[from as usize];
                 list.extend(out[from as usize].iter().filter(|(_, to)| nearer(*to)).map(|(port, _)| *port));
-                ranges[(from * switches + target) as usize] = (first, list.len() as u32 - first);
+                ranges[from as usize * switches as usize + target as usize] =
+                    (first, list.len() as u32 - first);
             }
         }
         Table { switches, attached, ranges, list }
@@ -235,7 +271,7 @@ impl Table {
         if home == u32::MAX {
             return Hop::Nowhere;
         }
-        match self.ranges[(switch * self.switches + home) as usize] {
+        match self.ranges[switch as usize * self.switches as usize + home as usize] {
             (_, 0) => Hop::Nowhere,
             (first, 1) => Hop::One(self.list[first as usize]),
             (first, count) => Hop::Listed { first, count },

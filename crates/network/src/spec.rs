@@ -1,6 +1,7 @@
 //! What a run is made of. Everything here is already checked and in base units; scenarios are parsed
 //! and explained elsewhere.
 
+use crate::faults::FaultSpec;
 use headway_fabric::Buffer;
 use headway_packet::{HostId, Sizes};
 use headway_transport::{Message, Opening};
@@ -170,6 +171,8 @@ pub struct SampleSpec {
     pub flows: FlowChoice,
     /// Links whose queue and utilisation are sampled, by name.
     pub links: LinkChoice,
+    /// Rows that may be taken: a run that has more ends there, as one that was interrupted.
+    pub most: u64,
 }
 
 /// Which flows.
@@ -211,4 +214,6 @@ pub struct RunSpec {
     pub stop: Time,
     /// Sampling, if any.
     pub sample: Option<SampleSpec>,
+    /// What goes wrong on links.
+    pub faults: Vec<FaultSpec>,
 }

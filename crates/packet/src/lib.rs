@@ -4,9 +4,12 @@
 //! written at [`PacketKind`]. The wire codec is a view over bytes beside this representation.
 
 mod packet;
+pub mod session;
 mod sizes;
 mod wire;
 
 pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 pub use sizes::Sizes;
-pub use wire::{PacketView, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION, WireError, WireField};
+pub use wire::{
+    Envelope, PacketView, SEAL_TAG, UDP_PORT, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION, WireError, WireField,
+};

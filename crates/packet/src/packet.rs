@@ -6,6 +6,14 @@ use headway_units::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct HostId(pub u32);
 
+impl HostId {
+    /// Its IPv4 address where a scenario's hosts have one, in captures and on testbeds: 10.0.0.0 plus its
+    /// number plus 1, so that host 0 does not get the address of the network.
+    pub const fn ipv4(self) -> [u8; 4] {
+        0x0a00_0001_u32.wrapping_add(self.0).to_be_bytes()
+    }
+}
+
 /// What a packet is, and which fields it uses beyond addresses, sizes and `message`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
@@ -96,6 +104,8 @@ impl PacketFlags {
     pub const AGAIN: PacketFlags = PacketFlags(2);
     /// Sent without permission, in the first window.
     pub const UNSCHEDULED: PacketFlags = PacketFlags(4);
+    /// The driver's own: the message is a request or a reply, and begins with a number that matches the two.
+    pub const CALL: PacketFlags = PacketFlags(128);
 
     /// Whether all bits of `other` are set.
     pub const fn has(self, other: PacketFlags) -> bool {

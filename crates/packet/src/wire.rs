@@ -2,13 +2,16 @@
 //!
 //! The layout is fixed and stated once, in the list at the end of this file: from it come the header
 //! struct, [`WIRE_FIELDS`], and with that the tables and dissectors that are generated. Numbers are in
-//! network byte order. After the header follow exactly `payload` bytes; only data packets carry any.
+//! network byte order. What follows the header, its `envelope` says: exactly `payload` bytes, which only
+//! data packets carry (bare, as in simulated captures), or the fields of a session first
+//! ([`crate::session`]), as between real hosts.
 //!
 //! **Panics: none.** No input bytes make [`PacketView::parse`] or anything on a view panic; what is
 //! wrong with them is a [`WireError`]. What parses and is emitted again gives the same bytes.
 //!
 //! [`Packet::tag`] is the driver's own and does not travel: a parsed packet has tag 0.
 
+use crate::session::{SESSION_HEADER, Session};
 use crate::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use std::mem::{offset_of, size_of};
@@ -17,6 +20,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Version of the layout, in the first byte.
 pub const WIRE_VERSION: u8 = 1;
+
+/// UDP port of Headway, in captures of the simulator and by default on real hosts.
+///
+/// `HW` in ASCII, 0x4857. IANA has it unassigned (nothing stands between 18516 and 18634), and it lies below
+/// 32768, where Linux begins to take ports for clients, so that no other socket has it by chance.
+pub const UDP_PORT: u16 = u16::from_be_bytes(*b"HW");
 
 /// One field of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +62,9 @@ pub enum WireError {
     /// An ECN field outside its two bits.
     #[error("no ECN code point {0}")]
     Ecn(u8),
+    /// No envelope of that number.
+    #[error("no envelope {0}")]
+    Envelope(u8),
     /// Bits set that this version does not use.
     #[error("reserved bits are set")]
     Reserved,
@@ -76,20 +88,62 @@ pub enum WireError {
     },
 }
 
+/// What stands between the header and the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Envelope {
+    /// Nothing: the payload follows at once.
+    #[default]
+    Bare = 0,
+    /// The fields of a session.
+    Session = 1,
+    /// The fields of a session; the payload is sealed, and the tag of the seal follows it.
+    Sealed = 2,
+}
+
+/// Bytes of a seal's tag.
+pub const SEAL_TAG: usize = 16;
+
+impl Envelope {
+    /// The envelope with this wire number.
+    pub fn from_wire(n: u8) -> Option<Envelope> {
+        [Envelope::Bare, Envelope::Session, Envelope::Sealed].get(usize::from(n)).copied()
+    }
+
+    /// Bytes before the payload, the header not counted.
+    pub const fn before(self) -> usize {
+        match self {
+            Envelope::Bare => 0,
+            Envelope::Session | Envelope::Sealed => SESSION_HEADER,
+        }
+    }
+
+    /// Bytes after the payload.
+    pub const fn after(self) -> usize {
+        match self {
+            Envelope::Bare | Envelope::Session => 0,
+            Envelope::Sealed => SEAL_TAG,
+        }
+    }
+}
+
 /// Declares the header and the table of its fields together.
+///
+/// `$name` is the struct as it lies in memory, `$table` every field in order and without gaps, `$start` the
+/// byte of the packet at which they begin.
 macro_rules! wire_fields {
-    ($($(#[values($values:expr)])? $field:ident: $type:ty, $doc:literal;)+) => {
-        /// The header as it lies in memory.
+    ($(#[$about:meta])* $table:ident of $name:ident from $start:expr;
+     $($(#[values($values:expr)])? $field:ident: $type:ty, $doc:literal;)+) => {
         #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
         #[repr(C)]
-        struct Header {
+        struct $name {
             $($field: $type),+
         }
 
-        /// Every field of the header, in order and without gaps.
-        pub const WIRE_FIELDS: &[WireField] = &[$(WireField {
+        $(#[$about])*
+        pub const $table: &[WireField] = &[$(WireField {
             name: stringify!($field),
-            offset: offset_of!(Header, $field) * 8,
+            offset: ($start + offset_of!($name, $field)) * 8,
             bits: size_of::<$type>() * 8,
             doc: $doc,
             values: wire_fields!(@values $($values)?),
@@ -98,11 +152,13 @@ macro_rules! wire_fields {
     (@values) => { &[] };
     (@values $values:expr) => { $values };
 }
+pub(crate) use wire_fields;
 
 const KIND_NAMES: &[(u64, &str)] =
     &[(0, "data"), (1, "grant"), (2, "rts"), (3, "token"), (4, "ack"), (5, "finished")];
 const ECN_NAMES: &[(u64, &str)] = &[(0, "not-ect"), (1, "spare"), (2, "ect"), (3, "ce")];
-const FLAG_NAMES: &[(u64, &str)] = &[(1, "ece"), (2, "again"), (4, "unscheduled")];
+const FLAG_NAMES: &[(u64, &str)] = &[(1, "ece"), (2, "again"), (4, "unscheduled"), (128, "call")];
+const ENVELOPE_NAMES: &[(u64, &str)] = &[(0, "bare"), (1, "session"), (2, "sealed")];
 
 /// Bytes of the header.
 pub const WIRE_HEADER: usize = size_of::<Header>();
@@ -113,23 +169,28 @@ pub struct PacketView<'a> {
     header: &'a Header,
     kind: PacketKind,
     ecn: Ecn,
-    payload: &'a [u8],
+    envelope: Envelope,
+    /// Everything after the header.
+    rest: &'a [u8],
 }
 
 impl<'a> PacketView<'a> {
     /// Checks that `bytes` are one whole packet, header and payload and nothing else.
     pub fn parse(bytes: &'a [u8]) -> Result<PacketView<'a>, WireError> {
         let view = PacketView::parse_header(bytes)?;
+        let around = view.envelope.before() + view.envelope.after();
+        let Some(actual) = view.rest.len().checked_sub(around) else {
+            return Err(WireError::Truncated { need: WIRE_HEADER + around, have: bytes.len() });
+        };
         let declared = usize::from(view.header.payload.get());
-        let actual = view.payload.len();
         if declared == actual { Ok(view) } else { Err(WireError::Length { declared, actual }) }
     }
 
-    /// Checks the header alone, as for a capture that keeps only the first bytes of every packet; the
-    /// view's payload is whatever bytes follow.
+    /// Checks the header alone, as for a switch, or a capture that keeps only the first bytes of every
+    /// packet; the view's payload is whatever bytes follow.
     pub fn parse_header(bytes: &'a [u8]) -> Result<PacketView<'a>, WireError> {
         let truncated = WireError::Truncated { need: WIRE_HEADER, have: bytes.len() };
-        let (header, payload) = Header::ref_from_prefix(bytes).map_err(|_| truncated)?;
+        let (header, rest) = Header::ref_from_prefix(bytes).map_err(|_| truncated)?;
         if header.version != WIRE_VERSION {
             return Err(WireError::Version(header.version));
         }
@@ -138,11 +199,12 @@ impl<'a> PacketView<'a> {
         if ecn as u8 != header.ecn {
             return Err(WireError::Ecn(header.ecn));
         }
-        if header.reserved != [0; 3] {
+        let envelope = Envelope::from_wire(header.envelope).ok_or(WireError::Envelope(header.envelope))?;
+        if header.reserved != [0; 2] {
             return Err(WireError::Reserved);
         }
         check_sizes(kind, header.wire.get(), header.payload.get())?;
-        Ok(PacketView { header, kind, ecn, payload })
+        Ok(PacketView { header, kind, ecn, envelope, rest })
     }
 
     /// The representation; its tag is 0.
@@ -169,9 +231,22 @@ impl<'a> PacketView<'a> {
         }
     }
 
-    /// The bytes after the header.
+    /// What stands between the header and the payload.
+    pub fn envelope(&self) -> Envelope {
+        self.envelope
+    }
+
+    /// The fields of the session, where the envelope has them and they are there as a whole.
+    pub fn session(&self) -> Option<Session> {
+        match self.envelope {
+            Envelope::Bare => None,
+            Envelope::Session | Envelope::Sealed => Session::parse(self.rest),
+        }
+    }
+
+    /// The bytes after the header and the session: payload, and the tag of a seal.
     pub fn payload(&self) -> &'a [u8] {
-        self.payload
+        self.rest.get(self.envelope.before()..).unwrap_or_default()
     }
 }
 
@@ -191,15 +266,40 @@ impl Packet {
         Ok(need)
     }
 
+    /// Writes header and session to the front of `buffer`; answers the bytes used. The payload goes behind
+    /// them, and behind that the tag where it is sealed: both are the caller's.
+    pub fn emit_session(
+        &self,
+        session: &Session,
+        sealed: bool,
+        buffer: &mut [u8],
+    ) -> Result<usize, WireError> {
+        check_sizes(self.kind, self.wire, self.payload)?;
+        let envelope = if sealed { Envelope::Sealed } else { Envelope::Session };
+        let (need, have) = (WIRE_HEADER + SESSION_HEADER, buffer.len());
+        let Some((header, rest)) = buffer.get_mut(..need).map(|b| b.split_at_mut(WIRE_HEADER)) else {
+            return Err(WireError::Truncated { need, have });
+        };
+        header.copy_from_slice(&self.header_bytes_in(envelope));
+        rest.copy_from_slice(&session.bytes());
+        Ok(need)
+    }
+
     /// The header's bytes alone, as a capture of a simulated packet keeps them.
     pub fn header_bytes(&self) -> [u8; WIRE_HEADER] {
+        self.header_bytes_in(Envelope::Bare)
+    }
+
+    /// The header's bytes alone, saying what follows them.
+    pub fn header_bytes_in(&self, envelope: Envelope) -> [u8; WIRE_HEADER] {
         zerocopy::transmute!(Header {
             version: WIRE_VERSION,
             kind: self.kind as u8,
             flags: self.flags.0,
             ecn: self.ecn as u8,
             priority: self.priority,
-            reserved: [0; 3],
+            envelope: envelope as u8,
+            reserved: [0; 2],
             wire: self.wire.into(),
             payload: self.payload.into(),
             src: self.src.0.into(),
@@ -222,6 +322,8 @@ fn check_sizes(kind: PacketKind, wire: u16, payload: u16) -> Result<(), WireErro
 }
 
 wire_fields! {
+    /// Every field of the header, in order and without gaps.
+    WIRE_FIELDS of Header from 0;
     version: u8, "Version of this layout: 1";
     #[values(KIND_NAMES)]
     kind: u8, "What the packet is";
@@ -230,7 +332,9 @@ wire_fields! {
     #[values(ECN_NAMES)]
     ecn: u8, "ECN code point, in the two low bits";
     priority: u8, "Queue class at every port, 0 served first";
-    reserved: [u8; 3], "Zero";
+    #[values(ENVELOPE_NAMES)]
+    envelope: u8, "What stands between this header and the payload";
+    reserved: [u8; 2], "Zero";
     wire: U16, "Bytes on the wire, framing included";
     payload: U16, "Bytes of payload after the header";
     src: U32, "Sending host";

@@ -1,8 +1,11 @@
 //! The wire codec: round trips, refusals, and the field table.
 
+use headway_packet::session::{
+    HANDSHAKE_BYTES, HANDSHAKE_FIELDS, Handshake, HandshakeKind, SESSION_FIELDS, SESSION_HEADER, Session,
+};
 use headway_packet::{
-    Ecn, HostId, Packet, PacketFlags, PacketKind, PacketView, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION,
-    WireError,
+    Ecn, Envelope, HostId, Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, WIRE_FIELDS, WIRE_HEADER,
+    WIRE_VERSION, WireError,
 };
 use headway_units::Time;
 use proptest::prelude::*;
@@ -34,6 +37,13 @@ fn bytes_of(packet: &Packet) -> Vec<u8> {
     bytes
 }
 
+fn session_bytes_of(packet: &Packet, session: &Session, sealed: bool) -> Vec<u8> {
+    let tag = if sealed { SEAL_TAG } else { 0 };
+    let mut bytes = vec![0; WIRE_HEADER + SESSION_HEADER + usize::from(packet.payload) + tag];
+    assert_eq!(packet.emit_session(session, sealed, &mut bytes), Ok(WIRE_HEADER + SESSION_HEADER));
+    bytes
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
 
@@ -44,6 +54,31 @@ proptest! {
         prop_assert_eq!(view.packet(), packet);
         prop_assert!(view.payload().iter().enumerate().all(|(i, &b)| b == i as u8));
         packet_codec::check(&bytes);
+    }
+
+    #[test]
+    fn a_packet_in_a_session_comes_back_as_it_was(packet in any_packet(), n in any::<[u64; 3]>(), sealed: bool) {
+        let session = Session { src_epoch: n[0], cookie: n[1], counter: n[2] };
+        let bytes = session_bytes_of(&packet, &session, sealed);
+        let view = PacketView::parse(&bytes).expect("what was emitted");
+        prop_assert_eq!(view.packet(), packet);
+        prop_assert_eq!(view.session(), Some(session));
+        let envelope = if sealed { Envelope::Sealed } else { Envelope::Session };
+        prop_assert_eq!(view.envelope(), envelope);
+        prop_assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after());
+        let header = PacketView::parse_header(&bytes[..WIRE_HEADER]).expect("the header alone");
+        prop_assert_eq!((header.packet(), header.session()), (packet, None));
+        packet_codec::check(&bytes);
+    }
+
+    #[test]
+    fn a_handshake_comes_back_as_it_was(kind in 0..5usize, n in any::<[u64; 4]>(), mac: [u8; 16]) {
+        let kind = HandshakeKind::ALL[kind];
+        let sent = Handshake { kind, epoch: n[0], peer_epoch: n[1], shown: n[2], offered: n[3], mac };
+        let bytes = sent.bytes();
+        prop_assert_eq!(Handshake::parse(&bytes), Some(sent));
+        prop_assert!(PacketView::parse_header(&bytes).is_err(), "it is no packet");
+        prop_assert_eq!(Handshake::parse(&bytes[1..]), None);
     }
 
     #[test]
@@ -77,7 +112,7 @@ proptest! {
 
 fn copy_field(name: &str, from: &Packet, to: &mut Packet) {
     match name {
-        "version" | "reserved" => {}
+        "version" | "envelope" | "reserved" => {}
         "kind" => to.kind = from.kind,
         "flags" => to.flags = from.flags,
         "ecn" => to.ecn = from.ecn,
@@ -107,6 +142,23 @@ fn the_table_covers_the_header_without_gaps() {
     }
     assert_eq!(bit, WIRE_HEADER * 8);
     assert_eq!(WIRE_HEADER, 60);
+}
+
+#[test]
+fn the_tables_of_session_and_handshake_have_no_gaps() {
+    let end = |fields: &[headway_packet::WireField], start: usize| {
+        fields.iter().fold(start, |bit, field| {
+            assert_eq!(field.offset, bit, "{}", field.name);
+            bit + field.bits
+        })
+    };
+    assert_eq!(end(SESSION_FIELDS, WIRE_HEADER * 8), (WIRE_HEADER + SESSION_HEADER) * 8);
+    assert_eq!(end(HANDSHAKE_FIELDS, 0), HANDSHAKE_BYTES * 8);
+    assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES), (24, 64));
+    let names = |i: usize| HANDSHAKE_FIELDS[0].values[i];
+    for (i, kind) in HandshakeKind::ALL.iter().enumerate() {
+        assert_eq!(names(i), (0x80 + *kind as u64, format!("{kind:?}").to_lowercase().as_str()));
+    }
 }
 
 #[test]
@@ -151,6 +203,8 @@ fn what_is_wrong_is_said() {
     assert_eq!(with(1, 6), WireError::Kind(6));
     assert_eq!(with(1, 5), WireError::Sizes { kind: "finished", wire: 88, payload: 10 });
     assert_eq!(with(3, 4), WireError::Ecn(4));
+    assert_eq!(with(5, 3), WireError::Envelope(3));
+    assert_eq!(with(5, 1), WireError::Truncated { need: 84, have: 70 });
     assert_eq!(with(6, 1), WireError::Reserved);
     assert_eq!(with(9, 9), WireError::Sizes { kind: "data", wire: 9, payload: 10 });
     assert_eq!(with(11, 11), WireError::Length { declared: 11, actual: 10 });

@@ -3,7 +3,7 @@
 use crate::result::RunResult;
 use crate::{diagnostic, lab_error};
 use headway_lab::scenario::ExportFormat;
-use headway_lab::{Options, Report, Request, run_scenario};
+use headway_lab::{Capture, Options, Report, Request, run_scenario};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -125,15 +125,19 @@ impl Scenario {
 
     /// Runs it. `progress` is called about five times a second and stops the run by returning False; an
     /// exception in it (and Ctrl-C) stops the run too, and is raised when what there is has been written.
-    #[pyo3(signature = (out = None, progress = None, csv = false))]
+    /// `capture` is a pcapng file to write, `capture_links` the links to capture, all if there is none.
+    #[pyo3(signature = (out = None, progress = None, csv = false, capture = None, capture_links = Vec::new()))]
     fn run(
         &self,
         py: Python<'_>,
         out: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
         csv: bool,
+        capture: Option<PathBuf>,
+        capture_links: Vec<String>,
     ) -> PyResult<RunResult> {
-        let options = Options { out: out.as_deref(), csv, commit: COMMIT.map(str::to_string) };
+        let capture = capture.map(|file| Capture { file, links: capture_links });
+        let options = Options { out: out.as_deref(), csv, commit: COMMIT.map(str::to_string), capture };
         let mut raised: Option<PyErr> = None;
         let output = py.detach(|| {
             run_scenario(&self.inner, &options, &mut |report| {

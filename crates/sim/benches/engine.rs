@@ -148,5 +148,6 @@ fn specification(case: &Case) -> RunSpec {
         seed: 1,
         stop: Time::s(1),
         sample: None,
+        faults: Vec::new(),
     }
 }

@@ -7,6 +7,7 @@ use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::Event;
 use crate::sampler::Sampler;
+use crate::tap::Tap;
 use crate::wires::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE, Wires};
 use headway_network::{BuildError, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress};
@@ -48,7 +49,7 @@ pub(crate) struct Engine<'a, E> {
     spec: &'a RunSpec,
     network: Arc<Network>,
     now: Time,
-    wires: Wires,
+    wires: Wires<'a>,
     hosts: Vec<Host<E>>,
     /// Flow numbers in order of start; those before `next_flow` have started.
     order: Vec<u32>,
@@ -59,6 +60,8 @@ pub(crate) struct Engine<'a, E> {
     open: u64,
     done: u64,
     sampler: Option<Sampler>,
+    /// The sampler has taken all that it may.
+    full: bool,
     events: u64,
     digest: u64,
 }
@@ -68,8 +71,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         spec: &'a RunSpec,
         network: Arc<Network>,
         endpoints: Vec<E>,
+        tap: Option<&'a mut dyn Tap>,
     ) -> Result<Engine<'a, E>, BuildError> {
-        let wires = Wires::new(Arc::clone(&network), spec.seed)?;
+        let wires = Wires::new(Arc::clone(&network), spec, tap)?;
         let hosts = endpoints.into_iter().map(|e| Host { endpoint: Checked::new(e), armed: Time::MAX });
         let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
         order.sort_by_key(|&f| spec.flows[f as usize].start);
@@ -95,6 +99,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
             sampler,
+            full: false,
             events: 0,
             digest: 0,
         })
@@ -115,6 +120,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 break;
             }
             self.step(event);
+            if self.full {
+                return false;
+            }
             if self.events.is_multiple_of(PROGRESS_EVENTS) && !progress(&self.progress()) {
                 return false;
             }
@@ -297,6 +305,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.wires.catch_up_all(self.now);
         let Some(sampler) = &mut self.sampler else { return };
         sampler.take(self.now, &mut self.wires.egress, &self.flows);
+        self.full = sampler.is_full();
         self.wires.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
 
@@ -306,13 +315,14 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if let Some(sampler) = &mut self.sampler {
             sampler.take(self.now, &mut self.wires.egress, &self.flows);
         }
-        let flows = self.spec.flows.iter().zip(&self.flows).map(|(spec, flow)| FlowRecord {
+        let both = self.spec.flows.iter().zip(&self.flows).enumerate();
+        let flows = both.map(|(number, (spec, flow))| FlowRecord {
             state: flow.state,
             finish: (flow.state == FlowState::Done).then_some(flow.finish),
             ideal: self.network.ideal_fct(spec.src, spec.dst, spec.bytes),
             delivered: flow.delivered,
             retransmitted: flow.retransmitted,
-            drops: flow.drops,
+            drops: flow.drops + self.wires.fault_drops(number),
             trims: 0,
             marks: flow.marks,
         });
@@ -333,6 +343,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
 
     fn warnings(&self, interrupted: bool) -> Vec<String> {
         let mut warnings = Vec::new();
+        if self.full {
+            warnings.push(format!(
+                "the run ended at {}: its samples took all the memory that they may",
+                self.now
+            ));
+        }
         let unfinished = self.flows.iter().filter(|f| f.state != FlowState::Done).count();
         if unfinished > 0 {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };

@@ -1,19 +1,48 @@
-//! How large a run is, before anything is allocated.
+//! How large a run is, before anything is allocated: a bound from above.
+//!
+//! The constants cover what the lab makes of a run as well, because both stand in memory at its end: tables
+//! of flows and of samples beside what they are made from. `crates/lab/tests/memory.rs` compares them with the
+//! peaks of real processes.
 
 use crate::run::Estimate;
 use headway_fabric::Limit;
-use headway_network::{LinkChoice, RunSpec, TopologySpec};
+use headway_network::{FlowChoice, LinkChoice, RunSpec, TopologySpec};
 
+/// Bytes of the program itself, of the event ring, and of the writers of tables.
+const BASE: u64 = 32 << 20;
 /// Bytes a host's machine, its link and its timers take.
-const PER_HOST: u64 = 1_500;
-/// Bytes a port takes with empty queues, and its event ring slots.
-const PER_LINK: u64 = 700;
-/// Bytes a flow takes in the specification and in the records.
-const PER_FLOW: u64 = 400;
+const PER_HOST: u64 = 2_500;
+/// Bytes a port takes with empty queues, its name, and its event ring slots.
+const PER_LINK: u64 = 1_500;
+/// Bytes a flow takes in the specification, in the machines, in the records and in the table of flows.
+const PER_FLOW: u64 = 1_000;
 /// Bytes a packet in flight takes: pool, event, queue entry.
-const PER_PACKET: u64 = 120;
-/// Bytes a sample takes.
-const PER_SAMPLE: u64 = 40;
+const PER_PACKET: u64 = 144;
+/// Bytes a sample takes: 32 in the simulator, and in the table of the series 24 beside the names of its entity
+/// and of its metric.
+pub const PER_SAMPLE: u64 = 112;
+
+/// Flows of a run as far as memory goes, before they are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flows {
+    /// All of them.
+    pub total: u64,
+    /// Those that are sampled.
+    pub sampled: u64,
+}
+
+impl Flows {
+    /// The flows that a specification holds.
+    pub fn of(spec: &RunSpec) -> Flows {
+        let total = spec.flows.len() as u64;
+        let sampled = match spec.sample.as_ref().map(|s| &s.flows) {
+            None | Some(FlowChoice::None) => 0,
+            Some(FlowChoice::All) => total,
+            Some(FlowChoice::Some(list)) => list.len() as u64,
+        };
+        Flows { total, sampled }
+    }
+}
 
 /// Hosts, switches and directed links of a topology.
 pub fn size(topology: &TopologySpec) -> (u64, u64, u64) {
@@ -47,34 +76,53 @@ pub fn size(topology: &TopologySpec) -> (u64, u64, u64) {
 
 /// Hosts, links, flows, and memory of a run.
 pub fn estimate(spec: &RunSpec) -> Estimate {
+    estimate_for(spec, Flows::of(spec))
+}
+
+/// The same for other flows than those that the specification holds, which may not be made yet.
+pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
     let (hosts, switches, links) = size(&spec.topology);
-    let flows = spec.flows.len() as u64;
-    let structured = matches!(spec.topology, TopologySpec::LeafSpine { .. } | TopologySpec::FatTree { .. });
-    let table = if structured { 0 } else { switches * switches * 12 };
     // Every flow may have a window in flight; a link holds no more than its buffer and its delay.
     let buffered = match spec.fabric.buffer.data {
         Limit::Packets(n) => u64::from(n),
         Limit::Bytes(n) => n / u64::from(spec.fabric.sizes.full_wire()) + 1,
     };
-    let packets = flows.saturating_mul(256).min(links.saturating_mul(buffered + 64));
-    let samples = spec.sample.as_ref().map_or(0, |sample| {
-        let rows = match &sample.links {
-            LinkChoice::None => 0,
-            LinkChoice::All => links - hosts,
-            LinkChoice::Some(names) => names.len() as u64,
-        };
-        (spec.stop.0 / sample.every.0.max(1)).min(1_000_000).saturating_mul(3 * rows)
-    });
-    let memory_bytes = [
+    let packets = flows.total.saturating_mul(256).min(links.saturating_mul(buffered + 64));
+    let sum = |parts: &[u64]| parts.iter().fold(0u64, |sum, part| sum.saturating_add(*part));
+    let network_bytes = sum(&[
         hosts.saturating_mul(PER_HOST),
         links.saturating_mul(PER_LINK),
-        flows.saturating_mul(PER_FLOW),
-        packets.saturating_mul(PER_PACKET),
-        samples.saturating_mul(PER_SAMPLE),
-        table,
-        8 << 20,
-    ]
-    .into_iter()
-    .fold(0u64, u64::saturating_add);
-    Estimate { hosts, links, flows, memory_bytes }
+        next_hops(&spec.topology, hosts, switches, links),
+    ]);
+    let flow_bytes = sum(&[flows.total.saturating_mul(PER_FLOW), packets.saturating_mul(PER_PACKET)]);
+    let sample_bytes = sample_rows(spec, flows.sampled).saturating_mul(PER_SAMPLE);
+    let memory_bytes = sum(&[BASE, network_bytes, flow_bytes, sample_bytes]);
+    Estimate { hosts, links, flows: flows.total, network_bytes, flow_bytes, sample_bytes, memory_bytes }
+}
+
+/// Rows of the series at the most: each interval has three a link and one a flow, and the end of the run
+/// has them once more.
+fn sample_rows(spec: &RunSpec, sampled_flows: u64) -> u64 {
+    let Some(sample) = &spec.sample else { return 0 };
+    let (hosts, _, links) = size(&spec.topology);
+    let links = match &sample.links {
+        LinkChoice::None => 0,
+        LinkChoice::All => links.saturating_sub(hosts),
+        LinkChoice::Some(names) => names.len() as u64,
+    };
+    let intervals = spec.stop.0 / sample.every.0.max(1) + 1;
+    intervals.saturating_mul(links.saturating_mul(3).saturating_add(sampled_flows))
+}
+
+/// Bytes of the table of next hops, where they are not arithmetic: a range for each pair of switches, and
+/// at the most every link of a switch towards every other, in a list that doubles as it grows.
+fn next_hops(topology: &TopologySpec, hosts: u64, switches: u64, links: u64) -> u64 {
+    if matches!(topology, TopologySpec::LeafSpine { .. } | TopologySpec::FatTree { .. }) {
+        return 0;
+    }
+    let between = links.saturating_sub(2 * hosts);
+    switches
+        .saturating_mul(switches)
+        .saturating_mul(8)
+        .saturating_add(switches.saturating_mul(between).saturating_mul(8))
 }

@@ -1,6 +1,6 @@
 //! Packet-level simulation: virtual time, links, hosts and routes around transport machines and ports.
 //!
-//! [`run`] takes a [`RunSpec`] to an [`Outcome`]. A run is a function of its specification and seed:
+//! [`run`] takes a [`RunSpec`] to an [`Outcome`]; [`run_tapped`] shows every packet on the way to a [`Tap`]. A run is a function of its specification and seed:
 //! the digest of its event order says so.
 
 mod engine;
@@ -10,12 +10,14 @@ mod prefetch;
 mod queue;
 mod run;
 mod sampler;
+mod tap;
 mod wires;
 
-pub use estimate::{estimate, size};
+pub use estimate::{Flows, PER_SAMPLE, estimate, estimate_for, size};
 pub use headway_network::{
-    BuildError, Entity, FabricSpec, FlowChoice, FlowRecord, FlowSpec, FlowState, LinkChoice, LinkRecord,
-    LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec, Sample, SampleSpec, TopologySpec,
-    TransportSpec,
+    BuildError, Entity, FabricSpec, Fault, FaultCounts, FaultSpec, FlowChoice, FlowRecord, FlowSpec,
+    FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec,
+    Sample, SampleSpec, TopologySpec, TransportSpec,
 };
-pub use run::{Estimate, RunError, parameters, run};
+pub use run::{Estimate, RunError, parameters, run, run_tapped};
+pub use tap::Tap;

@@ -1,6 +1,7 @@
 //! From a specification to an outcome.
 
 use crate::engine::Engine;
+use crate::tap::Tap;
 use headway_network::{BuildError, Network};
 use headway_network::{Outcome, Progress};
 use headway_network::{RunSpec, TransportSpec};
@@ -42,15 +43,34 @@ pub enum RunError {
 /// Runs a specification to its end. `progress` is called now and then; `false` stops the run, and the
 /// outcome holds what happened until then.
 pub fn run(spec: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, RunError> {
+    watched(spec, Watch { progress, tap: None })
+}
+
+/// As [`run`], and shows every packet to `tap` as it starts on a link. The outcome is the same.
+pub fn run_tapped(
+    spec: &RunSpec,
+    tap: &mut dyn Tap,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, RunError> {
+    watched(spec, Watch { progress, tap: Some(tap) })
+}
+
+/// Who looks on while a run lasts.
+struct Watch<'a> {
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+    tap: Option<&'a mut dyn Tap>,
+}
+
+fn watched<'a>(spec: &'a RunSpec, watch: Watch<'a>) -> Result<Outcome, RunError> {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
     check_flows(spec, &network)?;
     match &spec.transports[..] {
         [] => Err(RunError::Empty("transport")),
         [only] => {
-            let job = Single { spec, network, transport: only, progress };
+            let job = Single { spec, network, transport: only, watch };
             visit(&only.name, job)?
         }
-        many => mixture(spec, network, many, progress),
+        many => mixture(spec, network, many, watch),
     }
 }
 
@@ -83,7 +103,7 @@ struct Single<'a> {
     spec: &'a RunSpec,
     network: Arc<Network>,
     transport: &'a TransportSpec,
-    progress: &'a mut dyn FnMut(&Progress) -> bool,
+    watch: Watch<'a>,
 }
 
 impl TransportVisitor for Single<'_> {
@@ -93,18 +113,18 @@ impl TransportVisitor for Single<'_> {
         let params = parameters::<T>(self.transport)?;
         let endpoints = (0..self.network.hosts()).map(|h| T::endpoint(&params, self.network.host_context(h)));
         let endpoints = endpoints.collect();
-        drive(self.spec, self.network, endpoints, self.progress)
+        drive(self.spec, self.network, endpoints, self.watch)
     }
 }
 
-fn drive<E: Endpoint>(
-    spec: &RunSpec,
+fn drive<'a, E: Endpoint>(
+    spec: &'a RunSpec,
     network: Arc<Network>,
     endpoints: Vec<E>,
-    progress: &mut dyn FnMut(&Progress) -> bool,
+    watch: Watch<'a>,
 ) -> Result<Outcome, RunError> {
-    let mut engine = Engine::new(spec, network, endpoints)?;
-    let completed = engine.run(progress);
+    let mut engine = Engine::new(spec, network, endpoints, watch.tap)?;
+    let completed = engine.run(watch.progress);
     Ok(engine.finish(!completed))
 }
 
@@ -133,11 +153,11 @@ impl TransportVisitor for Boxed<'_> {
 }
 
 /// Several transports in one run: every host belongs to the transport of its flows.
-fn mixture(
-    spec: &RunSpec,
+fn mixture<'a>(
+    spec: &'a RunSpec,
     network: Arc<Network>,
     transports: &[TransportSpec],
-    progress: &mut dyn FnMut(&Progress) -> bool,
+    watch: Watch<'a>,
 ) -> Result<Outcome, RunError> {
     let mut of_host = vec![None; network.hosts() as usize];
     for (i, flow) in spec.flows.iter().enumerate() {
@@ -154,7 +174,7 @@ fn mixture(
         visit(&transport.name, Boxed { transport, context: network.host_context(host as u32) })?
     });
     let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
-    drive(spec, network, endpoints, progress)
+    drive(spec, network, endpoints, watch)
 }
 
 /// Size of a run before it starts.
@@ -166,6 +186,12 @@ pub struct Estimate {
     pub links: u64,
     /// Flows.
     pub flows: u64,
-    /// Bytes of memory, roughly and rather too much than too little.
+    /// Bytes of memory that the network takes without a packet in it.
+    pub network_bytes: u64,
+    /// Bytes of memory that flows and their packets take.
+    pub flow_bytes: u64,
+    /// Bytes of memory that samples may take.
+    pub sample_bytes: u64,
+    /// Bytes of memory at the most, as long as the run ends at its stated end.
     pub memory_bytes: u64,
 }

@@ -21,6 +21,7 @@ pub(crate) struct Sampler {
     /// Link number and busy time at the last sample.
     links: Vec<(u32, Time)>,
     samples: Vec<Sample>,
+    most: u64,
 }
 
 impl Sampler {
@@ -46,7 +47,13 @@ impl Sampler {
             wanted,
             links: links.collect(),
             samples: Vec::new(),
+            most: spec.most,
         }
+    }
+
+    /// Whether there are as many rows as there may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.samples.len() as u64 >= self.most
     }
 
     pub(crate) fn every(&self) -> Time {

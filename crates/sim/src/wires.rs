@@ -3,10 +3,9 @@
 use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
+use crate::tap::Tap;
 use headway_fabric::{DropReason, Port, PortContext};
-use headway_network::Choice;
-use headway_network::LinkRecord;
-use headway_network::{BuildError, Network};
+use headway_network::{BuildError, Choice, FaultCounts, Injector, LinkRecord, Network, RunSpec, Verdict};
 use headway_packet::Packet;
 use headway_units::Time;
 use std::sync::Arc;
@@ -53,19 +52,41 @@ const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, on
 /// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
 /// a link's delay after that. The next hop's port is chosen as a packet leaves, while it is at hand: its
 /// arrival then names all it will touch, and those can be brought into the cache ahead of time.
-pub(crate) struct Wires {
+pub(crate) struct Wires<'a> {
     pub(crate) egress: Vec<Egress>,
     pub(crate) pool: Pool,
     pub(crate) queue: EventQueue,
     pub(crate) hops: u64,
     /// Packets without a route.
     pub(crate) lost: u64,
+    /// Whether there is a tap, or there are faults: one branch a hop for both.
+    special: bool,
+    faults: Option<Box<Faults>>,
     network: Arc<Network>,
     choice: Choice,
+    tap: Option<&'a mut dyn Tap>,
 }
 
-impl Wires {
-    pub(crate) fn new(network: Arc<Network>, seed: u64) -> Result<Wires, BuildError> {
+/// What goes wrong on links, and to which flows.
+struct Faults {
+    injector: Injector,
+    /// Data packets lost, by flow.
+    drops: Vec<u32>,
+}
+
+impl<'a> Wires<'a> {
+    pub(crate) fn new(
+        network: Arc<Network>,
+        spec: &RunSpec,
+        tap: Option<&'a mut dyn Tap>,
+    ) -> Result<Wires<'a>, BuildError> {
+        let faults = match &spec.faults[..] {
+            [] => None,
+            specs => {
+                let injector = Injector::new(specs, &network, spec.seed)?;
+                Some(Box::new(Faults { injector, drops: vec![0; spec.flows.len()] }))
+            }
+        };
         let mut egress = Vec::with_capacity(network.links().len());
         let mut reach = Time::ZERO;
         let mut contexts: Vec<Arc<PortContext>> = Vec::new();
@@ -90,11 +111,14 @@ impl Wires {
         Ok(Wires {
             queue,
             pool: Pool::default(),
-            choice: Choice::new(&network, seed),
+            choice: Choice::new(&network, spec.seed),
             egress,
             hops: 0,
             lost: 0,
+            special: faults.is_some() || tap.is_some(),
+            faults,
             network,
+            tap,
         })
     }
 
@@ -136,10 +160,50 @@ impl Wires {
         }
     }
 
-    /// Puts a packet that left a port on its way: to its host, or to the next port.
+    /// Puts a packet that left a port on its link.
     #[inline(always)]
     fn launch(&mut self, number: u32, handle: u32, ends: Time) {
         self.hops += 1;
+        if self.special {
+            return self.launch_special(number, handle, ends);
+        }
+        self.carry(number, handle, ends);
+    }
+
+    /// The same where somebody watches, or links may lose, double or delay packets.
+    #[cold]
+    #[inline(never)]
+    fn launch_special(&mut self, number: u32, handle: u32, ends: Time) {
+        if self.tap.is_some() {
+            self.show(number, handle, ends);
+        }
+        let Some(faults) = &mut self.faults else { return self.carry(number, handle, ends) };
+        let packet = *self.pool.get(handle);
+        match faults.injector.judge(number, &packet) {
+            Verdict::Pass => self.carry(number, handle, ends),
+            Verdict::Drop => {
+                if packet.is_data() {
+                    faults.drops[packet.tag as usize] += 1;
+                }
+                self.pool.release(handle);
+            }
+            Verdict::Duplicate => {
+                let copy = self.pool.insert(packet);
+                self.carry(number, handle, ends);
+                self.carry(number, copy, ends);
+            }
+            Verdict::Delay(by) => self.carry(number, handle, ends.saturating_add(by)),
+        }
+    }
+
+    /// Data packets of a flow that were lost to faults.
+    pub(crate) fn fault_drops(&self, flow: usize) -> u32 {
+        self.faults.as_ref().map_or(0, |faults| faults.drops[flow])
+    }
+
+    /// Brings a packet to its host, or to the next port.
+    #[inline(always)]
+    fn carry(&mut self, number: u32, handle: u32, ends: Time) {
         let egress = &self.egress[number as usize];
         let arrives = ends + egress.delay;
         let what = if egress.to < self.network.hosts() {
@@ -155,6 +219,17 @@ impl Wires {
             }
         };
         self.queue.push(arrives.0, CLASS_PACKET, what, handle);
+    }
+
+    /// Shows the tap a packet that has started on a link.
+    #[cold]
+    #[inline(never)]
+    fn show(&mut self, number: u32, handle: u32, ends: Time) {
+        let packet = self.pool.get(handle);
+        let rate = self.egress[number as usize].port.context().rate;
+        if let Some(tap) = &mut self.tap {
+            tap.started(number, ends - rate.time_of(u64::from(packet.wire)), packet);
+        }
     }
 
     /// Sends what has left a switch port by `now`, in order, each at its own time.
@@ -252,6 +327,7 @@ impl Wires {
                 rate: port.context().rate,
                 counters: port.counters(),
                 busy: port.busy_until(now),
+                faults: self.faults.as_ref().map_or(FaultCounts::default(), |f| f.injector.counts()[number]),
                 queue_mean_bytes: if now.0 == 0 { 0.0 } else { integral / now.0 as f64 },
             }
         };

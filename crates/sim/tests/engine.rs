@@ -161,3 +161,17 @@ fn impossible_runs_are_refused_with_a_reason() {
     };
     assert!(refused(&|r| (r.topology, r.flows[0].dst) = (island.clone(), 1)).contains("cannot be reached"));
 }
+
+#[test]
+fn samples_end_the_run_when_they_have_taken_what_they_may() {
+    let mut run = common::sampled(
+        spec(leaf_spine(), "amrt", vec![flow(0, 4, 5_000_000, Time::ZERO)], Time::s(1)),
+        Time::us(10),
+    );
+    let whole = outcome(&run).samples.len() as u64;
+    run.sample.as_mut().expect("sampling").most = whole / 2;
+    let out = outcome(&run);
+    let rows = out.samples.len() as u64;
+    assert!(out.interrupted && rows >= whole / 2 && rows < whole * 3 / 4, "{rows} of {whole}");
+    assert!(out.warnings.iter().any(|w| w.contains("its samples took all the memory")), "{:?}", out.warnings);
+}

@@ -3,7 +3,7 @@
 //! **After any input, drain the outputs until the machine says idle-until-T; only then give it the
 //! next input.**
 //!
-//! Inputs are [`Endpoint::open`], [`Endpoint::receive`] and [`Endpoint::timeout`]. Drained at once are
+//! Inputs are [`Endpoint::open`], [`Endpoint::receive`], [`Endpoint::timeout`] and [`Endpoint::forget`]. Drained at once are
 //! the events ([`Endpoint::poll_event`] until `None`) and the deadline ([`Endpoint::next_timeout`]).
 //! Packets are pulled ([`Endpoint::poll_transmit`]) one at a time whenever the wire is free: whoever
 //! owns the wire asks, so host scheduling and pacing are the machine's business and no queue stands
@@ -51,6 +51,9 @@ pub enum EndpointEvent {
     },
 }
 
+/// Why messages to a host fail that its driver has given up.
+pub const FORGOTTEN: &str = "the peer is gone";
+
 /// What a host knows of the path to a peer. Times include serialisation on every hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
@@ -94,6 +97,10 @@ pub trait Endpoint {
     fn receive(&mut self, now: Time, packet: &Packet);
     /// The instant of [`Endpoint::next_timeout`] has come. Harmless when early.
     fn timeout(&mut self, now: Time);
+    /// The host `peer` is gone: all state about it is dropped, in both directions, and every message to it
+    /// is answered by [`EndpointEvent::Failed`] with the reason [`FORGOTTEN`]. Nothing is sent to it any
+    /// more; its number may be given to another host afterwards, whose messages count from 0 again.
+    fn forget(&mut self, now: Time, peer: HostId);
     /// The next packet for the wire, which is free now; `None` until the next input if there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
     /// Whether [`Endpoint::poll_transmit`] may have a packet now. A machine that knows answers `false`
@@ -119,6 +126,9 @@ impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
     }
     fn timeout(&mut self, now: Time) {
         (**self).timeout(now);
+    }
+    fn forget(&mut self, now: Time, peer: HostId) {
+        (**self).forget(now, peer);
     }
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         (**self).poll_transmit(now)
@@ -220,6 +230,10 @@ impl<E: Endpoint> Endpoint for Checked<E> {
     fn timeout(&mut self, now: Time) {
         self.input(now);
         self.inner.timeout(now);
+    }
+    fn forget(&mut self, now: Time, peer: HostId) {
+        self.input(now);
+        self.inner.forget(now, peer);
     }
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {

@@ -33,6 +33,16 @@ impl FinishedMessages {
         known.below += run as u32;
     }
 
+    /// Forgets a peer whose messages will count from 0 again.
+    pub fn forget(&mut self, peer: HostId) {
+        self.peers.remove(&peer);
+    }
+
+    /// All messages of `peer` with smaller numbers have finished.
+    pub fn below(&self, peer: HostId) -> u32 {
+        self.peers.get(&peer).map_or(0, |p| p.below)
+    }
+
     /// Whether message `id` of `peer` has finished.
     pub fn contains(&self, peer: HostId, id: u32) -> bool {
         self.peers.get(&peer).is_some_and(|p| id < p.below || p.above.binary_search(&id).is_ok())
@@ -52,8 +62,10 @@ mod tests {
             finished.insert(peer, id);
             assert!(finished.contains(peer, id));
         }
-        assert_eq!(finished.peers[&peer].below, 3);
+        assert_eq!((finished.below(peer), finished.below(HostId(8))), (3, 0));
         assert_eq!(finished.peers[&peer].above, [4]);
         assert!(!finished.contains(peer, 3) && !finished.contains(HostId(8), 0));
+        finished.forget(peer);
+        assert!(!finished.contains(peer, 0));
     }
 }

@@ -67,6 +67,26 @@ impl IndexWindow {
         }
     }
 
+    /// Adds every index below `end` that is missing, in little time however many these are.
+    pub fn skip_to(&mut self, end: u32) {
+        if end <= self.below {
+            return;
+        }
+        let words = ((end & !63) - (self.below & !63)) / 64;
+        let dropped = self.words.len().min(words as usize);
+        self.words.drain(..dropped);
+        let base = end & !63;
+        if self.words.is_empty() {
+            (self.below, self.len) = (end, end);
+            return;
+        }
+        self.words[0] |= (1u64 << (end - base)) - 1;
+        self.below = end;
+        self.raise(base);
+        let beyond = self.words.iter().map(|w| w.count_ones()).sum::<u32>();
+        self.len = if beyond == 0 { self.below } else { (self.below & !63) + beyond };
+    }
+
     /// Whether `index` is in the set.
     #[inline]
     pub fn contains(&self, index: u32) -> bool {
@@ -129,6 +149,31 @@ mod tests {
         assert_eq!(set.len(), 198);
         assert!(set.contains(10) && !set.contains(73) && !set.contains(1000));
     }
+    #[test]
+    fn skipping_is_inserting_all_below() {
+        for (stride, end) in [(1, 5), (3, 64), (7, 65), (70, 200), (50, 1000), (64, 128), (63, 127)] {
+            let (mut skipped, mut plain) = (IndexWindow::default(), IndexWindow::default());
+            for i in (0..400).filter(|i| i % stride == 0) {
+                skipped.insert(i);
+                plain.insert(i);
+            }
+            skipped.skip_to(end);
+            plain.insert_below(end);
+            for probe in 0..1100 {
+                assert_eq!(skipped.contains(probe), plain.contains(probe), "{stride}, {end}: {probe}");
+                assert_eq!(
+                    skipped.next_missing(probe),
+                    plain.next_missing(probe),
+                    "{stride}, {end}: {probe}"
+                );
+            }
+            assert_eq!(skipped.len(), plain.len(), "{stride}, {end}");
+        }
+        let mut far = IndexWindow::default();
+        far.skip_to(u32::MAX - 100);
+        assert!(far.insert(u32::MAX - 90) && !far.insert(7) && far.words.len() < 4);
+    }
+
     #[test]
     fn agrees_with_a_plain_set_in_any_order() {
         for step in [1u32, 7, 37, 64, 101] {

@@ -21,7 +21,7 @@ impl OpeningSchedule {
         let full = opening.window.unwrap_or(bdp);
         // Rounded to the nearest packet, and never nothing: a message without a first window would wait
         // for a permission that nobody sends.
-        let window = ((full + share / 2) / share).clamp(1, packets);
+        let window = (full / share + u32::from(full % share >= share - share / 2)).clamp(1, packets);
         let opening = Opening { share, clump: opening.clump.max(1), ..opening };
         OpeningSchedule { start, slot, opening, window, released: 0 }
     }
@@ -34,8 +34,8 @@ impl OpeningSchedule {
     /// When the last packet of the window has left, if nothing else takes the wire.
     pub fn end(&self) -> Time {
         match self.opening.share {
-            1 => self.start + self.slot * u64::from(self.window),
-            _ => self.release(self.window - 1) + self.slot,
+            1 => self.start.saturating_add(self.slot.saturating_mul(self.window.into())),
+            _ => self.release(self.window - 1).saturating_add(self.slot),
         }
     }
 
@@ -46,7 +46,8 @@ impl OpeningSchedule {
         }
         let clump = self.opening.clump;
         let turn = u64::from(index / clump) * u64::from(self.opening.share) + u64::from(self.opening.slot);
-        self.start + self.slot * (turn * u64::from(clump) + u64::from(index % clump))
+        let slots = turn.saturating_mul(clump.into()).saturating_add(u64::from(index % clump));
+        self.start.saturating_add(self.slot.saturating_mul(slots))
     }
 
     /// Takes the packets that may leave by `now`: first index and count, 0 when none.
@@ -98,6 +99,19 @@ mod tests {
             s.take(t);
         }
         assert_eq!(leaves, [3, 4, 5, 9, 10, 11]);
+    }
+
+    #[test]
+    fn the_largest_windows_and_shares_do_not_overflow() {
+        for (window, share) in
+            [(u32::MAX, 1), (u32::MAX, 2), (u32::MAX, u32::MAX), (1, u32::MAX), (7, 2), (6, 4)]
+        {
+            let opening = Opening { share, clump: u32::MAX, slot: u32::MAX, window: Some(window) };
+            let s = OpeningSchedule::new(opening, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
+            let rounded = (u64::from(window) + u64::from(share / 2)) / u64::from(share);
+            assert_eq!(u64::from(s.window()), rounded.max(1), "{window} / {share}");
+            assert!(s.end() >= Time(1 << 60));
+        }
     }
 
     #[test]

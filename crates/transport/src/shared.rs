@@ -1,6 +1,7 @@
 //! What the sending and the receiving half of a machine have in common.
 
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::{EndpointEvent, FORGOTTEN, HostContext};
+use crate::message::Message;
 use crate::timers::Timers;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
@@ -30,6 +31,37 @@ impl<K: Ord + Copy> Shared<K> {
         packet.wire = self.context.sizes.control;
         packet.tag = tag;
         packet.entropy = entropy;
+        packet
+    }
+
+    /// Drops the deadlines that `about` says are about `peer`, and the control packets that wait for it.
+    pub fn forget(&mut self, peer: HostId, about: impl Fn(&K) -> bool) {
+        self.timers.retain(|key| !about(key));
+        self.control.retain(|packet| packet.dst != peer);
+    }
+
+    /// Fails messages whose receiver is gone, in the order of their numbers.
+    pub fn fail(&mut self, messages: impl Iterator<Item = Message>) {
+        let mut messages: Vec<Message> = messages.collect();
+        messages.sort_unstable_by_key(|message| message.id);
+        let failed = |m: &Message| EndpointEvent::Failed { tag: m.tag, reason: FORGOTTEN };
+        self.events.extend(messages.iter().map(failed));
+    }
+}
+
+impl HostContext {
+    /// Packet `index` of a message whose first window has `window` packets, ready but for its authorisation,
+    /// marks and flags.
+    pub fn data_packet(&self, message: &Message, index: u32, window: u32) -> Packet {
+        let mut packet = Packet::new(PacketKind::Data, self.host, message.dst, message.id);
+        packet.index = index;
+        packet.count = window;
+        packet.message_bytes = message.bytes;
+        packet.payload = self.sizes.payload_of(message.bytes, u64::from(index));
+        packet.wire = self.sizes.data_wire(packet.payload);
+        packet.entropy = message.entropy;
+        packet.tag = message.tag;
+        packet.priority = 1;
         packet
     }
 }

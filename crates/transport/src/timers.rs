@@ -39,6 +39,11 @@ impl<K: Ord + Copy> Timers<K> {
         self.heap.pop().map(|Reverse((at, _, key))| (at, key))
     }
 
+    /// Drops every deadline whose key is not to be kept.
+    pub fn retain(&mut self, keep: impl Fn(&K) -> bool) {
+        self.heap.retain(|Reverse((_, _, key))| keep(key));
+    }
+
     /// Deadlines armed and not yet taken.
     pub fn len(&self) -> usize {
         self.heap.len()

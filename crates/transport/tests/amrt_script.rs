@@ -133,6 +133,34 @@ impl Script {
     }
 }
 
+#[test]
+fn a_peer_that_is_gone_is_forgotten_both_ways_and_others_are_not() {
+    let mut s = Script::new(AmrtParams::default());
+    s.open(us(1), message(5));
+    s.open(us(1), Message { id: 1, tag: 78, ..message(50) });
+    s.open(us(1), Message { dst: OTHER, tag: 79, ..message(2) });
+    assert_eq!(s.hear(us(2), data(20, 3, true)), ["delivered 1460"]);
+    assert_eq!(s.machine.live_messages(), 4);
+    s.machine.forget(us(3), PEER);
+    assert_eq!(s.events(), ["failed: the peer is gone", "failed: the peer is gone"]);
+    assert_eq!(s.machine.live_messages(), 1);
+    assert_eq!(s.sends(us(3)), burst(0..2), "the grant is gone, the other host's message is not");
+    s.machine.receive(us(4), &Packet { src: OTHER, ..Packet::new(PacketKind::Finished, OTHER, HERE, 0) });
+    assert_eq!(s.events(), ["acknowledged"]);
+    assert_eq!(s.machine.live_messages(), 0);
+    assert!(s.effects(us(1_000_000)).is_empty(), "and no deadline of it has an effect");
+}
+
+#[test]
+fn a_number_given_to_another_host_starts_anew() {
+    let mut s = Script::new(AmrtParams::default());
+    assert_eq!(s.on(us(1), data(1, 0, false)), ["delivered 1460", "completed", "finished"]);
+    assert_eq!(s.on(us(2), data(1, 0, false)), ["finished"]);
+    s.machine.forget(us(3), PEER);
+    assert!(s.events().is_empty());
+    assert_eq!(s.on(us(4), data(1, 0, false)), ["delivered 1460", "completed", "finished"]);
+}
+
 fn words(p: &Packet) -> String {
     let count = if p.kind == PacketKind::Grant && p.count != 1 { format!("+{}", p.count) } else { "".into() };
     let index = if p.kind == PacketKind::Finished { "".into() } else { format!(" {}{count}", p.index) };

@@ -90,6 +90,39 @@ fn token(number: u32, index: u32) -> Packet {
     token_from(PEER, number, index, 400)
 }
 
+#[test]
+fn a_peer_that_is_gone_is_forgotten_and_its_slots_go_on() {
+    for params in [PhostParams::default(), arrival(Policy::Fair), arrival(Policy::Srpt)] {
+        let mut s = Script::new(params);
+        s.open(us(1), message(5));
+        s.open(us(1), Message { dst: OTHER, tag: 79, ..message(2) });
+        s.hear(us(2), rts(100));
+        s.hear(us(2), rts_from(OTHER, 3));
+        assert_eq!(s.machine.live_messages(), 4);
+        s.machine.forget(us(3), PEER);
+        assert_eq!(s.events(), ["failed: the peer is gone"]);
+        assert_eq!(s.machine.live_messages(), 2);
+        let sent = s.sends(us(3));
+        assert!(sent.contains(&"data 1".to_string()), "{sent:?}");
+        for index in 0..3 {
+            s.hear(us(4), data_from(OTHER, 3, index));
+        }
+        assert_eq!(s.hear(us(4), Packet::new(PacketKind::Finished, OTHER, HERE, 0)), ["acknowledged"]);
+        assert_eq!(s.machine.live_messages(), 0);
+    }
+}
+
+#[test]
+fn a_token_number_out_of_the_blue_takes_no_memory_and_does_no_harm_to_others() {
+    let mut s = Script::new(PhostParams::default());
+    s.open(us(1), message(50));
+    s.sends(us(1));
+    for number in [u32::MAX, u32::MAX - 1, 3_000_000_000] {
+        s.hear(us(2), token(number, 20));
+    }
+    assert_eq!(s.sends(us(2)), ["data 20"], "once, for a number far ahead");
+}
+
 fn again(packet: Packet) -> Packet {
     Packet { flags: PacketFlags::AGAIN, ..packet }
 }

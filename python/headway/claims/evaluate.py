@@ -14,6 +14,7 @@ from headway.claims.language import CannotMeasure, Expression
 from headway.claims.ledger import Claim
 from headway.claims.statistics import estimate
 from headway.claims.verdict import (
+    PUBLISHED,
     Judgement,
     Published,
     Value,
@@ -24,9 +25,6 @@ from headway.claims.verdict import (
 )
 from headway.files import write_json
 from headway.results import Run
-
-CLAIMS_FILE = "claims.json"
-EXPECTATIONS_FILE = "expectations.json"
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,20 @@ def finished_runs(out: Path, rows: Sequence[Mapping[str, Any]]) -> list[PointRun
     ]
 
 
-def evaluate_claims(claims: Sequence[Claim], runs: Sequence[PointRun], *, needs_runs: bool = True) -> list[Result]:
-    """A verdict for each claim. A scenario that runs nothing, such as a closed-form model, is measured without runs."""
+def evaluate_claims(
+    claims: Sequence[Claim], runs: Sequence[PointRun], *, needs_runs: bool = True, stated: str = PUBLISHED
+) -> list[Result]:
+    """A verdict for each claim. A scenario that runs nothing, such as a closed-form model, is measured without runs.
+
+    `stated` is what the reasons call the claimed numbers: `published`, or `expected` where no paper states them.
+    """
     transports = {entry["name"] for entry in json.loads(_headway.catalogue("transports"))}
     by_seed: dict[int, list[PointRun]] = {}
     for run in runs:
         by_seed.setdefault(run.seed, []).append(run)
     if not needs_runs:
         by_seed.setdefault(0, [])
-    return [_evaluate(claim, by_seed, transports) for claim in claims]
+    return [_evaluate(claim, by_seed, transports, stated) for claim in claims]
 
 
 def write_results(path: Path, results: Sequence[Result], scale: str | None = None) -> list[dict[str, Any]]:
@@ -89,7 +92,7 @@ def write_results(path: Path, results: Sequence[Result], scale: str | None = Non
     return rows
 
 
-def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[PointRun]], transports: set[str]) -> Result:
+def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[PointRun]], transports: set[str], stated: str) -> Result:
     missing = [name for name in claim.transports if name not in transports]
     if missing:
         are = "is" if len(missing) == 1 else "are"
@@ -101,7 +104,7 @@ def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[PointRun]], transport
     if not samples:
         return Result(claim, pending(gaps[0]), {})
     try:
-        judgement = _judge(claim, samples)
+        judgement = _judge(claim, samples, stated)
     except CannotMeasure as error:
         return Result(claim, pending(str(error)), {})
     beside = _beside(claim, contexts)
@@ -122,7 +125,7 @@ def _samples(measure: Expression, contexts: Sequence[Context]) -> tuple[list[Val
     return samples, gaps
 
 
-def _judge(claim: Claim, samples: Sequence[Value]) -> Judgement:
+def _judge(claim: Claim, samples: Sequence[Value], stated: str) -> Judgement:
     direction = _Holds(claim.direction, claim.published) if claim.direction else None
     if claim.holds is not None:
         return judge_statement(samples, _Holds(claim.holds, claim.published), direction)
@@ -130,7 +133,7 @@ def _judge(claim: Claim, samples: Sequence[Value]) -> Judgement:
     if isinstance(published, list) and any(isinstance(p, str) for p in published):
         return judge_order([str(p) for p in published], claim.unit, samples)
     numbers = [float(p) for p in published] if isinstance(published, list) else float(published)
-    return judge_number(numbers, claim.qualifier, samples, direction)
+    return judge_number(numbers, claim.qualifier, samples, direction, stated)
 
 
 class _Holds:

@@ -65,6 +65,9 @@ BOUNDS: Mapping[Qualifier, tuple[str, Callable[[float, float], bool]]] = {
     Qualifier.BELOW: ("below", lambda measured, bound: measured < bound),
 }
 NUMERIC_QUALIFIERS = frozenset({*TOLERANCE_PERCENT, *BOUNDS})
+# What reasons call the number that a measured one is compared with: a paper's, or one that Headway expects.
+PUBLISHED = "published"
+EXPECTED = "expected"
 # A difference that is not worth telling.
 SAME_AS_PUBLISHED = 5e-4
 # How an order runs, as the sign by which each place must differ from the next.
@@ -94,8 +97,12 @@ def judge_number(
     qualifier: Qualifier,
     samples: Sequence[Value],
     direction: Predicate | None,
+    stated: str = PUBLISHED,
 ) -> Judgement:
-    """Compare the means over seeds with what is published: one number for all of them, a number each, or a range."""
+    """Compare the means over seeds with what is published: one number for all of them, a number each, or a range.
+
+    `stated` is what reasons call the number that is compared with.
+    """
     if qualifier is Qualifier.RANGE:
         estimates = _estimates(samples)
         agrees, text = _in_range(_list(published), estimates, TOLERANCE_PERCENT[qualifier])
@@ -103,8 +110,8 @@ def judge_number(
         estimates = _estimates(samples)
         wanted = _list(published) if isinstance(published, Sequence) else [float(published)] * len(estimates)
         if len(estimates) != len(wanted):
-            raise CannotMeasure(f"the measure gives {len(estimates)} numbers, the paper {len(wanted)}")
-        outcomes = [_compare(e.mean, p, qualifier) for e, p in zip(estimates, wanted, strict=True)]
+            raise CannotMeasure(f"the measure gives {len(estimates)} numbers, {len(wanted)} are {stated}")
+        outcomes = [_compare(e.mean, p, qualifier, stated) for e, p in zip(estimates, wanted, strict=True)]
         agrees = all(ok for ok, _ in outcomes)
         text = "; ".join(text for _, text in outcomes)
     if agrees:
@@ -137,7 +144,7 @@ def judge_order(published: Sequence[str], unit: str, samples: Sequence[Value]) -
     sign = ORDERS[unit]
     if sign == 0:
         (first, *rest) = (e.mean for e in estimates)
-        agree = [_compare(other, first, Qualifier.STATED) for other in rest]
+        agree = [_compare(other, first, Qualifier.STATED, "first") for other in rest]
         verdict = Verdict.REPRODUCED if all(ok for ok, _ in agree) else Verdict.NOT_REPRODUCED
         return _judgement(verdict, "; ".join(text for _, text in agree), samples, estimates)
     # Places separated in the published order, and whether the means and the paired differences agree.
@@ -166,23 +173,23 @@ def groups_of(published: Sequence[str]) -> list[list[str]]:
     return [[name.strip() for name in place.replace("=", "|").split("|")] for place in published]
 
 
-def _compare(measured: float, published: float, qualifier: Qualifier) -> tuple[bool, str]:
+def _compare(measured: float, published: float, qualifier: Qualifier, stated: str) -> tuple[bool, str]:
     if qualifier in BOUNDS:
         words, test = BOUNDS[qualifier]
         ok = test(measured, published)
         return ok, f"{_show(measured)} {'is' if ok else 'is not'} {words} {_show(published)}"
     tolerance = TOLERANCE_PERCENT[qualifier]
     if not math.isfinite(measured):
-        return False, f"never reached, published {_show(published)}"
+        return False, f"never reached, {stated} {_show(published)}"
     apart = abs(measured - published)
     ok = apart <= abs(published) * tolerance / 100.0
     if published == 0:
-        return ok, f"{_show(measured)}, published 0"
+        return ok, f"{_show(measured)}, {stated} 0"
     if apart < SAME_AS_PUBLISHED * abs(published):
-        return ok, f"{_show(measured)} against the published {_show(published)}"
+        return ok, f"{_show(measured)} against the {stated} {_show(published)}"
     side = "above" if measured > published else "below"
     return ok, (
-        f"{_show(measured)} is {100.0 * apart / abs(published):.1f} % {side} the published {_show(published)} "
+        f"{_show(measured)} is {100.0 * apart / abs(published):.1f} % {side} the {stated} {_show(published)} "
         f"({qualifier}: {tolerance:g} % allowed)"
     )
 

@@ -9,6 +9,7 @@ import click
 from headway.claims.ledger import claims_about
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.names import ScenarioFile
+from headway.results import size
 from headway.scenario import Scenario
 
 
@@ -33,5 +34,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     largest = max(estimates, key=lambda e: int(e["memory_bytes"]))
     click.echo(
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
-        f"about {largest['memory_bytes'] / 1e6:.3g} MB a run, {len(estimates)} points, {len(claims)} claims"
+        f"about {size(largest['memory_bytes'])} of memory a run, {len(estimates)} points, {len(claims)} claims"
     )
+
+
+COMMAND = check

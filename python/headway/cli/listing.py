@@ -10,20 +10,34 @@ import click
 from headway import _headway, names
 from headway.claims.ledger import known_claims
 from headway.cli.terminal import print_table
+from headway.errors import nearest
 
 CATALOGUES = ("transports", "topologies", "workloads", "disciplines")
-THINGS = (*CATALOGUES, "figures", "claims")
+THINGS = (*CATALOGUES, "figures", "examples", "claims")
+EXAMPLES = "examples/"
+
+
+class Thing(click.Choice[str]):
+    """One of THINGS; a miss names the nearest."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ANN401
+        close = nearest(str(value), THINGS, limit=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        return f"there is no list of {str(value)!r}.{hint} There are: {', '.join(THINGS)}."
 
 
 @click.command("list")
-@click.argument("thing", type=click.Choice(THINGS))
+@click.argument("thing", type=Thing(THINGS))
 @click.option("--json", "as_json", is_flag=True, help="Print everything known, as JSON.")
 def list_things(thing: str, as_json: bool) -> None:
-    """List transports, topologies, workloads, disciplines, figures or claims."""
+    """List transports, topologies, workloads, disciplines, figures, examples or claims.
+
+    Figures are the scenarios that name the publication they reproduce; examples are all others.
+    """
     if thing in CATALOGUES:
         entries: list[dict[str, Any]] = json.loads(_headway.catalogue(thing))
-    elif thing == "figures":
-        entries = _figures()
+    elif thing in ("figures", "examples"):
+        entries = [e for e in _scenarios() if _is_figure(e) == (thing == "figures")]
     else:
         entries = [c.published_facts() for c in known_claims()]
     if as_json:
@@ -34,14 +48,21 @@ def list_things(thing: str, as_json: bool) -> None:
         _print(thing, entries)
 
 
-def _figures() -> list[dict[str, Any]]:
-    entries = []
+def _is_figure(entry: dict[str, Any]) -> bool:
+    """Whether a scenario reproduces something published; one that cannot be read goes by where it lies."""
+    return bool(entry["paper"]) if entry["readable"] else not entry["name"].startswith(EXAMPLES)
+
+
+def _scenarios() -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = []
     for name, file in known_scenarios_in_order():
         try:
             scenario = _headway.Scenario.load(str(file.path))
-            entries.append({"name": name, "title": scenario.title, "paper": scenario.paper})
+            entry = {"name": name, "title": scenario.title, "paper": scenario.paper, "readable": True}
         except _headway.ScenarioError:
-            entries.append({"name": name, "title": f"(not readable: headway check {name})", "paper": ""})
+            title = f"(not readable: headway check {name})"
+            entry = {"name": name, "title": title, "paper": "", "readable": False}
+        entries.append(entry)
     return entries
 
 
@@ -72,3 +93,6 @@ def _parameter(parameter: dict[str, Any]) -> str:
 
 def _text(published: object) -> str:
     return ", ".join(map(str, published)) if isinstance(published, list) else str(published)
+
+
+COMMAND = list_things

@@ -1,27 +1,27 @@
 """`headway`: the commands, and how each kind of error ends.
 
-Exit status: 0 done, 1 some runs failed, 2 something the user can put right, 130 stopped by Ctrl-C.
+Exit status: 0 done, 1 some runs failed, 2 something the user can put right, 130 stopped by Ctrl-C, 141 nobody reads
+the output any more.
+
+A command is one module of this package with a name `COMMAND`; there is no list of them.
 """
 
 from __future__ import annotations
 
 import os
+import pkgutil
 import sys
+from importlib import import_module
 
 import click
 
 from headway import __version__
-from headway.cli.check import check
-from headway.cli.listing import list_things
-from headway.cli.report import report
-from headway.cli.reproduce import reproduce
-from headway.cli.run import run
-from headway.cli.sweep import sweep
+from headway import cli as package
 from headway.errors import HeadwayError, ScenarioError, nearest
 
-FAILED = 1
 USER_ERROR = 2
 INTERRUPTED = 130
+NO_READER = 141
 
 
 class Commands(click.Group):
@@ -44,8 +44,16 @@ def cli() -> None:
     """Datacenter transports on one packet-level fabric: run a scenario, reproduce a published figure."""
 
 
-for _command in (run, reproduce, sweep, report, list_things, check):
-    cli.add_command(_command)
+def _add_commands() -> None:
+    """Add the command of every module of this package that has one."""
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if module.name != __name__ and not module.name.endswith(".main"):
+            command = getattr(import_module(module.name), "COMMAND", None)
+            if isinstance(command, click.Command):
+                cli.add_command(command)
+
+
+_add_commands()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -55,6 +63,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def status_of(arguments: list[str] | None) -> int:
     """Run one command and return its exit status."""
+    outputs = sys.stdout, sys.stderr
     try:
         result = cli.main(arguments, prog_name="headway", standalone_mode=False)
         sys.stdout.flush()
@@ -69,13 +78,26 @@ def status_of(arguments: list[str] | None) -> int:
         _complain(str(error))
         return USER_ERROR
     except BrokenPipeError:
-        # The reader of our output has gone; writing to it again at exit must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return _without_reader()
+    except SystemExit:
+        # What click makes of a broken pipe: it wraps the outputs and exits.
+        if sys.stdout is outputs[0]:
+            raise
+        sys.stdout, sys.stderr = outputs
+        return _without_reader()
     except OSError as error:
         _complain(f"{error.filename or 'a file'}: {error.strerror or error}")
         return USER_ERROR
     return result if isinstance(result, int) else 0
+
+
+def _without_reader() -> int:
+    """Who read our output has gone: end as silently as a program that SIGPIPE ends, also when Python flushes."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            os.dup2(nowhere, stream.fileno())
+    return NO_READER
 
 
 def _complain(text: str) -> None:

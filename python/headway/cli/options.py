@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from headway import names
+from headway.directories import directory_of
+from headway.errors import HeadwayError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -25,6 +27,23 @@ class ScenarioParameter(click.ParamType[names.ScenarioFile]):
         ctx: click.Context | None,
     ) -> names.ScenarioFile:
         return value if isinstance(value, names.ScenarioFile) else names.resolve(str(value))
+
+
+class DirectoryParameter(click.ParamType[Path]):
+    """A directory, there or not yet; an empty text is none."""
+
+    name = "directory"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        try:
+            return directory_of(value)
+        except HeadwayError as error:
+            self.fail(str(error), param, ctx)
 
 
 def scenario_argument(command: Command) -> Command:
@@ -63,8 +82,15 @@ def out_option(*, required: bool) -> Callable[[Command], Command]:
     """`--out DIR`."""
     return click.option(
         "--out",
-        type=click.Path(path_type=Path, file_okay=True),
+        type=DirectoryParameter(),
         required=required,
         metavar="DIR",
         help="Where the results go.",
     )
+
+
+def force_option(command: Command) -> Command:
+    """`--force`."""
+    return click.option(
+        "--force", is_flag=True, help="Overwrite the results of another scenario that the directory holds."
+    )(command)

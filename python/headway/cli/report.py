@@ -6,17 +6,18 @@ from pathlib import Path
 
 import click
 
-from headway.errors import ResultsError
+from headway.cli.options import DirectoryParameter
+from headway.errors import ResultsError, nearest_paths
 from headway.files import writable_directory
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("directory", type=DirectoryParameter(), metavar="DIR")
 @click.option("--format", "fmt", type=click.Choice(["html", "svg", "pdf"]), default="html", show_default=True)
 def report(directory: Path, fmt: str) -> None:
     """Write the report of a run, a sweep or a reproduction into its directory and print the paths."""
     if not directory.is_dir():
-        raise ResultsError(directory, "no such directory")
+        raise ResultsError(directory, "no such directory" + nearest_paths(directory))
     if not (directory / "manifest.json").exists() and not (directory / "sweep.json").exists():
         raise ResultsError(directory, "holds neither a run (manifest.json) nor a sweep (sweep.json)")
     writable_directory(directory)
@@ -29,3 +30,6 @@ def build_report(directory: Path, fmt: str) -> list[Path]:
     from headway import report as package
 
     return package.build(directory, fmt)
+
+
+COMMAND = report

@@ -8,23 +8,16 @@ from pathlib import Path
 
 import click
 
-from headway.claims.evaluate import (
-    CLAIMS_FILE,
-    EXPECTATIONS_FILE,
-    Result,
-    evaluate_claims,
-    finished_runs,
-    write_results,
-)
+from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about
-from headway.claims.verdict import ORDERS, Value, Verdict
-from headway.cli.options import jobs_option, out_option, scale_option, scenario_argument, set_option
+from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
+from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.report import build_report
 from headway.cli.sweep import run_watched, status
 from headway.cli.terminal import print_table
+from headway.directories import CLAIMS_FILE, EXPECTATIONS_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
 from headway.sweeps import State, plan
-from headway.sweeps.plan import SWEEP_FILE
 
 
 @click.command()
@@ -34,6 +27,7 @@ from headway.sweeps.plan import SWEEP_FILE
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds for each point, instead of its own.")
 @jobs_option
 @set_option
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
 def reproduce(
     file: ScenarioFile,
@@ -42,16 +36,17 @@ def reproduce(
     seeds: int | None,
     jobs: int | None,
     sets: tuple[str, ...],
+    force: bool,
     as_json: bool,
 ) -> int:
     """Run a figure's sweep, judge the paper's claims about it, and write report.html."""
     claims, expectations = claims_about(file.name, file.claims), claims_about(file.name, file.expectations)
     if seeds is not None:
         sets = (*sets, f"sweep.seeds={seeds}")
-    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=as_json)
+    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=as_json, overwrite=force)
     runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
-    expected = evaluate_claims(expectations, runs, needs_runs=needs_runs)
+    expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
     rows = write_results(out / CLAIMS_FILE, judged, scale)
     write_results(out / EXPECTATIONS_FILE, expected, scale)
     if as_json:
@@ -60,7 +55,7 @@ def reproduce(
         print_claims(judged)
         if expected:
             click.echo("\nexpected beyond the paper's claims:")
-            print_claims(expected)
+            print_claims(expected, EXPECTED)
     if scale == "smoke" and not as_json:
         click.echo("smoke scale: fewer and smaller runs than the paper's; verdicts that count need --scale paper")
     if outcome.interrupted:
@@ -72,14 +67,14 @@ def reproduce(
     return status(outcome)
 
 
-def print_claims(results: Sequence[Result]) -> None:
-    """The table of claims, then how many came out how."""
+def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
+    """The table of claims, then how many came out how; `stated` heads the claimed values."""
     if not results:
         click.echo("no claim of the paper is measured on this scenario")
         return
     rows = [[str(r.judgement.verdict), r.claim.id, _published(r.claim), _measured(r), r.claim.unit] for r in results]
     notes = [r.judgement.reason for r in results]
-    print_table(["verdict", "claim", "published", "measured", "unit"], rows, notes)
+    print_table(["verdict", "claim", stated, "measured", "unit"], rows, notes)
     counts = [(v, sum(1 for r in results if r.judgement.verdict is v)) for v in Verdict]
     click.echo(", ".join(f"{count} {verdict}" for verdict, count in counts if count))
 
@@ -118,3 +113,6 @@ def _measured(result: Result) -> str:
 def _rows(out: Path) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = json.loads((out / SWEEP_FILE).read_text(encoding="utf-8"))
     return rows
+
+
+COMMAND = reproduce

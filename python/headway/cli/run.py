@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from headway.cli.options import out_option, scale_option, scenario_argument, set_option
+from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.terminal import Progress, Stop
-from headway.errors import HeadwayError
-from headway.files import writable_directory
 from headway.names import ScenarioFile
-from headway.results import Run, one_line
+from headway.results import Run, one_line, surprising
 from headway.scenario import Scenario
 
 INTERRUPTED = 130
@@ -23,41 +23,69 @@ INTERRUPTED = 130
 @scenario_argument
 @set_option
 @out_option(required=False)
+@force_option
 @scale_option
 @click.option("--csv", is_flag=True, help="Also write flows.csv; needs --out.")
+@click.option(
+    "--capture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.pcapng",
+    help="Also write every packet, as it starts on a link, to a file for Wireshark.",
+)
+@click.option(
+    "--capture-links",
+    metavar="LINK,...",
+    help="Capture these links only, as 's0->s1,s1->s2'; needs --capture.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json and nothing else.")
 def run(
-    file: ScenarioFile, sets: tuple[str, ...], out: Path | None, scale: str | None, csv: bool, as_json: bool
+    file: ScenarioFile,
+    sets: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    scale: str | None,
+    csv: bool,
+    capture: Path | None,
+    capture_links: str | None,
+    as_json: bool,
 ) -> int:
     """Run one scenario and print one line about it."""
     if csv and out is None:
         raise click.UsageError("--csv needs --out DIR")
+    if capture_links is not None and capture is None:
+        raise click.UsageError("--capture-links needs --capture OUT.pcapng")
+    links = _links(capture_links)
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    if out is not None:
-        _claim_directory(out)
-    result = _run_watched(scenario, file.name, out, csv)
+    with _watched(file.name) as progress:
+        result = scenario.run(out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links)
     if as_json:
         click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
         click.echo(f"{file.name}: {one_line(result.summary, result.manifest)}")
-        for warning in result.manifest.get("warnings", []):
+        for warning in surprising(result.manifest.get("warnings", [])):
             click.echo(f"warning: {warning}", err=True)
         if out is not None:
             click.echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)
     return INTERRUPTED if result.interrupted else 0
 
 
-def _claim_directory(out: Path) -> None:
-    if (out / "sweep.json").exists():
-        raise HeadwayError(f"{out} holds a sweep; give this run a directory of its own")
-    writable_directory(out)
+def _links(text: str | None) -> list[str]:
+    names = [name.strip() for name in text.split(",")] if text is not None else []
+    if not all(names):
+        raise click.UsageError("--capture-links takes names of links with commas between them, as 's0->s1,s1->s2'")
+    return names
 
 
-def _run_watched(scenario: Scenario, name: str, out: Path | None, csv: bool) -> Run:
+@contextmanager
+def _watched(name: str) -> Iterator[Callable[[dict[str, Any]], bool]]:
+    """A progress function that draws, and stops the run after Ctrl-C."""
     with Stop().listening() as stop, Progress() as bars:
 
         def progress(state: dict[str, Any]) -> bool:
             bars.update(name, state)
             return not stop.requested
 
-        return scenario.run(out, progress=progress, csv=csv)
+        yield progress
+
+
+COMMAND = run

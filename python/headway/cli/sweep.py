@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from headway.cli.options import jobs_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.terminal import Progress, Stop
 from headway.names import ScenarioFile
 from headway.results import duration, one_line
@@ -25,9 +25,12 @@ INTERRUPTED = 130
 @set_option
 @scale_option
 @jobs_option
-def sweep(file: ScenarioFile, out: Path, sets: tuple[str, ...], scale: str | None, jobs: int | None) -> int:
+@force_option
+def sweep(
+    file: ScenarioFile, out: Path, sets: tuple[str, ...], scale: str | None, jobs: int | None, force: bool
+) -> int:
     """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
-    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=False)
+    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=False, overwrite=force)
     return status(outcome)
 
 
@@ -38,13 +41,12 @@ def status(outcome: SweepOutcome) -> int:
     return FAILED if outcome.count(State.FAILED) else 0
 
 
-def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool) -> SweepOutcome:
+def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite: bool) -> SweepOutcome:
     """Run a sweep with progress, one line a point, and a closing line."""
     began = time.monotonic()
     with Stop().listening() as stop, Progress(quiet=quiet) as bars:
-        outcome = run_sweep(
-            planned, jobs=jobs, observer=_Display(bars, planned.file.name, quiet=quiet), stop_requested=stop
-        )
+        display = _Display(bars, planned.file.name, quiet=quiet)
+        outcome = run_sweep(planned, jobs=jobs, observer=display, stop_requested=stop, overwrite=overwrite)
     _print_end(outcome, time.monotonic() - began, quiet)
     return outcome
 
@@ -114,3 +116,6 @@ def _print_end(outcome: SweepOutcome, wall_s: float, quiet: bool) -> None:
         text += ", stopped; the same command goes on from here"
     if not quiet or failed or outcome.interrupted:
         click.echo(f"{text}, in {duration(wall_s)}; {outcome.plan.out}", err=quiet)
+
+
+COMMAND = sweep

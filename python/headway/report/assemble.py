@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headway.report_table import ALIASES
+
 from . import fabric, flowstats, timelines
 from .claims import ClaimRow, claim_rows
 from .load import Results
@@ -13,14 +15,7 @@ from .model import figure as model_figure
 from .palette import Style
 from .spec import Figure, Table
 from .study import Study, variant_key
-from .tables import flow_table, ideal_formulas, remarks, run_facts, summary, unfinished_table
-
-# What the scenario's [report] table may call a figure, beyond the figures' own ids.
-ALIASES = {
-    "throughput": "throughput-time",
-    "utilisation": "utilisation-time",
-    "queue": "queue-time",
-}
+from .tables import flow_table, ideal_formulas, remarks, run_facts, summary, unfinished_table, unfinished_text
 
 
 @dataclass(frozen=True)
@@ -37,6 +32,7 @@ class Report:
     facts: Table | None
     flows: Table | None
     unfinished: Table | None
+    unfinished_text: str
     remarks: tuple[str, ...]
     formulas: tuple[str, ...]
 
@@ -69,6 +65,7 @@ def assemble(results: Results, model: Model | None = None) -> Report:
         run_facts(study) if study.points else None,
         flow_table(study) if some else None,
         unfinished_table(study) if some else None,
+        unfinished_text(study) if some else "",
         tuple(remarks(study)),
         tuple(ideal_formulas(study)),
     )

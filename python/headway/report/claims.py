@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -71,11 +72,16 @@ def _row(claim: Mapping[str, Any]) -> ClaimRow:
         measured=measured_text(measured, ends),
         seeds=value_text(claim.get("seeds")),
         verdict=str(claim.get("verdict") or "pending"),
-        reason=str(claim.get("reason") or ""),
+        reason=_reason(str(claim.get("reason") or ""), repeats_beside=bool(beside)),
         how=str(claim.get("how") or ""),
         beside=value_text(beside) if isinstance(beside, Mapping) and beside else "",
         agreement=tuple(_agreements(claim.get("published"), measured, ends)),
     )
+
+
+def _reason(text: str, *, repeats_beside: bool) -> str:
+    """The reason without the values of other variants, where they have a place of their own."""
+    return re.sub(r" \[beside: [^]]*\]", "", text) if repeats_beside else text
 
 
 def value_text(value: object) -> str:

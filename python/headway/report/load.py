@@ -1,8 +1,8 @@
 """Read a run directory, or a sweep or reproduce directory, into typed Python objects.
 
-Small files (manifest, summary, claims) are read at once; the tables (flows, links, series) are read when a figure asks
-for them, because a sweep of several hundred points rarely needs the flows of every one. Whatever is missing, truncated
-or of the wrong shape becomes a `ReportError` that names the file.
+Small files (manifest, summary, claims) are read at once, and the tables (flows, links, series) are looked at; they are
+read when a figure asks for them, because a sweep of several hundred points rarely needs the flows of every one.
+Whatever is missing, truncated or of the wrong shape becomes a `ReportError` that names the file.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ Scalar = str | int | float | bool
 FLOW_COLUMNS = ("flow", "src", "dst", "bytes", "start_s", "finish_s", "fct_s", "ideal_s", "slowdown", "state")
 LINK_COLUMNS = ("name", "rate_bps", "busy_fraction", "queue_max_bytes", "queue_mean_bytes")
 SERIES_COLUMNS = ("t_s", "entity", "metric", "value")
+BESIDE = "simulator"  # folder of a testbed's run that holds the same run in the simulator
 TEXT_COLUMNS = frozenset({"name", "entity", "metric", "state"})
 
 
@@ -63,13 +64,11 @@ def read_list(path: Path, key: str) -> list[dict[str, Any]]:
 
 def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
     """Read a Parquet table and check that the columns a report needs are there."""
-    if not path.is_file():
-        raise ReportError(path, "file is missing", "run the scenario again to produce it")
+    check_table(path)
     try:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise ReportError(path, f"is not a readable Parquet file ({reason})", "it may be truncated") from None
+        raise _unreadable(path, error) from None
     absent = [name for name in columns if name not in frame.columns]
     if absent:
         raise ReportError(path, f"lacks the column{'s' if len(absent) > 1 else ''} {', '.join(absent)}")
@@ -79,6 +78,24 @@ def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
         ):
             raise ReportError(path, f"column {name} should hold numbers, holds {frame[name].dtype}")
     return frame
+
+
+def check_table(path: Path) -> None:
+    """Raise `ReportError` if a Parquet file is missing or its end, where its table of contents is, is not whole.
+
+    This costs little, so it is done for every table of every point, also for those that no figure reads.
+    """
+    if not path.is_file():
+        raise ReportError(path, "file is missing", "run the scenario again to produce it")
+    try:
+        pl.read_parquet_schema(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> ReportError:
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    return ReportError(path, f"is not a readable Parquet file ({reason})", "it may be truncated")
 
 
 @dataclass(frozen=True)
@@ -187,6 +204,8 @@ def load_point(directory: Path, record: Mapping[str, Any] | None = None) -> Poin
     """Load one run directory; `record` is its line in sweep.json."""
     manifest = read_object(directory / "manifest.json")
     summary = read_object(directory / "summary.json")
+    for name in ("flows", "links", "series"):
+        check_table(directory / f"{name}.parquet")
     record = record or {}
     seed = record.get("seed", manifest.get("seed", 0))
     axes = record.get("axes") or {}
@@ -224,6 +243,18 @@ def _load_sweep(directory: Path) -> tuple[tuple[Point, ...], tuple[str, ...]]:
     return tuple(points), tuple(missing)
 
 
+def _load_run(directory: Path) -> tuple[Point, ...]:
+    """The run, and for a run on a testbed the simulator's beside it, if that was made."""
+    point = load_point(directory)
+    if not isinstance(point.manifest.get("testbed"), Mapping) or not (directory / BESIDE / "manifest.json").is_file():
+        return (point,)
+    name = point.variant
+    return (
+        load_point(directory, {"variant": f"{name}, testbed"}),
+        load_point(directory / BESIDE, {"variant": f"{name}, simulator"}),
+    )
+
+
 def load(directory: Path) -> Results:
     """Load a run directory, or a sweep or reproduce directory."""
     if not directory.is_dir():
@@ -233,7 +264,7 @@ def load(directory: Path) -> Results:
     if (directory / "sweep.json").is_file():
         points, missing = _load_sweep(directory)
     elif (directory / "manifest.json").is_file() or (directory / "summary.json").is_file():
-        points = (load_point(directory),)
+        points = _load_run(directory)
     claims = _read_if_there(directory / "claims.json", "claims")
     expectations = _read_if_there(directory / "expectations.json", "expectations") or ()
     rows = _read_if_there(directory / "model.json", "rows")

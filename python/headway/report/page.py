@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -59,6 +60,7 @@ def render(report: Report) -> str:
     environment.globals.update(
         badge=_badge, slot=slots.__getitem__, dash=lambda key: named[key].dash, agreement=agreement
     )
+    environment.filters["prose"] = prose
     page = environment.get_template("report.html.j2").render(
         report=report,
         results=report.results,
@@ -115,8 +117,14 @@ def _badge(verdict: str) -> Markup:
     return Markup('<span class="badge {}"><span aria-hidden="true">{}</span> {}</span>').format(kind, sign, verdict)
 
 
-def agreement(row: ClaimRow) -> Markup:
-    """Measured over published on a scale from 0 to 2, the published value in the middle."""
+def prose(text: object) -> Markup:
+    """Text of a scenario, a ledger or a run as HTML; what stands between backticks is set as code."""
+    parts = re.split(r"`([^`\n]+)`", str(text))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
+
+
+def agreement(row: ClaimRow, stated: str) -> Markup:
+    """Measured over published (or expected: `stated` says which) from 0 to 2, the published value in the middle."""
     if not row.agreement:
         return Markup("")
 
@@ -128,7 +136,7 @@ def agreement(row: ClaimRow) -> Markup:
         beyond = "" if 0.0 <= found.ratio <= 2.0 else " beyond"
         parts.append(f'<line class="spread" x1="{place(found.low)}" x2="{place(found.high)}" y1="9" y2="9"/>')
         parts.append(f'<circle class="met{beyond}" cx="{place(found.ratio)}" cy="9" r="4"/>')
-    tip = "measured is " + ", ".join(plain(found.ratio) for found in row.agreement) + " × published"
+    tip = "measured is " + ", ".join(plain(found.ratio) for found in row.agreement) + f" × {stated}"
     box = 'viewBox="0 0 120 18" width="120" height="18"'
     return Markup(f'<svg class="agreement" {box} {readable(tip)}>{"".join(parts)}</svg>')
 

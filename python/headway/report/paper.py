@@ -21,12 +21,14 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from .assemble import Report, styles
 from .palette import Style
+from .placement import at_left
 from .spec import Axis, DotPanel, Figure, Node, Panel, Series, Sketch
 from .ticks import axis_title, ticks
 
 COLUMN_INCHES = 3.4
 PAGE_INCHES = 7.0
 HOSTS_NAMED = 12
+LANES_SHARE = 0.8  # of the height of a row, for its dots
 _STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans"],
@@ -157,9 +159,11 @@ def _panel(axes: Axes, panel: Panel, named: Mapping[str, Style], *, last: bool, 
         _line(axes, line, named[line.key], panel.y)
     for reference in panel.references:
         axes.axhline(reference.y, color="#777e8a", linewidth=0.7, linestyle=(0, (2, 2)))
+        left = at_left(panel, reference)
         axes.annotate(
-            reference.text, (1, reference.y), xycoords=("axes fraction", "data"), xytext=(0, 2),
-            textcoords="offset points", ha="right", va="bottom", fontsize=6.5, color="#5b6472",
+            reference.text, (0 if left else 1, reference.y), xycoords=("axes fraction", "data"),
+            xytext=(2 if left else 0, 2), textcoords="offset points", ha="left" if left else "right", va="bottom",
+            fontsize=6.5, color="#5b6472",
         )  # fmt: skip
     _events(axes, panel, named)
 
@@ -213,7 +217,7 @@ def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:
     axes.spines["left"].set_visible(False)
     for index, row in enumerate(panel.rows):
         for lane, dot in enumerate(row.dots):
-            y = index + (lane - (len(row.dots) - 1) / 2) * 0.24
+            y = index + (lane - (len(row.dots) - 1) / 2) * min(0.24, LANES_SHARE / len(row.dots))
             colour = named[dot.key].light
             if dot.low is not None and dot.high is not None:
                 axes.plot([dot.low, dot.high], [y, y], color=colour, alpha=0.4, linewidth=1.6)

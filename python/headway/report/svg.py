@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from .placement import at_left
 from .spec import Axis, DotPanel, Event, Figure, Panel, Reference, Series
 from .svg_dots import draw_dots
 from .svg_parts import CHARACTER, WIDTHS, Frame, Slots, group, line, text
@@ -51,7 +52,7 @@ def _draw_panel(
     parts = [text("title", 16 if panel.key else 0, 14, title), *_axes(panel, frame)]
     if panel.key:
         parts.append(f'<rect class="k{slots[panel.key]} fill" x="0" y="5" width="10" height="10" rx="2"/>')
-    parts += [_reference(reference, frame) for reference in panel.references]
+    parts += [_reference(reference, frame, left=at_left(panel, reference)) for reference in panel.references]
     parts += _events(panel.events, frame, slots)
     parts += _clipped(panel_id, frame, [_line(series, frame, slots) for series in panel.series])
     if labels:
@@ -88,11 +89,12 @@ def _axes(panel: Panel, frame: Frame) -> list[str]:
     return parts
 
 
-def _reference(reference: Reference, frame: Frame) -> str:
+def _reference(reference: Reference, frame: Frame, *, left: bool) -> str:
     """The line, its text above it, or below where data are likelier above."""
     y = frame.py(reference.y)
     beside = y + 14 if y > frame.top + 0.75 * frame.height and y + 18 < frame.bottom else y - 5
-    return line("reference", frame.left, y, frame.right, y) + text("note", frame.right, beside, reference.text, "end")
+    x, anchor = (frame.left + 4, "start") if left else (frame.right, "end")
+    return line("reference", frame.left, y, frame.right, y) + text("note", x, beside, reference.text, anchor)
 
 
 def _events(events: Sequence[Event], frame: Frame, slots: Slots) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from headway.results import surprising
+
 from .flowstats import number, summary_label
 from .load import Point
 from .quantity import display, unit_for
@@ -142,8 +144,8 @@ def remarks(study: Study) -> list[str]:
     for point in study.points:
         if point.manifest.get("interrupted"):
             told.setdefault("The run was interrupted; its results are partial.", []).append(point.label)
-        for warning in point.manifest.get("warnings") or ():
-            told.setdefault(str(warning), []).append(point.label)
+        for warning in surprising(map(str, point.manifest.get("warnings") or ())):
+            told.setdefault(warning, []).append(point.label)
     lines = []
     for text, labels in told.items():
         where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
@@ -159,33 +161,58 @@ def ideal_formulas(study: Study) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def flow_table(study: Study) -> Table | None:
-    """Every flow, when there are few."""
+def listed_runs(study: Study) -> list[Point]:
+    """The runs whose flows are few enough to list them all: one a variant; none if they are many."""
     facet = study.facet_of(study.points[0])
     points = [p for v in study.variants if (p := study.first(v, facet)) is not None]
-    if sum(p.flows.height for p in points) > FLOWS_LISTED:
+    return points if sum(p.flows.height for p in points) <= FLOWS_LISTED else []
+
+
+def flow_table(study: Study) -> Table | None:
+    """Every flow, when there are few."""
+    points = listed_runs(study)
+    if not points:
         return None
-    return _flows("flows", "Flows", [(p, p.flows) for p in points], "")
+    caption = f"Seed {points[0].seed} of {len(study.seeds)}." if len(study.seeds) > 1 else ""
+    return _flows("flows", "Flows", [(p, p.flows) for p in points], caption)
+
+
+def unfinished_text(study: Study) -> str:
+    """How many flows of all runs did not finish; empty if all did."""
+    total = sum(frame.height for _, frame in _unfinished(study))
+    if not total:
+        return ""
+    return f"{total} flow{'s' if total > 1 else ''} did not finish before the end of the run and enter no statistic."
 
 
 def unfinished_table(study: Study) -> Table | None:
-    """Flows that did not finish, the first of them; None if all did."""
-    found: list[tuple[Point, pl.DataFrame]] = []
-    total = 0
-    for point in study.points:
-        if not number(point.summary.get("flows_unfinished")) and not number(point.summary.get("flows_failed")):
-            continue
-        rest = point.flows.filter(pl.col("state") != "done")
-        room = FLOWS_LISTED - sum(frame.height for _, frame in found)
-        total += rest.height
-        if room > 0 and rest.height:
-            found.append((point, rest.head(room)))
+    """Flows that did not finish and are not in the table of all flows, the first of them; None if there are none."""
+    shown = {point.label for point in listed_runs(study)}
+    unlisted = [(point, frame) for point, frame in _unfinished(study) if point.label not in shown]
+    total = sum(frame.height for _, frame in unlisted)
     if not total:
         return None
-    listed = sum(frame.height for _, frame in found)
-    caption = f"{total} flow{'s' if total > 1 else ''} did not finish before the end of the run and enter no statistic."
-    caption += f" The first {listed} are listed." if listed < total else ""
-    return _flows("unfinished", "Unfinished flows", found, caption)
+    kept: list[tuple[Point, pl.DataFrame]] = []
+    room = FLOWS_LISTED
+    for point, frame in unlisted:
+        if room > 0:
+            kept.append((point, frame.head(room)))
+            room -= frame.height
+    caption = unfinished_text(study)
+    caption += " Those in the table of flows are not repeated." if shown else ""
+    caption += f" The first {FLOWS_LISTED} are listed." if total > FLOWS_LISTED else ""
+    return _flows("unfinished", "Unfinished flows", kept, caption)
+
+
+def _unfinished(study: Study) -> list[tuple[Point, pl.DataFrame]]:
+    """The flows that did not finish, by run; the tables of runs that lack none are not read."""
+    found = []
+    for point in study.points:
+        if number(point.summary.get("flows_unfinished")) or number(point.summary.get("flows_failed")):
+            rest = point.flows.filter(pl.col("state") != "done")
+            if rest.height:
+                found.append((point, rest))
+    return found
 
 
 _FLOW_CELLS = (

@@ -13,17 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from headway import _headway
+from headway.directories import (
+    PARTIAL,
+    POINT_FILE,
+    POINTS,
+    SCENARIO_FILE,
+    SWEEP_FILE,
+    drop_derived,
+    prepare_sweep,
+)
 from headway.errors import HeadwayError, ResultsError
-from headway.files import write_json
+from headway.files import read_json, write_json
 from headway.names import ScenarioFile
 from headway.results import read, read_document
 from headway.scenario import Scenario
 
-POINTS = "points"
-SWEEP_FILE = "sweep.json"
-SCENARIO_FILE = "scenario.json"
-POINT_FILE = "point.json"
-PARTIAL = ".partial"
 REPLACED = ".replaced"
 
 
@@ -76,6 +80,20 @@ class SweepPlan:
     scenario: Mapping[str, Any]
     out: Path
     points: tuple[PlannedPoint, ...]
+
+    def prepare(self, *, overwrite: bool = False) -> None:
+        """Make the directory ready; raises `ResultsError` if it holds another sweep and `overwrite` is false."""
+        wanted = {point.directory.name: point.digest for point in self.points}
+        prepare_sweep(self.out, wanted, self.scenario, overwrite=overwrite)
+
+    def begin(self, states: Mapping[str, State]) -> None:
+        """Record where the sweep begins. Verdicts and reports of fewer or other points would mislead: they go."""
+        before = read_json(self.out / SWEEP_FILE)
+        rows = [(row.get("label"), row.get("digest")) for row in before] if isinstance(before, list) else []
+        unfinished = any(state is not State.DONE for state in states.values())
+        if unfinished or rows != [(point.label, point.digest) for point in self.points]:
+            drop_derived(self.out)
+        self.record(states, {})
 
     def survey(self) -> tuple[dict[str, State], list[str]]:
         """Which points are finished already, and what is worth telling about those that are not."""

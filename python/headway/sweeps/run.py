@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from headway.files import writable_directory
-from headway.sweeps.plan import POINTS, PlannedPoint, State, SweepPlan
+from headway.sweeps.plan import PlannedPoint, State, SweepPlan
 from headway.sweeps.worker import Failed, Finished, Report, initialise, run_point
 
 POLL_S = 0.1
@@ -71,13 +70,17 @@ def run_sweep(
     jobs: int | None = None,
     observer: Observer | None = None,
     stop_requested: Callable[[], bool] = lambda: False,
+    overwrite: bool = False,
 ) -> SweepOutcome:
-    """Run what is not finished; raises `ResultsError` if the directory cannot be written."""
-    writable_directory(plan.out / POINTS)
+    """Run what is not finished.
+
+    Raises `ResultsError` if the directory cannot be written, or holds another sweep and `overwrite` is false.
+    """
+    plan.prepare(overwrite=overwrite)
     watching = observer or Silent()
     states, remarks = plan.survey()
     outcome = SweepOutcome(plan, states, reused=sum(1 for s in states.values() if s is State.DONE))
-    plan.record(states, {})
+    plan.begin(states)
     watching.planned(len(plan.points), outcome.reused, remarks)
     todo = [p for p in plan.points if states[p.label] is State.PENDING]
     pools = _Pools(outcome, watching, stop_requested)
@@ -92,7 +95,7 @@ def worker_count(jobs: int | None, points: Sequence[PlannedPoint]) -> int:
     """As many workers as asked for, or as there are cores and memory for."""
     if jobs is not None:
         return max(1, min(jobs, len(points)))
-    count = min(len(os.sched_getaffinity(0)), len(points))
+    count = min(_cores(), len(points))
     largest = max((p.memory_bytes for p in points), default=0)
     if largest:
         count = min(count, int(_available_memory() * MEMORY_SHARE) // largest)
@@ -193,6 +196,11 @@ def _pool(workers: int, context: Any, arguments: tuple[Any, ...]) -> Iterator[Pr
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _cores() -> int:
+    """Cores that this process may use, where the system says; otherwise all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _available_memory() -> int:

@@ -34,7 +34,7 @@ class Page:
     @cached_property
     def absent(self) -> dict[str, str]:
         """Reason for each figure that is not drawn."""
-        return dict(re.findall(r'<div id="([^"]+)"><dt>[^<]*</dt><dd>([^<]*)</dd></div>', self.text))
+        return dict(re.findall(r'<div id="([^"]+)"><dt>[^<]*</dt><dd>(.*?)</dd></div>', self.text))
 
     @cached_property
     def pictures(self) -> list[ElementTree.Element]:

@@ -43,6 +43,17 @@ def test_a_truncated_table_is_named(single: Path, name: str, share: float) -> No
     assert "truncated" in str(error)
 
 
+@pytest.mark.parametrize("name", TABLES)
+def test_a_truncated_table_is_named_also_where_no_figure_reads_it(results: Path, tmp_path: Path, name: str) -> None:
+    sweep = Path(shutil.copytree(results / "sweep", tmp_path / "sweep"))
+    for place in (sweep / "points").iterdir():
+        path = place / name
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2])
+        assert complaint(sweep).path == path
+        path.write_bytes(data)
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_truncated_document_is_named_with_its_line(single: Path, name: str) -> None:
     path = single / name

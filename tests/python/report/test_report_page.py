@@ -198,6 +198,47 @@ def test_unfinished_flows_are_counted_and_listed(pages: dict[str, Page]) -> None
     assert "6 flows did not finish" in pages["sweep"].text
 
 
+def test_what_headway_expects_is_not_called_published(pages: dict[str, Page]) -> None:
+    text = pages["parking"].text
+    start = text.index("Expected beyond")
+    assert "published" not in text[start : text.index("</section>", start)]
+
+
+def test_no_flow_is_listed_twice(pages: dict[str, Page]) -> None:
+    """The table of flows shows one seed; the other one's unfinished flows are listed apart."""
+    text = pages["parking"].text
+    assert '<a href="#unfinished">' in text
+    assert "Those in the table of flows are not repeated." in text
+    first, second = (text[text.index(f'<section id="{name}">') :] for name in ("flows", "unfinished"))
+    runs = [set(re.findall(r"\S+,seed=\d", part[: part.index("</section>")])) for part in (first, second)]
+    assert runs[0]
+    assert runs[1]
+    assert not runs[0] & runs[1]
+
+
+def test_backticks_are_set_as_code(single: Path) -> None:
+    path = single / "manifest.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["scenario"] |= {"description": "Uses `a<b>` here, 5` there.", "report": {"notes": "see `x`"}}
+    record["warnings"] = ["`every` is long"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+    text = build(single)[0].read_text(encoding="utf-8")
+    assert "Uses <code>a&lt;b&gt;</code> here, 5` there." in text
+    assert "see <code>x</code>" in text
+    assert "<code>every</code> is long" in text
+    assert "<code>every</code> and <code>flows</code>" in text
+
+
+def test_claims_stack_on_narrow_screens_with_names_for_their_values(pages: dict[str, Page]) -> None:
+    text = pages["parking"].text
+    for label in ("published", "measured", "measured ÷ published", "seeds", "expected", "measured ÷ expected"):
+        assert f'data-label="{label}"' in text
+
+
+def test_other_variants_are_told_once(pages: dict[str, Page]) -> None:
+    assert "[beside:" not in pages["parking"].text
+
+
 def test_run_facts_are_told(pages: dict[str, Page], results: Path) -> None:
     record = json.loads((results / "single/manifest.json").read_text(encoding="utf-8"))
     text = html.unescape(pages["single"].text)

@@ -4,7 +4,9 @@
 //! microseconds once and are picoseconds now: a scenario says which (`start_unit`, default `ps`). Triggers
 //! and failures change what a matrix means, so a file that has them is refused by name.
 
-use super::ImportedFlow;
+use super::{ImportedFlow, Places};
+use crate::text::error::counted;
+use crate::text::source::BYTE_ORDER_MARK;
 use crate::text::{Origin, Problem, ScenarioError, Source, names};
 use headway_sim::FlowSpec;
 use headway_units::Time;
@@ -19,13 +21,25 @@ pub fn start_unit(index: usize) -> Time {
     [Time::ps(1), Time::us(1)][index]
 }
 
+/// A matrix as its file gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// Hosts of the network that it was made for.
+    pub nodes: u64,
+    /// Where that is written.
+    pub nodes_at: Origin,
+    /// Its connections.
+    pub flows: Vec<ImportedFlow>,
+}
+
 /// Reads a matrix whose start times count `unit`.
-pub fn parse(source: &Arc<Source>, unit: Time) -> Result<Vec<ImportedFlow>, ScenarioError> {
+pub fn parse(source: &Arc<Source>, unit: Time) -> Result<Imported, ScenarioError> {
     let mut matrix = Matrix { source, nodes: None, promised: None, flows: Vec::new() };
     for (index, line) in source.text.lines().enumerate() {
+        let line = line.trim_start_matches(BYTE_ORDER_MARK);
         let words: Vec<&str> = line.split_whitespace().take_while(|w| !w.starts_with('#')).collect();
         if !words.is_empty() {
-            matrix.line(index + 1, &words, unit)?;
+            matrix.line(index + 1, line.trim(), &words, unit)?;
         }
     }
     matrix.finish()
@@ -33,7 +47,7 @@ pub fn parse(source: &Arc<Source>, unit: Time) -> Result<Vec<ImportedFlow>, Scen
 
 struct Matrix<'a> {
     source: &'a Arc<Source>,
-    nodes: Option<u64>,
+    nodes: Option<(u64, Origin)>,
     /// Connections, and the line that says so.
     promised: Option<(u64, usize)>,
     flows: Vec<ImportedFlow>,
@@ -48,9 +62,11 @@ impl Matrix<'_> {
         ScenarioError::new(Problem::Syntax(text.into()), &Origin::part(self.source, part))
     }
 
-    fn line(&mut self, line: usize, words: &[&str], unit: Time) -> Result<(), ScenarioError> {
+    fn line(&mut self, line: usize, text: &str, words: &[&str], unit: Time) -> Result<(), ScenarioError> {
         if words[0].contains("->") {
-            return self.flow(line, words, unit);
+            let flow = self.flow(line, text, words, unit)?;
+            self.flows.push(flow);
+            return Ok(());
         }
         let count = |this: &Self| match words {
             [_, count] => {
@@ -59,7 +75,11 @@ impl Matrix<'_> {
             _ => Err(this.fail(line, format!("`{}` takes one count", words[0]))),
         };
         match words[0] {
-            "Nodes" => self.nodes = Some(count(self)?),
+            "Nodes" if self.nodes.is_some() => return Err(self.fail(line, "`Nodes` is there twice")),
+            "Connections" if self.promised.is_some() => {
+                return Err(self.fail(line, "`Connections` is there twice"));
+            }
+            "Nodes" => self.nodes = Some((count(self)?, Origin::part(self.source, words[1]))),
             "Connections" => self.promised = Some((count(self)?, line)),
             "Triggers" | "trigger" | "Failures" | "failure" => {
                 let text = format!("`{}` is not supported", words[0]);
@@ -74,12 +94,18 @@ impl Matrix<'_> {
         Ok(())
     }
 
-    fn flow(&mut self, line: usize, words: &[&str], unit: Time) -> Result<(), ScenarioError> {
+    fn flow(
+        &self,
+        line: usize,
+        text: &str,
+        words: &[&str],
+        unit: Time,
+    ) -> Result<ImportedFlow, ScenarioError> {
         let number = |text: &str| {
             text.parse::<u64>().map_err(|_| self.fail_at(text, format!("`{text}` is not a whole number")))
         };
-        let (src, dst) = words[0].split_once("->").unwrap_or_default();
-        let (src, dst) = (number(src)?, number(dst)?);
+        let (from, to) = words[0].split_once("->").unwrap_or_default();
+        let (src, dst) = (number(from)?, number(to)?);
         let (mut id, mut start, mut bytes) = (None, None, None);
         for pair in words[1..].chunks(2) {
             let &[key, value] = pair else {
@@ -87,8 +113,8 @@ impl Matrix<'_> {
             };
             match key {
                 "id" => id = Some(number(value)?),
-                "start" => start = Some(number(value)?),
-                "size" => bytes = Some(number(value)?),
+                "start" => start = Some((number(value)?, value)),
+                "size" => bytes = Some((number(value)?, value)),
                 "trigger" | "send_done_trigger" | "recv_done_trigger" | "prio" | "flowid" => {
                     let help = "only flows that start at a given time can be imported";
                     return Err(self.fail_at(key, format!("`{key}` is not supported")).help(help));
@@ -99,29 +125,40 @@ impl Matrix<'_> {
                 }
             }
         }
-        let start = start.ok_or_else(|| self.fail(line, "the connection has no `start`"))?;
-        let bytes =
-            bytes.filter(|b| *b > 0).ok_or_else(|| self.fail(line, "the connection has no `size`"))?;
-        let start = start.checked_mul(unit.0).ok_or_else(|| self.fail(line, "the start is too late"))?;
-        if let Some(nodes) = self.nodes.filter(|n| src >= *n || dst >= *n) {
-            return Err(self.fail(line, format!("host {} is not there: `Nodes {nodes}`", src.max(dst))));
+        let (start, written) = start.ok_or_else(|| self.fail(line, "the connection has no `start`"))?;
+        let start =
+            start.checked_mul(unit.0).ok_or_else(|| self.fail_at(written, "the start is too late"))?;
+        let (bytes, size) = bytes.ok_or_else(|| self.fail(line, "the connection has no `size`"))?;
+        if bytes == 0 {
+            return Err(self.fail_at(size, "the `size` is 0"));
+        }
+        if let Some((nodes, _)) = &self.nodes {
+            for (host, part) in [(src, from), (dst, to)] {
+                if host >= *nodes {
+                    return Err(self.fail_at(part, format!("host {host} is not there: `Nodes {nodes}`")));
+                }
+            }
         }
         let id = id.map_or_else(|| (self.flows.len() + 1).to_string(), |id| id.to_string());
-        let flow =
-            ImportedFlow { id, src, dst, bytes, start: Time(start), class: None, deadline: None, line };
-        self.flows.push(flow);
-        Ok(())
+        let places = Places::of(self.source, text, [from, to, size]);
+        Ok(ImportedFlow { id, src, dst, bytes, start: Time(start), class: None, deadline: None, places })
     }
 
-    fn finish(self) -> Result<Vec<ImportedFlow>, ScenarioError> {
+    fn finish(self) -> Result<Imported, ScenarioError> {
         let held = self.flows.len() as u64;
         match self.promised {
             Some((promised, line)) if promised != held => {
-                let text = format!("promises {promised} connections, the file holds {held}");
+                let text = format!("promises {}, the file holds {held}", counted(promised, "connection"));
                 let help = if promised > held { "is the file cut off?" } else { "the count is too small" };
                 Err(self.fail(line, text).help(help))
             }
-            _ => Ok(self.flows),
+            _ => match self.nodes {
+                Some((nodes, nodes_at)) => Ok(Imported { nodes, nodes_at, flows: self.flows }),
+                None => {
+                    let error = self.fail(1, "the matrix does not say for how many hosts it is");
+                    Err(error.help("a connection matrix begins with `Nodes N`"))
+                }
+            },
         }
     }
 }
@@ -150,7 +187,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<ImportedFlow>, ScenarioError> {
-        parse(&Source::new("x.cm", text), Time::ps(1))
+        parse(&Source::new("x.cm", text), Time::ps(1)).map(|matrix| matrix.flows)
     }
 
     #[test]
@@ -176,8 +213,8 @@ mod tests {
 
     #[test]
     fn start_times_count_the_unit_that_is_asked_for() {
-        let source = Source::new("x.cm", "0->1 id 1 start 5 size 10\n");
-        assert_eq!(parse(&source, start_unit(1)).expect("a matrix")[0].start, Time::us(5));
+        let source = Source::new("x.cm", "Nodes 2\n0->1 id 1 start 5 size 10\n");
+        assert_eq!(parse(&source, start_unit(1)).expect("a matrix").flows[0].start, Time::us(5));
     }
 
     #[test]
@@ -194,6 +231,10 @@ mod tests {
             ("0->1 id 1 start 0\n", 1, "the connection has no `size`"),
             ("0->1 id 1 start x size 2\n", 1, "`x` is not a whole number"),
             ("0->1 id\n", 1, "`id` has no value"),
+            ("0->1 id 1 start 0 size 10\n", 1, "the matrix does not say for how many hosts it is"),
+            ("", 1, "the matrix does not say for how many hosts it is"),
+            ("Nodes 4\nNodes 5\n", 2, "`Nodes` is there twice"),
+            ("Nodes 4\n0->1 id 1 start 0 size 0\n", 2, "the `size` is 0"),
             ("hello\n", 1, "`hello` is not a line of a connection matrix"),
         ];
         for (text, line, message) in cases {

@@ -1,8 +1,10 @@
 //! Flow tables: `id,src,dst,bytes,start_s` and, if wanted, `class` and `deadline_s` (from the start).
 
-use super::ImportedFlow;
+use super::{ImportedFlow, Places};
+use crate::text::error::counted;
 use crate::text::source::BYTE_ORDER_MARK;
 use crate::text::{Origin, Problem, ScenarioError, Source, names, quantity};
+use headway_sim::FlowSpec;
 use headway_units::Time;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,12 +15,23 @@ const REQUIRED: usize = 5;
 /// Reads a table; columns may stand in any order.
 pub fn parse(source: &Arc<Source>) -> Result<Vec<ImportedFlow>, ScenarioError> {
     let mut lines = source.text.lines().enumerate().map(|(i, l)| (i + 1, l.trim()));
-    let (number, header) = lines.find(|(_, l)| !l.is_empty()).unwrap_or((1, ""));
-    let header = header.trim_start_matches(BYTE_ORDER_MARK);
+    let header = lines.find_map(|(n, l)| {
+        let header = l.trim_start_matches(BYTE_ORDER_MARK);
+        (!header.is_empty()).then_some((n, header))
+    });
+    let Some((number, header)) = header else {
+        let problem = Problem::Syntax("the table is empty".into());
+        let help = format!("a table of flows begins with the header {}", COLUMNS[..REQUIRED].join(","));
+        return Err(ScenarioError::new(problem, &Origin::line(source, 1)).help(help));
+    };
     let order = columns(source, number, header)?;
     let mut flows = Vec::new();
-    for (number, line) in lines.filter(|(_, l)| !l.is_empty()) {
-        flows.push(Row::new(source, number, line, &order)?.flow()?);
+    for (_, line) in lines.filter(|(_, l)| !l.is_empty()) {
+        flows.push(Row::new(source, line, &order)?.flow()?);
+    }
+    if flows.is_empty() {
+        let problem = Problem::Syntax("the table has no flow: nothing follows its header".into());
+        return Err(ScenarioError::new(problem, &Origin::line(source, number)));
     }
     Ok(flows)
 }
@@ -53,44 +66,54 @@ struct Order {
 /// One row, by known column.
 struct Row<'a> {
     source: &'a Arc<Source>,
-    line: usize,
+    text: &'a str,
+    /// Slices of the text; those without a column are empty.
     fields: [Option<&'a str>; COLUMNS.len()],
 }
 
 impl<'a> Row<'a> {
-    fn new(
-        source: &'a Arc<Source>,
-        line: usize,
-        text: &'a str,
-        order: &Order,
-    ) -> Result<Row<'a>, ScenarioError> {
+    fn new(source: &'a Arc<Source>, text: &'a str, order: &Order) -> Result<Row<'a>, ScenarioError> {
         let values: Vec<&str> = text.split(',').map(str::trim).collect();
-        let mut row = Row { source, line, fields: [None; COLUMNS.len()] };
+        let mut row = Row { source, text, fields: [None; COLUMNS.len()] };
         if values.len() != order.width {
-            return Err(row.fail(format!("{} fields under {} columns", values.len(), order.width)));
+            let (fields, columns) =
+                (counted(values.len() as u64, "field"), counted(order.width as u64, "column"));
+            let text = format!("{fields} under {columns}");
+            // What is too much shows itself; what is missing is missing from the row.
+            return Err(values.get(order.width).map_or_else(|| row.fail(&text), |v| row.fail_at(v, &text)));
         }
         for (field, position) in row.fields.iter_mut().zip(order.position) {
-            *field = position.map(|p| values[p]).filter(|v| !v.is_empty());
+            *field = position.map(|p| values[p]);
         }
         Ok(row)
     }
 
-    fn fail(&self, text: String) -> ScenarioError {
-        ScenarioError::new(Problem::Syntax(text), &Origin::line(self.source, self.line))
+    fn fail(&self, text: &str) -> ScenarioError {
+        self.fail_at(self.text, text)
     }
 
-    fn fail_at(&self, part: &str, text: String) -> ScenarioError {
-        ScenarioError::new(Problem::Syntax(text), &Origin::part(self.source, part))
+    fn fail_at(&self, part: &str, text: &str) -> ScenarioError {
+        ScenarioError::new(Problem::Syntax(text.into()), &Origin::part(self.source, part))
+    }
+
+    /// A field, if it is there and not empty.
+    fn given(&self, column: usize) -> Option<&'a str> {
+        self.fields[column].filter(|field| !field.is_empty())
     }
 
     fn text(&self, column: usize) -> Result<&'a str, ScenarioError> {
-        self.fields[column].ok_or_else(|| self.fail(format!("`{}` is empty", COLUMNS[column])))
+        let empty = || {
+            let place = self.fields[column].unwrap_or(self.text);
+            self.fail_at(place, &format!("`{}` is empty", COLUMNS[column]))
+        };
+        self.given(column).ok_or_else(empty)
     }
 
     fn whole(&self, column: usize) -> Result<u64, ScenarioError> {
         let text = self.text(column)?;
-        let wrong =
-            |_| self.fail_at(text, format!("`{}` is `{text}`, which is not a whole number", COLUMNS[column]));
+        let wrong = |_| {
+            self.fail_at(text, &format!("`{}` is `{text}`, which is not a whole number", COLUMNS[column]))
+        };
         text.parse().map_err(wrong)
     }
 
@@ -99,10 +122,10 @@ impl<'a> Row<'a> {
         match quantity::parse(&format!("{text} s")) {
             Ok(found) if found.dimension == quantity::Dimension::Time => Ok(Time(found.amount)),
             Ok(_) => Err(self
-                .fail_at(text, format!("`{}` is `{text}`, which is no number of seconds", COLUMNS[column]))),
+                .fail_at(text, &format!("`{}` is `{text}`, which is no number of seconds", COLUMNS[column]))),
             Err(_) => Err(self.fail_at(
                 text,
-                format!(
+                &format!(
                     "`{}` is `{text}`, which is not a number of seconds in whole picoseconds, at least 0",
                     COLUMNS[column]
                 ),
@@ -113,15 +136,13 @@ impl<'a> Row<'a> {
     fn flow(&self) -> Result<ImportedFlow, ScenarioError> {
         let bytes = self.whole(3)?;
         if bytes == 0 {
-            return Err(self.fail("`bytes` is 0".into()));
+            return Err(self.fail_at(self.text(3)?, "`bytes` is 0"));
         }
-        let class = match self.fields[5] {
-            Some(_) => {
-                Some(u16::try_from(self.whole(5)?).map_err(|_| self.fail("`class` is above 65535".into()))?)
-            }
-            None => None,
+        let narrow = |text: &str, class: u64| {
+            u16::try_from(class).map_err(|_| self.fail_at(text, "`class` is above 65535"))
         };
-        let deadline = self.fields[6].map(|_| self.seconds(6)).transpose()?;
+        let class = self.given(5).map(|text| narrow(text, self.whole(5)?)).transpose()?;
+        let deadline = self.given(6).map(|_| self.seconds(6)).transpose()?;
         Ok(ImportedFlow {
             id: self.text(0)?.into(),
             src: self.whole(1)?,
@@ -130,7 +151,7 @@ impl<'a> Row<'a> {
             start: self.seconds(4)?,
             class,
             deadline,
-            line: self.line,
+            places: Places::of(self.source, self.text, [self.text(1)?, self.text(2)?, self.text(3)?]),
         })
     }
 }
@@ -146,18 +167,22 @@ pub fn seconds(time: Time) -> String {
 }
 
 /// Writes flows as a table.
-pub fn write<'a>(flows: impl IntoIterator<Item = &'a crate::traffic::Flow>) -> String {
+///
+/// # Errors
+/// The first name that a table without quotes cannot hold.
+pub fn write<'a>(flows: impl IntoIterator<Item = (&'a str, &'a FlowSpec)>) -> Result<String, String> {
     let mut out = COLUMNS.join(",");
     out.push('\n');
-    for (index, flow) in flows.into_iter().enumerate() {
-        let spec = &flow.spec;
-        let id = flow.name.clone().unwrap_or_else(|| index.to_string());
+    for (id, spec) in flows {
+        if id.is_empty() || id.trim() != id || id.contains([',', '\n', '\r']) {
+            return Err(id.into());
+        }
         let deadline = spec.deadline.map_or(String::new(), |d| seconds(d - spec.start));
         let row = (spec.src, spec.dst, spec.bytes, seconds(spec.start), spec.class);
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{id},{},{},{},{},{},{deadline}", row.0, row.1, row.2, row.3, row.4);
     }
-    out
+    Ok(out)
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 pub mod cm;
 pub mod csv;
 
+use crate::text::{Origin, Source};
 use headway_units::Time;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// A flow as a file gives it, not yet checked against a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,27 @@ pub struct ImportedFlow {
     pub class: Option<u16>,
     /// Deadline from the start, where the file says.
     pub deadline: Option<Time>,
-    /// Line of the file, from 1.
-    pub line: usize,
+    /// Where it stands.
+    pub places: Places,
+}
+
+/// The bytes of the file in which a flow stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// The whole row.
+    pub row: Range<usize>,
+    /// Its source.
+    pub src: Range<usize>,
+    /// Its destination.
+    pub dst: Range<usize>,
+    /// Its size.
+    pub bytes: Range<usize>,
+}
+
+impl Places {
+    /// The places of a row and of three parts of it, given as slices of the file's text.
+    fn of(source: &Arc<Source>, row: &str, [src, dst, bytes]: [&str; 3]) -> Places {
+        let place = |part: &str| Origin::part(source, part).span;
+        Places { row: place(row), src: place(src), dst: place(dst), bytes: place(bytes) }
+    }
 }

@@ -4,7 +4,7 @@
 
 use crate::scenario::{Scenario, VERSION, layout};
 use crate::text::ScenarioError;
-use headway_sim::Outcome;
+use headway_sim::{LinkRecord, Outcome};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
@@ -24,6 +24,8 @@ pub struct Circumstances {
     pub memory_bytes: u64,
     /// Sentences about what looks odd.
     pub warnings: Vec<String>,
+    /// What a run on real packets says of itself; `None` for a simulation.
+    pub testbed: Option<Json>,
 }
 
 /// Makes the manifest.
@@ -53,7 +55,9 @@ pub fn manifest(
         "order_digest": format!("{:016x}", outcome.digest),
         "memory_estimate_bytes": around.memory_bytes,
         "interrupted": outcome.interrupted,
+        "faults": faults(outcome),
         "warnings": around.warnings,
+        "testbed": around.testbed,
         "ideal_fct_formula": IDEAL_FCT_FORMULA,
         "packet_sizes": {
             "payload": sizes.payload, "header": sizes.header, "framing": sizes.framing,
@@ -62,6 +66,17 @@ pub fn manifest(
         "figures": figures(&scenario.report),
         "topology": layout::topology_json(&setup.topology),
     }))
+}
+
+/// What went wrong on each link where something did.
+fn faults(outcome: &Outcome) -> Vec<Json> {
+    let row = |link: &LinkRecord| {
+        let faults = &link.faults;
+        json!({ "link": link.name, "dropped_by_number": faults.dropped_by_number,
+            "dropped_at_random": faults.dropped_at_random, "duplicated": faults.duplicated,
+            "delayed": faults.delayed })
+    };
+    outcome.links.iter().filter(|l| !l.faults.is_zero()).map(row).collect()
 }
 
 /// The figures that the scenario asks for, as a list.

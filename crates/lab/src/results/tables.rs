@@ -30,7 +30,7 @@ pub const FLOWS: &[Column] = &[
     ("slowdown", "1", "fct_s / ideal_s"),
     ("delivered_bytes", "B", "application bytes that arrived, each counted once"),
     ("retransmitted_bytes", "B", "application bytes that left the sender again"),
-    ("drops", "packets", "its data packets dropped by ports"),
+    ("drops", "packets", "its data packets dropped by ports, or lost to faults on links"),
     ("trims", "packets", "its data packets trimmed by ports"),
     ("marks", "packets", "its data packets that arrived with a mark"),
     ("deadline_s", "s", "deadline counted from start_s; null without one"),

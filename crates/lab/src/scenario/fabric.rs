@@ -147,7 +147,7 @@ fn sizes(table: &Reader<'_>) -> Result<Sizes, ScenarioError> {
     for (key, field, min) in fields {
         if let Some(item) = table.get(key) {
             // Three sizes add up on the wire, which has 16 bits.
-            *field = item.int(min, 16_384)? as u16;
+            *field = item.bytes_up_to(min, 16_384)? as u16;
         }
     }
     Ok(sizes)

@@ -1,6 +1,7 @@
 //! A topology from a file: `hosts = N`, `switches = M`, `link = [{ a = "h0", b = "s0", rate, delay }, ...]`.
 
 use super::files;
+use super::topology::Named;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, parse, tree::Value};
 use headway_sim::{LinkSpec, TopologySpec};
 use serde_json::{Value as Json, json};
@@ -15,7 +16,7 @@ pub struct Graph {
     /// Hosts.
     pub hosts: u32,
     /// Where their number is written.
-    pub at: Origin,
+    pub named: Named,
     /// Which connected part each host is in.
     pub parts: Vec<u32>,
     /// Every key with its value.
@@ -36,7 +37,7 @@ pub fn read(file: &Item<'_>, folder: &Path) -> Result<Graph, ScenarioError> {
 pub fn parse(source: &Arc<Source>) -> Result<Graph, ScenarioError> {
     let document = parse::document(source)?;
     let Value::Table(table) = &document.value else { return Err(empty(source)) };
-    let root = Reader::root(table, &document.at);
+    let root = Reader::root(table, &document.at, "the graph file");
     let hosts_item = root.need("hosts")?;
     let hosts = hosts_item.int(1, 1 << 24)? as u32;
     let switches = root.need("switches")?.int(0, 1 << 16)? as u32;
@@ -74,7 +75,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Graph, ScenarioError> {
         .collect();
     let resolved = json!({ "kind": "graph", "hosts": hosts, "switches": switches, "links": rows });
     let spec = TopologySpec::Graph { hosts, switches, links };
-    Ok(Graph { spec, hosts, at: hosts_item.at().clone(), parts, resolved })
+    Ok(Graph { spec, hosts, named: Named::of("hosts", &hosts_item), parts, resolved })
 }
 
 fn empty(source: &Arc<Source>) -> ScenarioError {

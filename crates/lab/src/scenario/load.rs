@@ -63,16 +63,23 @@ impl Request {
         let Value::Table(mut root) = document.value else {
             return Err(ScenarioError::nowhere(Problem::Syntax("a scenario is a table".into())));
         };
+        let written = plan::written_scales(&root);
         let scale = plan::scale(&root, self.scale.as_deref())?;
         overrides::apply_all(&mut root, &scale)?;
         let sets = self.sets.iter().map(|s| overrides::argument(s)).collect::<Result<Vec<_>, _>>()?;
         overrides::apply_all(&mut root, &sets)?;
         overrides::apply_all(&mut root, further)?;
-        self.read(&root, &document.at)
+        let scenario = self.read(&root, &document.at)?;
+        Ok(Scenario { written_scales: written, ..scenario })
+    }
+
+    /// The same scenario at another scale.
+    pub(crate) fn at_scale(&self, scale: &str) -> Request {
+        Request { scale: Some(scale.into()), ..self.clone() }
     }
 
     fn read(&self, root: &Table, at: &Origin) -> Result<Scenario, ScenarioError> {
-        let table = Reader::root(root, at);
+        let table = Reader::root(root, at, "the scenario");
         let text = |key: &str| table.get(key).map_or(Ok(""), |i| i.text()).map(str::to_string);
         let about = About {
             name: self.name.clone(),
@@ -98,7 +105,8 @@ impl Request {
             Some(_) => table.finish(&[], None)?,
             None => table.finish(SETUP_KEYS, Some("a model and no [topology]".into()))?,
         }
-        Ok(Scenario { about, seed, setup, model, report, plan, request: self.clone() })
+        let request = self.clone();
+        Ok(Scenario { about, seed, setup, model, report, plan, written_scales: Vec::new(), request })
     }
 }
 
@@ -114,6 +122,7 @@ const SETUP_KEYS: &[&str] = &[
     "start",
     "traffic",
     "sample",
+    "fault",
 ];
 
 /// Whether the report draws a model, which needs no network.
@@ -131,7 +140,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         Some(item) => item.bytes(1)?,
         None => physical_memory().unwrap_or(DEFAULT_MEMORY),
     };
-    topology.refuse_too_big(topology.estimate(), memory_limit)?;
+    super::memory::check_network(&topology, memory_limit)?;
     let own_item = table.get("transport");
     let own = own_item.as_ref().map(fabric::transport).transpose()?;
     let start = read_start(table)?;
@@ -177,23 +186,51 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         start,
         traffic: entries,
         sample: None,
+        faults: Vec::new(),
         memory_limit,
     };
     // Names of links are made from the network itself: not before it is known to fit.
     setup.check_memory()?;
+    check_paths(&setup)?;
     read_links(table, &mut setup)?;
     setup.check_memory()?;
     Ok(setup)
 }
 
-/// Reads what names links: `bottleneck` and `[sample]`.
+/// Refuses a path number beyond the paths that there are between the two hosts.
+fn check_paths(setup: &Setup) -> Result<(), ScenarioError> {
+    let flows = setup.traffic.iter().flat_map(|entry| match &entry.pattern {
+        traffic::Pattern::Explicit(explicit) => explicit.flows.as_slice(),
+        _ => &[],
+    });
+    let mut network = None;
+    for flow in flows {
+        let (Some(path), Some(at)) = (flow.spec.path, &flow.path_at) else { continue };
+        let built = || Network::build(&setup.topology.spec, &setup.fabric).ok();
+        let Some(network) = network.get_or_insert_with(built) else { return Ok(()) };
+        let (src, dst) = (flow.spec.src, flow.spec.dst);
+        let paths = network.path_numbers(src, dst);
+        if u64::from(path) >= paths {
+            let between = format!("from host {src} to host {dst}");
+            let text = match paths {
+                1 => format!("there is no path {path} {between}: there is one, path 0"),
+                n => format!("there is no path {path} {between}: there are {n}, numbered from 0"),
+            };
+            return Err(ScenarioError::new(Problem::Contradiction(text), at));
+        }
+    }
+    Ok(())
+}
+
+/// Reads what names links: `bottleneck`, `[sample]` and `[[fault]]`.
 fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError> {
     let names = || network_links(&setup.topology, &setup.fabric);
     let bottleneck = table.get("bottleneck").map(|i| sample::link_list(&i, &names)).transpose()?;
     let bottleneck = bottleneck.unwrap_or_default();
     let sampling = table.get("sample").map(|i| i.table()).transpose()?;
     let sample = sampling.map(|t| sample::read(&t, &setup.topology, &names, &bottleneck)).transpose()?;
-    (setup.bottleneck, setup.sample) = (bottleneck, sample);
+    let faults = table.get("fault").map(|i| super::faults::read(&i, &names)).transpose()?.unwrap_or_default();
+    (setup.bottleneck, setup.sample, setup.faults) = (bottleneck, sample, faults);
     Ok(())
 }
 

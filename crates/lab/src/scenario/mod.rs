@@ -1,10 +1,12 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
 pub mod fabric;
+pub mod faults;
 pub mod files;
 pub mod graph;
 pub mod layout;
 pub mod load;
+mod memory;
 pub mod model;
 pub mod plan;
 pub mod sample;
@@ -16,7 +18,7 @@ pub use plan::{Plan, Point};
 use crate::import;
 use crate::text::{Origin, Problem, ScenarioError, names};
 use crate::traffic::{self, Flow};
-use headway_sim::{FabricSpec, FlowChoice, FlowSpec, RunSpec, SampleSpec, TransportSpec};
+use headway_sim::{FabricSpec, FaultSpec, FlowChoice, FlowSpec, RunSpec, SampleSpec, TransportSpec};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
@@ -63,6 +65,8 @@ pub struct Scenario {
     pub report: Json,
     /// Its variants and sweep.
     pub plan: Plan,
+    /// The scales that it writes out.
+    written_scales: Vec<String>,
     /// How it was asked for, to load its points.
     pub(crate) request: Request,
 }
@@ -88,6 +92,8 @@ pub struct Setup {
     pub traffic: Vec<traffic::Entry>,
     /// What to sample.
     pub sample: Option<Sample>,
+    /// What goes wrong on links.
+    pub faults: Vec<FaultSpec>,
     /// Bytes that a run may take.
     pub memory_limit: u64,
 }
@@ -118,11 +124,16 @@ impl Scenario {
     pub fn export_flows(&self, format: ExportFormat) -> Result<String, ScenarioError> {
         let setup = self.setup()?;
         let flows = setup.flows(self.seed);
-        Ok(match format {
-            ExportFormat::ConnectionMatrix => {
-                import::cm::write(setup.topology.hosts, flows.iter().map(|f| &f.spec))
-            }
-            ExportFormat::Csv => import::csv::write(&flows),
+        if format == ExportFormat::ConnectionMatrix {
+            return Ok(import::cm::write(setup.topology.hosts, flows.iter().map(|f| &f.spec)));
+        }
+        let (names, _) = setup.names(&flows)?;
+        let rows = names.iter().map(String::as_str).zip(flows.iter().map(|f| &f.spec));
+        import::csv::write(rows).map_err(|name| {
+            let text = format!("a table cannot hold the name `{name}`");
+            let entry = flows.iter().find(|f| f.name.as_ref() == Some(&name)).map_or(0, |f| f.entry);
+            ScenarioError::new(Problem::Contradiction(text), setup.origin_of(entry, Some(&name)))
+                .help("commas, line breaks and outer spaces do not survive in a CSV: rename the flow")
         })
     }
 
@@ -177,8 +188,15 @@ impl Scenario {
         files::hex(&hash.finalize()[..16])
     }
 
-    /// The runs of its sweep, each checked; one run if it sweeps nothing.
+    /// The runs of its sweep, each checked; one run if it sweeps nothing. What it would be at its other
+    /// scales is checked as well, but for its size: they may be meant for a larger machine.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
+        for scale in &self.written_scales {
+            match self.request.at_scale(scale).load() {
+                Err(error) if !matches!(error.problem(), Problem::TooBig { .. }) => return Err(error),
+                _ => {}
+            }
+        }
         let Some(setup) = &self.setup else { return Ok(Vec::new()) };
         let points = self.plan.points(&setup.transports[0].name);
         for point in &points {
@@ -204,23 +222,7 @@ impl Setup {
         put("start", json!({ "mode": mode, "clump": self.start.clump }));
         put("traffic", self.traffic.iter().map(traffic::Entry::to_json).collect());
         put("sample", self.sample.as_ref().map_or(Json::Null, Sample::to_json));
-    }
-
-    /// Refuses a network that would not fit into memory, before anything is made for it.
-    pub fn check_memory(&self) -> Result<headway_sim::Estimate, ScenarioError> {
-        let expected: f64 = self.traffic.iter().map(|e| e.expected_flows(self.topology.hosts)).sum();
-        let rate = traffic::load::slowest(&self.topology.spec);
-        let horizon = self.traffic.iter().map(|e| e.horizon(self.topology.hosts, rate)).max();
-        let stop = horizon.unwrap_or(self.stop).min(self.stop);
-        let bare = RunSpec { stop, ..self.spec(Vec::new(), FlowChoice::None) };
-        let mut estimate = headway_sim::estimate(&bare);
-        let per_flow = {
-            let one = RunSpec { flows: vec![PLACEHOLDER; 1000], ..bare.clone() };
-            headway_sim::estimate(&one).memory_bytes.saturating_sub(estimate.memory_bytes) as f64 / 1000.0
-        };
-        estimate.flows = expected.ceil() as u64;
-        estimate.memory_bytes = estimate.memory_bytes.saturating_add((expected * per_flow) as u64);
-        self.topology.refuse_too_big(estimate, self.memory_limit)
+        put("fault", self.faults.iter().map(faults::to_json).collect());
     }
 
     fn spec(&self, flows: Vec<FlowSpec>, sampled: FlowChoice) -> RunSpec {
@@ -235,7 +237,9 @@ impl Setup {
                 every: s.every,
                 flows: sampled,
                 links: s.links.clone(),
+                most: u64::MAX,
             }),
+            faults: self.faults.clone(),
         }
     }
 
@@ -250,7 +254,7 @@ impl Setup {
 
     /// Makes the flows and everything else that a run needs.
     pub fn resolve(&self, seed: u64) -> Result<Resolved, ScenarioError> {
-        self.check_memory()?;
+        let estimate = self.check_memory()?;
         let flows = self.flows(seed);
         let (names, positions) = self.names(&flows)?;
         let sampled = match self.sample.as_ref().map(|s| &s.flows) {
@@ -268,7 +272,12 @@ impl Setup {
         }
         let entries = flows.iter().map(|f| f.entry).collect();
         let specs = flows.into_iter().map(|f| f.spec).collect();
-        let spec = RunSpec { seed, ..self.spec(specs, sampled) };
+        let mut spec = RunSpec { seed, ..self.spec(specs, sampled) };
+        if let Some(sample) = &mut spec.sample {
+            // A run without a stated end may go on for longer than was expected of it.
+            let others = estimate.memory_bytes.saturating_sub(estimate.sample_bytes);
+            sample.most = self.memory_limit.saturating_sub(others) / headway_sim::PER_SAMPLE;
+        }
         Ok(Resolved { spec, names, entries, warnings })
     }
 
@@ -317,19 +326,6 @@ impl Setup {
         }
     }
 }
-
-const PLACEHOLDER: FlowSpec = FlowSpec {
-    src: 0,
-    dst: 0,
-    bytes: 0,
-    start: Time::ZERO,
-    class: 0,
-    deadline: None,
-    opening: headway_transport::Opening { share: 1, clump: 1, slot: 0, window: None },
-    responsive: true,
-    transport: 0,
-    path: None,
-};
 
 fn find_flows(
     wanted: &[(String, Origin)],

@@ -1,11 +1,14 @@
 //! Scales, variants and sweeps: the overrides that make many runs of one scenario.
 
 use crate::text::overrides::{self, Override};
-use crate::text::{Entry, Problem, Reader, ScenarioError, Table, Value, names};
+use crate::text::{
+    Entry, Item, Node, Origin, Problem, Reader, ScenarioError, Source, Table, Value, names, quantity,
+};
+use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
-/// Scales that every scenario may be asked for; without a table they change nothing.
-pub const USUAL_SCALES: [&str; 2] = ["smoke", "paper"];
+/// The scales that there are; without a table they change nothing.
+pub const SCALES: [&str; 2] = ["smoke", "paper"];
 
 /// More runs than anybody means.
 const MOST_POINTS: usize = 100_000;
@@ -66,18 +69,28 @@ impl Point {
 /// The overrides of the chosen scale.
 pub fn scale(root: &Table, chosen: Option<&str>) -> Result<Vec<Override>, ScenarioError> {
     let scales = changes(root, "scale")?;
+    if let Some(Entry { node: Node { value: Value::Table(table), .. }, .. }) = root.get("scale") {
+        table.entries.iter().try_for_each(|e| known_scale(&e.key, &e.key_at))?;
+    }
     let Some(chosen) = chosen else { return Ok(Vec::new()) };
-    match scales.into_iter().find(|s| s.name == chosen) {
-        Some(scale) => Ok(scale.overrides),
-        None if USUAL_SCALES.contains(&chosen) => Ok(Vec::new()),
-        None => {
-            let known = changes(root, "scale")?;
-            let known = known.iter().map(|s| s.name.as_str()).chain(USUAL_SCALES);
-            let problem = Problem::NoSuchName { what: "scale", name: chosen.into() };
-            let source = crate::text::Source::new("--scale", chosen);
-            let at = crate::text::Origin::new(&source, 0..chosen.len());
-            Err(ScenarioError::new(problem, &at).maybe_help(names::suggestion(chosen, known)))
-        }
+    let source = Source::new("--scale", chosen);
+    known_scale(chosen, &Origin::new(&source, 0..chosen.len()))?;
+    Ok(scales.into_iter().find(|s| s.name == chosen).map_or(Vec::new(), |s| s.overrides))
+}
+
+fn known_scale(name: &str, at: &Origin) -> Result<(), ScenarioError> {
+    if SCALES.contains(&name) {
+        return Ok(());
+    }
+    let problem = Problem::NoSuchName { what: "scale", name: name.into() };
+    Err(ScenarioError::new(problem, at).maybe_help(names::suggestion(name, SCALES)))
+}
+
+/// Names of the scales that a document writes out.
+pub fn written_scales(root: &Table) -> Vec<String> {
+    match root.get("scale").map(|e| &e.node.value) {
+        Some(Value::Table(table)) => table.keys().map(str::to_string).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -110,17 +123,14 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
         if plan.seeds.is_empty() {
             return Err(item.range("at least one seed", "an empty list"));
         }
-        let mut sorted = plan.seeds.clone();
-        sorted.sort_unstable();
-        if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
-            return Err(item.fail(Problem::Contradiction(format!("seed {} is listed twice", twice[0]))));
-        }
+        refuse_repeats("seeds", &item)?;
     }
     for (entry, item) in table.rest() {
         let values = item.list()?;
         if values.is_empty() {
             return Err(item.range("at least one value", "an empty list"));
         }
+        refuse_repeats(&entry.key, &item)?;
         let Value::List(nodes) = item.value() else { continue };
         let one = |node| Override { path: entry.key.clone(), path_at: entry.key_at.clone(), node };
         plan.axes.push(Axis { key: entry.key.clone(), values: nodes.iter().cloned().map(one).collect() });
@@ -132,6 +142,34 @@ pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan,
         return Err(ScenarioError::new(problem, table.at()));
     }
     Ok(plan)
+}
+
+/// Two points of a sweep that differ in nothing would be one run counted twice.
+fn refuse_repeats(key: &str, item: &Item<'_>) -> Result<(), ScenarioError> {
+    let Value::List(_) = item.value() else { return Ok(()) };
+    let mut seen: FxHashMap<String, Origin> = FxHashMap::default();
+    for value in item.list()? {
+        if let Some(first) = seen.insert(identity(value.value()), value.at().clone()) {
+            let (line, column) = first.source.line_column(first.span.start);
+            let text = format!("`{key}` takes {} twice", value.value().found());
+            let help = format!("the same value stands in line {line}, column {column}");
+            return Err(value.fail(Problem::Contradiction(text)).help(help));
+        }
+    }
+    Ok(())
+}
+
+/// Equal for values that mean the same: `1` and `1.0`, `"1 MB"` and `"1000 kB"`.
+fn identity(value: &Value) -> String {
+    match value {
+        Value::Int(n) => format!("{:?}", *n as f64),
+        Value::Float(n) => format!("{n:?}"),
+        Value::Text(text) => match quantity::parse(text) {
+            Ok(found) => format!("{found:?}"),
+            Err(_) => value.to_toml(),
+        },
+        other => other.to_toml(),
+    }
 }
 
 impl Plan {
@@ -177,9 +215,9 @@ fn with_value(point: &Point, axis: &Axis, value: &Override) -> Point {
 
 fn with_seed(point: &Point, seed: u64, short: Vec<String>) -> Point {
     let mut point = point.clone();
-    let source = crate::text::Source::new("[sweep] seeds", format!("seed={seed}"));
-    let at = crate::text::Origin::new(&source, 0..source.text.len());
-    let node = crate::text::Node { value: Value::Int(seed as i64), at: at.clone() };
+    let source = Source::new("[sweep] seeds", format!("seed={seed}"));
+    let at = Origin::new(&source, 0..source.text.len());
+    let node = Node { value: Value::Int(seed as i64), at: at.clone() };
     point.overrides.push(Override { path: "seed".into(), path_at: at, node });
     point.seed = seed;
     let mut parts = vec![point.variant.clone()];

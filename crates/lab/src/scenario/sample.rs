@@ -22,6 +22,8 @@ pub enum Flows {
 pub struct Sample {
     /// Interval.
     pub every: Time,
+    /// Where it is written.
+    pub every_at: Origin,
     /// Flows.
     pub flows: Flows,
     /// Links.
@@ -35,14 +37,12 @@ pub fn read(
     known: &dyn Fn() -> Vec<String>,
     bottleneck: &[String],
 ) -> Result<Sample, ScenarioError> {
-    let every = table.need("every")?.period()?;
+    let every_item = table.need("every")?;
+    let (every, every_at) = (every_item.period()?, every_item.at().clone());
     let flows = match table.get("flows") {
         None => Flows::None,
         Some(item) => match item.value() {
-            Value::List(_) => {
-                let name = |i: &Item<'_>| i.text().map(|name| (name.to_string(), i.at().clone()));
-                Flows::Named(item.list()?.iter().map(name).collect::<Result<_, _>>()?)
-            }
+            Value::List(_) => Flows::Named(flow_list(&item)?),
             Value::Text(_) => [Flows::All, Flows::None][item.choice(&["all", "none"])?].clone(),
             _ => return Err(item.wrong("\"all\", \"none\" or a list of names of flows")),
         },
@@ -65,7 +65,20 @@ pub fn read(
         let help = "say flows = \"all\" or links = \"bottlenecks\", or leave the table out";
         return Err(ScenarioError::new(problem, table.at()).help(help));
     }
-    Ok(Sample { every, flows, links })
+    Ok(Sample { every, every_at, flows, links })
+}
+
+/// A list of names of flows, which can be checked only when the flows are made.
+fn flow_list(item: &Item<'_>) -> Result<Vec<(String, Origin)>, ScenarioError> {
+    let mut chosen: Vec<(String, Origin)> = Vec::new();
+    for item in item.list()? {
+        let name = item.text()?;
+        if chosen.iter().any(|(c, _)| c == name) {
+            return Err(item.fail(Problem::Contradiction(format!("flow `{name}` is listed twice"))));
+        }
+        chosen.push((name.to_string(), item.at().clone()));
+    }
+    Ok(chosen)
 }
 
 /// A list of names of links, each checked.

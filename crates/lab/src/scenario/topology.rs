@@ -1,10 +1,8 @@
 //! The `[topology]` table.
 
 use super::graph;
-use crate::text::{Origin, Problem, Reader, ScenarioError, quantity};
-use headway_fabric::{Buffer, Limit};
-use headway_packet::Sizes;
-use headway_sim::{Estimate, FabricSpec, LinkSpec, Routing, RunSpec, TopologySpec};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
+use headway_sim::{LinkSpec, TopologySpec};
 use headway_units::{Rate, Time};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -110,6 +108,22 @@ pub const KINDS: &[Kind] = &[
     },
 ];
 
+/// A key that was read, and where its value is written.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The key.
+    pub key: &'static str,
+    /// Its value's place.
+    pub at: Origin,
+}
+
+impl Named {
+    /// The key of an item.
+    pub fn of(key: &'static str, item: &Item<'_>) -> Named {
+        Named { key, at: item.at().clone() }
+    }
+}
+
 /// A topology, checked.
 #[derive(Clone, Debug)]
 pub struct Topology {
@@ -121,8 +135,8 @@ pub struct Topology {
     pub switch_latency: Time,
     /// Hosts.
     pub hosts: u32,
-    /// Where its size is written.
-    pub size_at: Origin,
+    /// The key that says most about its size.
+    pub size: Named,
     /// Which part of the network each host is in, for graphs that may be in pieces.
     pub parts: Option<Vec<u32>>,
     resolved: Json,
@@ -139,40 +153,6 @@ impl Topology {
         self.parts.as_ref().is_none_or(|parts| parts[src as usize] == parts[dst as usize])
     }
 
-    /// An estimate, unless it is more than may be taken.
-    pub fn refuse_too_big(&self, estimate: Estimate, limit: u64) -> Result<Estimate, ScenarioError> {
-        if estimate.memory_bytes <= limit {
-            return Ok(estimate);
-        }
-        let (needed, limit) = (quantity::show_bytes(estimate.memory_bytes), quantity::show_bytes(limit));
-        let flows = if estimate.flows > 0 { format!(", {} flows", estimate.flows) } else { String::new() };
-        let size = format!("{} hosts, {} links{flows}", estimate.hosts, estimate.links);
-        let help = format!("{size}; a larger limit can be set: memory_limit = \"64 GB\"");
-        Err(ScenarioError::new(Problem::TooBig { needed, limit }, &self.size_at).help(help))
-    }
-
-    /// What the network alone needs, before anything is made for its hosts.
-    pub fn estimate(&self) -> Estimate {
-        let limit = Limit::Packets(1);
-        let fabric = FabricSpec {
-            discipline: String::new(),
-            params: Vec::new(),
-            buffer: Buffer { data: limit, control: limit },
-            routing: Routing::Ecmp,
-            sizes: Sizes::default(),
-            switch_latency: self.switch_latency,
-        };
-        headway_sim::estimate(&RunSpec {
-            topology: self.spec.clone(),
-            fabric,
-            transports: Vec::new(),
-            flows: Vec::new(),
-            seed: 0,
-            stop: Time::ZERO,
-            sample: None,
-        })
-    }
-
     /// Refuses a host that is not there.
     pub fn check_host(&self, host: u64) -> Result<u32, Problem> {
         match u32::try_from(host) {
@@ -182,10 +162,10 @@ impl Topology {
     }
 }
 
-/// Hosts, and how large everything else is for estimates, before anything is built.
+/// Hosts, before anything is built, and the key that says most about them.
 struct Size {
     hosts: u64,
-    at: Origin,
+    named: Named,
 }
 
 /// Reads the table; `folder` is where relative paths start.
@@ -203,87 +183,115 @@ pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError
         _ => {
             let loaded = graph::read(&table.need("file")?, folder)?;
             parts = Some(loaded.parts);
-            (loaded.spec, Size { hosts: u64::from(loaded.hosts), at: loaded.at }, loaded.resolved)
+            (loaded.spec, Size { hosts: u64::from(loaded.hosts), named: loaded.named }, loaded.resolved)
         }
     };
     let elsewhere: Vec<&str> = KINDS.iter().flat_map(|k| k.keys).map(|k| k.name).collect();
     table.finish(&elsewhere, Some(format!("kind = \"{}\"", kind.name)))?;
     let hosts = u32::try_from(size.hosts).ok().filter(|h| *h < 1 << 30).ok_or_else(|| {
         let problem = Problem::Topology(format!("{} hosts are more than can be numbered", size.hosts));
-        ScenarioError::new(problem, &size.at)
+        ScenarioError::new(problem, &size.named.at)
     })?;
     if let Json::Object(map) = &mut resolved {
         map.insert("switch_latency".into(), switch_latency.to_string().into());
     }
-    Ok(Topology { kind: kind.name, spec, switch_latency, hosts, size_at: size.at, parts, resolved })
+    Ok(Topology { kind: kind.name, spec, switch_latency, hosts, size: size.named, parts, resolved })
 }
 
 type Shape = (TopologySpec, Size, Json);
 
-fn count(table: &Reader<'_>, key: &str) -> Result<(u32, Origin), ScenarioError> {
+/// A number of things, and where it is written.
+struct Count {
+    n: u32,
+    named: Named,
+}
+
+fn count(table: &Reader<'_>, key: &'static str) -> Result<Count, ScenarioError> {
     let item = table.need(key)?;
-    Ok((item.count()?, item.at().clone()))
+    Ok(Count { n: item.count()?, named: Named::of(key, &item) })
 }
 
-fn larger(a: (u32, Origin), b: (u32, Origin)) -> Origin {
-    if b.0 > a.0 { b.1 } else { a.1 }
+fn larger(a: Count, b: Count) -> Named {
+    if b.n > a.n { b.named } else { a.named }
 }
 
-fn link(table: &Reader<'_>, rate: &str, delay: &str) -> Result<LinkSpec, ScenarioError> {
-    Ok(LinkSpec { rate: table.need(rate)?.rate()?, delay: table.need(delay)?.time()? })
+/// The links of one tier, by the prefix of their keys: `host` for `host_rate` and `host_delay`, nothing for
+/// `rate` and `delay`.
+fn link(table: &Reader<'_>, tier: &str) -> Result<LinkSpec, ScenarioError> {
+    let (rate, delay) = link_keys(tier);
+    Ok(LinkSpec { rate: table.need(&rate)?.rate()?, delay: table.need(&delay)?.time()? })
 }
 
-fn link_or(table: &Reader<'_>, rate: &str, delay: &str, or: LinkSpec) -> Result<LinkSpec, ScenarioError> {
-    let rate: Option<Rate> = table.get(rate).map(|i| i.rate()).transpose()?;
-    let delay: Option<Time> = table.get(delay).map(|i| i.time()).transpose()?;
+/// The same where each of the two may be left out, and is then that of another tier.
+fn link_or(table: &Reader<'_>, tier: &str, or: LinkSpec) -> Result<LinkSpec, ScenarioError> {
+    let (rate, delay) = link_keys(tier);
+    let rate: Option<Rate> = table.get(&rate).map(|i| i.rate()).transpose()?;
+    let delay: Option<Time> = table.get(&delay).map(|i| i.time()).transpose()?;
     Ok(LinkSpec { rate: rate.unwrap_or(or.rate), delay: delay.unwrap_or(or.delay) })
 }
 
+fn link_keys(tier: &str) -> (String, String) {
+    let key = |what: &str| if tier.is_empty() { what.into() } else { format!("{tier}_{what}") };
+    (key("rate"), key("delay"))
+}
+
+/// Reads the links of hosts and those between switches, which are alike where nothing else is said, and adds
+/// both to the keys of the table.
+fn two_tiers(
+    table: &Reader<'_>,
+    (host, inner): (&str, &str),
+    mut json: Json,
+) -> Result<(LinkSpec, LinkSpec, Json), ScenarioError> {
+    let first = link(table, host)?;
+    let second = link_or(table, inner, first)?;
+    let (keys, inner_keys) = (link_keys(host), link_keys(inner));
+    if let Json::Object(map) = &mut json {
+        map.insert(keys.0, first.rate.to_string().into());
+        map.insert(inner_keys.0, second.rate.to_string().into());
+        map.insert(keys.1, first.delay.to_string().into());
+        map.insert(inner_keys.1, second.delay.to_string().into());
+    }
+    Ok((first, second, json))
+}
+
 fn single_switch(table: &Reader<'_>) -> Result<Shape, ScenarioError> {
-    let (hosts, at) = count(table, "hosts")?;
-    let link = link(table, "rate", "delay")?;
+    let Count { n: hosts, named } = count(table, "hosts")?;
+    let link = link(table, "")?;
     let json = json!({ "kind": "single-switch", "hosts": hosts,
         "rate": link.rate.to_string(), "delay": link.delay.to_string() });
-    Ok((TopologySpec::SingleSwitch { hosts, link }, Size { hosts: u64::from(hosts), at }, json))
+    Ok((TopologySpec::SingleSwitch { hosts, link }, Size { hosts: u64::from(hosts), named }, json))
 }
 
 fn dumbbell(table: &Reader<'_>) -> Result<Shape, ScenarioError> {
-    let (senders, receivers) = (count(table, "senders")?, count(table, "receivers")?);
-    let access = link(table, "rate", "delay")?;
-    let bottleneck = link_or(table, "bottleneck_rate", "bottleneck_delay", access)?;
-    let json = json!({ "kind": "dumbbell", "senders": senders.0, "receivers": receivers.0,
-        "rate": access.rate.to_string(), "delay": access.delay.to_string(),
-        "bottleneck_rate": bottleneck.rate.to_string(), "bottleneck_delay": bottleneck.delay.to_string() });
-    let spec = TopologySpec::Dumbbell { senders: senders.0, receivers: receivers.0, access, bottleneck };
-    let hosts = u64::from(senders.0) + u64::from(receivers.0);
-    Ok((spec, Size { hosts, at: larger(senders, receivers) }, json))
+    let (left, right) = (count(table, "senders")?, count(table, "receivers")?);
+    let (senders, receivers) = (left.n, right.n);
+    let json = json!({ "kind": "dumbbell", "senders": senders, "receivers": receivers });
+    let (access, bottleneck, json) = two_tiers(table, ("", "bottleneck"), json)?;
+    let spec = TopologySpec::Dumbbell { senders, receivers, access, bottleneck };
+    let hosts = u64::from(senders) + u64::from(receivers);
+    Ok((spec, Size { hosts, named: larger(left, right) }, json))
 }
 
 fn parking_lot(table: &Reader<'_>) -> Result<Shape, ScenarioError> {
-    let (bottlenecks, each) = (count(table, "bottlenecks")?, count(table, "hosts_per_switch")?);
-    let access = link(table, "rate", "delay")?;
-    let bottleneck = link_or(table, "bottleneck_rate", "bottleneck_delay", access)?;
-    let json = json!({ "kind": "parking-lot", "bottlenecks": bottlenecks.0, "hosts_per_switch": each.0,
-        "rate": access.rate.to_string(), "delay": access.delay.to_string(),
-        "bottleneck_rate": bottleneck.rate.to_string(), "bottleneck_delay": bottleneck.delay.to_string() });
-    let spec =
-        TopologySpec::ParkingLot { bottlenecks: bottlenecks.0, hosts_per_switch: each.0, access, bottleneck };
-    let hosts = (u64::from(bottlenecks.0) + 1) * u64::from(each.0);
-    Ok((spec, Size { hosts, at: larger(bottlenecks, each) }, json))
+    let (row, each) = (count(table, "bottlenecks")?, count(table, "hosts_per_switch")?);
+    let (bottlenecks, hosts_per_switch) = (row.n, each.n);
+    let json =
+        json!({ "kind": "parking-lot", "bottlenecks": bottlenecks, "hosts_per_switch": hosts_per_switch });
+    let (access, bottleneck, json) = two_tiers(table, ("", "bottleneck"), json)?;
+    let spec = TopologySpec::ParkingLot { bottlenecks, hosts_per_switch, access, bottleneck };
+    let hosts = (u64::from(bottlenecks) + 1) * u64::from(hosts_per_switch);
+    Ok((spec, Size { hosts, named: larger(row, each) }, json))
 }
 
 fn leaf_spine(table: &Reader<'_>) -> Result<Shape, ScenarioError> {
-    let (racks, each) = (count(table, "racks")?, count(table, "hosts_per_rack")?);
-    let spines = count(table, "spines")?;
-    let host = link(table, "host_rate", "host_delay")?;
-    let spine = link_or(table, "spine_rate", "spine_delay", host)?;
-    let json = json!({ "kind": "leaf-spine", "racks": racks.0, "hosts_per_rack": each.0, "spines": spines.0,
-        "host_rate": host.rate.to_string(), "spine_rate": spine.rate.to_string(),
-        "host_delay": host.delay.to_string(), "spine_delay": spine.delay.to_string() });
-    let hosts = u64::from(racks.0) * u64::from(each.0);
-    let spec =
-        TopologySpec::LeafSpine { racks: racks.0, hosts_per_rack: each.0, spines: spines.0, host, spine };
-    Ok((spec, Size { hosts, at: larger(racks, each) }, json))
+    let (leaves, each) = (count(table, "racks")?, count(table, "hosts_per_rack")?);
+    let (racks, hosts_per_rack, spines) = (leaves.n, each.n, count(table, "spines")?.n);
+    let json = json!({ "kind": "leaf-spine", "racks": racks, "hosts_per_rack": hosts_per_rack,
+        "spines": spines });
+    let (host, spine, json) = two_tiers(table, ("host", "spine"), json)?;
+    let hosts = u64::from(racks) * u64::from(hosts_per_rack);
+    let spec = TopologySpec::LeafSpine { racks, hosts_per_rack, spines, host, spine };
+    Ok((spec, Size { hosts, named: larger(leaves, each) }, json))
 }
 
 fn fat_tree(table: &Reader<'_>) -> Result<Shape, ScenarioError> {
@@ -293,12 +301,9 @@ fn fat_tree(table: &Reader<'_>) -> Result<Shape, ScenarioError> {
         return Err(item.range("even", k));
     }
     let each = table.get("hosts_per_edge").map_or(Ok((k / 2) as u32), |i| i.count())?;
-    let host = link(table, "host_rate", "host_delay")?;
-    let fabric = link_or(table, "fabric_rate", "fabric_delay", host)?;
-    let json = json!({ "kind": "fat-tree", "k": k, "hosts_per_edge": each,
-        "host_rate": host.rate.to_string(), "fabric_rate": fabric.rate.to_string(),
-        "host_delay": host.delay.to_string(), "fabric_delay": fabric.delay.to_string() });
+    let json = json!({ "kind": "fat-tree", "k": k, "hosts_per_edge": each });
+    let (host, fabric, json) = two_tiers(table, ("host", "fabric"), json)?;
     let hosts = k * (k / 2) * u64::from(each);
     let spec = TopologySpec::FatTree { k: k as u32, hosts_per_edge: each, host, fabric };
-    Ok((spec, Size { hosts, at: item.at().clone() }, json))
+    Ok((spec, Size { hosts, named: Named::of("k", &item) }, json))
 }

@@ -96,7 +96,7 @@ pub enum Problem {
         host: u32,
     },
     /// A host that is not there.
-    #[error("host {host} is not there: {hosts} hosts, numbered from 0")]
+    #[error("host {host} is not there: the network has {}", numbered(*hosts))]
     NoSuchHost {
         /// The number.
         host: i64,
@@ -139,6 +139,19 @@ pub enum Problem {
     /// Anything else that contradicts itself.
     #[error("{0}")]
     Contradiction(String),
+}
+
+/// `1 host, number 0`, or `4 hosts, numbered from 0 to 3`.
+fn numbered(hosts: u64) -> String {
+    match hosts {
+        0 | 1 => format!("{}, number 0", counted(hosts, "host")),
+        n => format!("{n} hosts, numbered from 0 to {}", n - 1),
+    }
+}
+
+/// A count with its noun: `1 host`, `2 hosts`.
+pub fn counted(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 /// A problem, its place, and advice.
@@ -283,6 +296,14 @@ pub enum LabError {
     #[error("cannot write {path}: {reason}")]
     Unwritable {
         /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A capture cannot be written.
+    #[error("cannot write the capture {path}: {reason}")]
+    Capture {
+        /// The file.
         path: PathBuf,
         /// Why.
         reason: String,

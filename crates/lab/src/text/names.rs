@@ -21,9 +21,20 @@ fn likeness(word: &str, candidate: &str) -> f64 {
     if inside { (1.0 - edits / longest).max(0.6) } else { 1.0 - edits / longest }
 }
 
+/// Names without repeats, in the order of their first.
+pub fn once_each<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut once: Vec<&str> = Vec::new();
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
+}
+
 /// Help that names the nearest candidate, or lists them all when there are few.
 pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let all: Vec<&str> = candidates.into_iter().collect();
+    let all = once_each(candidates);
     if let Some(name) = nearest(word, all.iter().copied()) {
         return Some(format!("did you mean `{name}`?"));
     }
@@ -45,6 +56,7 @@ mod tests {
         assert_eq!(nearest("dealy", keys), Some("delay"));
         assert_eq!(nearest("botleneck_rate", keys), Some("bottleneck_rate"));
         assert_eq!(nearest("colour", keys), None);
+        assert_eq!(suggestion("x", ["rate", "delay", "rate"]).as_deref(), Some("there is rate, delay"));
         assert_eq!(
             suggestion("colour", keys).as_deref(),
             Some("there is hosts, rate, delay, bottleneck_rate, kind")

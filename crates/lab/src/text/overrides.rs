@@ -25,13 +25,25 @@ pub fn argument(text: &str) -> Result<Override, ScenarioError> {
         return Err(ScenarioError::new(problem, &at).help("for example `--set traffic.0.load=0.5`"));
     };
     let path = text[..split].trim();
+    let given = text[split + 1..].trim();
+    if given.is_empty() {
+        let problem = Problem::Syntax(format!("`{path}` is given no value"));
+        let at = Origin::new(&source, 0..text.len());
+        return Err(ScenarioError::new(problem, &at).help(format!("an empty text is `--set '{path}=\"\"'`")));
+    }
     let path_at = Origin::new(&source, 0..split);
     let span = split + 1..text.len();
     let node = match parse::value(&source, span.clone(), path)? {
         Some(node) => node,
+        None if is_broken_toml(given) => return Err(parse::no_value(&source, span)),
         None => Node { value: Value::Text(text[span.clone()].trim().into()), at: Origin::new(&source, span) },
     };
     Ok(Override { path: path.into(), path_at, node })
+}
+
+/// Whether what is not TOML was meant to be: it begins like a text, a list or a table, or leaves a quote open.
+fn is_broken_toml(given: &str) -> bool {
+    given.starts_with(['"', '\'', '[', '{']) || !given.matches('"').count().is_multiple_of(2)
 }
 
 /// The overrides that a table such as `[variants.NAME]` lists.
@@ -204,6 +216,11 @@ mod tests {
             assert_eq!(&at.source.text[at.span.clone()], place);
         }
         assert!(set(text, &["seed"]).is_err());
+        for broken in ["seed=", "title=\"x", "title=x\"", "title='x", "a.b=[1, 2", "a.b={c = 1"] {
+            let error = set(text, &[broken]).expect_err(broken);
+            assert!(matches!(error.problem(), Problem::Syntax(_)), "{error:?}");
+        }
+        assert!(set(text, &["title=two \"quoted\" words", "title=Ampère's law"]).is_ok());
         let nan = set(text, &["traffic.0.load=nan"]).expect_err("nan");
         assert!(matches!(nan.problem(), Problem::NotFinite { key, .. } if key == "traffic.0.load"));
     }

@@ -25,6 +25,21 @@ pub fn value(source: &Arc<Source>, span: Range<usize>, key: &str) -> Result<Opti
     place.node(&parsed, key).map(Some)
 }
 
+/// Why the value in bytes `span` of an argument, which is not TOML, is none.
+pub fn no_value(source: &Arc<Source>, span: Range<usize>) -> ScenarioError {
+    match DeValue::parse(&source.text[span.clone()]) {
+        Err(error) => {
+            let found = syntax(source, &error, span.start);
+            match found.origin() {
+                // An error at the end of the text has no width: the whole value shows where.
+                Some(at) if !at.span.is_empty() => found,
+                _ => ScenarioError::new(found.problem().clone(), &Origin::new(source, span)),
+            }
+        }
+        Ok(_) => ScenarioError::new(Problem::Syntax("not TOML".into()), &Origin::new(source, span)),
+    }
+}
+
 fn syntax(source: &Arc<Source>, error: &toml::de::Error, shift: usize) -> ScenarioError {
     let span = error.span().unwrap_or(0..0);
     let at = Origin::new(source, span.start + shift..span.end + shift);

@@ -16,13 +16,14 @@ pub struct Reader<'a> {
     table: &'a Table,
     at: Origin,
     path: String,
+    document: &'static str,
     asked: RefCell<Vec<String>>,
 }
 
 impl<'a> Reader<'a> {
-    /// The whole document.
-    pub fn root(table: &'a Table, at: &Origin) -> Reader<'a> {
-        Reader { table, at: at.clone(), path: String::new(), asked: RefCell::default() }
+    /// The whole document, and what messages call it: `the scenario`.
+    pub fn root(table: &'a Table, at: &Origin, document: &'static str) -> Reader<'a> {
+        Reader { table, at: at.clone(), path: String::new(), document, asked: RefCell::default() }
     }
 
     /// Where the table begins.
@@ -32,7 +33,7 @@ impl<'a> Reader<'a> {
 
     /// The table as messages call it.
     pub fn name(&self) -> String {
-        if self.path.is_empty() { "the scenario".into() } else { format!("[{}]", self.path) }
+        if self.path.is_empty() { self.document.into() } else { format!("[{}]", self.path) }
     }
 
     /// The value of a key, if it is there.
@@ -79,7 +80,7 @@ impl<'a> Reader<'a> {
         let error = ScenarioError::new(problem, &entry.key_at);
         let known = asked.iter().map(String::as_str);
         if unused {
-            let list: Vec<&str> = known.collect();
+            let list = names::once_each(known);
             return Err(error.help(format!("it uses {}", list.join(", "))));
         }
         Err(error.maybe_help(names::suggestion(&entry.key, known)))
@@ -247,6 +248,14 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// Bytes in a range.
+    pub fn bytes_up_to(&self, min: u64, max: u64) -> Read<u64> {
+        match self.bytes(0)? {
+            bytes if (min..=max).contains(&bytes) => Ok(bytes),
+            bytes => Err(self.range(format!("from {min} B to {max} B"), format!("{bytes} B"))),
+        }
+    }
+
     /// Buffer space.
     pub fn limit(&self) -> Read<Limit> {
         let found = self.quantity(&[Dimension::Packets, Dimension::Bytes])?;
@@ -276,6 +285,7 @@ impl<'a> Item<'a> {
                 table,
                 at: self.node.at.clone(),
                 path: self.path.clone(),
+                document: "",
                 asked: RefCell::default(),
             }),
             _ => Err(self.wrong("a table")),

@@ -3,10 +3,12 @@
 use super::{Common, Context, Pattern, Resolved, check_reachable, host, message, object, too_long};
 use crate::import::{self, ImportedFlow};
 use crate::scenario::files;
+use crate::text::error::counted;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source};
 use headway_sim::{FlowSpec, Routing};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A list of flows.
@@ -25,6 +27,8 @@ pub struct Named {
     pub name: Option<String>,
     /// Where.
     pub at: Origin,
+    /// Where its path is written, if it has one.
+    pub path_at: Option<Origin>,
 }
 
 /// `kind = "flows"`.
@@ -62,7 +66,7 @@ fn one(
     if src == dst {
         return Err(dst_item.fail(Problem::SelfFlow { flow: shown, host: src }));
     }
-    check_reachable(item.at(), context.topology, src, dst)?;
+    check_reachable(dst_item.at(), context.topology, src, dst)?;
     let bytes = message(&table.need("bytes")?, context)?;
     let start = super::start(&table)?;
     let share = table.get("share").map_or(Ok(common.share), |i| i.count())?;
@@ -73,7 +77,9 @@ fn one(
     };
     let class = table.get("class").map_or(Ok(u64::from(common.class)), |i| i.int(0, u64::from(u16::MAX)))?;
     let deadline = table.get("deadline").map(|i| i.period()).transpose()?.or(common.deadline);
-    let path = table.get("path").map(|i| path(&i, context)).transpose()?;
+    let path_item = table.get("path");
+    let path = path_item.as_ref().map(|i| path(i, context)).transpose()?;
+    let path_at = path_item.map(|i| i.at().clone());
     table.finish(&[], None)?;
     let mut spec = common.flow(src, dst, bytes, start, index);
     spec.opening = common.opening_of(share, clump, slot, index);
@@ -83,7 +89,7 @@ fn one(
     let row = json!({ "name": name, "src": src, "dst": dst, "bytes": bytes, "start": start.to_string(),
         "share": share, "slot": slot.unwrap_or((index % share as usize) as u32), "clump": clump, "class": class,
         "deadline": deadline.map(|d| d.to_string()), "path": path });
-    Ok((Named { spec, name, at: item.at().clone() }, row))
+    Ok((Named { spec, name, at: item.at().clone(), path_at }, row))
 }
 
 fn path(item: &Item<'_>, context: &Context<'_>) -> Result<u32, ScenarioError> {
@@ -109,7 +115,9 @@ pub fn read_file(
     let imported = if matrix {
         let unit = table.get("start_unit").map_or(Ok(0), |i| i.choice(import::cm::START_UNITS))?;
         resolved["start_unit"] = import::cm::START_UNITS[unit].into();
-        import::cm::parse(&source, import::cm::start_unit(unit))?
+        let matrix = import::cm::parse(&source, import::cm::start_unit(unit))?;
+        check_nodes(&matrix, context)?;
+        matrix.flows
     } else if path.extension().is_some_and(|e| e == "csv") {
         import::csv::parse(&source)?
     } else {
@@ -124,6 +132,16 @@ pub fn read_file(
     Ok((Pattern::Explicit(Explicit { flows }), object(resolved)))
 }
 
+/// A matrix for another network would be another experiment.
+fn check_nodes(matrix: &import::cm::Imported, context: &Context<'_>) -> Result<(), ScenarioError> {
+    let hosts = context.topology.hosts;
+    if matrix.nodes == u64::from(hosts) {
+        return Ok(());
+    }
+    let text = format!("the matrix is for {}, the network has {hosts}", counted(matrix.nodes, "host"));
+    Err(ScenarioError::new(Problem::Contradiction(text), &matrix.nodes_at))
+}
+
 /// An imported flow, checked against the network.
 fn accept(
     flow: &ImportedFlow,
@@ -132,16 +150,17 @@ fn accept(
     context: &Context<'_>,
     common: &Common,
 ) -> Result<Named, ScenarioError> {
-    let at = Origin::line(source, flow.line);
-    let fail = |problem| ScenarioError::new(problem, &at);
-    let src = context.topology.check_host(flow.src).map_err(fail)?;
-    let dst = context.topology.check_host(flow.dst).map_err(fail)?;
+    let places = &flow.places;
+    let at = |part: &Range<usize>| Origin::new(source, part.clone());
+    let fail = |problem, part: &Range<usize>| ScenarioError::new(problem, &at(part));
+    let src = context.topology.check_host(flow.src).map_err(|p| fail(p, &places.src))?;
+    let dst = context.topology.check_host(flow.dst).map_err(|p| fail(p, &places.dst))?;
     if src == dst {
-        return Err(fail(Problem::SelfFlow { flow: flow.id.clone(), host: src }));
+        return Err(fail(Problem::SelfFlow { flow: flow.id.clone(), host: src }, &places.dst));
     }
-    check_reachable(&at, context.topology, src, dst)?;
+    check_reachable(&at(&places.dst), context.topology, src, dst)?;
     if let Some(problem) = too_long(flow.bytes, context) {
-        return Err(fail(problem));
+        return Err(fail(problem, &places.bytes));
     }
     let start: Time = flow.start;
     let mut spec = common.flow(src, dst, flow.bytes, start, index);
@@ -149,5 +168,5 @@ fn accept(
     if let Some(deadline) = flow.deadline {
         spec.deadline = Some(start.saturating_add(deadline));
     }
-    Ok(Named { spec, name: Some(flow.id.clone()), at })
+    Ok(Named { spec, name: Some(flow.id.clone()), at: at(&places.row), path_at: None })
 }

@@ -5,12 +5,13 @@ pub mod load;
 pub mod patterns;
 pub mod poisson;
 
-use crate::scenario::topology::Topology;
+use crate::scenario::topology::{Named, Topology};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
 use headway_packet::Sizes;
 use headway_sim::{FlowSpec, Routing, TransportSpec};
 use headway_transport::Opening;
 use headway_units::{Rate, Time};
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 
@@ -53,6 +54,19 @@ pub const ALL_KEYS: &[&str] = &[
     "on",
     "off",
     "until",
+];
+
+/// For each kind, the keys that say how many flows it makes: the first that is there says it.
+const COUNTS: &[(&str, &str)] = &[
+    ("flows", "flows"),
+    ("file", "path"),
+    ("poisson", "flows"),
+    ("poisson", "duration"),
+    ("incast", "repeat"),
+    ("incast", "senders"),
+    ("many-to-many", "fan_out"),
+    ("many-to-many", "senders"),
+    ("on-off", "until"),
 ];
 
 /// How flows begin: the `[start]` table.
@@ -158,6 +172,8 @@ pub enum Pattern {
 pub struct Entry {
     /// Where it is written.
     pub at: Origin,
+    /// The key that says how many flows it makes; `None` when the network says that.
+    pub count: Option<Named>,
     /// What its flows have in common.
     pub common: Common,
     /// Its flows.
@@ -194,7 +210,9 @@ pub fn read(
     map.insert("share".into(), common.share.into());
     map.insert("clump".into(), common.clump.into());
     map.insert("transport".into(), transports[usize::from(common.transport)].name.as_str().into());
-    Ok(Entry { at: item.at().clone(), common, pattern, resolved: Json::Object(map) })
+    let count =
+        COUNTS.iter().filter(|(k, _)| *k == kind).find_map(|(_, key)| Some(Named::of(key, &table.get(key)?)));
+    Ok(Entry { at: item.at().clone(), count, common, pattern, resolved: Json::Object(map) })
 }
 
 fn common(
@@ -255,9 +273,9 @@ impl Entry {
         }
     }
 
-    /// When its last flow is over at the latest if flows go one after the other at `rate`, roughly: for
+    /// When its last flow starts, and how long its flows take one after the other at `rate`, roughly: for
     /// estimates of runs that have no stated end.
-    pub fn horizon(&self, hosts: u32, rate: Rate) -> Time {
+    pub fn horizon(&self, hosts: u32, rate: Rate) -> (Time, Time) {
         let (last, bytes) = match &self.pattern {
             Pattern::Explicit(explicit) => {
                 let last = explicit.flows.iter().map(|f| f.spec.start).max().unwrap_or_default();
@@ -275,7 +293,7 @@ impl Entry {
             Pattern::OnOff(p) => p.horizon(),
         };
         let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bps());
-        last.saturating_add(Time(u64::try_from(ps).unwrap_or(u64::MAX)))
+        (last, Time(u64::try_from(ps).unwrap_or(u64::MAX)))
     }
 
     /// Roughly how many flows it makes, before they are made.
@@ -311,15 +329,23 @@ fn host_set(
         if hosts.is_empty() {
             return Err(item.range("at least one host", "an empty list"));
         }
-        let mut sorted = hosts.clone();
-        sorted.sort_unstable();
-        if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
-            return Err(item.fail(Problem::Contradiction(format!("host {} is listed twice", twice[0]))));
+        let mut seen = FxHashSet::default();
+        if let Some(twice) = hosts.iter().position(|host| !seen.insert(*host)) {
+            let problem = Problem::Contradiction(format!("host {} is listed twice", hosts[twice]));
+            return Err(ScenarioError::new(problem, element(item, twice)));
         }
         return Ok(hosts);
     }
     let count = item.count()?;
     first(count).ok_or_else(|| item.range(format!("what {} hosts allow", topology.hosts), count))
+}
+
+/// Where the entry of a list is written, or the whole value when it is none.
+fn element<'a>(item: &Item<'a>, index: usize) -> &'a Origin {
+    match item.value() {
+        crate::text::Value::List(nodes) => nodes.get(index).map_or(item.at(), |node| &node.at),
+        _ => item.at(),
+    }
 }
 
 /// Packets that a message may have.

@@ -1,7 +1,8 @@
 //! Incast, permutation, many-to-many, ON/OFF.
 
 use super::{
-    Common, Context, Pattern, Resolved, check_reachable, host, host_set, hosts_json, message, object, start,
+    Common, Context, Pattern, Resolved, check_reachable, element, host, host_set, hosts_json, message,
+    object, start,
 };
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::{Purpose, Stream};
@@ -38,11 +39,13 @@ pub fn read_incast(table: &Reader<'_>, context: &Context<'_>) -> Read {
             .then(|| (0..topology.hosts).filter(|h| *h != receiver).take(n as usize).collect())
     };
     let senders: Vec<u32> = host_set(&item, topology, first)?;
-    if senders.contains(&receiver) {
-        return Err(item.fail(Problem::SelfFlow { flow: "incast".into(), host: receiver }));
-    }
-    for &sender in &senders {
-        check_reachable(item.at(), topology, sender, receiver)?;
+    for (index, &sender) in senders.iter().enumerate() {
+        let at = element(&item, index);
+        if sender == receiver {
+            let problem = Problem::SelfFlow { flow: "incast".into(), host: receiver };
+            return Err(ScenarioError::new(problem, at));
+        }
+        check_reachable(at, topology, sender, receiver)?;
     }
     let bytes = message(&table.need("bytes")?, context)?;
     let start = start(table)?;
@@ -142,14 +145,17 @@ pub struct ManyToMany {
 pub fn read_many_to_many(table: &Reader<'_>, context: &Context<'_>) -> Read {
     let topology = context.topology;
     let hosts = topology.hosts;
-    let senders = host_set(&table.need("senders")?, topology, |n| (n <= hosts).then(|| (0..n).collect()))?;
+    let senders_item = table.need("senders")?;
+    let senders = host_set(&senders_item, topology, |n| (n <= hosts).then(|| (0..n).collect()))?;
     let item = table.need("receivers")?;
     let after = senders.iter().max().map_or(0, |last| last + 1);
     let room =
         |n: u32| (u64::from(after) + u64::from(n) <= u64::from(hosts)).then(|| (after..after + n).collect());
     let receivers = host_set(&item, topology, room)?;
-    for &host in senders.iter().chain(&receivers) {
-        check_reachable(item.at(), topology, senders[0], host)?;
+    for (hosts, item) in [(&senders, &senders_item), (&receivers, &item)] {
+        for (index, &host) in hosts.iter().enumerate() {
+            check_reachable(element(item, index), topology, senders[0], host)?;
+        }
     }
     let most = receivers.len() as u64;
     let fan_out = table.get("fan_out").map_or(Ok(most), |i| i.int(1, most))? as u32;

@@ -39,7 +39,7 @@ impl Cdf {
     pub fn parse(source: &Arc<Source>, interpolation: Interpolation) -> Result<Cdf, ScenarioError> {
         let mut rows: Vec<(u64, f64)> = Vec::new();
         let mut headed = false;
-        let mut last_line = 1;
+        let (mut first, mut last_one) = (None, None);
         for (number, line) in source.text.lines().enumerate().map(|(i, l)| (i + 1, l.trim())) {
             let fail =
                 |text: String| ScenarioError::new(Problem::Distribution(text), &Origin::line(source, number));
@@ -54,49 +54,30 @@ impl Cdf {
                 headed = true;
                 continue;
             }
-            let (bytes, cdf) = row(line).map_err(|text| {
-                let percent = text.contains("between 0 and 1");
-                let help = "probabilities go from 0 to 1: divide percents by 100";
-                fail(text).maybe_help(percent.then(|| help.into()))
-            })?;
-            if let Some(&(before_bytes, before_cdf)) = rows.last() {
-                if bytes < before_bytes {
-                    return Err(fail(format!("not monotone: {bytes} B comes after {before_bytes} B")));
-                }
-                if cdf < before_cdf {
-                    let text = format!("not monotone: the probability falls from {before_cdf} to {cdf}");
-                    return Err(fail(text).help("the second column is cumulative and never falls"));
-                }
-            }
-            rows.push((bytes, cdf));
-            last_line = number;
+            let row = Row::parse(source, line)?;
+            row.after(source, rows.last())?;
+            rows.push((row.bytes, row.cdf));
+            first.get_or_insert(row);
+            last_one = Some(row);
         }
-        let fail =
-            |text: String| ScenarioError::new(Problem::Distribution(text), &Origin::line(source, last_line));
-        let Some(last) = rows.last_mut() else {
-            return Err(fail("the distribution has no row".into()));
+        let (Some(first), Some(last_row), Some(last)) = (first, last_one, rows.last_mut()) else {
+            let problem = Problem::Distribution("the distribution has no row".into());
+            return Err(ScenarioError::new(problem, &Origin::line(source, 1)));
         };
         if (last.1 - 1.0).abs() > LAST_ROW_TOLERANCE {
-            return Err(fail(format!("the last probability is {}, not 1", last.1)));
+            return Err(wrong(source, last_row.share, format!("the last probability is {}, not 1", last.1)));
         }
         last.1 = 1.0;
+        if interpolation == Interpolation::Linear && first.cdf > 0.0 && rows.len() > 1 {
+            let text = format!("read as straight lines, the first probability must be 0, not {}", first.cdf);
+            let help = "add a row with probability 0, or read it with interpolation = \"step\"";
+            return Err(wrong(source, first.share, text).help(help));
+        }
         let cdf = Cdf { rows, interpolation };
-        cdf.check_mass(fail)?;
+        if cdf.mean() <= 0.0 {
+            return Err(wrong(source, last_row.size, "the mean size is 0".into()));
+        }
         Ok(cdf)
-    }
-
-    fn check_mass(&self, fail: impl Fn(String) -> ScenarioError) -> Result<(), ScenarioError> {
-        let first = self.rows[0];
-        if self.interpolation == Interpolation::Linear && first.1 > 0.0 && self.rows.len() > 1 {
-            let text = format!("read as straight lines, the first probability must be 0, not {}", first.1);
-            return Err(
-                fail(text).help("add a row with probability 0, or read it with interpolation = \"step\"")
-            );
-        }
-        if self.mean() <= 0.0 {
-            return Err(fail("the mean size is 0".into()));
-        }
-        Ok(())
     }
 
     /// Mean size in bytes, exact for the table.
@@ -171,18 +152,51 @@ impl Cdf {
     }
 }
 
-fn row(line: &str) -> Result<(u64, f64), String> {
-    let mut fields = line.split(',').map(str::trim);
-    let (Some(bytes), Some(cdf), None) = (fields.next(), fields.next(), fields.next()) else {
-        return Err("a row is a size and a probability: `bytes,cdf`".into());
-    };
-    let size = bytes.parse::<u64>().map_err(|_| format!("`{bytes}` is not a whole number of bytes"))?;
-    let share = cdf.parse::<f64>().ok().filter(|c| c.is_finite());
-    let share = share.ok_or_else(|| format!("`{cdf}` is not a number"))?;
-    if !(0.0..=1.0).contains(&share) {
-        return Err(format!("the probability {cdf} is not between 0 and 1"));
+/// One row, and its two fields as they are written.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    bytes: u64,
+    cdf: f64,
+    size: &'a str,
+    share: &'a str,
+}
+
+impl<'a> Row<'a> {
+    fn parse(source: &Arc<Source>, line: &'a str) -> Result<Row<'a>, ScenarioError> {
+        let mut fields = line.split(',').map(str::trim);
+        let (Some(size), Some(share), None) = (fields.next(), fields.next(), fields.next()) else {
+            return Err(wrong(source, line, "a row is a size and a probability: `bytes,cdf`".into()));
+        };
+        let no_size = |_| wrong(source, size, format!("`{size}` is not a whole number of bytes"));
+        let bytes = size.parse::<u64>().map_err(no_size)?;
+        let cdf = share.parse::<f64>().ok().filter(|c| c.is_finite());
+        let cdf = cdf.ok_or_else(|| wrong(source, share, format!("`{share}` is not a number")))?;
+        if !(0.0..=1.0).contains(&cdf) {
+            let error = wrong(source, share, format!("the probability {share} is not between 0 and 1"));
+            return Err(error.help("probabilities go from 0 to 1: divide percents by 100"));
+        }
+        Ok(Row { bytes, cdf, size, share })
     }
-    Ok((size, share))
+
+    /// Refuses a row that goes back behind the one before it.
+    fn after(&self, source: &Arc<Source>, before: Option<&(u64, f64)>) -> Result<(), ScenarioError> {
+        let Some(&(bytes, cdf)) = before else { return Ok(()) };
+        if self.bytes < bytes {
+            let text = format!("not monotone: {} B comes after {bytes} B", self.bytes);
+            return Err(wrong(source, self.size, text));
+        }
+        if self.cdf < cdf {
+            let text = format!("not monotone: the probability falls from {cdf} to {}", self.cdf);
+            let error = wrong(source, self.share, text);
+            return Err(error.help("the second column is cumulative and never falls"));
+        }
+        Ok(())
+    }
+}
+
+/// An error at a part of the table's text.
+fn wrong(source: &Arc<Source>, part: &str, text: String) -> ScenarioError {
+    ScenarioError::new(Problem::Distribution(text), &Origin::part(source, part))
 }
 
 #[cfg(test)]
@@ -230,6 +244,8 @@ mod tests {
             let at = error.origin().expect("a place");
             assert_eq!(at.source.line_column(at.span.start).0, line, "{message}");
         }
-        assert!(cdf("10,0.5\n20,1\n", Interpolation::Linear).is_err(), "mass below the first row");
+        let error = cdf("10,0.5\n20,1\n", Interpolation::Linear).expect_err("mass below the first row");
+        let at = error.origin().expect("a place");
+        assert_eq!(at.source.line_column(at.span.start), (2, 4), "the first probability");
     }
 }

@@ -55,6 +55,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
         seed: 1,
         stop,
         sample: None,
+        faults: Vec::new(),
     }
 }
 
@@ -72,7 +73,7 @@ pub fn param(mut spec: RunSpec, name: &str, value: ParamValue) -> RunSpec {
 
 /// Samples everything.
 pub fn sampled(mut spec: RunSpec, every: Time) -> RunSpec {
-    spec.sample = Some(SampleSpec { every, flows: FlowChoice::All, links: LinkChoice::All });
+    spec.sample = Some(SampleSpec { every, flows: FlowChoice::All, links: LinkChoice::All, most: u64::MAX });
     spec
 }
 

@@ -100,6 +100,16 @@ enum TimerKey {
     Reissue,
 }
 
+impl TimerKey {
+    /// Whom it is about, if anyone.
+    fn peer(self) -> Option<HostId> {
+        match self {
+            TimerKey::Opening(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Loss(peer, _) => Some(peer),
+            TimerKey::Reissue => None,
+        }
+    }
+}
+
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's AMRT.
@@ -132,6 +142,12 @@ impl Endpoint for AmrtEndpoint {
                 TimerKey::Reissue => self.receiver.reissue(&mut self.shared, now),
             }
         }
+    }
+
+    fn forget(&mut self, _now: Time, peer: HostId) {
+        self.shared.forget(peer, |key| key.peer() == Some(peer));
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(peer);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {

@@ -90,6 +90,13 @@ impl Receiver {
         self.messages.len()
     }
 
+    /// The sender is gone.
+    pub(super) fn forget(&mut self, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.missing.retain(|missing| missing.message.0 != peer);
+        self.finished.forget(peer);
+    }
+
     /// AMRT §IV-B: every data packet is answered by a grant that echoes its mark.
     pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);

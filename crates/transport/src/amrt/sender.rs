@@ -6,7 +6,7 @@ use crate::index_window::IndexWindow;
 use crate::message::Message;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, SlotMap};
@@ -163,6 +163,21 @@ impl Sender {
         }
     }
 
+    /// The receiver is gone.
+    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        self.by_id.retain(|key, _| key.0 != peer);
+        let mut failed = Vec::new();
+        self.messages.retain(|_, out| {
+            let gone = out.message.dst == peer;
+            if gone {
+                failed.push(out.message);
+            }
+            !gone
+        });
+        self.queue.retain(|run| self.messages.contains_key(run.message));
+        shared.fail(failed.into_iter());
+    }
+
     /// Repeats packet 0, which carries the message's size, when nothing at all has been heard: the whole
     /// first window, or the receiver's last word, was lost.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
@@ -239,16 +254,7 @@ impl Outgoing {
     }
 
     fn data(&self, context: &HostContext, index: u32, again: bool) -> Packet {
-        let m = &self.message;
-        let mut packet = Packet::new(PacketKind::Data, context.host, m.dst, m.id);
-        packet.index = index;
-        packet.count = self.opening.window();
-        packet.message_bytes = m.bytes;
-        packet.payload = context.sizes.payload_of(m.bytes, u64::from(index));
-        packet.wire = context.sizes.data_wire(packet.payload);
-        packet.entropy = m.entropy;
-        packet.tag = m.tag;
-        packet.priority = 1;
+        let mut packet = context.data_packet(&self.message, index, self.opening.window());
         // AMRT §IV-A: the bit starts set, every hop without room clears it.
         packet.ecn = Ecn::Spare;
         let unscheduled = index < self.opening.window() && !again;

@@ -132,6 +132,16 @@ enum TimerKey {
     Released,
 }
 
+impl TimerKey {
+    /// Whom it is about, if anyone.
+    fn peer(self) -> Option<HostId> {
+        match self {
+            TimerKey::Opening(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Wake(peer, _) => Some(peer),
+            TimerKey::Pacer | TimerKey::Released => None,
+        }
+    }
+}
+
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's pHost.
@@ -166,6 +176,12 @@ impl Endpoint for PhostEndpoint {
                 TimerKey::Released => self.receiver.slot_released(&mut self.shared, now),
             }
         }
+    }
+
+    fn forget(&mut self, now: Time, peer: HostId) {
+        self.shared.forget(peer, |key| key.peer() == Some(peer));
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(&mut self.shared, now, peer);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {

@@ -44,6 +44,22 @@ impl Receiver {
         self.messages.len()
     }
 
+    /// The source is gone: what it was given goes on to others.
+    pub(super) fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
+        self.finished.forget(peer);
+        let of_peer = |(key, message): (DefaultKey, &Incoming)| (message.peer == peer).then_some(key);
+        let gone: Vec<DefaultKey> = self.messages.iter().filter_map(of_peer).collect();
+        self.listed.retain(|key| !gone.contains(key));
+        self.by_id.retain(|key, _| key.0 != peer);
+        let gone: Vec<Incoming> = gone.into_iter().filter_map(|key| self.messages.remove(key)).collect();
+        for mut message in gone {
+            if self.params.mode == Mode::Arrival {
+                let left = message.slots + message.open();
+                self.surplus(shared, now, &mut message, left);
+            }
+        }
+    }
+
     /// pHost §3: an announcement opens a message.
     pub(super) fn announcement(&mut self, shared: &mut Shared, now: Time, rts: &Packet) {
         if !self.by_id.contains_key(&(rts.src, rts.message)) {

@@ -25,6 +25,9 @@ crate::state_machine! {
 /// Doublings of the announcement's time-out at most.
 const MAX_BACKOFF: u32 = 10;
 
+/// Token numbers that are remembered one by one, so that a number out of the blue costs no memory.
+const NUMBERS: u32 = 1 << 20;
+
 /// Permission to send one packet, until it expires.
 #[derive(Clone, Copy)]
 struct Held {
@@ -173,8 +176,7 @@ impl Sender {
             out.await_answer(shared, now.saturating_add(out.retry));
         }
         out.step(SenderEvent::Token);
-        // A number that has arrived before is a duplicate of the network's making.
-        if !out.message.responsive || token.index >= out.packets || !out.numbers.insert(token.token) {
+        if !out.message.responsive || token.index >= out.packets || !out.fresh_number(token.token) {
             return;
         }
         if token.token >= out.newest {
@@ -197,6 +199,21 @@ impl Sender {
             out.step(SenderEvent::Finished);
             shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
         }
+    }
+
+    /// The receiver is gone.
+    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        self.by_id.retain(|key, _| key.0 != peer);
+        let mut failed = Vec::new();
+        self.messages.retain(|_, out| {
+            let gone = out.message.dst == peer;
+            if gone {
+                failed.push(out.message);
+            }
+            !gone
+        });
+        self.ready.retain(|key| self.messages.contains_key(*key));
+        shared.fail(failed.into_iter());
     }
 
     /// Announces a message again that has heard nothing: its announcement with the whole first window, all
@@ -261,6 +278,16 @@ impl Outgoing {
         }
     }
 
+    /// Whether a token with this number has not arrived before; one that has is a duplicate of the network's
+    /// making. Numbers far below the highest are not remembered one by one and count as duplicates.
+    fn fresh_number(&mut self, number: u32) -> bool {
+        if number == u32::MAX {
+            return false;
+        }
+        self.numbers.skip_to(number.saturating_sub(NUMBERS));
+        self.numbers.insert(number)
+    }
+
     fn patience(&self) -> Time {
         self.retry.saturating_mul(1 << self.backoff)
     }
@@ -317,16 +344,8 @@ impl Outgoing {
     }
 
     fn data(&self, context: &HostContext, held: Held, again: bool) -> Packet {
-        let m = &self.message;
-        let mut packet = Packet::new(PacketKind::Data, context.host, m.dst, m.id);
-        packet.index = held.index;
+        let mut packet = context.data_packet(&self.message, held.index, self.window());
         packet.token = held.number;
-        packet.count = self.window();
-        packet.message_bytes = m.bytes;
-        packet.payload = context.sizes.payload_of(m.bytes, u64::from(held.index));
-        packet.wire = context.sizes.data_wire(packet.payload);
-        packet.entropy = m.entropy;
-        packet.tag = m.tag;
         packet.priority = self.priority;
         let free = held.number < self.window();
         packet.flags = PacketFlags::when(free, PacketFlags::UNSCHEDULED)

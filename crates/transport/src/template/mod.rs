@@ -2,9 +2,8 @@
 //! paper, and shows all that a transport has to do. How to start: `docs/adding-a-transport.md`.
 
 use crate::{Endpoint, EndpointEvent, HostContext, Message, Transport, TransportInfo};
-use crate::{
-    finished::FinishedMessages, index_window::IndexWindow, opening::OpeningSchedule, shared::Shared,
-};
+use crate::{finished::FinishedMessages, index_window::IndexWindow};
+use crate::{opening::OpeningSchedule, shared::Shared};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{ParamKind, Time};
 use rustc_hash::FxHashMap;
@@ -97,8 +96,7 @@ impl Endpoint for TemplateEndpoint {
     fn open(&mut self, now: Time, message: &Message) {
         let (context, key) = (&self.shared.context, (message.dst, message.id));
         let (path, sizes) = ((context.path)(message.dst), &context.sizes);
-        let bdp = path.bdp_packets(context.nic, sizes);
-        let window = if self.window == 0 { bdp } else { self.window };
+        let window = if self.window == 0 { path.bdp_packets(context.nic, sizes) } else { self.window };
         let (packets, slot) = (sizes.packets(message.bytes) as u32, sizes.slot(path.bottleneck));
         let mut opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
         while let Some(at) = opening.next() {
@@ -119,6 +117,13 @@ impl Endpoint for TemplateEndpoint {
     fn timeout(&mut self, now: Time) {
         self.ready.extend(std::iter::from_fn(|| self.shared.timers.pop_due(now)).map(|(_, turn)| turn));
     }
+    fn forget(&mut self, _now: Time, peer: HostId) {
+        self.shared.forget(peer, |turn| turn.0.0 == peer);
+        self.finished.forget(peer);
+        self.incoming.retain(|key, _| key.0 != peer);
+        self.ready.retain(|turn| turn.0.0 != peer);
+        self.shared.fail(self.outgoing.extract_if(|key, _| key.0 == peer).map(|(_, out)| out.message));
+    }
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         if let Some(ack) = self.shared.control.pop_front() {
             return Some(ack);
@@ -129,13 +134,8 @@ impl Endpoint for TemplateEndpoint {
             let (m, context) = (&out.message, &self.shared.context);
             let patience = (context.path)(m.dst).max_rtt.saturating_mul(2 << times.min(10));
             self.shared.timers.arm(now.saturating_add(patience), (key, index, times + 1));
-            let mut packet = Packet::new(PacketKind::Data, context.host, m.dst, m.id);
-            (packet.index, packet.count, packet.priority) = (index, out.window, 1);
-            (packet.message_bytes, packet.tag, packet.entropy) = (m.bytes, m.tag, m.entropy);
-            packet.payload = context.sizes.payload_of(m.bytes, index.into());
-            packet.wire = context.sizes.data_wire(packet.payload);
-            packet.flags = PacketFlags::when(times > 0, PacketFlags::AGAIN);
-            return Some(packet);
+            let flags = PacketFlags::when(times > 0, PacketFlags::AGAIN);
+            return Some(Packet { flags, ..context.data_packet(m, index, out.window) });
         }
     }
     fn next_timeout(&self) -> Option<Time> {

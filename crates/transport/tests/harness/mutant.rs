@@ -1,6 +1,6 @@
 //! Machines broken on purpose: proof that the checks can fail.
 
-use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_transport::{Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use std::cell::Cell;
@@ -134,6 +134,11 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
     fn timeout(&mut self, now: Time) {
         self.clock.set(now);
         self.inner.timeout(now);
+    }
+
+    fn forget(&mut self, now: Time, peer: HostId) {
+        self.clock.set(now);
+        self.inner.forget(now, peer);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {

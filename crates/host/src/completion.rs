@@ -1,0 +1,93 @@
+//! A result that comes later, waited for by a thread or by a task.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+struct State<T> {
+    value: Option<T>,
+    waker: Option<Waker>,
+}
+
+/// Where the result is put, once.
+pub(crate) struct Completion<T>(Arc<(Mutex<State<T>>, Condvar)>);
+
+impl<T> Clone for Completion<T> {
+    fn clone(&self) -> Self {
+        Completion(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Completion<T> {
+    pub(crate) fn new() -> Completion<T> {
+        let state = State { value: None, waker: None };
+        Completion(Arc::new((Mutex::new(state), Condvar::new())))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the result; a second one is ignored.
+    pub(crate) fn complete(&self, value: T) {
+        let mut state = self.lock();
+        if state.value.is_none() {
+            state.value = Some(value);
+            if let Some(waker) = state.waker.take() {
+                waker.wake();
+            }
+            self.0.1.notify_all();
+        }
+    }
+
+    /// Takes the result if it is there.
+    pub(crate) fn take(&self) -> Option<T> {
+        self.lock().value.take()
+    }
+
+    /// Waits for the result, until `deadline` at most.
+    pub(crate) fn wait(&self, deadline: Option<Instant>) -> Option<T> {
+        let mut state = self.lock();
+        loop {
+            if let Some(value) = state.value.take() {
+                return Some(value);
+            }
+            state = match deadline {
+                None => self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = time_left(deadline)?;
+                    self.0.1.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}
+
+impl<T> Future for Completion<T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let mut state = self.lock();
+        match state.value.take() {
+            Some(value) => Poll::Ready(value),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// Time until `deadline`; `None` when it has passed.
+#[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
+pub(crate) fn time_left(deadline: Instant) -> Option<Duration> {
+    Some(deadline.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+}
+
+/// The instant `wait` from now; `None` when it is too far to say.
+#[allow(clippy::disallowed_methods, reason = "applications wait in real time")]
+pub(crate) fn deadline(wait: Duration) -> Option<Instant> {
+    Instant::now().checked_add(wait)
+}

@@ -1,0 +1,194 @@
+//! What an endpoint is told when it is made.
+
+use crate::progress::Progress;
+use headway_packet::session::SESSION_HEADER;
+use headway_packet::{SEAL_TAG, Sizes, WIRE_HEADER};
+use headway_transport::Path;
+use headway_units::{ParamValue, Rate, Time};
+use ipnet::Ipv4Net;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+
+/// Who may talk to an endpoint.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub enum Admission {
+    /// Processes of this machine; the endpoint binds to loopback addresses only.
+    #[default]
+    Loopback,
+    /// Hosts with an address in one of these networks. Nothing is encrypted or authenticated.
+    Prefixes(Vec<Ipv4Net>),
+    /// Hosts that share this key, wherever they are. Headers are authenticated, payload is sealed.
+    PreSharedKey(PreSharedKey),
+}
+
+impl Admission {
+    /// Whether a host with this address may be heard at all.
+    pub fn admits(&self, address: Ipv4Addr) -> bool {
+        match self {
+            Admission::Loopback => address.is_loopback(),
+            Admission::Prefixes(prefixes) => prefixes.iter().any(|prefix| prefix.contains(&address)),
+            Admission::PreSharedKey(_) => true,
+        }
+    }
+
+    /// Whether payload is sealed.
+    pub fn seals(&self) -> bool {
+        matches!(self, Admission::PreSharedKey(_))
+    }
+}
+
+/// The key of [`Admission::PreSharedKey`]: never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PreSharedKey(pub [u8; 32]);
+
+impl fmt::Debug for PreSharedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PreSharedKey(..)")
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Admission::Loopback => f.write_str("Loopback"),
+            Admission::Prefixes(prefixes) => f.debug_tuple("Prefixes").field(prefixes).finish(),
+            Admission::PreSharedKey(_) => f.write_str("PreSharedKey(..)"),
+        }
+    }
+}
+
+/// Bounds of an endpoint's memory. What exceeds them is refused or dropped, and counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of messages being sent, being received, and received but not taken by the application.
+    pub total_bytes: u64,
+    /// The same for one peer.
+    pub peer_bytes: u64,
+    /// Bytes of one message.
+    pub message_bytes: u64,
+    /// Messages to one peer that its transport works on at a time, and from one peer; further ones to it wait.
+    pub peer_messages: u32,
+    /// Peers. The one longest silent makes room for a new one if nothing is under way with it.
+    pub peers: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            total_bytes: 1 << 30,
+            peer_bytes: 256 << 20,
+            message_bytes: 64 << 20,
+            peer_messages: 256,
+            peers: 4096,
+        }
+    }
+}
+
+/// What is assumed of the path to a peer; `None` = the default of [`Config::path`].
+pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
+
+/// Hears what happens to messages, on the endpoint's thread: it must not wait.
+pub type Observer = Arc<dyn Fn(&Progress) + Send + Sync>;
+
+/// Everything an endpoint is told. [`Config::default`] is AMRT between processes of one machine.
+#[derive(Clone)]
+pub struct Config {
+    /// Name of the transport in its registry.
+    pub transport: String,
+    /// Its parameters that differ from their defaults.
+    pub params: Vec<(String, ParamValue)>,
+    /// Port discipline of this host's own link; `None` = the one that the transport is meant to run over.
+    pub discipline: Option<String>,
+    /// Parameters of the discipline that differ from their defaults.
+    pub discipline_params: Vec<(String, ParamValue)>,
+    /// Rate of this host's link: packets leave no faster.
+    pub nic: Rate,
+    /// Full packets by which the departures may lag behind the link, and be caught up with at once.
+    pub catch_up: u32,
+    /// Largest IP packet on every path, in bytes.
+    pub mtu: u16,
+    /// What is assumed of the path to any peer.
+    pub path: Path,
+    /// What is assumed of the path to some peers.
+    pub path_to: Option<PathOf>,
+    /// Who may talk to this endpoint.
+    pub admission: Admission,
+    /// Bounds of its memory.
+    pub limits: Limits,
+    /// Silence of a peer, with something under way, after which it counts as unreachable.
+    pub peer_timeout: Time,
+    /// Longest wait of a call for its reply.
+    pub call_timeout: Time,
+    /// Incarnation of this endpoint, which must grow from one to the next at the same address; `None` = the
+    /// wall clock in nanoseconds.
+    pub epoch: Option<u64>,
+    /// The reading of the machine's monotonic clock at which this endpoint's time is zero, in nanoseconds, so
+    /// that several processes share it; `None` = when it is bound.
+    pub origin_ns: Option<u64>,
+    /// Hears what happens to messages.
+    pub observer: Option<Observer>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            transport: "amrt".into(),
+            params: Vec::new(),
+            discipline: None,
+            discipline_params: Vec::new(),
+            nic: Rate::gbps(10),
+            catch_up: 32,
+            mtu: 1500,
+            path: Path { base_rtt: Time::us(100), max_rtt: Time::ms(5), bottleneck: Rate::gbps(10) },
+            path_to: None,
+            admission: Admission::Loopback,
+            limits: Limits::default(),
+            peer_timeout: Time::s(30),
+            call_timeout: Time::s(60),
+            epoch: None,
+            origin_ns: None,
+            observer: None,
+        }
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("transport", &self.transport)
+            .field("params", &self.params)
+            .field("nic", &self.nic)
+            .field("mtu", &self.mtu)
+            .field("path", &self.path)
+            .field("admission", &self.admission)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// IPv4 and UDP headers.
+const IP_UDP: u16 = 20 + 8;
+/// Ethernet header, checksum, preamble and gap.
+const FRAMING: u16 = 38;
+
+/// Smallest [`Config::mtu`].
+pub const MIN_MTU: u16 = 256;
+/// Largest [`Config::mtu`].
+pub const MAX_MTU: u16 = 9_216;
+
+/// Sizes of real packets: a full one fills `mtu`, and a control packet is as long as it is on the wire.
+///
+/// `mtu` is brought into [`MIN_MTU`] ..= [`MAX_MTU`].
+///
+/// ```
+/// use headway_host::{Admission, sizes};
+/// let sizes = sizes(1500, &Admission::Loopback);
+/// assert_eq!((sizes.payload, sizes.header, sizes.full_wire(), sizes.control), (1388, 112, 1538, 150));
+/// ```
+pub fn sizes(mtu: u16, admission: &Admission) -> Sizes {
+    let tag = if admission.seals() { SEAL_TAG } else { 0 };
+    let header = IP_UDP + (WIRE_HEADER + SESSION_HEADER + tag) as u16;
+    let payload = mtu.clamp(MIN_MTU, MAX_MTU) - header;
+    Sizes { payload, header, framing: FRAMING, control: header + FRAMING }
+}

@@ -1,0 +1,252 @@
+//! How two hosts meet.
+//!
+//! ```text
+//!   A                                   B
+//!   | -- hello    (A's cookie) -------> |   no state is kept for this
+//!   | <- welcome  (A's back, B's) ----- |   proves that B hears
+//!   | -- confirm  (B's back, A's) ----> |   proves that A hears: B takes it into its table
+//!   | <- accept   (A's back, B's) ----- |
+//!   | == data ========================> |
+//! ```
+//!
+//! All have one size, so that no answer is longer than its question. A datagram that shows a wrong cookie is
+//! answered by *stale*, which carries the wrong cookie back and this host's epoch: a sender that recognises
+//! the cookie, and sees a larger epoch, knows that its peer has restarted or has forgotten it.
+
+use super::peers::{Deadline, Peer, PeerKey, Phase};
+use super::{Core, Count};
+use crate::replay::ReplayWindow;
+use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind};
+use headway_units::Time;
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+
+/// Shortest wait for an answer, and longest.
+const FIRST_WAIT: Time = Time::ms(10);
+const LONGEST_WAIT: Time = Time::s(1);
+/// Handshakes that wait to be sent at most.
+const MOST_WAITING: usize = 512;
+/// Answers to wrong cookies: so many at once, and one more each such time.
+const STALE_BURST: u64 = 256;
+const STALE_EVERY: Time = Time::us(100);
+
+/// Handshakes on their way out.
+#[derive(Default)]
+pub(super) struct Answers {
+    queue: VecDeque<(SocketAddrV4, [u8; HANDSHAKE_BYTES])>,
+    /// When the allowance for stale answers will be whole again.
+    stale_until: Time,
+}
+
+impl Answers {
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(super) fn pop(&mut self) -> Option<(SocketAddrV4, [u8; HANDSHAKE_BYTES])> {
+        self.queue.pop_front()
+    }
+
+    /// Takes one stale answer from the allowance.
+    fn allow_stale(&mut self, now: Time) -> bool {
+        let until = self.stale_until.max(now) + STALE_EVERY;
+        let allowed = until.saturating_sub(now) <= STALE_EVERY * STALE_BURST;
+        if allowed {
+            self.stale_until = until;
+        }
+        allowed
+    }
+}
+
+impl Core {
+    /// A datagram that should be a handshake.
+    pub(super) fn handshake(&mut self, now: Time, from: SocketAddrV4, datagram: &[u8]) {
+        let Some(received) = Handshake::parse(datagram) else {
+            return self.counters.one(Count::dropped_malformed);
+        };
+        if !self.is_genuine(datagram) {
+            return self.counters.one(Count::dropped_handshake);
+        }
+        let known = self.peers.find(from);
+        let used = match received.kind {
+            HandshakeKind::Hello => self.hello(from, known, &received),
+            HandshakeKind::Welcome => known.is_some_and(|key| self.welcome(now, key, &received)),
+            HandshakeKind::Confirm => self.confirm(now, from, known, &received),
+            HandshakeKind::Accept => known.is_some_and(|key| self.accepted(now, key, &received)),
+            HandshakeKind::Stale => known.is_some_and(|key| self.stale(now, key, &received)),
+        };
+        if !used {
+            self.counters.one(Count::dropped_handshake);
+        }
+    }
+
+    fn is_genuine(&self, datagram: &[u8]) -> bool {
+        match (&self.authority, <&[u8; HANDSHAKE_BYTES]>::try_from(datagram)) {
+            (Some(authority), Ok(bytes)) => authority.is_genuine(bytes),
+            (Some(_), Err(_)) => false,
+            (None, _) => true,
+        }
+    }
+
+    /// Sends the handshake that a peer has to answer next, and waits for the answer.
+    pub(super) fn greet(&mut self, now: Time, key: PeerKey) {
+        let round_trip = self.paths.get(key.host()).max_rtt;
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        let kind = if peer.phase == Phase::Hello { HandshakeKind::Hello } else { HandshakeKind::Confirm };
+        let first = round_trip.saturating_mul(2).max(FIRST_WAIT);
+        let wait = first.saturating_mul(1 << peer.attempts.min(10)).min(LONGEST_WAIT.max(first));
+        peer.attempts += 1;
+        let (address, greeting) = (peer.address, said(kind, peer));
+        self.timers.arm(now.saturating_add(wait), (key, Deadline::Handshake));
+        self.answer(address, greeting);
+    }
+
+    fn answer(&mut self, to: SocketAddrV4, handshake: Handshake) {
+        if self.answers.queue.len() >= MOST_WAITING {
+            return self.counters.one(Count::answers_withheld);
+        }
+        let mut bytes = handshake.bytes();
+        if let Some(authority) = &self.authority {
+            authority.sign(&mut bytes);
+        }
+        self.answers.queue.push_back((to, bytes));
+    }
+
+    /// This endpoint's epoch and cookie for a host, whether it is in the table or not.
+    fn own(&self, from: SocketAddrV4, known: Option<PeerKey>) -> (u64, u64) {
+        let peer = known.and_then(|key| self.peers.get(key));
+        let of = |peer: &Peer| (peer.meeting.local_epoch, peer.meeting.expected);
+        peer.map_or_else(|| (self.epoch, self.secret.cookie(from, self.epoch)), of)
+    }
+
+    fn hello(&mut self, from: SocketAddrV4, known: Option<PeerKey>, hello: &Handshake) -> bool {
+        let (epoch, offered) = self.own(from, known);
+        let (peer_epoch, shown) = (hello.epoch, hello.offered);
+        let kind = HandshakeKind::Welcome;
+        self.answer(from, Handshake { kind, epoch, peer_epoch, shown, offered, mac: [0; 16] });
+        true
+    }
+
+    fn welcome(&mut self, now: Time, key: PeerKey, welcome: &Handshake) -> bool {
+        let Some(peer) = self.peers.get_mut(key) else { return false };
+        if !answers(peer, welcome) || peer.phase == Phase::Met || welcome.epoch < peer.meeting.peer_epoch {
+            return false;
+        }
+        if (peer.phase, peer.meeting.peer_epoch) == (Phase::Confirm, welcome.epoch) {
+            // The answer to a repeated hello; the confirmation is under way.
+            return true;
+        }
+        peer.phase = Phase::Confirm;
+        peer.attempts = 0;
+        self.meet(key, welcome);
+        self.greet(now, key);
+        true
+    }
+
+    fn confirm(
+        &mut self,
+        now: Time,
+        from: SocketAddrV4,
+        known: Option<PeerKey>,
+        confirm: &Handshake,
+    ) -> bool {
+        let (epoch, cookie) = self.own(from, known);
+        if confirm.shown != cookie || confirm.peer_epoch != epoch {
+            self.answer_stale(now, from, confirm.epoch, confirm.shown);
+            return false;
+        }
+        let key = match known.and_then(|key| self.peers.get(key)) {
+            None => self.add_peer(now, from),
+            Some(peer) if confirm.epoch < peer.meeting.peer_epoch => {
+                self.counters.one(Count::dropped_old_epoch);
+                return true;
+            }
+            Some(peer) if confirm.epoch > peer.meeting.peer_epoch && peer.phase == Phase::Met => {
+                let key = peer.key;
+                self.replace(now, key)
+            }
+            Some(peer) => Some(peer.key),
+        };
+        let Some(key) = key else {
+            self.counters.one(Count::dropped_no_place);
+            return true;
+        };
+        self.established(now, key, confirm, (epoch, cookie));
+        true
+    }
+
+    /// The peer has shown that it hears: it is met, and told so.
+    fn established(&mut self, now: Time, key: PeerKey, confirm: &Handshake, own: (u64, u64)) {
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        if peer.phase != Phase::Met {
+            // A place that was made by forgetting another has a newer epoch than the peer was told.
+            (peer.meeting.local_epoch, peer.meeting.expected) = own;
+            peer.phase = Phase::Met;
+            self.meet(key, confirm);
+        }
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        peer.heard = now;
+        let (address, accept) = (peer.address, said(HandshakeKind::Accept, peer));
+        self.ready.push(key);
+        self.answer(address, accept);
+    }
+
+    /// Notes the other side of a meeting, and makes its keys.
+    fn meet(&mut self, key: PeerKey, handshake: &Handshake) {
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        if peer.meeting.peer_epoch != handshake.epoch {
+            peer.replay = ReplayWindow::default();
+        }
+        (peer.meeting.peer_epoch, peer.meeting.shown) = (handshake.epoch, handshake.offered);
+        peer.seals = self.authority.as_ref().map(|authority| authority.seals(&peer.meeting));
+    }
+
+    fn accepted(&mut self, now: Time, key: PeerKey, accept: &Handshake) -> bool {
+        let Some(peer) = self.peers.get_mut(key) else { return false };
+        if !answers(peer, accept) || accept.epoch != peer.meeting.peer_epoch {
+            return false;
+        }
+        if peer.phase == Phase::Confirm {
+            (peer.phase, peer.heard) = (Phase::Met, now);
+            self.ready.push(key);
+        }
+        true
+    }
+
+    /// Answers a wrong cookie with the right one, within the allowance.
+    pub(super) fn answer_stale(&mut self, now: Time, from: SocketAddrV4, peer_epoch: u64, shown: u64) {
+        if !self.answers.allow_stale(now) {
+            return self.counters.one(Count::answers_withheld);
+        }
+        let (epoch, offered) = self.own(from, self.peers.find(from));
+        let kind = HandshakeKind::Stale;
+        self.answer(from, Handshake { kind, epoch, peer_epoch, shown, offered, mac: [0; 16] });
+    }
+
+    fn stale(&mut self, now: Time, key: PeerKey, stale: &Handshake) -> bool {
+        let Some(peer) = self.peers.get(key) else { return false };
+        let meeting = &peer.meeting;
+        let about_us = stale.shown == meeting.shown && stale.peer_epoch == meeting.local_epoch;
+        if peer.phase == Phase::Hello || !about_us || stale.epoch <= meeting.peer_epoch {
+            return false;
+        }
+        if let Some(fresh) = self.replace(now, key)
+            && self.peers.get(fresh).is_some_and(|peer| !peer.waiting.is_empty())
+        {
+            self.greet(now, fresh);
+        }
+        true
+    }
+}
+
+/// A handshake of `kind` to a peer in the table.
+fn said(kind: HandshakeKind, peer: &Peer) -> Handshake {
+    let m = &peer.meeting;
+    let (peer_epoch, shown) = (m.peer_epoch, m.shown);
+    Handshake { kind, epoch: m.local_epoch, peer_epoch, shown, offered: m.expected, mac: [0; 16] }
+}
+
+/// Whether a handshake answers what this endpoint last said to the peer.
+fn answers(peer: &Peer, handshake: &Handshake) -> bool {
+    handshake.shown == peer.meeting.expected && handshake.peer_epoch == peer.meeting.local_epoch
+}

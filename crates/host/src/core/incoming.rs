@@ -1,0 +1,248 @@
+//! Datagrams with packets: what is let through to the machine, and the messages that come of it.
+//!
+//! Machines believe what a packet says of its message and keep tables as large as that asks for. Everything
+//! is therefore bounded here, before the machine sees it: a message has a size that is allowed and paid for,
+//! and every packet of it says the same and lies within it.
+
+use super::outgoing::{CALL_HEADER, NUMBERS_AHEAD, parse_call};
+use super::peers::{PeerKey, Phase};
+use super::{Arrived, Charges, Core, CoreEvent, Count, Purpose, SELF, Step};
+use crate::budget::{MESSAGE_COST, PACKET_COST};
+use bytes::Bytes;
+use headway_packet::session::{SESSION_HEADER, Session};
+use headway_packet::{Ecn, Envelope, HostId, Packet, PacketFlags, PacketKind, PacketView, WIRE_HEADER};
+use headway_transport::Endpoint;
+use headway_units::Time;
+use std::net::SocketAddrV4;
+
+/// Longest validity of a permission, and longest first window, that a packet may name.
+const LONGEST: Time = Time::s(100);
+
+/// A message being received.
+pub(super) struct Incoming {
+    bytes: u64,
+    call: bool,
+    /// Its bytes; empty until the first of them arrives.
+    buffer: Vec<u8>,
+    charges: Charges,
+}
+
+/// The packet that the machine is being given, and its payload.
+pub(super) struct Arriving<'a> {
+    packet: Packet,
+    payload: &'a [u8],
+}
+
+impl Core {
+    /// A datagram that should be a packet.
+    pub(super) fn packet(&mut self, now: Time, from: SocketAddrV4, ecn: Ecn, datagram: &mut [u8]) {
+        let parsed = match PacketView::parse(datagram) {
+            Ok(view) => view.session().map(|session| (view.packet(), session, view.envelope())),
+            Err(_) => None,
+        };
+        let Some((packet, session, envelope)) = parsed else {
+            return self.counters.one(Count::dropped_malformed);
+        };
+        let seals = self.config.admission.seals();
+        if (envelope == Envelope::Sealed) != seals {
+            return self.counters.one(Count::dropped_forged);
+        }
+        match self.authenticate(now, from, &session, datagram) {
+            Ok((key, payload)) => self.accept(now, key, packet, ecn, payload),
+            Err(reason) => {
+                self.counters.one(reason);
+                if reason == Count::dropped_cookie {
+                    self.answer_stale(now, from, session.src_epoch, session.cookie);
+                }
+            }
+        }
+    }
+
+    /// Whether a datagram comes from an incarnation that has been met, and is new; its sender and payload.
+    fn authenticate<'a>(
+        &mut self,
+        now: Time,
+        from: SocketAddrV4,
+        session: &Session,
+        datagram: &'a mut [u8],
+    ) -> Result<(PeerKey, &'a [u8]), Count> {
+        let key = self.peers.find(from).ok_or(Count::dropped_cookie)?;
+        let peer = self.peers.get_mut(key).ok_or(Count::dropped_cookie)?;
+        let meeting = &peer.meeting;
+        if session.cookie != meeting.expected {
+            return Err(Count::dropped_cookie);
+        }
+        if session.src_epoch < meeting.peer_epoch {
+            return Err(Count::dropped_old_epoch);
+        }
+        if session.src_epoch > meeting.peer_epoch || peer.phase == Phase::Hello {
+            return Err(Count::dropped_unknown_epoch);
+        }
+        if !peer.replay.is_new(session.counter) {
+            return Err(Count::dropped_replayed);
+        }
+        let (header, rest) = datagram.split_at_mut(WIRE_HEADER + SESSION_HEADER);
+        let payload = match &peer.seals {
+            Some(seals) => seals.open(session.counter, header, rest).ok_or(Count::dropped_forged)?,
+            None => rest,
+        };
+        peer.replay.insert(session.counter);
+        peer.heard = now;
+        if peer.phase == Phase::Confirm {
+            // The peer sends data: it has accepted.
+            peer.phase = Phase::Met;
+            self.ready.push(key);
+        }
+        Ok((key, payload))
+    }
+
+    /// Gives a genuine packet to the machine, unless it says what cannot be.
+    fn accept(&mut self, now: Time, key: PeerKey, mut packet: Packet, ecn: Ecn, payload: &[u8]) {
+        (packet.src, packet.dst, packet.ecn) = (key.host(), SELF, ecn);
+        let call = packet.flags.has(PacketFlags::CALL);
+        packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
+        packet.lifetime = if packet.lifetime == Time::MAX { Time::MAX } else { packet.lifetime.min(LONGEST) };
+        let checked = match packet.kind {
+            PacketKind::Data | PacketKind::Rts => self.check_incoming(key, &packet, call),
+            _ => self.check_answer(key, &packet).map(|()| false),
+        };
+        let opened = match checked {
+            Ok(opened) => opened,
+            Err(reason) => return self.counters.one(reason),
+        };
+        self.counters.one(Count::packets_accepted);
+        if packet.is_data() && matches!(ecn, Ecn::Spare | Ecn::Ce) {
+            self.counters.one(Count::marks_received);
+        }
+        let live = self.machine.live_messages();
+        self.machine.receive(now, &packet);
+        self.nic.input(now);
+        let kept = self.machine.live_messages() > live;
+        self.drain(now, Some(&Arriving { packet, payload }));
+        if opened && !kept {
+            // The machine has no use for it, or it is complete already.
+            self.drop_incoming(key, packet.message);
+        }
+    }
+
+    /// Whether a packet about a message from a peer is possible and paid for; `true` when the message is new.
+    fn check_incoming(&mut self, key: PeerKey, packet: &Packet, call: bool) -> Result<bool, Count> {
+        let name = (key.host(), packet.message);
+        let packets = self.sizes.packets(packet.message_bytes);
+        let fits = |count: u32| u64::from(count) <= packets;
+        let data = packet.is_data();
+        if data && self.sizes.payload_of(packet.message_bytes, packet.index.into()) != packet.payload {
+            return Err(Count::dropped_inconsistent);
+        }
+        if packet.message_bytes > self.limits().message_bytes {
+            return Err(Count::dropped_oversized);
+        }
+        let within = fits(packet.count) && u64::from(packet.index) < packets;
+        if !within || (call && data && packet.message_bytes < CALL_HEADER as u64) {
+            return Err(Count::dropped_inconsistent);
+        }
+        if self.finished.contains(name.0, name.1) {
+            return Ok(false);
+        }
+        if let Some(incoming) = self.incoming.get_mut(&name) {
+            // An announcement does not say whether its message is a call: the first data packet does.
+            let announced = incoming.buffer.is_empty();
+            let same =
+                incoming.bytes == packet.message_bytes && (!data || announced || incoming.call == call);
+            if data && announced {
+                incoming.call = call;
+            }
+            return if same { Ok(false) } else { Err(Count::dropped_inconsistent) };
+        }
+        self.pay(key, packet, call).map(|()| true)
+    }
+
+    /// Takes the memory for a message heard of for the first time.
+    fn pay(&mut self, key: PeerKey, packet: &Packet, call: bool) -> Result<(), Count> {
+        let ahead = packet.message.checked_sub(self.finished.below(key.host()));
+        if ahead.is_none_or(|ahead| ahead >= NUMBERS_AHEAD) {
+            return Err(Count::dropped_too_many);
+        }
+        let most = self.limits().peer_messages;
+        let peer = self.peers.get_mut(key).ok_or(Count::dropped_late)?;
+        if peer.incoming >= most {
+            return Err(Count::dropped_too_many);
+        }
+        let cost = packet.message_bytes + MESSAGE_COST + PACKET_COST * u64::from(packet.count);
+        let total = self.memory.charge(cost).ok_or(Count::dropped_no_memory)?;
+        let own = peer.memory.charge(cost).ok_or(Count::dropped_no_memory)?;
+        peer.incoming += 1;
+        let charges = Charges([total, own]);
+        let incoming = Incoming { bytes: packet.message_bytes, call, buffer: Vec::new(), charges };
+        self.incoming.insert((key.host(), packet.message), incoming);
+        Ok(())
+    }
+
+    /// Whether a packet about a message to a peer is possible.
+    fn check_answer(&self, key: PeerKey, packet: &Packet) -> Result<(), Count> {
+        let peer = self.peers.get(key).ok_or(Count::dropped_late)?;
+        let place = peer.open.get(&packet.message).ok_or(Count::dropped_late)?;
+        let bytes = self.outgoing.get(*place).map_or(0, super::outgoing::Outgoing::bytes);
+        let packets = self.sizes.packets(bytes);
+        let end = u64::from(packet.index) + u64::from(packet.count.max(1));
+        let named = !matches!(packet.kind, PacketKind::Finished);
+        if named && end > packets { Err(Count::dropped_inconsistent) } else { Ok(()) }
+    }
+
+    /// Bytes of a message are here for the first time.
+    pub(super) fn delivered(
+        &mut self,
+        now: Time,
+        name: (HostId, u32),
+        bytes: u32,
+        current: Option<&Arriving<'_>>,
+    ) {
+        let Some(incoming) = self.incoming.get_mut(&name) else { return };
+        let arriving = current.filter(|a| (a.packet.src, a.packet.message) == name);
+        if let Some(Arriving { packet, payload }) = arriving {
+            if incoming.buffer.is_empty() {
+                incoming.buffer = vec![0; incoming.bytes as usize];
+            }
+            let start = packet.index as usize * usize::from(self.sizes.payload);
+            if let Some(room) = incoming.buffer.get_mut(start..start + payload.len()) {
+                room.copy_from_slice(payload);
+            }
+        }
+        if let Some(peer) = self.peers.of_host(name.0) {
+            let address = peer.address;
+            self.note(now, address, name.1, Step::Delivered { bytes });
+        }
+    }
+
+    /// A message is complete.
+    pub(super) fn completed(&mut self, now: Time, src: HostId, number: u32) {
+        let Some(incoming) = self.incoming.remove(&(src, number)) else { return };
+        self.finished.insert(src, number);
+        let Some(peer) = self.peers.of_host(src) else { return };
+        peer.incoming -= 1;
+        let (address, peer_epoch) = (peer.address, peer.meeting.peer_epoch);
+        self.counters.one(Count::messages_received);
+        self.note(now, address, number, Step::Completed { bytes: incoming.bytes });
+        let whole = Bytes::from(incoming.buffer);
+        let parsed = if incoming.call { parse_call(&whole) } else { Some((Purpose::Plain, whole)) };
+        let Some((purpose, bytes)) = parsed else { return self.counters.one(Count::dropped_malformed) };
+        self.events.push_back(CoreEvent::Arrived(Arrived {
+            peer: address,
+            peer_epoch,
+            message: number,
+            purpose,
+            bytes,
+            at: now,
+            charges: incoming.charges,
+        }));
+    }
+
+    /// Gives back what a message was charged that the machine did not take.
+    fn drop_incoming(&mut self, key: PeerKey, number: u32) {
+        if self.incoming.remove(&(key.host(), number)).is_some()
+            && let Some(peer) = self.peers.get_mut(key)
+        {
+            peer.incoming -= 1;
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! What an endpoint does, without socket, clock or thread: datagrams, commands and time go in; datagrams,
+//! events and one deadline come out.
+//!
+//! One transport machine serves all peers. Each (peer, incarnation) has a number of its own in the machine,
+//! which is given again only after the machine has forgotten it. Around the machine are the table of peers
+//! ([`peers`]), the handshake that fills it ([`handshake`]), the messages being sent ([`outgoing`]) and
+//! received ([`incoming`]), and the host's own link ([`crate::nic`]).
+//!
+//! The contract is that of the machines: after any input, drain the events; pull datagrams whenever
+//! [`Core::next_timeout`] says that the wire is free.
+
+mod handshake;
+mod incoming;
+mod outgoing;
+mod peers;
+
+use crate::budget::{Budget, Charge};
+use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, sizes};
+use crate::counters::{Count, Counters};
+use crate::error::{ConfigError, SendError};
+use crate::machine::{Machine, PathTable};
+use crate::nic::Nic;
+use crate::progress::{Progress, Step};
+use crate::seal::{Authority, Secret};
+use bytes::Bytes;
+use handshake::Answers;
+use headway_fabric::PortCounters;
+use headway_packet::session::HANDSHAKE_BASE;
+use headway_packet::{Ecn, HostId, Sizes};
+use headway_transport::finished::FinishedMessages;
+use headway_transport::timers::Timers;
+use headway_transport::{Endpoint, EndpointEvent, Message, Opening};
+use headway_units::Time;
+use incoming::{Arriving, Incoming};
+use outgoing::Outgoing;
+use peers::Peers;
+use rustc_hash::FxHashMap;
+use slab::Slab;
+use std::collections::VecDeque;
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+
+/// This host's own number in the machine; peers count from 1.
+const SELF: HostId = HostId(0);
+
+/// Who an endpoint is, beyond its configuration.
+pub struct Identity {
+    /// Its incarnation: larger than any before at the same address.
+    pub epoch: u64,
+    /// Random, and its own.
+    pub secret: Secret,
+}
+
+/// What a message is to the applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Nothing but itself.
+    Plain,
+    /// A request that wants a reply with the same number.
+    Request(u64),
+    /// The reply to the request with this number.
+    Reply(u64),
+}
+
+/// How a message is to be sent, for those who want more than the defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendOptions {
+    /// First window.
+    pub opening: Opening,
+    /// Application class.
+    pub class: u16,
+    /// `false` models an application that stalls after its first window; such a message is never complete.
+    pub responsive: bool,
+    /// What multipath hashes beside the addresses; `None` = a number of the endpoint's choosing.
+    pub entropy: Option<u32>,
+}
+
+impl Default for SendOptions {
+    fn default() -> Self {
+        SendOptions { opening: Opening::default(), class: 0, responsive: true, entropy: None }
+    }
+}
+
+/// A message that an application wants sent.
+#[derive(Debug)]
+pub struct Command {
+    /// Names it in [`CoreEvent::Sent`]; the caller's, used once.
+    pub ticket: u64,
+    /// Where to.
+    pub peer: SocketAddrV4,
+    /// What it is.
+    pub purpose: Purpose,
+    /// The bytes.
+    pub bytes: Bytes,
+    /// How.
+    pub options: SendOptions,
+    /// The incarnation of the peer that it is meant for; `None` = whichever there is.
+    pub only_epoch: Option<u64>,
+    /// Its share of the endpoint's memory, from [`Core::reserve`].
+    pub charge: Reservation,
+}
+
+/// Memory taken for a message.
+#[derive(Debug)]
+pub struct Reservation(#[allow(dead_code, reason = "held until it is dropped")] Charge);
+
+/// The endpoint's memory for messages, shared with those who hand messages to it.
+#[derive(Clone, Debug)]
+pub struct Memory(Arc<Budget>);
+
+impl Memory {
+    /// Memory for a message of `bytes`, if it is there.
+    pub fn reserve(&self, bytes: u64) -> Option<Reservation> {
+        self.0.charge(bytes.saturating_add(crate::budget::MESSAGE_COST)).map(Reservation)
+    }
+
+    /// Bytes taken now.
+    pub fn used(&self) -> u64 {
+        self.0.used()
+    }
+}
+
+/// A message that arrived whole.
+#[derive(Debug)]
+pub struct Arrived {
+    /// Who sent it.
+    pub peer: SocketAddrV4,
+    /// The sender's incarnation.
+    pub peer_epoch: u64,
+    /// Its number among those of its sender to this endpoint.
+    pub message: u32,
+    /// What it is.
+    pub purpose: Purpose,
+    /// The bytes.
+    pub bytes: Bytes,
+    /// When its last byte arrived.
+    pub at: Time,
+    /// Its memory, given back when this is dropped.
+    pub charges: Charges,
+}
+
+/// Memory of a received message: of the endpoint, and of its peer's share.
+#[derive(Debug)]
+pub struct Charges(#[allow(dead_code, reason = "held until they are dropped")] [Charge; 2]);
+
+/// What the application should know.
+#[derive(Debug)]
+pub enum CoreEvent {
+    /// A message arrived.
+    Arrived(Arrived),
+    /// A message was acknowledged, or was not.
+    Sent {
+        /// The command's.
+        ticket: u64,
+        /// When.
+        at: Time,
+        /// What came of it.
+        outcome: Result<(), SendError>,
+    },
+    /// A peer's incarnation is gone: replies to requests that it acknowledged will not come.
+    PeerGone {
+        /// Who.
+        peer: SocketAddrV4,
+        /// Why.
+        reason: SendError,
+    },
+    /// Something happened to a message; only when asked for.
+    Progress(Progress),
+}
+
+/// A datagram to send: the first `length` bytes of the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where to.
+    pub to: SocketAddrV4,
+    /// Type-of-service byte: see [`tos`].
+    pub tos: u8,
+    /// Bytes.
+    pub length: usize,
+}
+
+/// The type-of-service byte for a packet: ECN in the two low bits; above them a class selector, CS7 for queue
+/// class 0, which is served first, down to CS0 for class 7 and beyond.
+pub fn tos(priority: u8, ecn: Ecn) -> u8 {
+    (7 - priority.min(7)) << 5 | ecn as u8
+}
+
+/// See the module.
+pub struct Core {
+    machine: Machine,
+    paths: PathTable,
+    nic: Nic,
+    sizes: Sizes,
+    local: SocketAddrV4,
+    config: Config,
+    secret: Secret,
+    authority: Option<Authority>,
+    /// This endpoint's incarnation towards peers that it does not know; grows when one is forgotten.
+    epoch: u64,
+    peers: Peers,
+    outgoing: Slab<Outgoing>,
+    incoming: FxHashMap<(HostId, u32), Incoming>,
+    finished: FinishedMessages,
+    timers: Timers<(peers::PeerKey, peers::Deadline)>,
+    answers: Answers,
+    events: VecDeque<CoreEvent>,
+    /// Peers whose transport may take another message.
+    ready: Vec<peers::PeerKey>,
+    /// What the messages fail with that the machine gives up now.
+    failing: Option<SendError>,
+    memory: Arc<Budget>,
+    counters: Arc<Counters>,
+    entropy: u32,
+}
+
+impl Core {
+    /// An endpoint without peers, at the address `local`.
+    pub fn new(
+        config: &Config,
+        local: SocketAddrV4,
+        identity: Identity,
+        counters: Arc<Counters>,
+    ) -> Result<Core, ConfigError> {
+        check(config)?;
+        let sizes = sizes(config.mtu, &config.admission);
+        let paths = PathTable::new(config.path);
+        let (machine, declared) = Machine::new(config, SELF, sizes, &paths)?;
+        let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
+        let authority = match &config.admission {
+            crate::Admission::PreSharedKey(key) => Some(Authority::new(key)),
+            _ => None,
+        };
+        Ok(Core {
+            machine,
+            paths,
+            nic,
+            sizes,
+            local,
+            secret: identity.secret,
+            authority,
+            epoch: identity.epoch,
+            peers: Peers::default(),
+            outgoing: Slab::new(),
+            incoming: FxHashMap::default(),
+            finished: FinishedMessages::default(),
+            timers: Timers::default(),
+            answers: Answers::default(),
+            events: VecDeque::new(),
+            ready: Vec::new(),
+            failing: None,
+            memory: Budget::new(config.limits.total_bytes),
+            counters,
+            entropy: identity.epoch as u32,
+            config: config.clone(),
+        })
+    }
+
+    /// The endpoint's memory for messages.
+    pub fn memory(&self) -> Memory {
+        Memory(Arc::clone(&self.memory))
+    }
+
+    /// Bytes of the largest datagram.
+    pub fn datagram_bytes(&self) -> usize {
+        usize::from(self.config.mtu) - 28
+    }
+
+    /// Messages that the transport holds state for.
+    pub fn live_messages(&self) -> usize {
+        self.machine.live_messages()
+    }
+
+    /// Peers in the table.
+    pub fn peers(&self) -> usize {
+        self.peers.len()
+    }
+
+    /// What happened on the host's own link.
+    pub fn nic(&self) -> &PortCounters {
+        self.nic.counters()
+    }
+
+    /// A datagram arrived from `from`, with these ECN bits in its IP header. Its bytes are opened in place.
+    pub fn receive(&mut self, now: Time, from: SocketAddrV4, ecn: Ecn, datagram: &mut [u8]) {
+        self.counters.one(Count::datagrams_received);
+        self.counters.add(Count::bytes_received, datagram.len() as u64);
+        if !self.config.admission.admits(*from.ip()) {
+            return self.counters.one(Count::dropped_not_admitted);
+        }
+        match datagram.first() {
+            Some(&first) if first >= HANDSHAKE_BASE => self.handshake(now, from, datagram),
+            _ => self.packet(now, from, ecn, datagram),
+        }
+        self.admit_ready(now);
+    }
+
+    /// The instant of [`Core::next_timeout`] has come. Harmless when early.
+    pub fn timeout(&mut self, now: Time) {
+        while let Some((at, (key, deadline))) = self.timers.pop_due(now) {
+            self.peer_deadline(now, at, key, deadline);
+        }
+        if let Some(at) = self.machine.next_timeout().filter(|&at| at <= now) {
+            self.machine.timeout(now);
+            self.nic.input(at);
+            self.drain(now, None);
+        }
+        self.admit_ready(now);
+    }
+
+    /// When [`Core::timeout`] or [`Core::poll_transmit`] is wanted next.
+    pub fn next_timeout(&self) -> Option<Time> {
+        let asap = (!self.answers.is_empty()).then_some(Time::ZERO);
+        [asap, self.timers.next(), self.machine.next_timeout(), self.nic.next()].into_iter().flatten().min()
+    }
+
+    /// The next thing the application should know.
+    pub fn poll_event(&mut self) -> Option<CoreEvent> {
+        self.events.pop_front()
+    }
+
+    /// The next datagram, if one may leave now; it is written to `buffer`, which holds
+    /// [`Core::datagram_bytes`] at least.
+    pub fn poll_transmit(&mut self, now: Time, buffer: &mut [u8]) -> Option<Transmit> {
+        if let Some((to, bytes)) = self.answers.pop() {
+            let room = buffer.get_mut(..bytes.len())?;
+            room.copy_from_slice(&bytes);
+            self.counters.one(Count::datagrams_sent);
+            self.counters.add(Count::bytes_sent, bytes.len() as u64);
+            return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len() });
+        }
+        while self.nic.is_free(now) {
+            let Some(mut packet) = self.machine.poll_transmit(now) else {
+                self.nic.dry();
+                return None;
+            };
+            self.nic.pass(now, &mut packet);
+            self.drain(now, None);
+            if let Some(transmit) = self.emit(&packet, buffer) {
+                self.counters.one(Count::datagrams_sent);
+                self.counters.add(Count::bytes_sent, transmit.length as u64);
+                return Some(transmit);
+            }
+        }
+        None
+    }
+
+    /// Takes what the machine has to say; `current` is the packet that it has just been given.
+    fn drain(&mut self, now: Time, current: Option<&Arriving<'_>>) {
+        while let Some(event) = self.machine.poll_event() {
+            match event {
+                EndpointEvent::Delivered { src, message, bytes, .. } => {
+                    self.delivered(now, (src, message), bytes, current);
+                }
+                EndpointEvent::Completed { src, message, .. } => self.completed(now, src, message),
+                EndpointEvent::Acknowledged { tag } => self.ended(now, tag, Ok(())),
+                EndpointEvent::Failed { tag, reason } => {
+                    let error = self.failing.unwrap_or(SendError::GaveUp(reason));
+                    self.ended(now, tag, Err(error));
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, at: Time, peer: SocketAddrV4, message: u32, what: Step) {
+        if self.config.observer.is_some() {
+            self.events.push_back(CoreEvent::Progress(Progress { at, peer, message, what }));
+        }
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.config.limits
+    }
+}
+
+fn check(config: &Config) -> Result<(), ConfigError> {
+    let mtu = u64::from(config.mtu);
+    if !(u64::from(MIN_MTU)..=u64::from(MAX_MTU)).contains(&mtu) {
+        return Err(ConfigError::Range { what: "mtu", value: mtu, range: "from 256 to 9216" });
+    }
+    let largest = config.limits.message_bytes;
+    if largest > 1 << 36 {
+        let range = "at most 2^36";
+        return Err(ConfigError::Range { what: "limits.message_bytes", value: largest, range });
+    }
+    for (what, value) in
+        [("limits.peer_messages", config.limits.peer_messages), ("limits.peers", config.limits.peers)]
+    {
+        if value == 0 || value > 1 << 20 {
+            return Err(ConfigError::Range { what, value: value.into(), range: "from 1 to 2^20" });
+        }
+    }
+    Ok(())
+}
+
+/// A message as the machine is given it.
+fn message(id: u32, dst: HostId, bytes: u64, options: &SendOptions, entropy: u32, tag: u32) -> Message {
+    Message {
+        id,
+        dst,
+        bytes,
+        class: options.class,
+        deadline: None,
+        opening: options.opening,
+        responsive: options.responsive,
+        entropy,
+        tag,
+    }
+}

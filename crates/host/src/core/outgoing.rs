@@ -1,0 +1,260 @@
+//! Messages being sent: from the application to the machine, and packets of them to datagrams.
+
+use super::peers::{PeerKey, Phase};
+use super::{Command, Core, CoreEvent, Count, Purpose, Reservation, SendError, SendOptions, Step, Transmit};
+use super::{message, tos};
+use crate::budget::{Budget, Charge, MESSAGE_COST};
+use bytes::Bytes;
+use headway_packet::session::{SESSION_HEADER, Session};
+use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, WIRE_HEADER};
+use headway_transport::Endpoint;
+use headway_units::Time;
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+
+/// Bytes at the front of a request or a reply: what it is, and its number.
+pub(super) const CALL_HEADER: usize = 9;
+
+/// How far the numbers of a peer's messages may run ahead of the first that is not over.
+pub(super) const NUMBERS_AHEAD: u32 = 1 << 16;
+
+/// A message being sent.
+pub(super) struct Outgoing {
+    ticket: u64,
+    peer: PeerKey,
+    call: bool,
+    /// The front of the message, where it is a request or a reply.
+    header: [u8; CALL_HEADER],
+    body: Bytes,
+    options: SendOptions,
+    only_epoch: Option<u64>,
+    /// Its number, once the machine has it.
+    number: Option<u32>,
+    _reserved: Reservation,
+    charge: Option<Charge>,
+}
+
+impl Outgoing {
+    pub(super) fn bytes(&self) -> u64 {
+        let header = if self.call { CALL_HEADER } else { 0 };
+        (header + self.body.len()) as u64
+    }
+
+    /// Copies bytes of the message from `offset` on.
+    fn copy(&self, offset: usize, to: &mut [u8]) {
+        let header = if self.call { &self.header[..] } else { &[] };
+        let front = header.get(offset..).unwrap_or_default();
+        let front = &front[..front.len().min(to.len())];
+        let (head, rest) = to.split_at_mut(front.len());
+        head.copy_from_slice(front);
+        let start = (offset + front.len()).saturating_sub(header.len());
+        rest.copy_from_slice(&self.body[start..start + rest.len()]);
+    }
+}
+
+/// The front of a message with this purpose.
+fn call_header(purpose: Purpose) -> (bool, [u8; CALL_HEADER]) {
+    let (kind, number) = match purpose {
+        Purpose::Plain => return (false, [0; CALL_HEADER]),
+        Purpose::Request(number) => (1, number),
+        Purpose::Reply(number) => (2, number),
+    };
+    let mut header = [kind; CALL_HEADER];
+    header[1..].copy_from_slice(&number.to_be_bytes());
+    (true, header)
+}
+
+/// The purpose of a call's message and its body; `None` when its front is none.
+pub(super) fn parse_call(bytes: &Bytes) -> Option<(Purpose, Bytes)> {
+    let (front, _) = bytes.split_first_chunk::<CALL_HEADER>()?;
+    let (kind, number) = front.split_first()?;
+    let number = u64::from_be_bytes(number.try_into().ok()?);
+    let purpose = match kind {
+        1 => Purpose::Request(number),
+        2 => Purpose::Reply(number),
+        _ => return None,
+    };
+    Some((purpose, bytes.slice(CALL_HEADER..)))
+}
+
+impl Core {
+    /// A message to send.
+    pub fn send(&mut self, now: Time, command: Command) {
+        let ticket = command.ticket;
+        if let Err(error) = self.submit(now, command) {
+            self.counters.one(Count::messages_failed);
+            self.events.push_back(CoreEvent::Sent { ticket, at: now, outcome: Err(error) });
+        }
+        self.admit_ready(now);
+    }
+
+    fn submit(&mut self, now: Time, command: Command) -> Result<(), SendError> {
+        if !self.config.admission.admits(*command.peer.ip()) || command.peer.port() == 0 {
+            return Err(SendError::NotAdmitted);
+        }
+        let (call, header) = call_header(command.purpose);
+        let out = Outgoing {
+            ticket: command.ticket,
+            peer: self.peer_for(now, command.peer, command.only_epoch)?,
+            call,
+            header,
+            body: command.bytes,
+            options: command.options,
+            only_epoch: command.only_epoch,
+            number: None,
+            _reserved: command.charge,
+            charge: None,
+        };
+        let (bytes, limit) = (out.bytes(), self.limits().message_bytes);
+        if bytes > limit {
+            return Err(SendError::TooLong { bytes, limit });
+        }
+        let key = out.peer;
+        let place = self.outgoing.insert(out);
+        let Some(peer) = self.peers.get_mut(key) else { return Err(SendError::TooManyPeers) };
+        let memory = Arc::clone(&peer.memory);
+        if !peer.is_busy() {
+            peer.heard = peer.heard.max(now);
+        }
+        if !self.charge(place, &memory) {
+            self.outgoing.remove(place);
+            return Err(SendError::Full { scope: "to this peer" });
+        }
+        let Some(peer) = self.peers.get_mut(key) else { return Err(SendError::TooManyPeers) };
+        peer.waiting.push_back(place);
+        match peer.phase {
+            Phase::Met => self.ready.push(key),
+            Phase::Hello | Phase::Confirm if peer.attempts == 0 => self.greet(now, key),
+            Phase::Hello | Phase::Confirm => {}
+        }
+        Ok(())
+    }
+
+    fn peer_for(&mut self, now: Time, to: SocketAddrV4, only: Option<u64>) -> Result<PeerKey, SendError> {
+        let known = self.peers.find(to);
+        if let Some(epoch) = only {
+            let peer = known.and_then(|key| self.peers.get(key));
+            let same = peer.filter(|peer| peer.meeting.peer_epoch == epoch);
+            return same.map(|peer| peer.key).ok_or(SendError::PeerRestarted);
+        }
+        known.or_else(|| self.add_peer(now, to)).ok_or(SendError::TooManyPeers)
+    }
+
+    /// Charges a message to its peer's share; whether that had room.
+    fn charge(&mut self, place: usize, memory: &Arc<Budget>) -> bool {
+        let Some(out) = self.outgoing.get_mut(place) else { return false };
+        out.charge = memory.charge(out.bytes() + MESSAGE_COST);
+        out.charge.is_some()
+    }
+
+    /// Moves a message that waited to its peer's new incarnation.
+    pub(super) fn rehome(&mut self, now: Time, place: usize, key: PeerKey, memory: &Arc<Budget>) {
+        let Some(out) = self.outgoing.get_mut(place) else { return };
+        out.peer = key;
+        let failure = if out.only_epoch.is_some() {
+            Some(SendError::PeerRestarted)
+        } else if !self.charge(place, memory) {
+            Some(SendError::Full { scope: "to this peer" })
+        } else {
+            None
+        };
+        if let Some(error) = failure {
+            if let Some(peer) = self.peers.get_mut(key) {
+                peer.waiting.retain(|&other| other != place);
+            }
+            self.discard(now, place, error);
+        }
+    }
+
+    /// Gives the machine what it may take of the messages that wait.
+    pub(super) fn admit_ready(&mut self, now: Time) {
+        while let Some(key) = self.ready.pop() {
+            while let Some(place) = self.next_to_open(key) {
+                self.open(now, key, place);
+            }
+        }
+    }
+
+    fn next_to_open(&mut self, key: PeerKey) -> Option<usize> {
+        let most = self.config.limits.peer_messages as usize;
+        let peer = self.peers.get_mut(key)?;
+        let first = peer.open.first_key_value().map_or(peer.next_message, |(&number, _)| number);
+        let in_window = peer.next_message - first < NUMBERS_AHEAD;
+        let may = peer.phase == Phase::Met && peer.open.len() < most && in_window;
+        if may { peer.waiting.pop_front() } else { None }
+    }
+
+    fn open(&mut self, now: Time, key: PeerKey, place: usize) {
+        let (Some(peer), Some(out)) = (self.peers.get_mut(key), self.outgoing.get_mut(place)) else { return };
+        let number = peer.next_message;
+        peer.next_message += 1;
+        peer.open.insert(number, place);
+        out.number = Some(number);
+        // An odd step that visits every value; the paths that hashes choose differ from message to message.
+        self.entropy = self.entropy.wrapping_add(0x9e37_79b1);
+        let entropy = out.options.entropy.unwrap_or(self.entropy);
+        let opened = message(number, key.host(), out.bytes(), &out.options, entropy, place as u32);
+        let (address, what) = (peer.address, Step::Opened { ticket: out.ticket, bytes: out.bytes() });
+        self.note(now, address, number, what);
+        self.machine.open(now, &opened);
+        self.nic.input(now);
+        self.drain(now, None);
+    }
+
+    /// The machine is done with a message.
+    pub(super) fn ended(&mut self, now: Time, tag: u32, outcome: Result<(), SendError>) {
+        let Some(out) = self.outgoing.try_remove(tag as usize) else { return };
+        let Some(peer) = self.peers.get_mut(out.peer) else { return };
+        let number = out.number.unwrap_or_default();
+        peer.open.remove(&number);
+        if !peer.waiting.is_empty() {
+            self.ready.push(peer.key);
+        }
+        let (address, ticket) = (peer.address, out.ticket);
+        let (count, what) = match outcome {
+            Ok(()) => (Count::messages_sent, Step::Acknowledged { ticket }),
+            Err(_) => (Count::messages_failed, Step::Failed { ticket }),
+        };
+        self.counters.one(count);
+        self.note(now, address, number, what);
+        self.events.push_back(CoreEvent::Sent { ticket, at: now, outcome });
+    }
+
+    /// Fails a message that the machine never had.
+    pub(super) fn discard(&mut self, now: Time, place: usize, error: SendError) {
+        if let Some(out) = self.outgoing.try_remove(place) {
+            self.counters.one(Count::messages_failed);
+            self.events.push_back(CoreEvent::Sent { ticket: out.ticket, at: now, outcome: Err(error) });
+        }
+    }
+
+    /// Writes the datagram of a packet that the machine has made.
+    pub(super) fn emit(&mut self, packet: &Packet, buffer: &mut [u8]) -> Option<Transmit> {
+        let peer = self.peers.of_host(packet.dst).filter(|peer| peer.phase == Phase::Met)?;
+        let mut packet = *packet;
+        packet.src = HostId((*self.local.ip()).into());
+        packet.dst = HostId((*peer.address.ip()).into());
+        let meeting = &peer.meeting;
+        let session =
+            Session { src_epoch: meeting.local_epoch, cookie: meeting.shown, counter: peer.counter };
+        peer.counter += 1;
+        let out = if packet.is_data() { Some(self.outgoing.get(packet.tag as usize)?) } else { None };
+        if out.is_some_and(|out| out.call) {
+            packet.flags = packet.flags.with(PacketFlags::CALL);
+        }
+        let front = packet.emit_session(&session, peer.seals.is_some(), buffer).ok()?;
+        debug_assert_eq!(front, WIRE_HEADER + SESSION_HEADER);
+        let (header, rest) = buffer.split_at_mut(front);
+        let payload = rest.get_mut(..usize::from(packet.payload))?;
+        if let Some(out) = out {
+            out.copy(packet.index as usize * usize::from(self.sizes.payload), payload);
+        }
+        let mut length = front + payload.len();
+        if let Some(seals) = &peer.seals {
+            let tag = seals.seal(session.counter, header, payload)?;
+            buffer.get_mut(length..length + SEAL_TAG)?.copy_from_slice(&tag);
+            length += SEAL_TAG;
+        }
+        Some(Transmit { to: peer.address, tos: tos(packet.priority, packet.ecn), length })
+    }
+}

@@ -1,0 +1,229 @@
+//! The table of peers, and what becomes of one.
+
+use super::{Core, CoreEvent, Count, SendError};
+use crate::budget::Budget;
+use crate::replay::ReplayWindow;
+use crate::seal::{Meeting, Seals};
+use headway_packet::HostId;
+use headway_transport::Endpoint;
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use slab::Slab;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+
+/// A place in the table, and which of its occupants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PeerKey {
+    pub(super) place: usize,
+    serial: u64,
+}
+
+impl PeerKey {
+    /// Its number in the machine.
+    pub(super) fn host(self) -> HostId {
+        HostId(self.place as u32 + 1)
+    }
+}
+
+/// What a peer's deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Deadline {
+    /// The handshake has not been answered.
+    Handshake,
+    /// It may have been silent for too long.
+    Silence,
+}
+
+/// How far the handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// A hello was sent, or is about to be.
+    Hello,
+    /// It was answered; the confirmation was not.
+    Confirm,
+    /// Data may be sent.
+    Met,
+}
+
+/// One incarnation of a peer.
+pub(super) struct Peer {
+    pub(super) key: PeerKey,
+    pub(super) address: SocketAddrV4,
+    pub(super) phase: Phase,
+    /// Epochs and cookies; those of the peer are 0 until they are known.
+    pub(super) meeting: Meeting,
+    pub(super) seals: Option<Seals>,
+    /// Number of the next datagram.
+    pub(super) counter: u64,
+    pub(super) replay: ReplayWindow,
+    /// Number of the next message.
+    pub(super) next_message: u32,
+    /// Messages that the machine works on, by number: their places among the outgoing.
+    pub(super) open: BTreeMap<u32, usize>,
+    /// Messages that wait for the handshake, or for others to end.
+    pub(super) waiting: VecDeque<usize>,
+    /// Messages being received.
+    pub(super) incoming: u32,
+    /// Its share of the memory.
+    pub(super) memory: Arc<Budget>,
+    /// When something genuine last came from it, or it was last given something to do after a pause.
+    pub(super) heard: Time,
+    /// Handshakes sent without an answer.
+    pub(super) attempts: u32,
+}
+
+impl Peer {
+    /// Whether anything is under way with it.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.open.is_empty() || !self.waiting.is_empty() || self.incoming > 0
+    }
+}
+
+/// All peers.
+#[derive(Default)]
+pub(super) struct Peers {
+    places: Slab<Peer>,
+    by_address: FxHashMap<SocketAddrV4, usize>,
+    made: u64,
+}
+
+impl Peers {
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(super) fn find(&self, address: SocketAddrV4) -> Option<PeerKey> {
+        self.by_address.get(&address).map(|&place| self.places[place].key)
+    }
+
+    pub(super) fn get(&self, key: PeerKey) -> Option<&Peer> {
+        self.places.get(key.place).filter(|peer| peer.key == key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: PeerKey) -> Option<&mut Peer> {
+        self.places.get_mut(key.place).filter(|peer| peer.key == key)
+    }
+
+    /// The peer with this number in the machine.
+    pub(super) fn of_host(&mut self, host: HostId) -> Option<&mut Peer> {
+        self.places.get_mut((host.0 as usize).checked_sub(1)?)
+    }
+
+    /// The peer that has been silent for longest among those with nothing under way.
+    fn least_needed(&self) -> Option<PeerKey> {
+        let idle = self.places.iter().filter(|(_, peer)| !peer.is_busy());
+        idle.min_by_key(|(_, peer)| (peer.heard, peer.key.serial)).map(|(_, peer)| peer.key)
+    }
+}
+
+impl Core {
+    /// A place for a host that is not in the table; an idle one makes room.
+    pub(super) fn add_peer(&mut self, now: Time, address: SocketAddrV4) -> Option<PeerKey> {
+        if self.peers.len() >= self.limits().peers as usize {
+            let key = self.peers.least_needed()?;
+            self.counters.one(Count::peers_evicted);
+            self.forget(now, key, SendError::PeerRestarted);
+        }
+        let local_epoch = self.epoch;
+        let expected = self.secret.cookie(address, local_epoch);
+        let memory = Budget::new(self.limits().peer_bytes);
+        self.peers.made += 1;
+        let place = self.peers.places.vacant_entry();
+        let key = PeerKey { place: place.key(), serial: self.peers.made };
+        place.insert(Peer {
+            key,
+            address,
+            phase: Phase::Hello,
+            meeting: Meeting { local_epoch, peer_epoch: 0, shown: 0, expected },
+            seals: None,
+            counter: 0,
+            replay: ReplayWindow::default(),
+            next_message: 0,
+            open: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            incoming: 0,
+            memory,
+            heard: now,
+            attempts: 0,
+        });
+        self.peers.by_address.insert(address, key.place);
+        let path = self.config.path_to.as_ref().and_then(|path_to| path_to(address));
+        self.paths.set(key.host(), path.unwrap_or(self.config.path));
+        self.timers.arm(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
+        Some(key)
+    }
+
+    pub(super) fn peer_deadline(&mut self, now: Time, at: Time, key: PeerKey, deadline: Deadline) {
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        match deadline {
+            Deadline::Handshake if peer.phase == Phase::Met => {}
+            Deadline::Handshake if peer.waiting.is_empty() => peer.attempts = 0,
+            Deadline::Handshake => self.greet(now, key),
+            Deadline::Silence => {
+                let due = peer.heard.saturating_add(self.config.peer_timeout);
+                if peer.is_busy() && due <= at {
+                    self.counters.one(Count::peers_lost);
+                    self.forget(now, key, SendError::Unreachable);
+                } else {
+                    let next = if due <= at { at.saturating_add(self.config.peer_timeout) } else { due };
+                    self.timers.arm(next, (key, Deadline::Silence));
+                }
+            }
+        }
+    }
+
+    /// Gives a peer up while its incarnation may live on: this endpoint is a new incarnation for it from now
+    /// on, so that neither takes new messages for old ones. Everything under way fails.
+    pub(super) fn forget(&mut self, now: Time, key: PeerKey, reason: SendError) {
+        self.epoch += 1;
+        let waiting = self.dismiss(now, key, reason);
+        for place in waiting {
+            self.discard(now, place, reason);
+        }
+    }
+
+    /// The peer is a new incarnation: what the old one had not acknowledged fails, what waited goes to the
+    /// new one.
+    pub(super) fn replace(&mut self, now: Time, key: PeerKey) -> Option<PeerKey> {
+        let old = self.peers.get(key)?;
+        let (address, local_epoch, expected) = (old.address, old.meeting.local_epoch, old.meeting.expected);
+        self.counters.one(Count::peer_restarts);
+        let waiting = self.dismiss(now, key, SendError::PeerRestarted);
+        let fresh = self.add_peer(now, address);
+        let Some(peer) = fresh.and_then(|fresh| self.peers.get_mut(fresh)) else {
+            waiting.into_iter().for_each(|place| self.discard(now, place, SendError::TooManyPeers));
+            return None;
+        };
+        // The new incarnation has been told this endpoint's epoch as it was.
+        (peer.meeting.local_epoch, peer.meeting.expected) = (local_epoch, expected);
+        peer.waiting = waiting;
+        let moved: Vec<usize> = peer.waiting.iter().copied().collect();
+        let memory = Arc::clone(&peer.memory);
+        let key = peer.key;
+        for place in moved {
+            self.rehome(now, place, key, &memory);
+        }
+        fresh
+    }
+
+    /// Takes a peer out of the table and the machine; answers the messages that had not begun.
+    fn dismiss(&mut self, now: Time, key: PeerKey, reason: SendError) -> VecDeque<usize> {
+        self.failing = Some(reason);
+        self.machine.forget(now, key.host());
+        self.nic.input(now);
+        self.drain(now, None);
+        self.failing = None;
+        self.incoming.retain(|(host, _), _| *host != key.host());
+        self.finished.forget(key.host());
+        if self.peers.get(key).is_none() {
+            return VecDeque::new();
+        }
+        let peer = self.peers.places.remove(key.place);
+        debug_assert!(peer.open.is_empty(), "the machine failed every message to it");
+        self.peers.by_address.remove(&peer.address);
+        self.events.push_back(CoreEvent::PeerGone { peer: peer.address, reason });
+        peer.waiting
+    }
+}

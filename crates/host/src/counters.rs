@@ -1,0 +1,129 @@
+//! What an endpoint counts, by name.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        /// Something that is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(non_camel_case_types, reason = "the names are the counters' own")]
+        pub enum Count { $($(#[doc = $doc])+ $name,)+ }
+
+        /// Counters of an endpoint since it was bound.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Stats { $($(#[doc = $doc])+ pub $name: u64,)+ }
+
+        impl Count {
+            /// Every counter.
+            pub const ALL: &[Count] = &[$(Count::$name),+];
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self { $(Count::$name => stringify!($name)),+ }
+            }
+        }
+
+        impl Counters {
+            /// All counters at one moment, more or less.
+            pub fn read(&self) -> Stats {
+                Stats { $($name: self.get(Count::$name)),+ }
+            }
+        }
+
+        impl Stats {
+            /// Names and values, for tables.
+            pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name)),+].into_iter()
+            }
+        }
+    };
+}
+
+counters! {
+    /// Datagrams that arrived.
+    datagrams_received,
+    /// Datagrams handed to the kernel.
+    datagrams_sent,
+    /// Their bytes, headers of IP and UDP not counted.
+    bytes_received,
+    /// Their bytes, headers of IP and UDP not counted.
+    bytes_sent,
+    /// Datagrams that the kernel refused to send; they count as lost.
+    send_errors,
+    /// Packets accepted and given to the transport.
+    packets_accepted,
+    /// Data packets that arrived with a mark.
+    marks_received,
+    /// Messages acknowledged by their receiver.
+    messages_sent,
+    /// Messages received whole.
+    messages_received,
+    /// Messages that failed.
+    messages_failed,
+    /// Times a peer was found to be a new incarnation.
+    peer_restarts,
+    /// Peers given up because they were silent.
+    peers_lost,
+    /// Peers forgotten to make room for others.
+    peers_evicted,
+    /// Dropped: longer than any datagram of this endpoint's.
+    dropped_truncated,
+    /// Dropped: neither a packet nor a handshake.
+    dropped_malformed,
+    /// Dropped: from an address that is not admitted.
+    dropped_not_admitted,
+    /// Dropped: a handshake that does not authenticate, or answers nothing that was asked.
+    dropped_handshake,
+    /// Dropped: a cookie that this endpoint did not give, or gave before it restarted.
+    dropped_cookie,
+    /// Dropped: of an older incarnation of its sender.
+    dropped_old_epoch,
+    /// Dropped: of an incarnation of its sender that has not been met.
+    dropped_unknown_epoch,
+    /// Dropped: a number that arrived before, or is too old to tell.
+    dropped_replayed,
+    /// Dropped: the seal is broken, or missing.
+    dropped_forged,
+    /// Dropped: sizes, positions or counts that no message has.
+    dropped_inconsistent,
+    /// Dropped: of a message larger than any allowed here.
+    dropped_oversized,
+    /// Dropped: of a message for which there is no memory.
+    dropped_no_memory,
+    /// Dropped: of one message too many from one peer.
+    dropped_too_many,
+    /// Dropped: about a message that is over.
+    dropped_late,
+    /// Dropped: a new peer while all places are taken.
+    dropped_no_place,
+    /// Answers to wrong cookies that were not sent, because too many were.
+    answers_withheld,
+}
+
+/// Counters that other threads may read while one writes.
+#[derive(Debug)]
+pub struct Counters([AtomicU64; Count::ALL.len()]);
+
+impl Default for Counters {
+    fn default() -> Self {
+        Counters([const { AtomicU64::new(0) }; Count::ALL.len()])
+    }
+}
+
+impl Counters {
+    /// Counts one.
+    pub fn one(&self, what: Count) {
+        self.add(what, 1);
+    }
+
+    /// Counts several.
+    pub fn add(&self, what: Count, n: u64) {
+        self.0[what as usize].fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// The value of one.
+    pub fn get(&self, what: Count) -> u64 {
+        self.0[what as usize].load(Ordering::Relaxed)
+    }
+}

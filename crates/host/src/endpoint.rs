@@ -1,0 +1,337 @@
+//! The blocking interface.
+
+use crate::completion::{Completion, deadline};
+use crate::config::{Admission, Config};
+use crate::core::{Arrived, Charges, Command, Core, Identity, Memory, Purpose, SendOptions};
+use crate::counters::{Counters, Stats};
+use crate::driver::{CallOutcome, Driver, Request, SendOutcome, Shared, Waiting};
+use crate::error::{BindError, CallError, RecvError, SendError};
+use crate::seal::Secret;
+use crate::udp::{Socket, monotonic_ns};
+use bytes::Bytes;
+use headway_units::Time;
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+/// A host's end of messages to and from any number of peers.
+///
+/// All methods take `&self`: threads may share an endpoint. Dropping it closes it: what was not acknowledged
+/// fails with [`SendError::Closed`].
+pub struct Endpoint {
+    inner: Arc<Inner>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What an endpoint and the messages received from it share.
+pub(crate) struct Inner {
+    shared: Arc<Shared>,
+    memory: Memory,
+    local: SocketAddrV4,
+    largest: u64,
+    call_timeout: Duration,
+    next: AtomicU64,
+}
+
+/// A message under way.
+#[derive(Clone)]
+#[must_use = "whether the message was delivered is known from its handle alone"]
+pub struct SendHandle {
+    ticket: u64,
+    pub(crate) completion: Completion<SendOutcome>,
+}
+
+/// A message that was received.
+pub struct Received {
+    /// Who sent it.
+    pub peer: SocketAddr,
+    /// The bytes.
+    pub bytes: Bytes,
+    /// Its number among those of its sender to this endpoint.
+    pub message: u32,
+    /// When its last byte arrived, on the endpoint's clock.
+    pub at: Time,
+    purpose: Purpose,
+    peer_epoch: u64,
+    inner: Arc<Inner>,
+    _charges: Charges,
+}
+
+fn io_error(what: &'static str) -> impl Fn(io::Error) -> BindError {
+    move |source| BindError::Io { what, source }
+}
+
+impl Endpoint {
+    /// An endpoint at `address`, which must be IPv4; port 0 = any.
+    ///
+    /// # Errors
+    /// An address that is not loopback, unless [`Config::admission`] says who may talk to it; a configuration
+    /// that cannot be; whatever the operating system objects to.
+    pub fn bind(address: impl ToSocketAddrs, config: Config) -> Result<Endpoint, BindError> {
+        let address = ipv4(address)?;
+        if config.admission == Admission::Loopback && !address.ip().is_loopback() {
+            return Err(BindError::NotLoopback(address.into()));
+        }
+        let socket = Socket::bind(address).map_err(io_error("binding the socket"))?;
+        let local = socket.local().map_err(io_error("asking for the socket's address"))?;
+        let counters = Arc::new(Counters::default());
+        let identity = Identity { epoch: config.epoch.unwrap_or_else(wall_clock_ns), secret: secret()? };
+        let core = Core::new(&config, local, identity, Arc::clone(&counters))?;
+        let memory = core.memory();
+        let shared = Arc::new(Shared::new(counters).map_err(io_error("making an eventfd"))?);
+        let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
+        let driver = Driver::new(core, socket, Arc::clone(&shared), config.observer.clone(), origin);
+        let thread = std::thread::Builder::new().name("headway-host".into());
+        let thread = thread.spawn(move || driver.run()).map_err(io_error("starting a thread"))?;
+        let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
+        let largest = config.limits.message_bytes;
+        let next = AtomicU64::new(1);
+        let inner = Arc::new(Inner { shared, memory, local, largest, call_timeout, next });
+        Ok(Endpoint { inner, thread: Some(thread) })
+    }
+
+    /// Sends a message and waits until the peer has acknowledged it; when that was, on the endpoint's clock.
+    pub fn send(&self, peer: SocketAddr, bytes: impl Into<Bytes>) -> Result<Time, SendError> {
+        self.send_nowait(peer, bytes)?.wait()
+    }
+
+    /// Begins to send a message. An error now means that nothing was sent.
+    pub fn send_nowait(&self, peer: SocketAddr, bytes: impl Into<Bytes>) -> Result<SendHandle, SendError> {
+        self.send_with(peer, bytes, SendOptions::default())
+    }
+
+    /// [`Endpoint::send_nowait`] with a say in how.
+    pub fn send_with(
+        &self,
+        peer: SocketAddr,
+        bytes: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<SendHandle, SendError> {
+        self.inner.send(peer, bytes.into(), options, Purpose::Plain, None)
+    }
+
+    /// Sends a request and waits for its reply, for [`Config::call_timeout`] at most.
+    pub fn call(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<Bytes, CallError> {
+        self.call_timeout(peer, request, self.inner.call_timeout)
+    }
+
+    /// [`Endpoint::call`] with its own longest wait.
+    pub fn call_timeout(
+        &self,
+        peer: SocketAddr,
+        request: impl Into<Bytes>,
+        longest: Duration,
+    ) -> Result<Bytes, CallError> {
+        let until = deadline(longest);
+        let call = self.inner.call(peer, request.into())?;
+        call.completion.wait(until).unwrap_or(Err(CallError::TimedOut))
+    }
+
+    /// Waits for the next message; replies to calls do not come here.
+    pub fn recv(&self) -> Result<Received, RecvError> {
+        self.inner.shared.receive(None).map(|message| Received::new(message, &self.inner))
+    }
+
+    /// [`Endpoint::recv`], for `longest` at most.
+    pub fn recv_timeout(&self, longest: Duration) -> Result<Received, RecvError> {
+        let message = self.inner.shared.receive(deadline(longest));
+        message.map(|message| Received::new(message, &self.inner))
+    }
+
+    /// The address it is bound to.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.inner.local.into()
+    }
+
+    /// What was counted since it was bound.
+    pub fn stats(&self) -> Stats {
+        self.inner.shared.counters.read()
+    }
+
+    /// Bytes of memory that messages take now, of [`crate::Limits::total_bytes`].
+    pub fn memory_used(&self) -> u64 {
+        self.inner.memory.used()
+    }
+
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the asynchronous twin"))]
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        self.inner.shared.close();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread is a bug, and was reported as it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("local", &self.inner.local).finish_non_exhaustive()
+    }
+}
+
+/// A request whose reply is waited for; given up when dropped.
+pub(crate) struct Call {
+    pub(crate) completion: Completion<CallOutcome>,
+    peer: SocketAddrV4,
+    number: u64,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.shared.ask(Request::Abandon(self.peer, self.number));
+    }
+}
+
+impl Inner {
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the asynchronous twin"))]
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    fn send(
+        &self,
+        peer: SocketAddr,
+        bytes: Bytes,
+        options: SendOptions,
+        purpose: Purpose,
+        only_epoch: Option<u64>,
+    ) -> Result<SendHandle, SendError> {
+        let completion = Completion::new();
+        let waiting = Waiting::Send(completion.clone());
+        let ticket = self.submit(peer, bytes, options, purpose, only_epoch, waiting)?;
+        Ok(SendHandle { ticket, completion })
+    }
+
+    pub(crate) fn call(&self, peer: SocketAddr, request: Bytes) -> Result<Call, SendError> {
+        let completion = Completion::new();
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let waiting = Waiting::Call(number, completion.clone());
+        let options = SendOptions::default();
+        self.submit(peer, request, options, Purpose::Request(number), None, waiting)?;
+        let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
+        Ok(Call { completion, peer, number, shared: Arc::clone(&self.shared) })
+    }
+
+    fn submit(
+        &self,
+        peer: SocketAddr,
+        bytes: Bytes,
+        options: SendOptions,
+        purpose: Purpose,
+        only_epoch: Option<u64>,
+        waiting: Waiting,
+    ) -> Result<u64, SendError> {
+        let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
+        let length = bytes.len() as u64;
+        if length > self.largest {
+            return Err(SendError::TooLong { bytes: length, limit: self.largest });
+        }
+        let charge = self.memory.reserve(length).ok_or(SendError::Full { scope: "of this endpoint" })?;
+        let ticket = self.next.fetch_add(1, Ordering::Relaxed);
+        let command = Command { ticket, peer, purpose, bytes, options, only_epoch, charge };
+        self.shared.ask(Request::Send(command, waiting));
+        Ok(ticket)
+    }
+}
+
+impl SendHandle {
+    /// Names the message towards an observer.
+    pub fn ticket(&self) -> u64 {
+        self.ticket
+    }
+
+    /// Waits until the message is acknowledged; when that was, on the endpoint's clock.
+    pub fn wait(self) -> Result<Time, SendError> {
+        self.completion.wait(None).unwrap_or(Err(SendError::Closed))
+    }
+
+    /// The outcome, once, if it is known.
+    pub fn try_wait(&self) -> Option<Result<Time, SendError>> {
+        self.completion.take()
+    }
+
+    /// Waits for `longest` at most; `None` when the outcome is not known by then.
+    pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Time, SendError>> {
+        self.completion.wait(deadline(longest))
+    }
+}
+
+impl fmt::Debug for SendHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendHandle").field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}
+
+impl Received {
+    pub(crate) fn new(message: Arrived, inner: &Arc<Inner>) -> Received {
+        let Arrived { peer, peer_epoch, message, purpose, bytes, at, charges } = message;
+        let (peer, inner) = (peer.into(), Arc::clone(inner));
+        Received { peer, bytes, message, at, purpose, peer_epoch, inner, _charges: charges }
+    }
+
+    /// Whether a reply is waited for.
+    pub fn wants_reply(&self) -> bool {
+        matches!(self.purpose, Purpose::Request(_))
+    }
+
+    /// Replies to a request. The reply goes to the incarnation of the peer that asked, or fails with
+    /// [`SendError::PeerRestarted`].
+    ///
+    /// To a message that is not a request the answer is a plain message, to the same incarnation.
+    pub fn reply(&self, bytes: impl Into<Bytes>) -> Result<SendHandle, SendError> {
+        let purpose = match self.purpose {
+            Purpose::Request(number) => Purpose::Reply(number),
+            Purpose::Plain | Purpose::Reply(_) => Purpose::Plain,
+        };
+        let options = SendOptions::default();
+        self.inner.send(self.peer, bytes.into(), options, purpose, Some(self.peer_epoch))
+    }
+}
+
+impl fmt::Debug for Received {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Received")
+            .field("peer", &self.peer)
+            .field("message", &self.message)
+            .field("bytes", &self.bytes.len())
+            .field("wants_reply", &self.wants_reply())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first IPv4 address of several.
+fn ipv4(address: impl ToSocketAddrs) -> Result<SocketAddrV4, BindError> {
+    let mut other = None;
+    for address in address.to_socket_addrs().map_err(io_error("resolving the address"))? {
+        match address {
+            SocketAddr::V4(address) => return Ok(address),
+            SocketAddr::V6(_) => other = Some(address),
+        }
+    }
+    let none = || io_error("resolving the address")(io::ErrorKind::NotFound.into());
+    Err(other.map_or_else(none, BindError::NotIpv4))
+}
+
+#[allow(clippy::disallowed_methods, reason = "an incarnation is named by the wall clock")]
+fn wall_clock_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(1, |since| since.as_nanos() as u64)
+}
+
+fn secret() -> Result<Secret, BindError> {
+    let mut bytes = [0; 16];
+    let fail = |error: getrandom::Error| io_error("reading random bytes")(io::Error::other(error));
+    getrandom::fill(&mut bytes).map_err(fail)?;
+    Ok(Secret(bytes))
+}

@@ -1,0 +1,127 @@
+//! What can go wrong, by type.
+
+use headway_units::ParamError;
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a configuration cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ConfigError {
+    /// No such transport.
+    #[error("there is no transport `{0}`")]
+    UnknownTransport(String),
+    /// A parameter that the transport refuses.
+    #[error("transport `{name}`: {source}")]
+    Transport {
+        /// Which transport.
+        name: String,
+        /// What is wrong.
+        source: ParamError,
+    },
+    /// No such port discipline.
+    #[error("there is no port discipline `{0}`")]
+    UnknownDiscipline(String),
+    /// A parameter that the discipline refuses.
+    #[error("port discipline `{name}`: {source}")]
+    Discipline {
+        /// Which discipline.
+        name: String,
+        /// What is wrong.
+        source: ParamError,
+    },
+    /// A number out of its range.
+    #[error("{what} is {value}, and must be {range}")]
+    Range {
+        /// Which.
+        what: &'static str,
+        /// What it is.
+        value: u64,
+        /// What it may be.
+        range: &'static str,
+    },
+}
+
+/// Why an endpoint cannot be bound.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// The address is IPv6: only IPv4 is supported.
+    #[error("{0} is not an IPv4 address: only IPv4 is supported")]
+    NotIpv4(SocketAddr),
+    /// Without admission rules, only loopback addresses may be bound.
+    #[error(
+        "{0} is not a loopback address: to be reached from other machines, an endpoint needs \
+         `Admission::Prefixes` or `Admission::PreSharedKey`"
+    )]
+    NotLoopback(SocketAddr),
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The operating system.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Why a message was not delivered, or may not have been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The peer restarted, or forgot this host, before it acknowledged the message: it may or may not have
+    /// been delivered.
+    #[error("the peer restarted; whether the message was delivered is unknown")]
+    PeerRestarted,
+    /// The peer was silent for too long: the message may or may not have been delivered.
+    #[error("the peer does not answer")]
+    Unreachable,
+    /// The peer's address is not admitted by this endpoint's own configuration, or is no IPv4 address.
+    #[error("the peer's address is not admitted by this endpoint")]
+    NotAdmitted,
+    /// The message is larger than this endpoint allows.
+    #[error("{bytes} bytes are more than the {limit} of the largest message")]
+    TooLong {
+        /// Its length.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The endpoint's memory for messages is taken: wait for earlier ones, then try again.
+    #[error("no memory is left for another message {scope}")]
+    Full {
+        /// `of this endpoint`, or `to this peer`.
+        scope: &'static str,
+    },
+    /// All places for peers are taken by peers with something under way.
+    #[error("the table of peers is full")]
+    TooManyPeers,
+    /// The transport gave the message up.
+    #[error("the transport gave the message up: {0}")]
+    GaveUp(&'static str),
+    /// The endpoint was closed.
+    #[error("the endpoint is closed")]
+    Closed,
+}
+
+/// Why a call has no reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The request could not be delivered, or the peer is gone.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// No reply came in time.
+    #[error("no reply came in time")]
+    TimedOut,
+}
+
+/// Why nothing can be received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecvError {
+    /// No message came in time.
+    #[error("no message came in time")]
+    TimedOut,
+    /// The endpoint was closed, or its thread ended because the socket failed.
+    #[error("the endpoint is closed")]
+    Closed,
+}

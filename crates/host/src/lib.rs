@@ -1,0 +1,58 @@
+//! Messages between real hosts over UDP, carried by the transports of `headway-transport` unchanged.
+//!
+//! ```
+//! use headway_host::{Config, Endpoint};
+//!
+//! let server = Endpoint::bind("127.0.0.1:0", Config::default())?;
+//! let client = Endpoint::bind("127.0.0.1:0", Config::default())?;
+//! let address = server.local_addr();
+//!
+//! let answering = std::thread::spawn(move || {
+//!     let request = server.recv()?;
+//!     let reply: Vec<u8> = request.bytes.iter().rev().copied().collect();
+//!     request.reply(reply).expect("room for a reply").wait().expect("the peer is there");
+//!     Ok::<_, headway_host::RecvError>(())
+//! });
+//! let reply = client.call(address, "stressed")?;
+//! assert_eq!(&reply[..], b"desserts");
+//! answering.join().expect("no panic")?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Endpoint`] is one thread around a [`core::Core`], which knows no socket, no clock and no thread, and owns
+//! one transport machine for all peers. Messages arrive whole and once, or their sender learns that they may
+//! not have. Only IPv4 is supported.
+//!
+//! Who may talk to an endpoint is said by [`Admission`]; without a say it binds to loopback addresses only.
+//! Memory is bounded by [`Limits`]. Everything that is dropped is counted by reason in [`Stats`]. What is
+//! protected against whom, and what is not, is in `docs/real-hosts.md`.
+//!
+//! What goes over the wire is a packet's header ([`headway_packet::PacketView`]), the fields of a session, the
+//! payload, and the tag of a seal where a key is shared. The header comes first so that switches need to know
+//! nothing of sessions. A packet's queue class is in the DSCP field ([`core::tos`]), its mark in the ECN field
+//! of the IP header; switches change only that, and what arrives there counts, not the header's own copy.
+
+mod budget;
+mod completion;
+mod config;
+pub mod core;
+mod counters;
+mod driver;
+mod endpoint;
+mod error;
+mod machine;
+mod nic;
+mod progress;
+mod replay;
+mod seal;
+#[cfg(feature = "tokio")]
+pub mod tokio;
+mod udp;
+
+pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, PreSharedKey, sizes};
+pub use core::SendOptions;
+pub use counters::{Count, Counters, Stats};
+pub use endpoint::{Endpoint, Received, SendHandle};
+pub use error::{BindError, CallError, ConfigError, RecvError, SendError};
+pub use progress::{Progress, Step};
+pub use seal::Secret;

@@ -1,0 +1,67 @@
+//! The host's own link: a port like any other, on a virtual departure clock.
+//!
+//! A packet starts when the wire is free and the machine has it, not when the thread gets round to it. What
+//! was waiting when the wire became free started then, however late the thread is: a late thread must not
+//! look like a gap, because gaps are what the port marks.
+
+use crate::config::Config;
+use crate::error::ConfigError;
+use headway_fabric::registry::AnyDiscipline;
+use headway_fabric::{Buffer, Limit, Port, PortContext, PortCounters};
+use headway_packet::{Packet, Sizes};
+use headway_units::Time;
+
+pub(crate) struct Nic {
+    port: Port<()>,
+    /// How far the departure clock may lag behind.
+    catch_up: Time,
+    /// Whether the machine had nothing when it was last asked.
+    dry: bool,
+    /// The first input since then.
+    input: Option<Time>,
+}
+
+impl Nic {
+    pub(crate) fn new(config: &Config, discipline: &str, sizes: Sizes) -> Result<Nic, ConfigError> {
+        let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
+        let context = PortContext { rate: config.nic, sizes, buffer };
+        let rules = AnyDiscipline::make(discipline, &config.discipline_params, &context)
+            .ok_or_else(|| ConfigError::UnknownDiscipline(discipline.into()))?;
+        let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;
+        let catch_up = sizes.slot(config.nic).saturating_mul(config.catch_up.max(1).into());
+        Ok(Nic { port: Port::new(rules, context), catch_up, dry: true, input: None })
+    }
+
+    /// An input that belongs to the instant `at`.
+    pub(crate) fn input(&mut self, at: Time) {
+        self.input.get_or_insert(at);
+    }
+
+    /// Whether the wire is free for another packet.
+    pub(crate) fn is_free(&self, now: Time) -> bool {
+        self.port.free_at() <= now
+    }
+
+    /// The machine has nothing to send.
+    pub(crate) fn dry(&mut self) {
+        (self.dry, self.input) = (true, None);
+    }
+
+    /// When the machine should be asked again without any input.
+    pub(crate) fn next(&self) -> Option<Time> {
+        (!self.dry || self.input.is_some()).then(|| self.port.free_at())
+    }
+
+    /// Puts a packet on the wire, which is free.
+    pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) {
+        let ready = if self.dry { self.input.unwrap_or(now) } else { Time::ZERO };
+        let earliest = now.saturating_sub(self.catch_up);
+        let start = ready.max(self.port.free_at()).max(earliest).min(now);
+        (self.dry, self.input) = (false, None);
+        self.port.pass(start, packet);
+    }
+
+    pub(crate) fn counters(&self) -> &PortCounters {
+        self.port.counters()
+    }
+}

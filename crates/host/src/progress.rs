@@ -1,0 +1,49 @@
+//! What an observer hears of messages, with the time of each.
+
+use headway_units::Time;
+use std::net::SocketAddrV4;
+
+/// Something happened to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// When, on the endpoint's clock.
+    pub at: Time,
+    /// The other host.
+    pub peer: SocketAddrV4,
+    /// Number of the message among those of its sender to its receiver, since the two last met.
+    pub message: u32,
+    /// What.
+    pub what: Step,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A message to the peer was given to the transport.
+    Opened {
+        /// The sending application's ticket, as in [`crate::SendHandle::ticket`].
+        ticket: u64,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// The peer's machine acknowledged a message.
+    Acknowledged {
+        /// The sending application's ticket.
+        ticket: u64,
+    },
+    /// A message to the peer failed.
+    Failed {
+        /// The sending application's ticket.
+        ticket: u64,
+    },
+    /// Bytes of a message from the peer arrived for the first time.
+    Delivered {
+        /// How many.
+        bytes: u32,
+    },
+    /// A message from the peer is complete.
+    Completed {
+        /// Its bytes.
+        bytes: u64,
+    },
+}

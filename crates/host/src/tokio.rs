@@ -1,0 +1,76 @@
+//! The asynchronous twin of [`crate::Endpoint`].
+
+use crate::config::Config;
+use crate::core::SendOptions;
+use crate::counters::Stats;
+use crate::endpoint::Received;
+use crate::error::{BindError, CallError, RecvError, SendError};
+use bytes::Bytes;
+use headway_units::Time;
+use std::future::poll_fn;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::task::Poll;
+use std::time::Duration;
+
+/// An endpoint whose methods wait as tasks do. Every future may be dropped: a dropped `recv` loses no message,
+/// a dropped `send` is sent all the same, a dropped `call` gives its reply up.
+#[derive(Debug)]
+pub struct Endpoint {
+    blocking: crate::Endpoint,
+    call_timeout: Duration,
+}
+
+impl Endpoint {
+    /// See [`crate::Endpoint::bind`], which this is; it does not wait for anything.
+    pub fn bind(address: impl ToSocketAddrs, config: Config) -> Result<Endpoint, BindError> {
+        let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
+        Ok(Endpoint { blocking: crate::Endpoint::bind(address, config)?, call_timeout })
+    }
+
+    /// Sends a message and waits until the peer has acknowledged it.
+    pub async fn send(&self, peer: SocketAddr, bytes: impl Into<Bytes>) -> Result<Time, SendError> {
+        self.send_with(peer, bytes, SendOptions::default()).await
+    }
+
+    /// [`Endpoint::send`] with a say in how.
+    pub async fn send_with(
+        &self,
+        peer: SocketAddr,
+        bytes: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<Time, SendError> {
+        self.blocking.send_with(peer, bytes, options)?.completion.await
+    }
+
+    /// Sends a request and waits for its reply.
+    pub async fn call(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<Bytes, CallError> {
+        let call = self.blocking.inner().call(peer, request.into())?;
+        let reply = ::tokio::time::timeout(self.call_timeout, call.completion.clone()).await;
+        reply.unwrap_or(Err(CallError::TimedOut))
+    }
+
+    /// Waits for the next message.
+    pub async fn recv(&self) -> Result<Received, RecvError> {
+        let inner = self.blocking.inner();
+        let message = poll_fn(|context| match inner.shared().poll_receive(context.waker()) {
+            Some(message) => Poll::Ready(message),
+            None => Poll::Pending,
+        });
+        message.await.map(|message| Received::new(message, inner))
+    }
+
+    /// Replies to a request and waits until the peer has acknowledged the reply.
+    pub async fn reply(&self, request: &Received, bytes: impl Into<Bytes>) -> Result<Time, SendError> {
+        request.reply(bytes)?.completion.await
+    }
+
+    /// The address it is bound to.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.blocking.local_addr()
+    }
+
+    /// What was counted since it was bound.
+    pub fn stats(&self) -> Stats {
+        self.blocking.stats()
+    }
+}

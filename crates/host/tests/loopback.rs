@@ -1,0 +1,209 @@
+//! Endpoints over real sockets on the loopback interface.
+#![allow(clippy::disallowed_methods, reason = "real sockets, real threads, real time")]
+
+use headway_host::{
+    Admission, BindError, CallError, Config, Endpoint, Limits, PreSharedKey, Progress, SendError,
+    SendOptions, Step,
+};
+use headway_transport::{Opening, registry};
+use headway_units::Time;
+use std::net::UdpSocket;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn endpoint(config: &Config) -> Endpoint {
+    Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound")
+}
+
+fn shared_key() -> Admission {
+    Admission::PreSharedKey(PreSharedKey([3; 32]))
+}
+
+fn bytes(length: usize, salt: u64) -> Vec<u8> {
+    (0..length as u64).map(|i| ((i + salt).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+}
+
+/// Answers requests with their bytes in reverse until the client says that it is done.
+fn serve(server: Endpoint) -> thread::JoinHandle<Endpoint> {
+    thread::spawn(move || {
+        loop {
+            let request = server.recv_timeout(LONG).expect("a request");
+            if !request.wants_reply() {
+                return server;
+            }
+            let reply: Vec<u8> = request.bytes.iter().rev().copied().collect();
+            drop(request.reply(reply).expect("room for a reply"));
+        }
+    })
+}
+
+#[test]
+fn megabytes_arrive_intact_over_every_transport_and_admission() {
+    for transport in registry::NAMES {
+        for admission in [Admission::Loopback, shared_key()] {
+            let config = Config { transport: (*transport).into(), admission, ..Config::default() };
+            let (a, b) = (endpoint(&config), endpoint(&config));
+            let sent: Vec<_> = (0..4).map(|n| bytes(1 << 20, n)).collect();
+            let handles: Vec<_> =
+                sent.iter().map(|m| a.send_nowait(b.local_addr(), m.clone()).expect("room")).collect();
+            let mut received: Vec<_> = (0..4).map(|_| b.recv_timeout(LONG).expect("a message")).collect();
+            received.sort_by_key(|message| message.message);
+            for (message, sent) in received.iter().zip(&sent) {
+                assert!(message.bytes == sent && message.peer == a.local_addr() && !message.wants_reply());
+            }
+            for handle in handles {
+                handle.wait_timeout(LONG).expect("in time").expect("acknowledged");
+            }
+            drop(received);
+            assert_eq!((a.stats().messages_sent, b.stats().messages_received), (4, 4), "{transport}");
+            assert_eq!(b.memory_used(), 0, "{transport}");
+        }
+    }
+}
+
+#[test]
+fn a_hundred_calls_at_once_find_their_own_replies() {
+    for admission in [Admission::Loopback, shared_key()] {
+        let config = Config { admission, ..Config::default() };
+        let (client, server) = (Arc::new(endpoint(&config)), endpoint(&config));
+        let address = server.local_addr();
+        let serving = serve(server);
+        let call = |n: u64| {
+            let client = Arc::clone(&client);
+            thread::spawn(move || {
+                let request = bytes(100 + 37 * n as usize, n);
+                let reply = client.call(address, request.clone()).expect("a reply");
+                assert!(reply.iter().rev().eq(request.iter()), "call {n}");
+            })
+        };
+        let calls: Vec<_> = (0..100).map(call).collect();
+        calls.into_iter().for_each(|call| call.join().expect("the reply is right"));
+        client.send(address, "done").expect("acknowledged");
+        drop(serving.join().expect("no panic"));
+    }
+}
+
+#[test]
+fn a_server_that_restarts_fails_what_was_under_way_and_serves_what_comes_after() {
+    let config = Config::default();
+    let (client, server) = (endpoint(&config), endpoint(&config));
+    let address = server.local_addr();
+    client.send(address, "first").expect("acknowledged");
+    drop(server);
+    let server = Endpoint::bind(address, config).expect("the address is free again");
+    assert_eq!(client.send(address, "second"), Err(SendError::PeerRestarted));
+    client.send(address, "third").expect("acknowledged");
+    assert_eq!(&server.recv_timeout(LONG).expect("a message").bytes[..], b"third");
+    assert_eq!(client.stats().peer_restarts, 1);
+}
+
+#[test]
+fn what_cannot_be_is_said_by_type() {
+    let bind = |address: &str, config: Config| Endpoint::bind(address, config).expect_err("refused");
+    let error = bind("0.0.0.0:0", Config::default());
+    assert!(
+        matches!(error, BindError::NotLoopback(_)) && error.to_string().contains("Admission::"),
+        "{error}"
+    );
+    assert!(matches!(bind("[::1]:0", Config::default()), BindError::NotIpv4(_)));
+    let unknown = Config { transport: "tcp".into(), ..Config::default() };
+    assert_eq!(bind("127.0.0.1:0", unknown).to_string(), "there is no transport `tcp`");
+    let tiny = Config { mtu: 100, ..Config::default() };
+    assert_eq!(bind("127.0.0.1:0", tiny).to_string(), "mtu is 100, and must be from 256 to 9216");
+
+    let limits = Limits { message_bytes: 1000, total_bytes: 100_000, ..Limits::default() };
+    let config = Config { limits, call_timeout: Time::ms(50), ..Config::default() };
+    let (a, b) = (endpoint(&config), endpoint(&config));
+    let to = b.local_addr();
+    assert_eq!(a.send(to, vec![0; 1001]), Err(SendError::TooLong { bytes: 1001, limit: 1000 }));
+    assert_eq!(a.send("192.0.2.1:9".parse().expect("an address"), "x"), Err(SendError::NotAdmitted));
+    assert_eq!(a.send("[::1]:9".parse().expect("an address"), "x"), Err(SendError::NotAdmitted));
+    assert_eq!(a.call(to, "nobody answers"), Err(CallError::TimedOut));
+    drop(a);
+    drop(b);
+}
+
+#[test]
+fn dropping_an_endpoint_ends_what_waits_for_it() {
+    let a = endpoint(&Config::default());
+    let silent = UdpSocket::bind("127.0.0.1:0").expect("bound");
+    let handle = a.send_nowait(silent.local_addr().expect("an address"), "x").expect("room");
+    assert!(handle.try_wait().is_none());
+    drop(a);
+    assert_eq!(handle.wait(), Err(SendError::Closed));
+}
+
+#[test]
+fn garbage_is_counted_and_calls_go_on() {
+    let config = Config::default();
+    let (client, server) = (endpoint(&config), endpoint(&config));
+    let address = server.local_addr();
+    let stranger = UdpSocket::bind("127.0.0.1:0").expect("bound");
+    for length in (0..1700).step_by(17) {
+        stranger.send_to(&bytes(length, 5), address).expect("sent");
+    }
+    let serving = serve(server);
+    assert_eq!(&client.call(address, "abc").expect("a reply")[..], b"cba");
+    client.send(address, "done").expect("acknowledged");
+    let stats = serving.join().expect("no panic").stats();
+    assert_eq!(stats.dropped_malformed + stats.dropped_truncated, 100, "{stats:?}");
+    assert!(stats.dropped_truncated >= 10);
+}
+
+#[test]
+fn an_observer_hears_of_every_byte_and_a_window_is_honoured() {
+    let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let observer = {
+        let heard = Arc::clone(&heard);
+        Arc::new(move |progress: &Progress| heard.lock().expect("no panic").push(*progress))
+    };
+    let plain = Config::default();
+    let (a, b) = (endpoint(&plain), endpoint(&Config { observer: Some(observer), ..plain.clone() }));
+    let opening = Opening { window: Some(2), ..Opening::default() };
+    let options = SendOptions { opening, entropy: Some(7), ..SendOptions::default() };
+    let handle = a.send_with(b.local_addr(), bytes(50_000, 1), options).expect("room");
+    let received = b.recv_timeout(LONG).expect("a message");
+    handle.wait().expect("acknowledged");
+    let heard = heard.lock().expect("no panic");
+    let delivered = |p: &Progress| if let Step::Delivered { bytes } = p.what { u64::from(bytes) } else { 0 };
+    assert_eq!(heard.iter().map(delivered).sum::<u64>(), 50_000);
+    let last = heard.last().expect("something was heard");
+    assert_eq!((last.what, last.at), (Step::Completed { bytes: 50_000 }, received.at));
+    assert!(heard.windows(2).all(|pair| pair[0].at <= pair[1].at));
+}
+
+#[cfg(feature = "tokio")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_asynchronous_twin_does_the_same() {
+    use headway_host::tokio::Endpoint;
+    let config = Config::default();
+    let bind = || Endpoint::bind("127.0.0.1:0", config.clone()).expect("bound");
+    let (client, server) = (Arc::new(bind()), bind());
+    let address = server.local_addr();
+    let serving = tokio::spawn(async move {
+        for _ in 0..50 {
+            let request = server.recv().await.expect("a request");
+            let reply: Vec<u8> = request.bytes.iter().rev().copied().collect();
+            server.reply(&request, reply).await.expect("acknowledged");
+        }
+        let plain = server.recv().await.expect("a message");
+        assert!(!plain.wants_reply() && plain.bytes.len() == 1 << 20);
+    });
+    let calls: Vec<_> = (0..50u64)
+        .map(|n| {
+            let client = Arc::clone(&client);
+            tokio::spawn(async move {
+                let reply = client.call(address, bytes(1000, n)).await.expect("a reply");
+                assert!(reply.iter().rev().eq(bytes(1000, n).iter()));
+            })
+        })
+        .collect();
+    for call in calls {
+        call.await.expect("the reply is right");
+    }
+    client.send(address, bytes(1 << 20, 3)).await.expect("acknowledged");
+    serving.await.expect("no panic");
+}

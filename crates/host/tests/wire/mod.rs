@@ -1,0 +1,291 @@
+//! Two or more cores joined by a wire in memory, in virtual time.
+#![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of this")]
+
+use bytes::Bytes;
+use headway_host::core::{Command, Core, CoreEvent, Identity, Memory, Purpose, SendOptions};
+use headway_host::{Admission, Config, Counters, Limits, PreSharedKey, Secret, SendError};
+use headway_packet::Ecn;
+use headway_units::Time;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+
+/// What the wire does to datagrams, in per cent, and how late a late one is at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    pub loss: u8,
+    pub duplicate: u8,
+    pub late: u8,
+    pub lateness: Time,
+}
+
+/// A datagram, as it was sent.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    pub from: SocketAddrV4,
+    pub to: SocketAddrV4,
+    pub tos: u8,
+    pub bytes: Vec<u8>,
+}
+
+enum Step {
+    Deliver(Datagram),
+    Send { host: usize, to: usize, purpose: Purpose, bytes: Bytes, ticket: u64 },
+    Restart(usize),
+    Wake(usize),
+}
+
+/// A message as it arrived.
+#[derive(Clone, Debug)]
+pub struct Got {
+    pub host: usize,
+    pub from: SocketAddrV4,
+    pub purpose: Purpose,
+    pub bytes: Bytes,
+}
+
+pub struct Host {
+    pub core: Core,
+    pub memory: Memory,
+    pub counters: Arc<Counters>,
+    pub address: SocketAddrV4,
+    config: Config,
+    epoch: u64,
+    armed: Time,
+}
+
+pub struct World {
+    pub now: Time,
+    pub hosts: Vec<Host>,
+    pub got: Vec<Got>,
+    pub outcomes: BTreeMap<u64, Result<(), SendError>>,
+    /// Every datagram that left a host.
+    pub sent: Vec<Datagram>,
+    pub keep_sent: bool,
+    faults: Faults,
+    rng: Pcg64Mcg,
+    steps: BinaryHeap<Reverse<(Time, u64)>>,
+    what: BTreeMap<u64, Step>,
+    sequence: u64,
+}
+
+pub fn address(host: usize) -> SocketAddrV4 {
+    SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1 + host as u8), 4000)
+}
+
+pub fn prefixes() -> Admission {
+    Admission::Prefixes(vec!["10.0.0.0/8".parse().expect("a prefix")])
+}
+
+pub fn shared_key() -> Admission {
+    Admission::PreSharedKey(PreSharedKey([7; 32]))
+}
+
+pub fn config(transport: &str, admission: Admission) -> Config {
+    Config {
+        transport: transport.into(),
+        admission,
+        peer_timeout: Time::s(300),
+        limits: Limits {
+            total_bytes: 8 << 20,
+            peer_bytes: 4 << 20,
+            message_bytes: 1 << 20,
+            ..Limits::default()
+        },
+        ..Config::default()
+    }
+}
+
+fn core(config: &Config, address: SocketAddrV4, epoch: u64, salt: u8) -> (Core, Arc<Counters>) {
+    let counters = Arc::new(Counters::default());
+    let mut secret = [salt; 16];
+    secret[..8].copy_from_slice(&epoch.to_be_bytes());
+    let identity = Identity { epoch, secret: Secret(secret) };
+    (Core::new(config, address, identity, Arc::clone(&counters)).expect("a configuration"), counters)
+}
+
+impl World {
+    pub fn new(config: &Config, hosts: usize, faults: Faults, seed: u64) -> World {
+        let host = |n: usize| {
+            let (address, epoch) = (address(n), 1000 + n as u64);
+            let (core, counters) = core(config, address, epoch, n as u8);
+            let memory = core.memory();
+            Host { core, memory, counters, address, config: config.clone(), epoch, armed: Time::MAX }
+        };
+        World {
+            now: Time::ZERO,
+            hosts: (0..hosts).map(host).collect(),
+            got: Vec::new(),
+            outcomes: BTreeMap::new(),
+            sent: Vec::new(),
+            keep_sent: false,
+            faults,
+            rng: Pcg64Mcg::seed_from_u64(seed),
+            steps: BinaryHeap::new(),
+            what: BTreeMap::new(),
+            sequence: 0,
+        }
+    }
+
+    fn schedule(&mut self, at: Time, step: Step) {
+        self.steps.push(Reverse((at, self.sequence)));
+        self.what.insert(self.sequence, step);
+        self.sequence += 1;
+    }
+
+    pub fn send(&mut self, at: Time, host: usize, to: usize, ticket: u64, bytes: impl Into<Bytes>) {
+        self.send_as(at, host, to, ticket, Purpose::Plain, bytes);
+    }
+
+    pub fn send_as(
+        &mut self,
+        at: Time,
+        host: usize,
+        to: usize,
+        ticket: u64,
+        purpose: Purpose,
+        bytes: impl Into<Bytes>,
+    ) {
+        self.schedule(at, Step::Send { host, to, purpose, bytes: bytes.into(), ticket });
+    }
+
+    /// Replaces a host by a new process at the same address.
+    pub fn restart(&mut self, at: Time, host: usize) {
+        self.schedule(at, Step::Restart(host));
+    }
+
+    /// A datagram that somebody puts on the wire.
+    pub fn inject(&mut self, at: Time, datagram: Datagram) {
+        self.schedule(at, Step::Deliver(datagram));
+    }
+
+    /// Runs until `until`; no step later than that is taken.
+    pub fn run(&mut self, until: Time) {
+        while self.steps.peek().is_some_and(|Reverse((at, _))| *at <= until) {
+            let Some(Reverse((at, number))) = self.steps.pop() else { break };
+            self.now = at;
+            if let Some(step) = self.what.remove(&number) {
+                self.take(step);
+            }
+        }
+        self.now = until;
+    }
+
+    fn take(&mut self, step: Step) {
+        let now = self.now;
+        let number = match step {
+            Step::Deliver(mut datagram) => {
+                let Some(number) = self.hosts.iter().position(|h| h.address == datagram.to) else { return };
+                let ecn = Ecn::from_bits(datagram.tos);
+                self.hosts[number].core.receive(now, datagram.from, ecn, &mut datagram.bytes);
+                number
+            }
+            Step::Send { host, to, purpose, bytes, ticket } => {
+                let peer = address(to);
+                match self.hosts[host].memory.reserve(bytes.len() as u64) {
+                    None => {
+                        let full = Err(SendError::Full { scope: "of this endpoint" });
+                        self.outcomes.insert(ticket, full);
+                    }
+                    Some(charge) => {
+                        let options = SendOptions::default();
+                        let command =
+                            Command { ticket, peer, purpose, bytes, options, only_epoch: None, charge };
+                        self.hosts[host].core.send(now, command);
+                    }
+                }
+                host
+            }
+            Step::Restart(number) => {
+                let host = &mut self.hosts[number];
+                host.epoch += 1_000_000;
+                (host.core, host.counters) = core(&host.config, host.address, host.epoch, number as u8);
+                (host.memory, host.armed) = (host.core.memory(), Time::MAX);
+                return;
+            }
+            Step::Wake(number) => {
+                if self.hosts[number].armed != now {
+                    return;
+                }
+                self.hosts[number].armed = Time::MAX;
+                self.hosts[number].core.timeout(now);
+                number
+            }
+        };
+        self.settle(number);
+    }
+
+    fn settle(&mut self, number: usize) {
+        let now = self.now;
+        let mut buffer = vec![0; self.hosts[number].core.datagram_bytes()];
+        loop {
+            while let Some(event) = self.hosts[number].core.poll_event() {
+                self.note(number, event);
+            }
+            let Some(transmit) = self.hosts[number].core.poll_transmit(now, &mut buffer) else { break };
+            let bytes = buffer[..transmit.length].to_vec();
+            let from = self.hosts[number].address;
+            self.carry(Datagram { from, to: transmit.to, tos: transmit.tos, bytes });
+        }
+        let host = &mut self.hosts[number];
+        if let Some(at) = host.core.next_timeout().map(|at| at.max(now))
+            && at < host.armed
+        {
+            host.armed = at;
+            self.schedule(at, Step::Wake(number));
+        }
+    }
+
+    fn note(&mut self, host: usize, event: CoreEvent) {
+        match event {
+            CoreEvent::Arrived(m) => {
+                self.got.push(Got { host, from: m.peer, purpose: m.purpose, bytes: m.bytes });
+            }
+            CoreEvent::Sent { ticket, outcome, .. } => {
+                let twice = self.outcomes.insert(ticket, outcome);
+                assert_eq!(twice, None, "the outcome of {ticket} was told twice");
+            }
+            CoreEvent::PeerGone { .. } | CoreEvent::Progress(_) => {}
+        }
+    }
+
+    fn carry(&mut self, datagram: Datagram) {
+        if self.keep_sent {
+            self.sent.push(datagram.clone());
+        }
+        let copies = if self.chance(self.faults.duplicate) { 2 } else { 1 };
+        for _ in 0..copies {
+            if self.chance(self.faults.loss) {
+                continue;
+            }
+            let mut at = self.now + Time::us(20);
+            if self.chance(self.faults.late) {
+                at += Time(self.rng.next_u64() % (self.faults.lateness.0 + 1));
+            }
+            self.schedule(at, Step::Deliver(datagram.clone()));
+        }
+    }
+
+    fn chance(&mut self, percent: u8) -> bool {
+        percent > 0 && self.rng.next_u32() % 100 < u32::from(percent)
+    }
+}
+
+/// The bytes of message `ticket`: reproducible, and different in every place.
+pub fn content(ticket: u64, length: usize) -> Vec<u8> {
+    let mut rng = Pcg64Mcg::seed_from_u64(ticket);
+    let mut bytes = ticket.to_be_bytes().to_vec();
+    bytes.resize_with(length.max(8), || rng.next_u32() as u8);
+    bytes
+}
+
+/// Which message `bytes` are; panics when one of them is not as it was sent.
+pub fn identify(bytes: &[u8]) -> u64 {
+    let (front, _) = bytes.split_first_chunk::<8>().expect("messages here are that long");
+    let ticket = u64::from_be_bytes(*front);
+    assert!(bytes == content(ticket, bytes.len()), "message {ticket} was changed on the way");
+    ticket
+}

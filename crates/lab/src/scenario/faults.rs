@@ -1,0 +1,120 @@
+//! The `[[fault]]` tables: what goes wrong on links.
+
+use super::sample::link_list;
+use crate::text::{Item, Problem, Reader, ScenarioError, Value, names};
+use headway_packet::PacketKind;
+use headway_sim::{Fault, FaultSpec, LinkChoice};
+use headway_units::Time;
+use serde_json::{Value as Json, json};
+
+type Read<T> = Result<T, ScenarioError>;
+
+/// Reads the list. `known` makes the names of all links.
+pub fn read(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Read<Vec<FaultSpec>> {
+    let list = item.list().map_err(|e| e.help("faults are a list of tables: write [[fault]]"))?;
+    list.iter().map(|item| one(&item.table()?, known)).collect()
+}
+
+fn one(table: &Reader<'_>, known: &dyn Fn() -> Vec<String>) -> Read<FaultSpec> {
+    let links = match table.get("links") {
+        None => LinkChoice::All,
+        Some(item) => match item.value() {
+            Value::List(nodes) if nodes.is_empty() => {
+                return Err(item.range("at least one link", "an empty list"));
+            }
+            Value::List(_) => LinkChoice::Some(link_list(&item, known)?),
+            Value::Text(_) => [LinkChoice::All][item.choice(&["all"])?].clone(),
+            _ => return Err(item.wrong("\"all\" or a list of links")),
+        },
+    };
+    let kind = table.get("kind").map(|i| kind(&i)).transpose()?;
+    let what = match table.get("drop") {
+        Some(item) => numbers(table, &item)?,
+        None => chances(table)?,
+    };
+    table.finish(&[], None)?;
+    Ok(FaultSpec { links, kind, what })
+}
+
+fn kind(item: &Item<'_>) -> Read<PacketKind> {
+    let name = item.text()?;
+    PacketKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+        let problem = Problem::NoSuchName { what: "kind of packet", name: name.into() };
+        item.fail(problem).maybe_help(names::suggestion(name, PacketKind::ALL.map(PacketKind::name)))
+    })
+}
+
+fn numbers(table: &Reader<'_>, item: &Item<'_>) -> Read<Fault> {
+    for key in ["loss", "duplicate", "reorder", "reorder_by"] {
+        if let Some(other) = table.get(key) {
+            let problem = Problem::Contradiction(format!("`drop` and `{key}` in one [[fault]]"));
+            return Err(other.fail(problem).help("packets by number and packets by chance are two tables"));
+        }
+    }
+    let items = item.list()?;
+    if items.is_empty() {
+        return Err(item.range("at least one number of a packet", "an empty list"));
+    }
+    let mut numbers = Vec::with_capacity(items.len());
+    for item in &items {
+        let number = item.int(1, u64::MAX)?;
+        if numbers.contains(&number) {
+            return Err(item.fail(Problem::Contradiction(format!("packet {number} is listed twice"))));
+        }
+        numbers.push(number);
+    }
+    Ok(Fault::DropNth(numbers))
+}
+
+fn chances(table: &Reader<'_>) -> Read<Fault> {
+    let keys = ["loss", "duplicate", "reorder"];
+    let items = keys.map(|key| table.get(key));
+    if items.iter().all(Option::is_none) {
+        let problem = Problem::MissingKey { key: "drop".into(), table: table.name() };
+        let help = "say drop = [3], or a probability of `loss`, `duplicate` or `reorder`";
+        // A misspelt key says more than a missing one.
+        table.get("reorder_by");
+        table.finish(&[], None)?;
+        return Err(ScenarioError::new(problem, table.at()).help(help));
+    }
+    let mut sum = 0.0;
+    let mut shares = [0.0; 3];
+    for (item, share) in items.iter().zip(&mut shares) {
+        let Some(item) = item else { continue };
+        *share = item.number()?;
+        if !(0.0..=1.0).contains(share) {
+            return Err(item.range("a probability, from 0 to 1", *share));
+        }
+        sum += *share;
+        if sum > 1.0 {
+            let text = "`loss`, `duplicate` and `reorder` add up to more than 1".to_string();
+            return Err(item.fail(Problem::Contradiction(text)).help("a packet meets at most one of them"));
+        }
+    }
+    let by = table.get("reorder_by");
+    let reorder_by = match (&items[2], &by) {
+        (Some(_), Some(item)) => item.period()?,
+        (Some(_), None) => table.need("reorder_by")?.period()?,
+        (None, Some(item)) => {
+            let table = "[[fault]] without `reorder`".into();
+            return Err(item.fail(Problem::UnusedKey { key: "reorder_by".into(), table }));
+        }
+        (None, None) => Time::ZERO,
+    };
+    let [loss, duplicate, reorder] = shares;
+    Ok(Fault::Random { loss, duplicate, reorder, reorder_by })
+}
+
+/// Every key with its value.
+pub fn to_json(spec: &FaultSpec) -> Json {
+    let links = match &spec.links {
+        LinkChoice::Some(names) => json!(names),
+        _ => json!("all"),
+    };
+    let kind = spec.kind.map(PacketKind::name);
+    match &spec.what {
+        Fault::DropNth(numbers) => json!({ "links": links, "kind": kind, "drop": numbers }),
+        Fault::Random { loss, duplicate, reorder, reorder_by } => json!({ "links": links, "kind": kind,
+            "loss": loss, "duplicate": duplicate, "reorder": reorder, "reorder_by": reorder_by.to_string() }),
+    }
+}

@@ -1,0 +1,161 @@
+//! What a run needs against what it may take: refused before anything is made, at the key to change.
+
+use super::sample::{Flows, Sample};
+use super::topology::{Named, Topology};
+use super::{Setup, fabric};
+use crate::text::{Origin, Problem, ScenarioError, quantity};
+use crate::traffic;
+use headway_fabric::{Buffer, Limit};
+use headway_packet::Sizes;
+use headway_sim::{Estimate, FabricSpec, FlowChoice, Routing, RunSpec, TopologySpec};
+use headway_units::Time;
+
+/// What the network alone needs, before anything is made for its hosts.
+pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), ScenarioError> {
+    let least = Limit::Packets(1);
+    let fabric = FabricSpec {
+        discipline: String::new(),
+        params: Vec::new(),
+        buffer: Buffer { data: least, control: least },
+        routing: Routing::Ecmp,
+        sizes: Sizes::default(),
+        switch_latency: topology.switch_latency,
+    };
+    let estimate = headway_sim::estimate(&RunSpec {
+        topology: topology.spec.clone(),
+        fabric,
+        transports: Vec::new(),
+        flows: Vec::new(),
+        seed: 0,
+        stop: Time::ZERO,
+        sample: None,
+        faults: Vec::new(),
+    });
+    match estimate.memory_bytes <= limit {
+        true => Ok(()),
+        false => Err(network_too_big(topology, &estimate, limit)),
+    }
+}
+
+impl Setup {
+    /// What a run needs, or an error at the key that asks for most of it when that is more than may be taken.
+    pub fn check_memory(&self) -> Result<Estimate, ScenarioError> {
+        let (spec, flows) = (self.bare(), self.expected());
+        let estimate = headway_sim::estimate_for(&spec, flows);
+        if estimate.memory_bytes <= self.memory_limit {
+            return Ok(estimate);
+        }
+        let limit = self.memory_limit;
+        let others = estimate.network_bytes.max(estimate.flow_bytes);
+        Err(match &self.sample {
+            Some(sample) if estimate.sample_bytes >= others => {
+                samples_too_big(sample, spec.stop, &estimate, limit)
+            }
+            _ if estimate.flow_bytes > estimate.network_bytes => self.flows_too_big(&estimate, limit),
+            _ => network_too_big(&self.topology, &estimate, limit),
+        })
+    }
+
+    /// The run without its flows, up to its expected end.
+    fn bare(&self) -> RunSpec {
+        let rate = traffic::load::slowest(&self.topology.spec);
+        let ends = self.traffic.iter().map(|e| e.horizon(self.topology.hosts, rate));
+        // Entries may send at the same time over the same links: the last start, then all of their bytes.
+        let (start, length) = ends.fold((Time::ZERO, Time::ZERO), |(start, length), (last, takes)| {
+            (start.max(last), length.saturating_add(takes))
+        });
+        let stop = start.saturating_add(length).min(self.stop);
+        RunSpec { stop, ..self.spec(Vec::new(), FlowChoice::None) }
+    }
+
+    /// How many flows there will be.
+    fn expected(&self) -> headway_sim::Flows {
+        let expected: f64 = self.traffic.iter().map(|e| e.expected_flows(self.topology.hosts)).sum();
+        let total = expected.ceil() as u64;
+        let sampled = match self.sample.as_ref().map(|s| &s.flows) {
+            None | Some(Flows::None) => 0,
+            Some(Flows::All) => total,
+            Some(Flows::Named(names)) => names.len() as u64,
+        };
+        headway_sim::Flows { total, sampled }
+    }
+
+    fn flows_too_big(&self, estimate: &Estimate, limit: u64) -> ScenarioError {
+        let hosts = self.topology.hosts;
+        let most =
+            self.traffic.iter().max_by(|a, b| a.expected_flows(hosts).total_cmp(&b.expected_flows(hosts)));
+        let Some(entry) = most else { return network_too_big(&self.topology, estimate, limit) };
+        let advice = match &entry.count {
+            Some(named) => format!("change `{}`", named.key),
+            None => format!("change `{}` of the topology", self.topology.size.key),
+        };
+        let at = entry.count.as_ref().map_or(&entry.at, |named| &named.at);
+        let buffer = fabric::show_limit(self.fabric.buffer.data);
+        let help = format!(
+            "{} flows, with what they have in flight in buffers of {buffer}, take {}: {advice}{}",
+            estimate.flows,
+            quantity::show_bytes(estimate.flow_bytes),
+            or_raise(estimate)
+        );
+        too_big(estimate, limit, at).help(help)
+    }
+}
+
+fn too_big(estimate: &Estimate, limit: u64, at: &Origin) -> ScenarioError {
+    let needed = quantity::show_bytes(estimate.memory_bytes);
+    ScenarioError::new(Problem::TooBig { needed, limit: quantity::show_bytes(limit) }, at)
+}
+
+/// The other way out. A limit that is too large for the machine is no advice beyond some size.
+fn or_raise(estimate: &Estimate) -> String {
+    const LARGE: u64 = 1_000_000_000_000;
+    if estimate.memory_bytes > LARGE {
+        return String::new();
+    }
+    format!(", or allow more: memory_limit = \"{} GB\"", estimate.memory_bytes.div_ceil(1_000_000_000))
+}
+
+fn network_too_big(topology: &Topology, estimate: &Estimate, limit: u64) -> ScenarioError {
+    let Named { key, at } = &topology.size;
+    let (hosts, links) = (estimate.hosts, estimate.links);
+    // The table of next hops grows with the square of the switches, which no key of a graph hides.
+    let key = match topology.spec {
+        TopologySpec::Graph { .. } => "hosts` and `switches",
+        _ => key,
+    };
+    let raise = or_raise(estimate);
+    too_big(estimate, limit, at).help(format!("{hosts} hosts, {links} links: change `{key}`{raise}"))
+}
+
+fn samples_too_big(sample: &Sample, stop: Time, estimate: &Estimate, limit: u64) -> ScenarioError {
+    let rest = estimate.memory_bytes.saturating_sub(estimate.sample_bytes);
+    let intervals = stop.0 / sample.every.0.max(1) + 1;
+    let per_interval = (estimate.sample_bytes / intervals).max(1);
+    let room = limit.saturating_sub(rest) / per_interval;
+    let what = format!("samples up to {stop} take {}", quantity::show_bytes(estimate.sample_bytes));
+    let advice = match room.checked_sub(1) {
+        // One interval at the end, and at least one before it.
+        Some(fit @ 1..) => format!("every = \"{}\" would fit", rounded_up(Time(stop.0.div_ceil(fit)))),
+        _ => "no interval fits: sample fewer `flows` or `links`".into(),
+    };
+    let sooner = "; so would a sooner `stop`";
+    too_big(estimate, limit, &sample.every_at).help(format!("{what}: {advice}{sooner}"))
+}
+
+/// The next longer duration of two digits.
+fn rounded_up(time: Time) -> Time {
+    let scale = 10u64.pow(time.0.max(1).ilog10().saturating_sub(1));
+    Time(time.0.div_ceil(scale).saturating_mul(scale))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_rounded_up_to_two_digits() {
+        for (exact, rounded) in [(1, 1), (99, 99), (101, 110), (1_999, 2_000), (120_000, 120_000)] {
+            assert_eq!(rounded_up(Time(exact)), Time(rounded));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What real hosts put between the header and the payload, and how they meet.
+//!
+//! A datagram between hosts is the header, the [`Session`] fields, the payload and, where it is sealed, the
+//! tag of the seal. Datagrams of the handshake ([`Handshake`]) have a fixed size and begin with a byte that
+//! is not [`crate::WIRE_VERSION`], so that no answer is longer than its question. What the values mean and when each
+//! datagram is sent is the business of the driver that talks to real hosts.
+//!
+//! **Panics: none**, whatever the bytes.
+
+use crate::wire::{WIRE_HEADER, WireField, wire_fields};
+use std::mem::{offset_of, size_of};
+use zerocopy::byteorder::network_endian::U64;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// Bytes of the session fields.
+pub const SESSION_HEADER: usize = size_of::<SessionFields>();
+
+/// Bytes of every datagram of the handshake: fewer than the smallest packet with a session.
+pub const HANDSHAKE_BYTES: usize = size_of::<HandshakeFields>();
+
+const _: () =
+    assert!(HANDSHAKE_BYTES <= WIRE_HEADER + SESSION_HEADER, "no answer is longer than its question");
+
+/// First byte of a handshake, less its kind.
+pub const HANDSHAKE_BASE: u8 = 0x80;
+
+/// What stands between header and payload on a real network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Incarnation of the sender towards this receiver; larger after a restart.
+    pub src_epoch: u64,
+    /// What the receiver gave the sender to show: proves that the sender hears at its address.
+    pub cookie: u64,
+    /// Number of the datagram from this sender to this receiver, never used twice.
+    pub counter: u64,
+}
+
+impl Session {
+    /// The fields at the front of `bytes`; `None` when these are too few.
+    pub fn parse(bytes: &[u8]) -> Option<Session> {
+        let (fields, _) = SessionFields::ref_from_prefix(bytes).ok()?;
+        let SessionFields { src_epoch, cookie, counter } = fields;
+        Some(Session { src_epoch: src_epoch.get(), cookie: cookie.get(), counter: counter.get() })
+    }
+
+    /// The fields in bytes.
+    pub fn bytes(&self) -> [u8; SESSION_HEADER] {
+        zerocopy::transmute!(SessionFields {
+            src_epoch: self.src_epoch.into(),
+            cookie: self.cookie.into(),
+            counter: self.counter.into(),
+        })
+    }
+}
+
+/// What a datagram of the handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum HandshakeKind {
+    /// First contact: here is the cookie to show me.
+    Hello = 0,
+    /// Answer to a hello, without any state kept: here is mine.
+    Welcome = 1,
+    /// Answer to a welcome: shows the cookie, and gives the sender's own once more.
+    Confirm = 2,
+    /// Answer to a confirmation: data may come.
+    Accept = 3,
+    /// Answer to a datagram with a cookie that is not, or no longer, the right one.
+    Stale = 4,
+}
+
+impl HandshakeKind {
+    /// Every kind, in wire order.
+    pub const ALL: [HandshakeKind; 5] = [
+        HandshakeKind::Hello,
+        HandshakeKind::Welcome,
+        HandshakeKind::Confirm,
+        HandshakeKind::Accept,
+        HandshakeKind::Stale,
+    ];
+}
+
+/// A datagram of the handshake; all kinds have all fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handshake {
+    /// What it is.
+    pub kind: HandshakeKind,
+    /// Incarnation of the sender.
+    pub epoch: u64,
+    /// Incarnation of the receiver, as the sender knows it; 0 when it does not.
+    pub peer_epoch: u64,
+    /// The receiver's cookie, shown back to it; 0 in a hello. In a stale answer, the wrong one that it answers.
+    pub shown: u64,
+    /// The cookie that the receiver is to show from now on.
+    pub offered: u64,
+    /// Authentication of all that stands before it; zero where no key is shared.
+    pub mac: [u8; 16],
+}
+
+impl Handshake {
+    /// The handshake that `bytes` are; `None` when they are none.
+    pub fn parse(bytes: &[u8]) -> Option<Handshake> {
+        let fields = HandshakeFields::ref_from_bytes(bytes).ok()?;
+        let kind = fields.handshake.checked_sub(HANDSHAKE_BASE)?;
+        let kind = *HandshakeKind::ALL.get(usize::from(kind))?;
+        if fields.reserved != [0; 7] || fields.padding.get() != 0 {
+            return None;
+        }
+        Some(Handshake {
+            kind,
+            epoch: fields.epoch.get(),
+            peer_epoch: fields.peer_epoch.get(),
+            shown: fields.shown.get(),
+            offered: fields.offered.get(),
+            mac: fields.mac,
+        })
+    }
+
+    /// The datagram.
+    pub fn bytes(&self) -> [u8; HANDSHAKE_BYTES] {
+        zerocopy::transmute!(HandshakeFields {
+            handshake: HANDSHAKE_BASE + self.kind as u8,
+            reserved: [0; 7],
+            epoch: self.epoch.into(),
+            peer_epoch: self.peer_epoch.into(),
+            shown: self.shown.into(),
+            offered: self.offered.into(),
+            padding: U64::ZERO,
+            mac: self.mac,
+        })
+    }
+
+    /// The bytes that the authentication covers.
+    pub fn covered(bytes: &[u8; HANDSHAKE_BYTES]) -> &[u8] {
+        &bytes[..offset_of!(HandshakeFields, mac)]
+    }
+}
+
+const HANDSHAKE_NAMES: &[(u64, &str)] =
+    &[(0x80, "hello"), (0x81, "welcome"), (0x82, "confirm"), (0x83, "accept"), (0x84, "stale")];
+
+wire_fields! {
+    /// The session fields, in order and without gaps; offsets count from the start of the packet.
+    SESSION_FIELDS of SessionFields from WIRE_HEADER;
+    src_epoch: U64, "Incarnation of the sender, nanoseconds of its wall clock when it began";
+    cookie: U64, "What the receiver gave the sender to show";
+    counter: U64, "Number of the datagram from this sender to this receiver";
+}
+
+wire_fields! {
+    /// The fields of a handshake, in order and without gaps.
+    HANDSHAKE_FIELDS of HandshakeFields from 0;
+    #[values(HANDSHAKE_NAMES)]
+    handshake: u8, "What the handshake is";
+    reserved: [u8; 7], "Zero";
+    epoch: U64, "Incarnation of the sender";
+    peer_epoch: U64, "Incarnation of the receiver as the sender knows it, or 0";
+    shown: U64, "Cookie of the receiver, shown back to it";
+    offered: U64, "Cookie that the receiver is to show from now on";
+    padding: U64, "Zero";
+    mac: [u8; 16], "Authentication of the bytes before it, zero without a key";
+}

@@ -1,0 +1,45 @@
+//! Which IPv4 address is which host.
+
+use headway_packet::HostId;
+use std::net::Ipv4Addr;
+
+/// Consecutive addresses for consecutive hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Address of host 0.
+    pub first: Ipv4Addr,
+    /// Hosts.
+    pub hosts: u32,
+}
+
+impl Addresses {
+    /// Host 0 is 10.0.0.1, host 1 is 10.0.0.2, and so on, as in captures of simulations.
+    pub fn new(hosts: u32) -> Addresses {
+        Addresses { first: HostId(0).ipv4().into(), hosts }
+    }
+
+    /// The address of a host.
+    pub fn of(&self, host: u32) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.first.to_bits().wrapping_add(host))
+    }
+
+    /// The host with an address.
+    pub fn host(&self, address: Ipv4Addr) -> Option<u32> {
+        let host = address.to_bits().wrapping_sub(self.first.to_bits());
+        (host < self.hosts).then_some(host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_hosts_answer_each_other() {
+        let plan = Addresses::new(300);
+        assert_eq!(plan.of(299), Ipv4Addr::new(10, 0, 1, 44));
+        assert!((0..300).all(|h| plan.host(plan.of(h)) == Some(h)));
+        assert_eq!(plan.host(Ipv4Addr::new(10, 0, 1, 45)), None);
+        assert_eq!(plan.host(Ipv4Addr::new(10, 0, 0, 0)), None);
+    }
+}

@@ -1,0 +1,347 @@
+//! The switch without sockets and without a clock: frames and times in, frames and the next instant out.
+//!
+//! *After any input, drain [`Core::poll_frame`]; then wait until [`Core::next_event`] or the next frame.*
+//! Events happen at the time they are due, however late the driver comes round: what a port does is a
+//! function of the frames and their arrival times alone.
+
+use crate::books::Books;
+use crate::frame::{self, FrameError};
+use crate::{Addresses, SwitchCounters};
+use headway_fabric::registry::AnyDiscipline;
+use headway_fabric::{Buffer, Limit, Packets, Port, PortContext};
+use headway_network::{
+    BuildError, Choice, FaultSpec, Injector, LinkRecord, Network, Sample, SampleSpec, Verdict,
+};
+use headway_packet::{Ecn, Packet};
+use headway_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+/// Frames that may wait on a host's own link: a host that keeps its rate never has more than a few there.
+const UPLINK_FRAMES: u32 = 8192;
+/// Bytes of the shortest frame on a wire, framing included.
+const SHORTEST_FRAME: u64 = 84;
+
+/// What a switch is made from.
+pub struct CoreConfig {
+    /// Nodes, links, ports and routes.
+    pub network: Arc<Network>,
+    /// Seed of ECMP salts and spray.
+    pub seed: u64,
+    /// Which address is which host.
+    pub addresses: Addresses,
+    /// What to sample.
+    pub sample: Option<SampleSpec>,
+    /// What goes wrong on links, from the opening of the books on.
+    pub faults: Vec<FaultSpec>,
+}
+
+/// A frame inside.
+struct Slot {
+    packet: Packet,
+    /// ECN bits that the frame's own header holds.
+    written: Ecn,
+    bytes: Vec<u8>,
+}
+
+/// Frames by number; a freed slot keeps its memory for the next frame.
+#[derive(Default)]
+struct Frames {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl Packets<u32> for Frames {
+    fn packet(&mut self, handle: u32) -> &mut Packet {
+        &mut self.slots[handle as usize].packet
+    }
+}
+
+impl Frames {
+    fn insert(&mut self, packet: Packet, bytes: &[u8]) -> u32 {
+        let handle = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { packet, written: packet.ecn, bytes: Vec::new() });
+            (self.slots.len() - 1) as u32
+        });
+        let slot = &mut self.slots[handle as usize];
+        (slot.packet, slot.written) = (packet, packet.ecn);
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(bytes);
+        handle
+    }
+
+    fn copy(&mut self, handle: u32) -> u32 {
+        let Slot { packet, written, bytes } = &mut self.slots[handle as usize];
+        let (packet, written, bytes) = (*packet, *written, std::mem::take(bytes));
+        let copy = self.insert(packet, &bytes);
+        self.slots[copy as usize].written = written;
+        self.slots[handle as usize].bytes = bytes;
+        copy
+    }
+}
+
+pub(crate) struct Egress {
+    pub(crate) port: Port<u32>,
+    to: u32,
+    delay: Time,
+    armed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// A frame reaches a port.
+    Arrive { port: u32, frame: u32 },
+    /// A port with frames waiting has its wire free.
+    WireFree { port: u32 },
+    /// Time for a sample.
+    Sample,
+    /// A frame reaches a host.
+    Deliver { host: u32, frame: u32 },
+}
+
+/// Events in order of time, then of creation.
+type Events = BinaryHeap<Reverse<(Time, u64, What)>>;
+
+/// See the module.
+pub struct Core {
+    network: Arc<Network>,
+    choice: Choice,
+    addresses: Addresses,
+    frames: Frames,
+    pub(crate) egress: Vec<Egress>,
+    /// What happens inside: it may be handled late, as long as nothing that comes of it is.
+    inside: Events,
+    /// Frames on their way to hosts: those have to be in time.
+    deliveries: Events,
+    /// The shortest time in which anything that happens inside can become a frame for a host.
+    slack: Time,
+    sequence: u64,
+    now: Time,
+    out: VecDeque<(u32, u32, Time)>,
+    books: Books,
+    injector: Injector,
+    counters: SwitchCounters,
+}
+
+impl Core {
+    /// A switch whose clock starts at zero.
+    pub fn new(config: CoreConfig) -> Result<Core, BuildError> {
+        let CoreConfig { network, seed, addresses, sample, faults } = config;
+        let mut egress = Vec::with_capacity(network.links().len());
+        for link in network.links() {
+            let (rules, context) = if link.from < network.hosts() {
+                uplink(network.discipline(link)?.1)?
+            } else {
+                network.discipline(link)?
+            };
+            let delay = network.hop_delay(link);
+            egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
+        }
+        let to_hosts = network.links().iter().filter(|link| link.to < network.hosts());
+        let shortest = to_hosts.map(|link| network.hop_delay(link) + link.spec.rate.time_of(SHORTEST_FRAME));
+        Ok(Core {
+            slack: shortest.min().unwrap_or(Time::ZERO),
+            choice: Choice::new(&network, seed),
+            books: Books::new(&network, sample),
+            injector: Injector::new(&faults, &network, seed)?,
+            network,
+            addresses,
+            frames: Frames::default(),
+            egress,
+            inside: BinaryHeap::new(),
+            deliveries: BinaryHeap::new(),
+            sequence: 0,
+            now: Time::ZERO,
+            out: VecDeque::new(),
+            counters: SwitchCounters::default(),
+        })
+    }
+
+    /// The network it is a model of.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Opens the books at `at`: samples and means count from there.
+    pub fn start_books(&mut self, at: Time) {
+        if let Some(first) = self.books.start(at, &self.egress) {
+            self.push(first, What::Sample);
+        }
+    }
+
+    /// A frame came in from a host at `at`. What it is not, is counted.
+    pub fn receive(&mut self, at: Time, host: u32, bytes: &[u8]) -> Result<(), FrameError> {
+        self.counters.received += 1;
+        let packet = frame::parse(bytes, host, &self.addresses).inspect_err(|&why| {
+            self.counters.refused[why as usize] += 1;
+        })?;
+        let frame = self.frames.insert(packet, bytes);
+        self.push(at, What::Arrive { port: host, frame });
+        Ok(())
+    }
+
+    /// When the next thing happens, inside or for a host.
+    pub fn next_event(&self) -> Option<Time> {
+        let first = |events: &Events| events.peek().map(|Reverse((at, ..))| *at);
+        [first(&self.inside), first(&self.deliveries)].into_iter().flatten().min()
+    }
+
+    /// When the next frame for a host is due: [`Core::advance`] is wanted then, on time.
+    pub fn next_delivery(&self) -> Option<Time> {
+        self.deliveries.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// When [`Core::advance`] is wanted at the latest for what happens inside, so that no frame that comes
+    /// of it is late.
+    pub fn inside_deadline(&self) -> Option<Time> {
+        self.inside.peek().map(|Reverse((at, ..))| at.saturating_add(self.slack))
+    }
+
+    /// Lets everything happen that is due by `now`, in order of time.
+    pub fn advance(&mut self, now: Time) {
+        while let Some((at, what)) = self.next_until(now) {
+            self.now = at;
+            match what {
+                What::Arrive { port, frame } => self.offer(port, frame),
+                What::WireFree { port } => self.wire_free(port),
+                What::Deliver { host, frame } => self.out.push_back((host, frame, at)),
+                What::Sample => {
+                    let next = self.books.sample(at, &mut self.egress);
+                    self.push(next, What::Sample);
+                }
+            }
+        }
+    }
+
+    fn next_until(&mut self, now: Time) -> Option<(Time, What)> {
+        let first = |events: &Events| events.peek().map(|Reverse((at, sequence, _))| (*at, *sequence));
+        let (inside, delivery) = (first(&self.inside), first(&self.deliveries));
+        let from = match (inside, delivery) {
+            (Some(i), Some(d)) if d < i => &mut self.deliveries,
+            (None, Some(_)) => &mut self.deliveries,
+            _ => &mut self.inside,
+        };
+        if from.peek().is_none_or(|Reverse((at, ..))| *at > now) {
+            return None;
+        }
+        from.pop().map(|Reverse((at, _, what))| (at, what))
+    }
+
+    /// Hands the next frame that is due to `send`, with its host and the time it was due.
+    pub fn poll_frame<T>(&mut self, send: impl FnOnce(u32, Time, &[u8]) -> T) -> Option<T> {
+        let (host, number, due) = self.out.pop_front()?;
+        let slot = &mut self.frames.slots[number as usize];
+        if slot.packet.ecn != slot.written {
+            frame::set_ecn(&mut slot.bytes, slot.packet.ecn);
+        }
+        let sent = send(host, due, &slot.bytes);
+        self.frames.free.push(number);
+        self.counters.delivered += 1;
+        Some(sent)
+    }
+
+    /// What happened to frames outside the ports.
+    pub fn counters(&self) -> &SwitchCounters {
+        &self.counters
+    }
+
+    /// Counters of every link, with means from the opening of the books to `now`.
+    ///
+    /// # Panics
+    /// When a port's counters contradict each other: only a bug can cause that.
+    pub fn links(&self, now: Time) -> Vec<LinkRecord> {
+        self.books.links(now, &self.network, &self.egress, &self.injector)
+    }
+
+    /// Samples so far; times count from the opening of the books.
+    pub fn take_samples(&mut self) -> Vec<Sample> {
+        self.books.take()
+    }
+
+    /// Queues an event. The past cannot be changed: what is late happens now.
+    fn push(&mut self, at: Time, what: What) {
+        self.sequence += 1;
+        let events = match what {
+            What::Deliver { .. } => &mut self.deliveries,
+            _ => &mut self.inside,
+        };
+        events.push(Reverse((at.max(self.now), self.sequence, what)));
+    }
+
+    fn offer(&mut self, number: u32, frame: u32) {
+        let egress = &mut self.egress[number as usize];
+        if egress.port.is_idle(self.now) {
+            let ends = egress.port.pass(self.now, self.frames.packet(frame));
+            return self.launch(number, frame, ends);
+        }
+        if egress.port.offer(self.now, frame, &mut self.frames).is_err() {
+            return self.frames.free.push(frame);
+        }
+        if !egress.armed {
+            egress.armed = true;
+            let at = egress.port.free_at();
+            self.push(at, What::WireFree { port: number });
+        }
+    }
+
+    fn wire_free(&mut self, number: u32) {
+        let egress = &mut self.egress[number as usize];
+        egress.armed = false;
+        let Some(departure) = egress.port.next(self.now, &mut self.frames) else { return };
+        if !egress.port.is_empty() {
+            egress.armed = true;
+            self.push(departure.ends, What::WireFree { port: number });
+        }
+        self.launch(number, departure.handle, departure.ends);
+    }
+
+    /// Puts a frame that left a port on its link, where faults may meet it.
+    fn launch(&mut self, number: u32, frame: u32, ends: Time) {
+        let verdict = match self.books.are_open(self.now) {
+            true => self.injector.judge(number, self.frames.packet(frame)),
+            false => Verdict::Pass,
+        };
+        match verdict {
+            Verdict::Pass => self.carry(number, frame, ends),
+            Verdict::Drop => self.frames.free.push(frame),
+            Verdict::Delay(by) => self.carry(number, frame, ends + by),
+            Verdict::Duplicate => {
+                let copy = self.frames.copy(frame);
+                self.carry(number, frame, ends);
+                self.carry(number, copy, ends);
+            }
+        }
+    }
+
+    /// Brings a frame to its host, or to the next port.
+    fn carry(&mut self, number: u32, frame: u32, ends: Time) {
+        let egress = &self.egress[number as usize];
+        let (arrives, to) = (ends + egress.delay, egress.to);
+        if to < self.network.hosts() {
+            return self.push(arrives, What::Deliver { host: to, frame });
+        }
+        let switch = to - self.network.hosts();
+        let packet = self.frames.packet(frame);
+        match self.choice.route(&self.network, switch, packet) {
+            Some(port) => self.push(arrives, What::Arrive { port, frame }),
+            None => {
+                self.counters.unroutable += 1;
+                self.frames.free.push(frame);
+            }
+        }
+    }
+}
+
+/// The link from a host: its rate and delay, no marks. Marking on a host's own port is the host's, which
+/// knows what waits there.
+fn uplink(context: PortContext) -> Result<(AnyDiscipline, PortContext), BuildError> {
+    let limit = Limit::Packets(UPLINK_FRAMES);
+    let context = PortContext { buffer: Buffer { data: limit, control: limit }, ..context };
+    let name = "drop-tail";
+    let fail = |reason: String| BuildError::Discipline { name: name.into(), reason };
+    let rules = AnyDiscipline::make(name, &[], &context)
+        .ok_or_else(|| fail("there is none of that name".into()))?
+        .map_err(|e| fail(e.to_string()))?;
+    Ok((rules, context))
+}

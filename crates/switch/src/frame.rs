@@ -1,0 +1,238 @@
+//! Ethernet frames: what the ports want to know of one, and the two fields that a switch may rewrite.
+//!
+//! A frame that carries a Headway header is that packet; any other IPv4 frame is data of the lowest
+//! priority, and ARP is control. The packet's size on the wire is the frame's own (with preamble, frame
+//! check and inter-frame gap), never what a sender claims. Marks live in the IP header's two ECN bits: the
+//! Headway header is never rewritten, so that hosts may authenticate it.
+//!
+//! **Panics: none**, whatever the bytes.
+
+use crate::Addresses;
+use etherparse::{ArpEthIpv4Packet, EtherType, NetSlice, SlicedPacket, TransportSlice};
+use headway_packet::PacketView;
+use headway_packet::{Ecn, HostId, Packet, PacketKind};
+
+/// Bytes of preamble, frame check sequence and inter-frame gap around a frame.
+pub(crate) const FRAMING: usize = 24;
+/// Bytes before the IPv4 header.
+const ETHERNET: usize = 14;
+/// Class of frames that are not ours: after control, with data.
+const FOREIGN_PRIORITY: u8 = 7;
+
+/// Why a frame is dropped at the door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    /// Not IPv4 and not ARP for IPv4.
+    #[error("neither IPv4 nor ARP")]
+    NotIpv4,
+    /// Truncated, or with lengths that contradict each other.
+    #[error("malformed")]
+    Malformed,
+    /// An address that no host of the network has.
+    #[error("to an unknown address")]
+    UnknownDestination,
+    /// A source address that is not the one of the port it came in by.
+    #[error("from an address of another port")]
+    Spoofed,
+    /// More bytes than a frame may have, as of a sender with segmentation offload.
+    #[error("too long")]
+    TooLong,
+}
+
+impl FrameError {
+    /// Every reason, in the order of [`crate::SwitchCounters::refused`].
+    pub const ALL: [FrameError; 5] = [
+        FrameError::NotIpv4,
+        FrameError::Malformed,
+        FrameError::UnknownDestination,
+        FrameError::Spoofed,
+        FrameError::TooLong,
+    ];
+}
+
+/// What a frame from `host`'s interface is to the ports.
+pub fn parse(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Packet, FrameError> {
+    let sliced = SlicedPacket::from_ethernet(frame).map_err(|_| FrameError::Malformed)?;
+    match (&sliced.net, &sliced.transport) {
+        (Some(NetSlice::Ipv4(ip)), transport) => {
+            let header = ip.header();
+            let (src, dst) = ends(header.source_addr(), header.destination_addr(), host, addresses)?;
+            let mut packet = match transport {
+                Some(TransportSlice::Udp(udp)) => headway(udp.payload()),
+                _ => None,
+            }
+            .unwrap_or_else(|| foreign(&sliced, frame));
+            (packet.src, packet.dst) = (HostId(src), HostId(dst));
+            packet.ecn = Ecn::from_bits(header.ecn().value());
+            packet.wire = wire(frame)?;
+            Ok(packet)
+        }
+        (Some(NetSlice::Arp(arp)), _) => {
+            let arp = ArpEthIpv4Packet::try_from(arp.to_packet()).map_err(|_| FrameError::NotIpv4)?;
+            let (src, dst) = ends(arp.sender_ipv4_addr(), arp.target_ipv4_addr(), host, addresses)?;
+            let mut packet = Packet::new(PacketKind::Ack, HostId(src), HostId(dst), 0);
+            packet.wire = wire(frame)?;
+            Ok(packet)
+        }
+        _ => Err(FrameError::NotIpv4),
+    }
+}
+
+fn ends(
+    src: std::net::Ipv4Addr,
+    dst: std::net::Ipv4Addr,
+    host: u32,
+    addresses: &Addresses,
+) -> Result<(u32, u32), FrameError> {
+    if addresses.host(src) != Some(host) {
+        return Err(FrameError::Spoofed);
+    }
+    let dst = addresses.host(dst).filter(|&d| d != host).ok_or(FrameError::UnknownDestination)?;
+    Ok((host, dst))
+}
+
+fn wire(frame: &[u8]) -> Result<u16, FrameError> {
+    // Short frames are padded to 60 bytes on a real wire.
+    u16::try_from(frame.len().max(60) + FRAMING).map_err(|_| FrameError::TooLong)
+}
+
+fn headway(payload: &[u8]) -> Option<Packet> {
+    PacketView::parse_header(payload).ok().map(|view| view.packet())
+}
+
+/// Somebody else's packet: data behind control, its flow told apart by addresses and ports.
+fn foreign(sliced: &SlicedPacket<'_>, frame: &[u8]) -> Packet {
+    let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(0), 0);
+    packet.priority = FOREIGN_PRIORITY;
+    packet.payload = frame.len().min(u16::MAX.into()) as u16;
+    packet.entropy = match &sliced.transport {
+        Some(TransportSlice::Tcp(tcp)) => {
+            u32::from(tcp.source_port()) << 16 | u32::from(tcp.destination_port())
+        }
+        Some(TransportSlice::Udp(udp)) => {
+            u32::from(udp.source_port()) << 16 | u32::from(udp.destination_port())
+        }
+        _ => 0,
+    };
+    packet
+}
+
+/// Writes a mark into the IPv4 header of a frame and keeps its checksum right (RFC 1624 eq. 3). Frames
+/// without an IPv4 header are left alone.
+pub fn set_ecn(frame: &mut [u8], ecn: Ecn) {
+    if frame.len() < ETHERNET + 20 || u16::from_be_bytes([frame[12], frame[13]]) != EtherType::IPV4.0 {
+        return;
+    }
+    let header = &mut frame[ETHERNET..];
+    let old = u16::from_be_bytes([header[0], header[1]]);
+    header[1] = header[1] & !3 | ecn as u8;
+    let new = u16::from_be_bytes([header[0], header[1]]);
+    let checksum = u16::from_be_bytes([header[10], header[11]]);
+    let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+}
+
+/// Fills in the UDP or TCP checksum of a frame whose sender left it to its network card.
+pub fn complete_checksum(frame: &mut [u8]) {
+    let Some((at, sum)) = transport_checksum(frame) else { return };
+    if let Some(field) = frame.get_mut(at..at + 2) {
+        field.copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
+/// Where a frame's UDP or TCP checksum is, and what it should be.
+fn transport_checksum(frame: &[u8]) -> Option<(usize, u16)> {
+    let sliced = SlicedPacket::from_ethernet(frame).ok()?;
+    let Some(NetSlice::Ipv4(ip)) = &sliced.net else { return None };
+    let header = ip.header();
+    let (src, dst, start) = (header.source(), header.destination(), ETHERNET + header.slice().len());
+    match &sliced.transport {
+        Some(TransportSlice::Udp(udp)) => {
+            let sum = udp.to_header().calc_checksum_ipv4_raw(src, dst, udp.payload()).ok()?;
+            Some((start + 6, sum))
+        }
+        Some(TransportSlice::Tcp(tcp)) => Some((start + 16, tcp.calc_checksum_ipv4(src, dst).ok()?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::{Ipv4HeaderSlice, PacketBuilder};
+    use headway_packet::WIRE_HEADER;
+
+    fn frame(payload: &[u8], from: u32, to: u32) -> Vec<u8> {
+        let plan = Addresses::new(4);
+        let builder = PacketBuilder::ethernet2([2; 6], [4; 6])
+            .ipv4(plan.of(from).octets(), plan.of(to).octets(), 64)
+            .udp(4000, 4001);
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, payload).expect("room");
+        bytes
+    }
+
+    fn checksums_right(frame: &[u8]) -> bool {
+        let sliced = SlicedPacket::from_ethernet(frame).expect("well formed");
+        let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Udp(udp))) = (&sliced.net, &sliced.transport)
+        else {
+            return false;
+        };
+        let header = Ipv4HeaderSlice::from_slice(&frame[14..]).expect("a header").to_header();
+        let sum = udp
+            .to_header()
+            .calc_checksum_ipv4_raw(ip.header().source(), ip.header().destination(), udp.payload())
+            .expect("short enough");
+        header.header_checksum == header.calc_header_checksum() && udp.checksum() == sum
+    }
+
+    #[test]
+    fn a_headway_packet_is_itself_and_its_size_is_the_frames() {
+        let mut sent = Packet::new(PacketKind::Grant, HostId(77), HostId(78), 5);
+        (sent.index, sent.count, sent.wire) = (3, 2, 9);
+        let frame = frame(&sent.header_bytes(), 1, 2);
+        let seen = parse(&frame, 1, &Addresses::new(4)).expect("ours");
+        assert_eq!((seen.kind, seen.index, seen.count, seen.message), (PacketKind::Grant, 3, 2, 5));
+        assert_eq!((seen.src, seen.dst), (HostId(1), HostId(2)), "addresses are the IP header's");
+        assert_eq!(usize::from(seen.wire), 14 + 28 + WIRE_HEADER + FRAMING);
+    }
+
+    #[test]
+    fn what_cannot_be_forwarded_is_named() {
+        let plan = Addresses::new(4);
+        let good = frame(&[1; 10], 1, 2);
+        assert_eq!(parse(&good, 1, &plan).map(|p| (p.kind, p.priority)), Ok((PacketKind::Data, 7)));
+        assert_eq!(parse(&good, 0, &plan), Err(FrameError::Spoofed));
+        assert_eq!(parse(&frame(&[], 1, 1), 1, &plan), Err(FrameError::UnknownDestination));
+        assert_eq!(parse(&frame(&[], 1, 9), 1, &plan), Err(FrameError::UnknownDestination));
+        assert_eq!(parse(&good[..20], 1, &plan), Err(FrameError::Malformed));
+        let mut v6 = good.clone();
+        v6[12..14].copy_from_slice(&[0x88, 0xcc]);
+        assert_eq!(parse(&v6, 1, &plan), Err(FrameError::NotIpv4));
+    }
+
+    #[test]
+    fn every_mark_keeps_both_checksums_right() {
+        for payload in [&[0u8; 0][..], &[0xff; 33], &[7; 1400]] {
+            let mut bytes = frame(payload, 0, 3);
+            assert!(checksums_right(&bytes));
+            for ecn in [Ecn::Spare, Ecn::Ce, Ecn::Ect, Ecn::NotEct] {
+                set_ecn(&mut bytes, ecn);
+                assert!(checksums_right(&bytes), "{ecn:?}");
+                let seen = parse(&bytes, 0, &Addresses::new(4)).expect("good");
+                assert_eq!(seen.ecn, ecn);
+            }
+        }
+    }
+
+    #[test]
+    fn a_checksum_left_to_the_card_is_completed() {
+        let mut bytes = frame(&[9; 100], 0, 3);
+        bytes[14 + 20 + 6] ^= 0x55;
+        assert!(!checksums_right(&bytes));
+        complete_checksum(&mut bytes);
+        assert!(checksums_right(&bytes));
+    }
+}

@@ -1,0 +1,66 @@
+//! Where frames come from and go to: one small trait, so that other packet I/O can stand behind it.
+
+mod af_packet;
+
+pub use af_packet::AfPacket;
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// A frame as it came in.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming {
+    /// Wall-clock nanoseconds at which the kernel had it; `None` where it does not say.
+    pub stamped_ns: Option<u64>,
+    /// The sender left the UDP or TCP checksum to its network card, which does not exist.
+    pub checksum_pending: bool,
+    /// The frame was longer than the interface's buffers and has lost its end.
+    pub cut: bool,
+}
+
+/// One interface.
+pub trait FrameIo {
+    /// Becomes readable when a frame is there.
+    fn fd(&self) -> BorrowedFd<'_>;
+    /// Hands every frame that is there to `take`, without waiting; answers how many.
+    fn receive(&mut self, take: &mut dyn FnMut(&mut [u8], Incoming)) -> io::Result<usize>;
+    /// Keeps a frame for the next [`FrameIo::flush`].
+    fn queue(&mut self, frame: &[u8]);
+    /// Sends what was queued, without waiting; answers how many the kernel refused.
+    fn flush(&mut self) -> io::Result<usize>;
+}
+
+/// Why an interface cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InterfaceError {
+    /// No interface of that name.
+    #[error("there is no interface `{name}`{}", nearest(.known))]
+    NotThere {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The process may not open packet sockets.
+    #[error(
+        "opening interface `{0}` needs the privilege CAP_NET_RAW: run as root, or `setcap cap_net_raw+ep` the program"
+    )]
+    Privilege(String),
+    /// It is not up.
+    #[error("interface `{0}` is down: `ip link set {0} up`")]
+    Down(String),
+    /// Anything else.
+    #[error("interface `{name}`: {step}: {source}")]
+    Io {
+        /// Which.
+        name: String,
+        /// What was tried.
+        step: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn nearest(known: &[String]) -> String {
+    if known.is_empty() { String::new() } else { format!("; there are: {}", known.join(", ")) }
+}

@@ -1,0 +1,201 @@
+//! The loop around a [`Core`]: interfaces and a real clock.
+//!
+//! It sleeps until shortly before the next frame for a host is due and spins the rest, because a thread's
+//! wake-up is some twenty microseconds late. What happens between the switches is in memory and may be
+//! handled late, at the time it was due; it is given no spinning.
+
+#![allow(unsafe_code, reason = "clocks and polling go through libc")]
+#![allow(clippy::disallowed_methods, reason = "a driver of real interfaces lives in real time")]
+
+use crate::core::Core;
+use crate::frame;
+use crate::interface::{FrameIo, Incoming};
+use crate::lateness::Lateness;
+use headway_units::Time;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Virtual time zero as an instant of the machine's monotonic clock: all processes on one machine that
+/// are given the same origin agree on the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    origin_ns: u64,
+}
+
+impl Clock {
+    /// Time zero at this reading of the monotonic clock, in nanoseconds.
+    pub fn from_origin(origin_ns: u64) -> Clock {
+        Clock { origin_ns }
+    }
+
+    /// Time zero is now.
+    pub fn start() -> Clock {
+        Clock { origin_ns: read(libc::CLOCK_MONOTONIC) }
+    }
+
+    /// Time zero on the monotonic clock, in nanoseconds.
+    pub fn origin_ns(&self) -> u64 {
+        self.origin_ns
+    }
+
+    /// The time.
+    pub fn now(&self) -> Time {
+        Time::ns(read(libc::CLOCK_MONOTONIC).saturating_sub(self.origin_ns))
+    }
+}
+
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call; the clocks used exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000) + time.tv_nsec as u64
+}
+
+/// How to wait.
+#[derive(Clone, Copy, Debug)]
+pub struct RunConfig {
+    /// How long before a frame is due the thread stops sleeping and spins.
+    pub spin: Time,
+    /// Longest sleep, so that `keep_going` is asked now and then.
+    pub longest_sleep: Time,
+}
+
+impl Default for RunConfig {
+    fn default() -> RunConfig {
+        RunConfig { spin: Time::us(30), longest_sleep: Time::ms(20) }
+    }
+}
+
+/// What the loop saw.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// How late frames left for hosts.
+    pub lateness: Lateness,
+    /// Frames that the kernel would not take.
+    pub refused: u64,
+    /// Frames longer than an interface's buffer.
+    pub cut: u64,
+    /// Frames whose checksum was completed here.
+    pub completed_checksums: u64,
+}
+
+/// Runs until `keep_going` answers `false`; it may also work on the core between frames. Interface `h` is
+/// host `h`'s; a host without one is absent.
+pub fn run(
+    core: &mut Core,
+    interfaces: &mut [Option<Box<dyn FrameIo>>],
+    clock: Clock,
+    config: RunConfig,
+    keep_going: &mut dyn FnMut(&mut Core, Time) -> bool,
+) -> io::Result<Running> {
+    let mut seen = Running::default();
+    // SAFETY: no pointers; a refusal only makes sleeps coarser.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+    loop {
+        let got = gather(core, interfaces, clock, &mut seen)?;
+        let now = clock.now();
+        core.advance(now);
+        scatter(core, interfaces, clock, &mut seen)?;
+        if !keep_going(core, now) {
+            return Ok(seen);
+        }
+        if got == 0 {
+            wait(core, interfaces, clock, config)?;
+        }
+    }
+}
+
+/// Takes in what hosts sent.
+fn gather(
+    core: &mut Core,
+    interfaces: &mut [Option<Box<dyn FrameIo>>],
+    clock: Clock,
+    seen: &mut Running,
+) -> io::Result<usize> {
+    // Kernel stamps are wall-clock time; the difference of the clocks is read anew, since one is adjusted.
+    let monotonic = read(libc::CLOCK_MONOTONIC);
+    let wall_ahead = read(libc::CLOCK_REALTIME).wrapping_sub(monotonic);
+    let mut total = 0;
+    for (host, interface) in interfaces.iter_mut().enumerate() {
+        let Some(interface) = interface else { continue };
+        total += interface.receive(&mut |bytes: &mut [u8], about: Incoming| {
+            if about.cut {
+                seen.cut += 1;
+                return;
+            }
+            if about.checksum_pending {
+                seen.completed_checksums += 1;
+                frame::complete_checksum(bytes);
+            }
+            let at = about.stamped_ns.map_or(monotonic, |wall| wall.wrapping_sub(wall_ahead).min(monotonic));
+            let at = Time::ns(at.saturating_sub(clock.origin_ns));
+            // What is refused is in the core's counters.
+            let _ = core.receive(at, host as u32, bytes);
+        })?;
+    }
+    Ok(total)
+}
+
+/// Sends what is due.
+fn scatter(
+    core: &mut Core,
+    interfaces: &mut [Option<Box<dyn FrameIo>>],
+    clock: Clock,
+    seen: &mut Running,
+) -> io::Result<()> {
+    let now = clock.now();
+    let mut any = false;
+    while core
+        .poll_frame(|host, due, bytes| {
+            seen.lateness.note(now.saturating_sub(due).0 / 1000);
+            if let Some(Some(interface)) = interfaces.get_mut(host as usize) {
+                interface.queue(bytes);
+            }
+        })
+        .is_some()
+    {
+        any = true;
+    }
+    if any {
+        for interface in interfaces.iter_mut().flatten() {
+            seen.refused += interface.flush()? as u64;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a frame or for the next event, whichever comes first.
+fn wait(
+    core: &Core,
+    interfaces: &[Option<Box<dyn FrameIo>>],
+    clock: Clock,
+    config: RunConfig,
+) -> io::Result<()> {
+    let now = clock.now();
+    // Only a frame for a host is worth spinning for.
+    let delivery = core.next_delivery().map(|at| at.saturating_sub(config.spin));
+    let longest = now.saturating_add(config.longest_sleep);
+    let until =
+        [delivery, core.inside_deadline()].into_iter().flatten().min().unwrap_or(longest).min(longest);
+    let sleep = until.saturating_sub(now);
+    if sleep == Time::ZERO {
+        return Ok(());
+    }
+    let mut polls: Vec<libc::pollfd> = interfaces
+        .iter()
+        .flatten()
+        .map(|i| libc::pollfd { fd: i.fd().as_raw_fd(), events: libc::POLLIN, revents: 0 })
+        .collect();
+    let ns = sleep.0 / 1000;
+    let timeout =
+        libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+    // SAFETY: the array and the time-out outlive the call; every descriptor is open while borrowed.
+    let result = unsafe {
+        libc::ppoll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, &raw const timeout, std::ptr::null())
+    };
+    match (result, io::Error::last_os_error()) {
+        (0.., _) => Ok(()),
+        (_, error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        (_, error) => Err(error),
+    }
+}

@@ -1,0 +1,149 @@
+//! The switch without sockets: frames in, frames out, to the picosecond.
+
+use etherparse::PacketBuilder;
+use headway_fabric::{Buffer, Limit};
+use headway_network::{FabricSpec, LinkChoice, LinkSpec, Metric, Network, Routing, SampleSpec, TopologySpec};
+use headway_packet::{Ecn, HostId, Packet, PacketKind, Sizes};
+use headway_switch::{Addresses, Core, CoreConfig, FrameError, parse};
+use headway_units::{Rate, Time};
+use std::sync::Arc;
+
+const HOSTS: u32 = 4;
+
+fn core(bottleneck: u64, packets: u32) -> Core {
+    let link =
+        |mbps: u64| LinkSpec { rate: Rate::new(mbps * 1_000_000).expect("a rate"), delay: Time::us(100) };
+    let topology =
+        TopologySpec::Dumbbell { senders: 2, receivers: 2, access: link(100), bottleneck: link(bottleneck) };
+    let limit = Limit::Packets(packets);
+    let fabric = FabricSpec {
+        discipline: "anti-ecn".into(),
+        params: Vec::new(),
+        buffer: Buffer { data: limit, control: limit },
+        routing: Routing::Ecmp,
+        sizes: Sizes::default(),
+        switch_latency: Time::ZERO,
+    };
+    let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
+    let sample = SampleSpec {
+        every: Time::ms(1),
+        most: u64::MAX,
+        flows: headway_network::FlowChoice::None,
+        links: LinkChoice::Some(vec!["s0->s1".into()]),
+    };
+    Core::new(CoreConfig {
+        network,
+        seed: 1,
+        addresses: Addresses::new(HOSTS),
+        sample: Some(sample),
+        faults: Vec::new(),
+    })
+    .expect("a core")
+}
+
+/// A data frame with its mark set, `bytes` of payload behind the header.
+fn frame(from: u32, to: u32, index: u32, bytes: usize) -> Vec<u8> {
+    let mut packet = Packet::new(PacketKind::Data, HostId(from), HostId(to), 0);
+    (packet.index, packet.payload, packet.wire, packet.priority) = (index, bytes as u16, 1538, 1);
+    let mut payload = packet.header_bytes().to_vec();
+    payload.resize(payload.len() + bytes, index as u8);
+    let plan = Addresses::new(HOSTS);
+    let mut ip = etherparse::Ipv4Header::new(
+        (8 + payload.len()) as u16,
+        64,
+        etherparse::IpNumber::UDP,
+        plan.of(from).octets(),
+        plan.of(to).octets(),
+    )
+    .expect("short enough");
+    ip.ecn = etherparse::IpEcn::try_new(Ecn::Spare as u8).expect("two bits");
+    let builder = PacketBuilder::ethernet2([2; 6], [4; 6])
+        .ip(etherparse::IpHeaders::Ipv4(ip, etherparse::Ipv4Extensions::default()))
+        .udp(4000, 4000);
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes, &payload).expect("room");
+    bytes
+}
+
+/// What came out: host, time, mark, index.
+fn drain(core: &mut Core) -> Vec<(u32, Time, Ecn, u32)> {
+    let mut out = Vec::new();
+    loop {
+        while let Some(row) = core.poll_frame(|host, due, bytes| {
+            let from = if host == 2 { 0 } else { 1 };
+            let packet = parse(bytes, from, &Addresses::new(HOSTS)).expect("still a good frame");
+            (host, due, packet.ecn, packet.index)
+        }) {
+            out.push(row);
+        }
+        let Some(at) = core.next_event().filter(|&at| at < Time::s(1)) else { return out };
+        core.advance(at);
+    }
+}
+
+#[test]
+fn a_frame_crosses_store_and_forward() {
+    let mut core = core(100, 16);
+    let bytes = frame(0, 2, 0, 1412);
+    assert_eq!(bytes.len(), 1514, "a full frame of a 1500-byte interface");
+    core.receive(Time::us(5), 0, &bytes).expect("good");
+    let slot = Rate::new(100_000_000).expect("a rate").time_of(1538);
+    assert_eq!(drain(&mut core), [(2, Time::us(5) + (slot + Time::us(100)) * 3, Ecn::Spare, 0)]);
+    core.links(Time::s(1));
+}
+
+#[test]
+fn a_saturated_port_clears_the_mark_and_an_idle_one_leaves_it() {
+    let mut core = core(100, 16);
+    for i in 0..4 {
+        core.receive(Time::us(5), 0, &frame(0, 2, i, 1412)).expect("good");
+    }
+    core.receive(Time::ms(5), 0, &frame(0, 2, 4, 1412)).expect("good");
+    let marks: Vec<_> = drain(&mut core).iter().map(|row| row.2).collect();
+    assert_eq!(marks, [Ecn::Spare, Ecn::NotEct, Ecn::NotEct, Ecn::NotEct, Ecn::Spare]);
+}
+
+#[test]
+fn a_late_driver_changes_no_mark_and_no_due_time() {
+    let feed = |core: &mut Core| {
+        for i in 0..40 {
+            let at = Time::us(200 * u64::from(i));
+            core.receive(at, i % 2, &frame(i % 2, 2 + i % 2, i, 1412)).expect("good");
+        }
+    };
+    let (mut prompt, mut late) = (core(50, 64), core(50, 64));
+    feed(&mut prompt);
+    feed(&mut late);
+    let expected = drain(&mut prompt);
+    late.advance(Time::ms(900));
+    assert_eq!(drain(&mut late), expected);
+    assert_eq!(expected.len(), 40);
+}
+
+#[test]
+fn a_full_buffer_drops_and_the_books_say_so() {
+    let mut core = core(10, 8);
+    core.start_books(Time::ZERO);
+    for i in 0..30 {
+        core.receive(Time::us(5), 0, &frame(0, 2, i, 1412)).expect("good");
+    }
+    // Thirty frames come within three slots of the bottleneck: three leave meanwhile, eight wait.
+    assert_eq!(drain(&mut core).len(), 11);
+    let links = core.links(Time::s(1));
+    let bottleneck = links.iter().find(|l| l.name == "s0->s1").expect("it is there");
+    assert_eq!((bottleneck.counters.drops(), bottleneck.counters.dequeued), (19, 11));
+    assert_eq!(bottleneck.busy, Rate::new(10_000_000).expect("a rate").time_of(11 * 1538));
+    let samples = core.take_samples();
+    let peak =
+        samples.iter().filter(|s| s.metric == Metric::QueueMaxBytes).map(|s| s.value).fold(0.0, f64::max);
+    assert_eq!(peak, 8.0 * 1538.0);
+}
+
+#[test]
+fn what_is_refused_is_counted_by_reason() {
+    let mut core = core(100, 16);
+    assert_eq!(core.receive(Time::ZERO, 1, &frame(0, 2, 0, 10)), Err(FrameError::Spoofed));
+    assert_eq!(core.receive(Time::ZERO, 0, &[0; 9]), Err(FrameError::Malformed));
+    assert_eq!(core.counters().refused, [0, 1, 0, 1, 0]);
+    assert_eq!(core.counters().received, 2);
+}

@@ -1,0 +1,196 @@
+//! `headway-switch`: every switch of a scenario's topology in one process, between real interfaces.
+
+#![allow(clippy::disallowed_methods, reason = "a program has arguments, files and an exit status")]
+#![allow(clippy::print_stdout, reason = "the report goes to standard output")]
+
+use clap::Parser;
+use headway_switch::{AfPacket, Clock, Core, CoreConfig, FrameError, FrameIo, RunConfig, Running};
+use headway_testbed::messages::{Answer, Command, SwitchReport, pack};
+use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
+use headway_units::Time;
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+/// Every switch of a scenario's topology, between the interfaces of its hosts.
+///
+/// The scenario's [topology] and [fabric] say what the switches are; its traffic is not looked at. Host h
+/// of the topology has the address 10.0.0.1 + h. Runs until Ctrl-C, then prints a report as JSON.
+#[derive(Parser)]
+#[command(name = "headway-switch", version)]
+struct Arguments {
+    #[command(flatten)]
+    job: JobArgs,
+    /// The interface of a host, such as h0=eth1; once for each host that is there
+    #[arg(long = "port", value_name = "HOST=INTERFACE", value_parser = port, required = true)]
+    ports: Vec<(u32, String)>,
+    /// Longest IPv4 packet in bytes
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
+    mtu: u16,
+    /// Reading of the monotonic clock, in nanoseconds, that is time zero
+    #[arg(long, hide = true)]
+    origin_ns: Option<u64>,
+    /// Take commands from standard input
+    #[arg(long, hide = true)]
+    managed: bool,
+}
+
+fn port(text: &str) -> Result<(u32, String), String> {
+    let wrong = || format!("`{text}` is not HOST=INTERFACE, such as h0=eth1");
+    let (host, interface) = text.split_once('=').ok_or_else(wrong)?;
+    let number = host.strip_prefix('h').unwrap_or(host).parse().map_err(|_| wrong())?;
+    if interface.is_empty() { Err(wrong()) } else { Ok((number, interface.into())) }
+}
+
+/// Set by SIGINT and SIGTERM.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let managed = arguments.managed;
+    match serve(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            if managed {
+                say(&Answer::Failed { why });
+            } else {
+                eprintln!("headway-switch: {why}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn say(answer: &Answer) {
+    if let Ok(line) = serde_json::to_string(answer) {
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+}
+
+/// Commands from standard input; the end of it is the order to finish.
+fn listen() -> Receiver<Command> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if let Ok(command) = serde_json::from_str(&line)
+                && sender.send(command).is_err()
+            {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn serve(arguments: Arguments) -> Result<(), String> {
+    let sizes = headway_testbed::scenario::sizes(arguments.mtu);
+    let job = Job::load(&arguments.job, sizes).map_err(|e| explain(&e))?;
+    let orders = arguments.managed.then(listen);
+    if let Some(orders) = &orders {
+        // The network is joined while we wait.
+        if orders.recv() != Ok(Command::Open) {
+            return Ok(());
+        }
+    }
+    let mut interfaces = open(&arguments.ports, job.network.hosts())?;
+    let clock = arguments.origin_ns.map_or_else(Clock::start, Clock::from_origin);
+    let config = CoreConfig {
+        network: job.network.clone(),
+        seed: job.slow.seed,
+        addresses: job.addresses,
+        sample: job.slow.sample.clone(),
+        faults: job.slow.faults.clone(),
+    };
+    let mut core = Core::new(config).map_err(|e| e.to_string())?;
+    run_first(10);
+    let seen = match orders {
+        Some(orders) => {
+            say(&Answer::Ready);
+            headway_switch::run(&mut core, &mut interfaces, clock, RunConfig::default(), &mut |core, _| {
+                obey(core, &orders)
+            })
+        }
+        None => {
+            watch_signals()?;
+            core.start_books(clock.now());
+            eprintln!(
+                "headway-switch: {} hosts, {} switches; Ctrl-C ends it",
+                job.network.hosts(),
+                job.network.switches()
+            );
+            headway_switch::run(&mut core, &mut interfaces, clock, RunConfig::default(), &mut |_, _| {
+                !STOP.load(Ordering::Relaxed)
+            })
+        }
+    };
+    let seen = seen.map_err(|e| format!("packet sockets: {e}"))?;
+    let report = report(&mut core, &seen, clock.now());
+    if arguments.managed {
+        say(&Answer::Switch(report));
+    } else {
+        println!("{}", serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?);
+    }
+    Ok(())
+}
+
+fn explain(error: &headway_testbed::TestbedError) -> String {
+    match error {
+        headway_testbed::TestbedError::Scenario(error) => error.render(),
+        other => other.to_string(),
+    }
+}
+
+/// Carries out what was ordered; `false` when it is time to report.
+fn obey(core: &mut Core, orders: &Receiver<Command>) -> bool {
+    match orders.try_recv() {
+        Ok(Command::Open | Command::Connect) => say(&Answer::Ready),
+        Ok(Command::Start { at_ns }) => core.start_books(Time::ns(at_ns)),
+        Ok(Command::Finish) | Err(TryRecvError::Disconnected) => return false,
+        Err(TryRecvError::Empty) => {}
+    }
+    true
+}
+
+fn open(ports: &[(u32, String)], hosts: u32) -> Result<Vec<Option<Box<dyn FrameIo>>>, String> {
+    let mut interfaces: Vec<Option<Box<dyn FrameIo>>> = (0..hosts).map(|_| None).collect();
+    for (host, name) in ports {
+        let Some(place) = interfaces.get_mut(*host as usize) else {
+            return Err(format!(
+                "--port h{host}={name}: the topology has only the hosts h0 to h{}",
+                hosts - 1
+            ));
+        };
+        if place.is_some() {
+            return Err(format!("--port h{host}={name}: host h{host} has an interface already"));
+        }
+        *place = Some(Box::new(AfPacket::open(name).map_err(|e| e.to_string())?));
+    }
+    Ok(interfaces)
+}
+
+fn watch_signals() -> Result<(), String> {
+    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)).map_err(|e| e.to_string())
+}
+
+fn report(core: &mut Core, seen: &Running, now: Time) -> SwitchReport {
+    let mut refused: Vec<(String, u64)> = FrameError::ALL
+        .iter()
+        .zip(core.counters().refused)
+        .map(|(why, count)| (why.to_string(), count))
+        .collect();
+    refused.push(("not taken by the kernel".into(), seen.refused));
+    refused.push(("longer than a frame: segmentation offload is on at the sender".into(), seen.cut));
+    refused.push(("without a route".into(), core.counters().unroutable));
+    let late = &seen.lateness;
+    SwitchReport {
+        links: core.links(now).iter().map(Into::into).collect(),
+        samples: core.take_samples().iter().filter_map(pack).collect(),
+        received: core.counters().received,
+        delivered: core.counters().delivered,
+        refused,
+        late_ns: [late.quantile_ns(0.5), late.quantile_ns(0.99), late.worst_ns()],
+        cpu_s: cpu_seconds(),
+    }
+}

@@ -1,0 +1,177 @@
+//! `headway-testbed`: runs a scenario on real packets and, beside it, in the simulator; writes both run
+//! directories. `headway testbed run` calls it.
+
+#![allow(clippy::disallowed_methods, reason = "a program has arguments, files and an exit status")]
+#![allow(clippy::print_stdout, reason = "progress and results go to standard output")]
+
+use clap::Parser;
+use headway_lab::results::manifest::Circumstances;
+use headway_lab::{LabError, Options, conclude};
+use headway_network::{Outcome, Progress};
+use headway_testbed::{Job, JobArgs, Measured, Notes, Programs, Settings, TestbedError, run, slowdown};
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Run a scenario between network namespaces of this machine, through a software switch.
+///
+/// Writes DIR as every run does, and DIR/simulator with the same run in the simulator: the same slowed
+/// network, flows and packet sizes.
+#[derive(Parser)]
+#[command(name = "headway-testbed", version)]
+struct Arguments {
+    #[command(flatten)]
+    job: JobArgs,
+    /// Directory for the results
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Also write flows.csv
+    #[arg(long)]
+    csv: bool,
+    /// Longest IPv4 packet in bytes
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
+    mtu: u16,
+    /// Leave the simulator out
+    #[arg(long)]
+    no_simulator: bool,
+    /// Report progress as JSON lines, and stop when standard input ends
+    #[arg(long, hide = true)]
+    managed: bool,
+    /// Only say whether this machine can run a testbed
+    #[arg(long, hide = true)]
+    probe: bool,
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    if std::env::args().skip(1).eq(["--probe"]) {
+        return match headway_testbed::namespaces::available() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&error),
+        };
+    }
+    match measure(&Arguments::parse()) {
+        Ok(true) => ExitCode::from(INTERRUPTED),
+        Ok(false) => ExitCode::SUCCESS,
+        Err(error) => complain(&error),
+    }
+}
+
+fn complain(error: &TestbedError) -> ExitCode {
+    match error {
+        TestbedError::Scenario(error) => eprintln!("{}", error.render()),
+        other => eprintln!("headway-testbed: {other}"),
+    }
+    ExitCode::from(2)
+}
+
+fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
+    let io = |step: &str, source| TestbedError::Io { step: step.into(), source };
+    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
+        .map_err(|e| io("watching for Ctrl-C", std::io::Error::other(e)))?;
+    if arguments.managed {
+        std::thread::spawn(|| {
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            STOP.store(true, Ordering::Relaxed);
+        });
+    }
+    if let Some(dir) = &arguments.out {
+        headway_lab::results::write::prepare(dir).map_err(lab)?;
+    }
+    let own = std::env::current_exe().map_err(|e| io("finding this program", e))?;
+    let programs = Programs::within(own.parent().unwrap_or(Path::new(".")))?;
+    let sizes = headway_testbed::scenario::sizes(arguments.mtu);
+    let settings = Settings { programs, mtu: arguments.mtu.into(), sizes };
+    let managed = arguments.managed;
+    let began = Instant::now();
+    let measured = run(&arguments.job, &settings, &mut |state| {
+        if managed {
+            println!("{}", progress(state));
+        }
+        !STOP.load(Ordering::Relaxed)
+    })?;
+    let wall = began.elapsed();
+    let interrupted = measured.outcome.interrupted;
+    let summary = write(arguments, &measured, wall)?;
+    let beside = match arguments.no_simulator || interrupted {
+        true => Json::Null,
+        false => simulate(arguments, &measured.job)?,
+    };
+    println!("{}", json!({ "summary": summary, "simulator": beside, "testbed": notes(&measured.notes) }));
+    Ok(interrupted)
+}
+
+fn progress(state: &Progress) -> Json {
+    json!({ "progress": {
+        "virtual_s": state.now.as_secs_f64(), "stop_s": state.stop.as_secs_f64(),
+        "flows_done": state.flows_done, "flows_total": state.flows_total,
+    }})
+}
+
+fn notes(notes: &Notes) -> Json {
+    let [p50, p99, worst] = notes.switch_late_ns;
+    json!({
+        "slowdown": notes.slowdown,
+        "wall_s": notes.wall_s,
+        "frames": notes.frames,
+        "switch_late_ns": { "p50": p50, "p99": p99, "max": worst },
+        "switch_cpu_s": notes.switch_cpu_s,
+        "hosts_cpu_s": notes.hosts_cpu_s,
+        "corrupted_flows": notes.corrupted,
+        "dropped_outside_ports": notes.dropped,
+    })
+}
+
+fn lab(error: LabError) -> TestbedError {
+    match error {
+        LabError::Scenario(error) => TestbedError::Scenario(error),
+        other => TestbedError::Unsuitable(other.render()),
+    }
+}
+
+fn write(arguments: &Arguments, measured: &Measured, wall: Duration) -> Result<Json, TestbedError> {
+    let job = &measured.job;
+    let mut about = notes(&measured.notes);
+    if let Some(about) = about.as_object_mut() {
+        about.insert("packet_sizes".into(), sizes(job));
+    }
+    record(arguments, job, &measured.outcome, (wall, Some(about)), arguments.out.as_deref())
+}
+
+fn sizes(job: &Job) -> Json {
+    let sizes = job.network.sizes();
+    json!({
+        "payload": sizes.payload, "header": sizes.header, "framing": sizes.framing, "control": sizes.control,
+    })
+}
+
+fn record(
+    arguments: &Arguments,
+    job: &Job,
+    outcome: &Outcome,
+    (wall, testbed): (Duration, Option<Json>),
+    out: Option<&Path>,
+) -> Result<Json, TestbedError> {
+    let options = Options { out, csv: arguments.csv, ..Options::default() };
+    let around = Circumstances { wall, commit: None, memory_bytes: 0, warnings: Vec::new(), testbed };
+    let output = conclude(&job.scenario, &job.resolved, outcome, around, &options).map_err(lab)?;
+    serde_json::to_value(&output.summary).map_err(|e| TestbedError::Unsuitable(e.to_string()))
+}
+
+/// The same slowed run in the simulator, in the scenario's own units.
+fn simulate(arguments: &Arguments, job: &Job) -> Result<Json, TestbedError> {
+    let out = arguments.out.as_ref().map(|dir| dir.join("simulator"));
+    if let Some(dir) = &out {
+        headway_lab::results::write::prepare(dir).map_err(lab)?;
+    }
+    let began = Instant::now();
+    let outcome = headway_sim::run(&job.slow, &mut |_| !STOP.load(Ordering::Relaxed));
+    let mut outcome = outcome.map_err(|e| TestbedError::Unsuitable(e.to_string()))?;
+    slowdown::speed_up(&mut outcome, job.factor);
+    let about = json!({ "slowdown": job.factor, "simulated": true, "packet_sizes": sizes(job) });
+    record(arguments, job, &outcome, (began.elapsed(), Some(about)), out.as_deref())
+}

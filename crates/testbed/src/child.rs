@@ -1,0 +1,148 @@
+//! A process of the testbed: spawned in a namespace, spoken to in lines, killed when dropped.
+
+#![allow(clippy::disallowed_methods, reason = "the testbed is made of processes and real time")]
+
+use crate::TestbedError;
+use crate::messages::{Answer, Command as Order};
+use crate::namespaces::in_new_namespace;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child as Process, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Longest line that a child may say, in bytes.
+const LONGEST_LINE: u64 = 256 << 20;
+
+/// One child.
+pub struct Child {
+    name: String,
+    process: Process,
+    input: Option<ChildStdin>,
+}
+
+/// Something that a child said, or the end of it.
+#[derive(Debug)]
+pub enum Said {
+    /// An answer.
+    Answer(Answer),
+    /// It ended, or broke the protocol, with what it printed on standard error.
+    Ended(String),
+}
+
+impl Child {
+    /// Starts a program in a namespace of its own; what it says goes to `said` under `number`.
+    pub fn spawn(
+        name: String,
+        program: &Path,
+        arguments: &[String],
+        number: usize,
+        said: &Sender<(usize, Said)>,
+    ) -> Result<Child, TestbedError> {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        in_new_namespace(&mut command);
+        let step = |source| TestbedError::Io { step: format!("starting {}", program.display()), source };
+        let mut process = command.spawn().map_err(step)?;
+        let (input, output, errors) = (process.stdin.take(), process.stdout.take(), process.stderr.take());
+        let said = said.clone();
+        std::thread::spawn(move || {
+            let mut end = String::new();
+            if let Some(output) = output {
+                for line in BufReader::new(output.take(LONGEST_LINE)).lines().map_while(Result::ok) {
+                    match serde_json::from_str(&line) {
+                        Ok(answer) => {
+                            if said.send((number, Said::Answer(answer))).is_err() {
+                                return;
+                            }
+                        }
+                        Err(error) => end += &format!("it said {line:.200?}, which is no answer: {error}; "),
+                    }
+                }
+            }
+            if let Some(errors) = errors {
+                let _ = errors.take(1 << 16).read_to_string(&mut end);
+            }
+            let _ = said.send((number, Said::Ended(end.trim().to_string())));
+        });
+        Ok(Child { name, process, input })
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its process number.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Tells it something. A child that is gone is found out by what it says, or does not.
+    pub fn tell(&mut self, order: Order) {
+        let Some(input) = &mut self.input else { return };
+        let Ok(mut line) = serde_json::to_string(&order) else { return };
+        line.push('\n');
+        if input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_err() {
+            self.input = None;
+        }
+    }
+
+    /// Kills it at once.
+    pub fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Collects what children say.
+pub struct Ears {
+    receiver: Receiver<(usize, Said)>,
+}
+
+impl Ears {
+    /// A pair of a mouth for children and the ears.
+    pub fn new() -> (Sender<(usize, Said)>, Ears) {
+        let (sender, receiver) = channel();
+        (sender, Ears { receiver })
+    }
+
+    /// The next thing said until `deadline`; `None` when it has come.
+    pub fn listen(&self, deadline: Instant) -> Option<(usize, Said)> {
+        match self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(said) => Some(said),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// Waits until every child has said `Ready`.
+    pub fn all_ready(&self, children: &[Child], limit: Duration) -> Result<(), TestbedError> {
+        let deadline = Instant::now() + limit;
+        let mut waiting: Vec<bool> = vec![true; children.len()];
+        while waiting.contains(&true) {
+            let name = |number: usize| children[number].name().to_string();
+            match self.listen(deadline) {
+                Some((number, Said::Answer(Answer::Ready))) => waiting[number] = false,
+                Some((number, Said::Answer(Answer::Failed { why }))) => {
+                    return Err(TestbedError::Child { name: name(number), why });
+                }
+                Some((number, Said::Ended(why))) => {
+                    return Err(TestbedError::Child { name: name(number), why: format!("it ended: {why}") });
+                }
+                Some(_) => {}
+                None => {
+                    let late = waiting.iter().position(|w| *w).unwrap_or(0);
+                    let why = format!("it was not ready within {} s", limit.as_secs());
+                    return Err(TestbedError::Child { name: name(late), why });
+                }
+            }
+        }
+        Ok(())
+    }
+}

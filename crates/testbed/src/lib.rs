@@ -1,0 +1,55 @@
+//! A scenario on real packets, on one machine: every host a process in a network namespace of its own,
+//! every switch of the topology in one software switch, time slowed down by one factor so that ordinary
+//! hosts keep up ([`slowdown`]). What comes out is an [`Outcome`](headway_network::Outcome) in the
+//! scenario's own units, as from the simulator.
+
+pub mod child;
+pub mod diary;
+pub mod messages;
+pub mod namespaces;
+mod outcome;
+pub mod payload;
+mod run;
+pub mod scenario;
+pub mod slowdown;
+mod usage;
+
+pub use outcome::Notes;
+pub use run::{Measured, Programs, Settings, run};
+pub use scenario::{Job, JobArgs};
+pub use usage::{cpu_seconds, run_first};
+
+use std::io;
+
+/// Why a testbed run cannot be made, or went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// A privilege, a program or a kernel feature.
+    #[error("the testbed needs {0}")]
+    Missing(String),
+    /// The scenario.
+    #[error(transparent)]
+    Scenario(#[from] headway_lab::ScenarioError),
+    /// A scenario that the testbed cannot run.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// `ip` refused.
+    #[error("configuring a network namespace: {0}")]
+    Namespace(String),
+    /// A process of the testbed.
+    #[error("the testbed's {name} failed: {why}")]
+    Child {
+        /// Which.
+        name: String,
+        /// What happened.
+        why: String,
+    },
+    /// The system.
+    #[error("{step}: {source}")]
+    Io {
+        /// What was tried.
+        step: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,188 @@
+//! What the testbed's processes tell each other: one JSON object a line, commands on standard input,
+//! answers on standard output. A child whose standard input ends, ends.
+
+use headway_fabric::PortCounters;
+use headway_network::{Entity, FaultCounts, LinkRecord, Metric, Sample};
+use headway_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
+
+/// From the one who runs the testbed to a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "do")]
+pub enum Command {
+    /// The network is there: open interfaces and sockets.
+    Open,
+    /// Get ready to talk to the hosts that flows go to.
+    Connect,
+    /// Time zero of the scenario, in nanoseconds after the common origin.
+    Start {
+        /// See above.
+        at_ns: u64,
+    },
+    /// Report and end.
+    Finish,
+}
+
+/// From a child.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "say")]
+pub enum Answer {
+    /// The last command has been carried out.
+    Ready,
+    /// It cannot be: a sentence that says why.
+    Failed {
+        /// See above.
+        why: String,
+    },
+    /// A flow has arrived whole; nanoseconds after the start.
+    Done {
+        /// Its number.
+        flow: u32,
+        /// See above.
+        at_ns: u64,
+        /// Whether its bytes are those that were sent.
+        intact: bool,
+    },
+    /// A host's last words.
+    Host(HostReport),
+    /// The switch's last words.
+    Switch(SwitchReport),
+}
+
+/// What a host saw, by flow number.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostReport {
+    /// Bytes delivered here, by flow.
+    pub delivered: Vec<(u32, u64)>,
+    /// Bytes sent again from here, by flow.
+    pub retransmitted: Vec<(u32, u64)>,
+    /// Data packets that came in marked, by flow.
+    pub marks: Vec<(u32, u32)>,
+    /// Flows that the transport gave up, with its reason.
+    pub failed: Vec<(u32, String)>,
+    /// Throughput samples: end of the interval in nanoseconds after the start, flow, bytes.
+    pub samples: Vec<(u64, u32, u64)>,
+    /// Datagrams dropped, by reason.
+    pub dropped: Vec<(String, u64)>,
+    /// User and system time of the process, in seconds.
+    pub cpu_s: f64,
+}
+
+/// What the switch saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SwitchReport {
+    /// Every link, in order of number.
+    pub links: Vec<Link>,
+    /// Samples of links.
+    pub samples: Vec<LinkSample>,
+    /// Frames from hosts.
+    pub received: u64,
+    /// Frames to hosts.
+    pub delivered: u64,
+    /// Frames dropped at the door, by reason.
+    pub refused: Vec<(String, u64)>,
+    /// Upper bounds of how late frames left, in nanoseconds: median, 99 %, worst.
+    pub late_ns: [u64; 3],
+    /// User and system time of the process, in seconds.
+    pub cpu_s: f64,
+}
+
+/// [`LinkRecord`] on its way between processes; times in picoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the fields of LinkRecord and PortCounters, documented there")]
+pub struct Link {
+    pub name: String,
+    pub from_switch: bool,
+    pub rate_bps: u64,
+    pub busy: u64,
+    pub queue_mean_bytes: f64,
+    pub received: u64,
+    pub enqueued: u64,
+    pub dequeued: u64,
+    pub dropped: Vec<u64>,
+    pub trimmed: u64,
+    pub marked: u64,
+    pub wire_bytes: u64,
+    pub payload_bytes: u64,
+    pub port_busy: u64,
+    pub queue_max_bytes: u64,
+    pub queue_max_packets: u32,
+    /// Dropped by number, dropped at random, duplicated, delayed.
+    pub faults: [u64; 4],
+}
+
+/// A sample of a link: picoseconds after the start, link, quantity, value.
+pub type LinkSample = (u64, u32, String, f64);
+
+const LINK_METRICS: [Metric; 3] = [Metric::QueueBytes, Metric::QueueMaxBytes, Metric::Utilisation];
+
+impl From<&LinkRecord> for Link {
+    fn from(record: &LinkRecord) -> Link {
+        let c = &record.counters;
+        Link {
+            name: record.name.clone(),
+            from_switch: record.from_switch,
+            rate_bps: record.rate.bps(),
+            busy: record.busy.0,
+            queue_mean_bytes: record.queue_mean_bytes,
+            received: c.received,
+            enqueued: c.enqueued,
+            dequeued: c.dequeued,
+            dropped: c.dropped.to_vec(),
+            trimmed: c.trimmed,
+            marked: c.marked,
+            wire_bytes: c.wire_bytes,
+            payload_bytes: c.payload_bytes,
+            port_busy: c.busy.0,
+            queue_max_bytes: c.queue_max_bytes,
+            queue_max_packets: c.queue_max_packets,
+            faults: {
+                let f = &record.faults;
+                [f.dropped_by_number, f.dropped_at_random, f.duplicated, f.delayed]
+            },
+        }
+    }
+}
+
+impl Link {
+    /// The record; `None` when a rate or a list of reasons is impossible.
+    pub fn record(&self) -> Option<LinkRecord> {
+        Some(LinkRecord {
+            name: self.name.clone(),
+            from_switch: self.from_switch,
+            rate: Rate::new(self.rate_bps)?,
+            busy: Time(self.busy),
+            queue_mean_bytes: self.queue_mean_bytes,
+            faults: {
+                let [dropped_by_number, dropped_at_random, duplicated, delayed] = self.faults;
+                FaultCounts { dropped_by_number, dropped_at_random, duplicated, delayed }
+            },
+            counters: PortCounters {
+                received: self.received,
+                enqueued: self.enqueued,
+                dequeued: self.dequeued,
+                dropped: self.dropped.clone().try_into().ok()?,
+                trimmed: self.trimmed,
+                marked: self.marked,
+                wire_bytes: self.wire_bytes,
+                payload_bytes: self.payload_bytes,
+                busy: Time(self.port_busy),
+                queue_max_bytes: self.queue_max_bytes,
+                queue_max_packets: self.queue_max_packets,
+            },
+        })
+    }
+}
+
+/// A link's sample for the way; `None` for a sample of a flow.
+pub fn pack(sample: &Sample) -> Option<LinkSample> {
+    let Entity::Link(link) = sample.entity else { return None };
+    Some((sample.at.0, link, sample.metric.name().to_string(), sample.value))
+}
+
+/// Back from the way; `None` for a quantity that links do not have.
+pub fn unpack(sample: &LinkSample) -> Option<Sample> {
+    let (at, link, name, value) = sample;
+    let metric = LINK_METRICS.into_iter().find(|m| m.name() == name)?;
+    Some(Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value })
+}

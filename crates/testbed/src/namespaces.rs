@@ -1,0 +1,122 @@
+//! Hosts as network namespaces: one unnamed namespace a process, veth pairs between them and the switch.
+//!
+//! Nothing has a name that outlives its process: a namespace goes with the last process in it, its
+//! interfaces go with it, and every child asks the kernel to be killed when its parent dies. So nothing
+//! stays behind after Ctrl-C, after a crash, or after `kill -9`.
+
+#![allow(clippy::disallowed_methods, reason = "namespaces are made through processes")]
+#![allow(unsafe_code, reason = "entering a namespace happens between fork and exec")]
+
+use crate::TestbedError;
+use headway_switch::Addresses;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// What real interfaces and namespaces need, or a sentence about what is missing.
+pub fn available() -> Result<(), TestbedError> {
+    if !nix::unistd::geteuid().is_root() {
+        return Err(TestbedError::Missing(
+            "root: it makes network namespaces and opens packet sockets".into(),
+        ));
+    }
+    let ip = Command::new("ip").arg("-Version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !ip.is_ok_and(|s| s.success()) {
+        return Err(TestbedError::Missing("the program `ip` (package iproute2)".into()));
+    }
+    let mut probe = Command::new("ip");
+    probe.args(["link", "add", "name", "probe0", "type", "veth", "peer", "name", "probe1"]);
+    probe.stdout(Stdio::null()).stderr(Stdio::null());
+    in_new_namespace(&mut probe);
+    match probe.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(TestbedError::Missing("veth interfaces: the kernel has none".into())),
+        Err(error) => Err(TestbedError::Missing(format!("network namespaces: {error}"))),
+    }
+}
+
+/// Has a command run in a network namespace of its own, and die with this process.
+pub fn in_new_namespace(command: &mut Command) {
+    // SAFETY: both calls are plain system calls: they allocate nothing and take no lock, as the moment
+    // between fork and exec demands.
+    unsafe {
+        command.pre_exec(|| {
+            set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from)?;
+            unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
+        });
+    }
+}
+
+/// Has a command run in the network namespace of process `pid`, and die with this process.
+pub fn in_namespace_of(command: &mut Command, pid: u32) -> io::Result<()> {
+    let namespace = File::open(format!("/proc/{pid}/ns/net"))?;
+    // SAFETY: as in `in_new_namespace`; the descriptor is kept open by the closure.
+    unsafe {
+        command.pre_exec(move || {
+            set_pdeathsig(Signal::SIGKILL).map_err(io::Error::from)?;
+            setns(&namespace, CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
+        });
+    }
+    Ok(())
+}
+
+/// Name of the switch's interface towards a host.
+pub fn switch_interface(host: u32) -> String {
+    format!("host{host}")
+}
+
+/// Joins the switch's namespace to every host's with a veth pair: addresses, fixed neighbours, and packets
+/// of at most `mtu` bytes one at a time. `hosts` are (host, process).
+pub fn join(switch: u32, hosts: &[(u32, u32)], addresses: &Addresses, mtu: u32) -> Result<(), TestbedError> {
+    let mut lines = String::from("link set lo up\n");
+    for &(host, pid) in hosts {
+        let name = switch_interface(host);
+        lines += &format!(
+            "link add name {name} address {} mtu {mtu} type veth peer name eth0 address {} mtu {mtu} netns {pid}\n\
+             link set {name} addrgenmode none\nlink set {name} up\n",
+            mac(host, true),
+            mac(host, false)
+        );
+    }
+    ip_batch(switch, &lines)?;
+    for &(host, pid) in hosts {
+        let mut lines = format!(
+            "link set lo up\nlink set eth0 addrgenmode none\nlink set eth0 gso_max_segs 1 gso_max_size {}\n\
+             address add {}/8 dev eth0\nlink set eth0 up\n",
+            mtu + 14,
+            addresses.of(host)
+        );
+        for &(peer, _) in hosts.iter().filter(|(peer, _)| *peer != host) {
+            let (address, mac) = (addresses.of(peer), mac(peer, false));
+            lines += &format!("neighbour add {address} lladdr {mac} dev eth0 nud permanent\n");
+        }
+        ip_batch(pid, &lines)?;
+    }
+    Ok(())
+}
+
+fn mac(host: u32, switch: bool) -> String {
+    let [.., b, c] = host.to_be_bytes();
+    format!("02:48:57:{:02x}:{b:02x}:{c:02x}", u8::from(switch))
+}
+
+fn ip_batch(pid: u32, lines: &str) -> Result<(), TestbedError> {
+    let step = |source: io::Error| TestbedError::Io { step: "configuring a namespace".into(), source };
+    let mut command = Command::new("ip");
+    command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    in_namespace_of(&mut command, pid).map_err(step)?;
+    let mut child = command.spawn().map_err(step)?;
+    if let Some(mut input) = child.stdin.take() {
+        input.write_all(lines.as_bytes()).map_err(step)?;
+    }
+    let output = child.wait_with_output().map_err(step)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
+    Err(TestbedError::Namespace(said))
+}

@@ -1,0 +1,151 @@
+//! What hosts and switch report, put together as the outcome of a run.
+
+use crate::messages::{HostReport, SwitchReport, unpack};
+use crate::slowdown::speed_up;
+use crate::{Job, TestbedError};
+use headway_network::{Entity, FlowRecord, FlowState, Metric, Outcome, Sample};
+use headway_units::Time;
+use std::collections::BTreeMap;
+
+/// What a testbed run says beside its outcome.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Notes {
+    /// Rates were divided and times multiplied by this.
+    pub slowdown: u64,
+    /// Seconds of wall-clock time from the scenario's start to its end.
+    pub wall_s: f64,
+    /// Upper bounds of how late frames left the switch, in nanoseconds: median, 99 %, worst.
+    pub switch_late_ns: [u64; 3],
+    /// Processor time of the switch, in seconds.
+    pub switch_cpu_s: f64,
+    /// Processor time of all hosts, in seconds.
+    pub hosts_cpu_s: f64,
+    /// Frames that the switch took from hosts.
+    pub frames: u64,
+    /// Flows whose bytes arrived otherwise than sent: always empty, or something is badly wrong.
+    pub corrupted: Vec<u32>,
+    /// What was dropped outside the ports, by place and reason.
+    pub dropped: BTreeMap<String, u64>,
+}
+
+/// What has been heard of a run.
+#[derive(Default)]
+pub(crate) struct Heard {
+    /// Finish times by flow, after the start, and whether the bytes were right.
+    pub(crate) done: BTreeMap<u32, (Time, bool)>,
+    pub(crate) hosts: Vec<HostReport>,
+    pub(crate) switch: Option<SwitchReport>,
+    /// How long the run lasted.
+    pub(crate) lasted: Time,
+    pub(crate) interrupted: bool,
+}
+
+/// Puts everything together, in the scenario's own units.
+pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), TestbedError> {
+    let missing =
+        |what: &str| TestbedError::Child { name: "switch".into(), why: format!("it reported no {what}") };
+    let switch = heard.switch.as_ref().ok_or_else(|| missing("links"))?;
+    let links = switch.links.iter().map(|l| l.record()).collect::<Option<Vec<_>>>();
+    let links = links.ok_or_else(|| missing("possible rates"))?;
+    let mut warnings = vec![format!(
+        "measured on real packets between network namespaces, {} times slower than written; rates and times are \
+         scaled back, order_digest and events are not those of a simulation",
+        job.factor
+    )];
+    for (flow, (_, intact)) in &heard.done {
+        if !intact {
+            warnings.push(format!("flow {flow} arrived with other bytes than were sent"));
+        }
+    }
+    let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
+    let mut outcome = Outcome {
+        flows: flows(job, &heard),
+        links,
+        samples: samples(job, &heard, switch),
+        end: heard.lasted,
+        events: switch.received,
+        packet_hops,
+        digest: 0,
+        interrupted: heard.interrupted,
+        warnings,
+    };
+    speed_up(&mut outcome, job.factor);
+    Ok((outcome, notes(job, &heard, switch)))
+}
+
+fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
+    let mut records: Vec<FlowRecord> = job
+        .slow
+        .flows
+        .iter()
+        .enumerate()
+        .map(|(number, flow)| {
+            let done = heard.done.get(&(number as u32));
+            let state = match done {
+                Some(_) => FlowState::Done,
+                None if flow.start > heard.lasted => FlowState::Pending,
+                None => FlowState::Unfinished,
+            };
+            FlowRecord {
+                state,
+                finish: done.map(|(at, _)| *at),
+                ideal: job.network.ideal_fct(flow.src, flow.dst, flow.bytes),
+                delivered: 0,
+                retransmitted: 0,
+                drops: 0,
+                trims: 0,
+                marks: 0,
+            }
+        })
+        .collect();
+    let mut with = |flow: u32, change: &dyn Fn(&mut FlowRecord)| {
+        if let Some(record) = records.get_mut(flow as usize) {
+            change(record);
+        }
+    };
+    for host in &heard.hosts {
+        host.delivered.iter().for_each(|&(flow, bytes)| with(flow, &|r| r.delivered += bytes));
+        host.retransmitted.iter().for_each(|&(flow, bytes)| with(flow, &|r| r.retransmitted += bytes));
+        host.marks.iter().for_each(|&(flow, marks)| with(flow, &|r| r.marks += marks));
+        for (flow, _) in &host.failed {
+            with(*flow, &|r| r.state = FlowState::Failed);
+        }
+    }
+    records
+}
+
+/// Samples of flows from hosts and of links from the switch, in order of time.
+fn samples(job: &Job, heard: &Heard, switch: &SwitchReport) -> Vec<Sample> {
+    let every = job.slow.sample.as_ref().map_or(Time::MAX, |s| s.every);
+    let flow = |&(at_ns, flow, bytes): &(u64, u32, u64)| Sample {
+        at: Time::ns(at_ns),
+        entity: Entity::Flow(flow),
+        metric: Metric::ThroughputBps,
+        value: bytes as f64 * 8.0 / every.as_secs_f64(),
+    };
+    let mut samples: Vec<Sample> = heard.hosts.iter().flat_map(|h| h.samples.iter().map(flow)).collect();
+    samples.extend(switch.samples.iter().filter_map(unpack));
+    samples.retain(|s| s.at <= heard.lasted);
+    samples.sort_by_key(|s| s.at);
+    samples
+}
+
+fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
+    let mut dropped = BTreeMap::new();
+    let hosts =
+        heard.hosts.iter().flat_map(|h| h.dropped.iter().map(|(why, n)| (format!("host: {why}"), *n)));
+    let door = switch.refused.iter().map(|(why, n)| (format!("switch: {why}"), *n));
+    for (why, count) in hosts.chain(door).filter(|(_, n)| *n > 0) {
+        *dropped.entry(why).or_insert(0) += count;
+    }
+    Notes {
+        slowdown: job.factor,
+        wall_s: heard.lasted.as_secs_f64(),
+        switch_late_ns: switch.late_ns,
+        switch_cpu_s: switch.cpu_s,
+        hosts_cpu_s: heard.hosts.iter().map(|h| h.cpu_s).sum(),
+        frames: switch.received,
+        corrupted: heard.done.iter().filter(|(_, (_, intact))| !intact).map(|(flow, _)| *flow).collect(),
+        dropped,
+    }
+}

@@ -1,0 +1,221 @@
+//! The run itself: processes, namespaces, a common clock, and what comes back.
+
+#![allow(clippy::disallowed_methods, reason = "the testbed lives in real time")]
+
+use crate::child::{Child, Ears, Said};
+use crate::messages::{Answer, Command};
+use crate::outcome::{Heard, Notes, assemble};
+use crate::{Job, JobArgs, TestbedError, namespaces};
+use headway_network::{Outcome, Progress};
+use headway_packet::Sizes;
+use headway_switch::Clock;
+use headway_units::Time;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long children may take to get ready.
+const READY: Duration = Duration::from_secs(20);
+/// Between the word to start and the start, so that everybody has heard it.
+const LEAD: Time = Time::ms(200);
+/// Time after a run's end for the last reports.
+const REPORTS: Duration = Duration::from_secs(30);
+/// Between two calls of the progress function.
+const PROGRESS: Duration = Duration::from_millis(100);
+
+/// Where the testbed's programs are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Programs {
+    /// `headway-switch`.
+    pub switch: PathBuf,
+    /// `headway-agent`.
+    pub agent: PathBuf,
+}
+
+impl Programs {
+    /// Both in one directory; says which is missing.
+    pub fn within(directory: &std::path::Path) -> Result<Programs, TestbedError> {
+        let find = |name: &str| {
+            let path = directory.join(name);
+            if path.is_file() {
+                return Ok(path);
+            }
+            Err(TestbedError::Missing(format!("the program {} (`make install` builds it)", path.display())))
+        };
+        Ok(Programs { switch: find("headway-switch")?, agent: find("headway-agent")? })
+    }
+}
+
+/// How a scenario is run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Programs.
+    pub programs: Programs,
+    /// Longest IPv4 packet on these wires, in bytes.
+    pub mtu: u32,
+    /// Sizes of the packets that hosts send with this MTU.
+    pub sizes: Sizes,
+}
+
+/// What a testbed run leaves behind.
+pub struct Measured {
+    /// As from the simulator, in the scenario's own units.
+    pub outcome: Outcome,
+    /// What the simulator has no word for.
+    pub notes: Notes,
+    /// What was run.
+    pub job: Job,
+}
+
+/// Runs a scenario. `progress` is called ten times a second; `false` stops the run, and the outcome holds
+/// what happened until then. Whatever happens, no process and no namespace stays behind.
+pub fn run(
+    args: &JobArgs,
+    settings: &Settings,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Measured, TestbedError> {
+    let job = Job::load(args, settings.sizes)?;
+    namespaces::available()?;
+    let args = JobArgs { slowdown: Some(job.factor), scenario: absolute(&args.scenario)?, ..args.clone() };
+    let mut stage = Stage::set(&job, &args, settings)?;
+    let heard = stage.play(&job, progress)?;
+    let (outcome, notes) = assemble(&job, heard)?;
+    Ok(Measured { outcome, notes, job })
+}
+
+fn absolute(path: &std::path::Path) -> Result<PathBuf, TestbedError> {
+    std::path::absolute(path)
+        .map_err(|source| TestbedError::Io { step: format!("finding {}", path.display()), source })
+}
+
+/// All processes of a run: the switch, then a host each.
+struct Stage {
+    children: Vec<Child>,
+    ears: Ears,
+    clock: Clock,
+}
+
+impl Stage {
+    /// Starts everybody and joins their namespaces.
+    fn set(job: &Job, args: &JobArgs, settings: &Settings) -> Result<Stage, TestbedError> {
+        let clock = Clock::start();
+        let (mouth, ears) = Ears::new();
+        let hosts = job.active_hosts();
+        let origin = format!("--origin-ns={}", clock.origin_ns());
+        let mtu = format!("--mtu={}", settings.mtu);
+        let mut arguments = args.to_arguments();
+        arguments.extend([origin, mtu, "--managed".to_string()]);
+        let ports = hosts.iter().map(|h| format!("--port=h{h}={}", namespaces::switch_interface(*h)));
+        let for_switch: Vec<String> = arguments.iter().cloned().chain(ports).collect();
+        let programs = &settings.programs;
+        let mut children = vec![Child::spawn("switch".into(), &programs.switch, &for_switch, 0, &mouth)?];
+        for (i, host) in hosts.iter().enumerate() {
+            let mut own = arguments.clone();
+            own.push(format!("--host={host}"));
+            children.push(Child::spawn(format!("host h{host}"), &programs.agent, &own, i + 1, &mouth)?);
+        }
+        let pids: Vec<(u32, u32)> = hosts.iter().zip(&children[1..]).map(|(h, c)| (*h, c.pid())).collect();
+        let mut stage = Stage { children, ears, clock };
+        if let Err(error) = namespaces::join(stage.children[0].pid(), &pids, &job.addresses, settings.mtu) {
+            // A child that could not start takes its namespace with it: its own words say more.
+            return Err(stage.early_end().unwrap_or(error));
+        }
+        for order in [Command::Open, Command::Connect] {
+            stage.tell_all(order);
+            stage.ears.all_ready(&stage.children, READY)?;
+        }
+        Ok(stage)
+    }
+
+    fn early_end(&mut self) -> Option<TestbedError> {
+        let (number, said) = self.ears.listen(Instant::now() + Duration::from_millis(200))?;
+        let why = match said {
+            Said::Answer(Answer::Failed { why }) | Said::Ended(why) => why,
+            Said::Answer(_) => return None,
+        };
+        Some(TestbedError::Child { name: self.children[number].name().into(), why })
+    }
+
+    fn tell_all(&mut self, order: Command) {
+        self.children.iter_mut().for_each(|child| child.tell(order));
+    }
+
+    /// Starts the scenario, waits for its end, and gathers the reports.
+    fn play(
+        &mut self,
+        job: &Job,
+        progress: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Heard, TestbedError> {
+        let start = self.clock.now() + LEAD;
+        self.tell_all(Command::Start { at_ns: start.0 / 1000 });
+        let mut heard = Heard::default();
+        let wanted = job.slow.flows.iter().filter(|f| f.responsive).count();
+        let end = start.saturating_add(job.slow.stop);
+        let mut asked = Instant::now();
+        while heard.done.len() < wanted && self.clock.now() < end {
+            let left = Duration::from_nanos((end.saturating_sub(self.clock.now()).0 / 1000).max(1));
+            if let Some((number, said)) = self.ears.listen(Instant::now() + left.min(PROGRESS)) {
+                self.note(number, said, &mut heard)?;
+            }
+            if asked.elapsed() >= PROGRESS {
+                asked = Instant::now();
+                if !progress(&self.progress(job, start, &heard)) {
+                    heard.interrupted = true;
+                    break;
+                }
+            }
+        }
+        heard.lasted = match heard.done.len() == wanted {
+            true => heard.done.values().map(|(at, _)| *at).max().unwrap_or(Time::ZERO),
+            false => self.clock.now().saturating_sub(start).min(job.slow.stop),
+        };
+        self.tell_all(Command::Finish);
+        self.reports(&mut heard)?;
+        Ok(heard)
+    }
+
+    fn progress(&self, job: &Job, start: Time, heard: &Heard) -> Progress {
+        Progress {
+            now: self.clock.now().saturating_sub(start) / job.factor,
+            stop: job.resolved.spec.stop,
+            events: 0,
+            flows_done: heard.done.len() as u64,
+            flows_total: job.slow.flows.len() as u64,
+        }
+    }
+
+    fn note(&self, number: usize, said: Said, heard: &mut Heard) -> Result<(), TestbedError> {
+        let name = || self.children[number].name().to_string();
+        match said {
+            Said::Answer(Answer::Done { flow, at_ns, intact }) => {
+                heard.done.insert(flow, (Time::ns(at_ns), intact));
+            }
+            Said::Answer(Answer::Host(report)) => heard.hosts.push(report),
+            Said::Answer(Answer::Switch(report)) => heard.switch = Some(report),
+            Said::Answer(Answer::Ready) => {}
+            Said::Answer(Answer::Failed { why }) => return Err(TestbedError::Child { name: name(), why }),
+            Said::Ended(why) => {
+                return Err(TestbedError::Child { name: name(), why: format!("it ended: {why}") });
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for every child's last words.
+    fn reports(&mut self, heard: &mut Heard) -> Result<(), TestbedError> {
+        let deadline = Instant::now() + REPORTS;
+        while heard.switch.is_none() || heard.hosts.len() + 1 < self.children.len() {
+            let Some((number, said)) = self.ears.listen(deadline) else {
+                let why = "it did not report in time".into();
+                return Err(TestbedError::Child { name: "hosts or switch".into(), why });
+            };
+            // Having reported, a child ends.
+            if let Said::Ended(why) = &said
+                && why.is_empty()
+            {
+                continue;
+            }
+            self.note(number, said, heard)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! The same scenario in every process of a testbed: each resolves it for itself, and finds the same flows.
+
+use crate::TestbedError;
+use crate::slowdown::{factor_for, fastest, slow_down};
+use headway_host::Admission;
+use headway_lab::{Request, Resolved, Scenario, ScenarioError};
+use headway_network::{FabricSpec, Network, RunSpec};
+use headway_packet::Sizes;
+use headway_switch::Addresses;
+use headway_units::Rate;
+use ipnet::Ipv4Net;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Rate of the fastest link, unless a slowdown is asked for: ordinary hosts keep up with it anywhere.
+pub const USUAL_RATE: Rate = match Rate::new(100_000_000) {
+    Some(rate) => rate,
+    None => panic!("a positive rate"),
+};
+/// Most hosts of a testbed: each is a process.
+pub const MOST_HOSTS: u32 = 64;
+
+/// Which scenario, and how slow: the arguments of every program of the testbed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct JobArgs {
+    /// The scenario's file
+    pub scenario: PathBuf,
+    /// Override a key of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Apply the scenario's [scale.NAME] table
+    #[arg(long, value_name = "NAME")]
+    pub scale: Option<String>,
+    /// Divide rates and multiply times by this [default: so that the fastest link runs at 100 Mb/s]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub slowdown: Option<u64>,
+}
+
+impl JobArgs {
+    /// As arguments on a command line.
+    pub fn to_arguments(&self) -> Vec<String> {
+        let mut list = vec![self.scenario.display().to_string()];
+        list.extend(self.sets.iter().map(|set| format!("--set={set}")));
+        list.extend(self.scale.iter().map(|scale| format!("--scale={scale}")));
+        list.extend(self.slowdown.iter().map(|n| format!("--slowdown={n}")));
+        list
+    }
+}
+
+/// A scenario, resolved and slowed down.
+pub struct Job {
+    /// As read.
+    pub scenario: Scenario,
+    /// With its flows, in its own units.
+    pub resolved: Resolved,
+    /// What runs here: slower, with the sizes of real packets.
+    pub slow: RunSpec,
+    /// How much slower.
+    pub factor: u64,
+    /// The slowed network.
+    pub network: Arc<Network>,
+    /// Its hosts' addresses.
+    pub addresses: Addresses,
+}
+
+impl Job {
+    /// Reads, checks and resolves; `sizes` are those of the packets on these wires.
+    pub fn load(args: &JobArgs, sizes: Sizes) -> Result<Job, TestbedError> {
+        let request = Request::file(&args.scenario, &args.sets, args.scale.as_deref())?;
+        let scenario = request.load()?;
+        let resolved = scenario.setup()?.resolve(scenario.seed)?;
+        let usual = factor_for(fastest(&resolved.spec.topology), USUAL_RATE);
+        let factor = args.slowdown.unwrap_or(usual);
+        let slow = slow_down(&resolved.spec, factor, sizes);
+        let network = Arc::new(build(&slow)?);
+        let addresses = Addresses::new(network.hosts());
+        let job = Job { scenario, resolved, slow, factor, network, addresses };
+        job.check()?;
+        Ok(job)
+    }
+
+    fn check(&self) -> Result<(), TestbedError> {
+        let hosts = self.network.hosts();
+        if hosts > MOST_HOSTS {
+            let text =
+                format!("{hosts} hosts are more than the {MOST_HOSTS} that the testbed runs on one machine");
+            return Err(TestbedError::Unsuitable(text));
+        }
+        if self.slow.transports.len() > 1 {
+            let text = "the testbed runs one transport at a time; this scenario mixes several".into();
+            return Err(TestbedError::Unsuitable(text));
+        }
+        if self.slow.flows.is_empty() {
+            return Err(TestbedError::Unsuitable("the scenario starts no flow".into()));
+        }
+        Ok(())
+    }
+
+    /// Hosts that send or receive something; the others need no process.
+    pub fn active_hosts(&self) -> Vec<u32> {
+        let mut hosts: Vec<u32> = self.slow.flows.iter().flat_map(|f| [f.src, f.dst]).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+}
+
+fn build(spec: &RunSpec) -> Result<Network, TestbedError> {
+    let fabric: &FabricSpec = &spec.fabric;
+    Network::build(&spec.topology, fabric).map_err(|error| {
+        let problem = headway_lab::Problem::Contradiction(error.to_string());
+        TestbedError::Scenario(ScenarioError::nowhere(problem))
+    })
+}
+
+/// Who may talk to a testbed's host: the others.
+pub fn admission() -> Admission {
+    let network = Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8);
+    Admission::Prefixes(vec![network])
+}
+
+/// Sizes of the packets that a testbed's hosts send over interfaces of this MTU.
+pub fn sizes(mtu: u16) -> Sizes {
+    headway_host::sizes(mtu, &admission())
+}

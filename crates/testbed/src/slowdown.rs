@@ -1,0 +1,123 @@
+//! Time scaling: the same scenario on slower links.
+//!
+//! Rates are divided and times multiplied by one factor, so that every path keeps its bandwidth-delay
+//! product in packets and every ratio of times; ordinary hosts keep up then (10 Gb/s and 100 us become
+//! 100 Mb/s and 10 ms at a factor of 100). Results are scaled back into the scenario's own units.
+
+use headway_network::{
+    Entity, Fault, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TopologySpec, TransportSpec,
+};
+use headway_packet::Sizes;
+use headway_units::{ParamValue, Rate, Time};
+
+/// A run that is `factor` times slower, with packets of these sizes.
+pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
+    let mut slow = spec.clone();
+    slow.topology = topology(&spec.topology, factor);
+    slow.fabric.sizes = sizes;
+    slow.fabric.switch_latency = spec.fabric.switch_latency * factor;
+    slow.fabric.params = params(&spec.fabric.params, factor);
+    slow.transports = spec
+        .transports
+        .iter()
+        .map(|t| TransportSpec { name: t.name.clone(), params: params(&t.params, factor) })
+        .collect();
+    for flow in &mut slow.flows {
+        flow.start = flow.start * factor;
+        flow.deadline = flow.deadline.map(|d| d * factor);
+    }
+    for fault in &mut slow.faults {
+        if let Fault::Random { reorder_by, .. } = &mut fault.what {
+            *reorder_by = *reorder_by * factor;
+        }
+    }
+    slow.stop = spec.stop.saturating_mul(factor);
+    if let Some(sample) = &mut slow.sample {
+        sample.every = sample.every * factor;
+    }
+    slow
+}
+
+fn link(spec: LinkSpec, factor: u64) -> LinkSpec {
+    let bps = (spec.rate.bps() / factor).max(1);
+    LinkSpec { rate: Rate::new(bps).unwrap_or(spec.rate), delay: spec.delay * factor }
+}
+
+fn topology(spec: &TopologySpec, factor: u64) -> TopologySpec {
+    let mut slow = spec.clone();
+    match &mut slow {
+        TopologySpec::SingleSwitch { link: one, .. } => *one = link(*one, factor),
+        TopologySpec::Dumbbell { access, bottleneck, .. }
+        | TopologySpec::ParkingLot { access, bottleneck, .. } => {
+            (*access, *bottleneck) = (link(*access, factor), link(*bottleneck, factor));
+        }
+        TopologySpec::LeafSpine { host, spine, .. } => {
+            (*host, *spine) = (link(*host, factor), link(*spine, factor));
+        }
+        TopologySpec::FatTree { host, fabric, .. } => {
+            (*host, *fabric) = (link(*host, factor), link(*fabric, factor));
+        }
+        TopologySpec::Graph { links, .. } => {
+            links.iter_mut().for_each(|(_, _, spec)| *spec = link(*spec, factor));
+        }
+    }
+    slow
+}
+
+fn params(list: &[(String, ParamValue)], factor: u64) -> Vec<(String, ParamValue)> {
+    let slow = |value: &ParamValue| match value {
+        ParamValue::Time(t) => ParamValue::Time(*t * factor),
+        other => other.clone(),
+    };
+    list.iter().map(|(name, value)| (name.clone(), slow(value))).collect()
+}
+
+/// Fastest link of a topology.
+pub fn fastest(spec: &TopologySpec) -> Rate {
+    let of = |specs: &[LinkSpec]| {
+        let bps = specs.iter().map(|s| s.rate.bps()).max().unwrap_or(1);
+        Rate::new(bps).unwrap_or(Rate::gbps(1))
+    };
+    match spec {
+        TopologySpec::SingleSwitch { link, .. } => link.rate,
+        TopologySpec::Dumbbell { access, bottleneck, .. }
+        | TopologySpec::ParkingLot { access, bottleneck, .. } => of(&[*access, *bottleneck]),
+        TopologySpec::LeafSpine { host, spine, .. } => of(&[*host, *spine]),
+        TopologySpec::FatTree { host, fabric, .. } => of(&[*host, *fabric]),
+        TopologySpec::Graph { links, .. } => of(&links.iter().map(|l| l.2).collect::<Vec<_>>()),
+    }
+}
+
+/// An outcome of a slowed run in the units of the scenario that was slowed.
+pub fn speed_up(outcome: &mut Outcome, factor: u64) {
+    for flow in &mut outcome.flows {
+        flow.finish = flow.finish.map(|t| t / factor);
+        flow.ideal = flow.ideal / factor;
+    }
+    outcome.links.iter_mut().for_each(|link| speed_up_link(link, factor));
+    outcome.samples.iter_mut().for_each(|sample| speed_up_sample(sample, factor));
+    outcome.end = outcome.end / factor;
+}
+
+fn speed_up_link(link: &mut LinkRecord, factor: u64) {
+    link.rate = Rate::new(link.rate.bps() * factor).unwrap_or(link.rate);
+    link.busy = link.busy / factor;
+    link.counters.busy = link.counters.busy / factor;
+}
+
+fn speed_up_sample(sample: &mut Sample, factor: u64) {
+    sample.at = sample.at / factor;
+    if let (Entity::Flow(_), Metric::ThroughputBps) = (sample.entity, sample.metric) {
+        sample.value *= factor as f64;
+    }
+}
+
+/// The factor that brings the fastest link down to `rate`, at least 1.
+pub fn factor_for(fastest: Rate, rate: Rate) -> u64 {
+    fastest.bps().div_ceil(rate.bps()).max(1)
+}
+
+/// How long a run of the scenario lasts on the testbed.
+pub fn wall_time(spec: &RunSpec, factor: u64) -> Time {
+    spec.stop.saturating_mul(factor)
+}

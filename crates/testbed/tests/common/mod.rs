@@ -1,0 +1,91 @@
+//! Two arms for one test body.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+#![allow(clippy::disallowed_methods, reason = "the testbed's arm is made of processes and files")]
+#![allow(clippy::print_stderr, reason = "a skipped arm says why")]
+
+use headway_network::{FlowState, LinkRecord, Outcome};
+use headway_packet::Sizes;
+use headway_testbed::{Job, JobArgs, Programs, Settings, TestbedError, namespaces, run, slowdown};
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// MTU of the testbed's interfaces.
+pub const MTU: u16 = 1500;
+
+/// One arm's result, in the scenario's own units.
+pub struct Run {
+    /// Which.
+    pub arm: &'static str,
+    pub outcome: Outcome,
+    pub sizes: Sizes,
+    /// Flows with other bytes than were sent.
+    pub corrupted: usize,
+}
+
+impl Run {
+    /// Data packets of a message.
+    pub fn packets(&self, bytes: u64) -> u64 {
+        self.sizes.packets(bytes)
+    }
+
+    /// Flows done.
+    pub fn done(&self) -> usize {
+        self.outcome.flows.iter().filter(|f| f.state == FlowState::Done).count()
+    }
+}
+
+/// A link's record.
+pub fn link<'a>(run: &'a Run, name: &str) -> &'a LinkRecord {
+    run.outcome.links.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("no link {name}"))
+}
+
+/// The machine has one testbed: runs in real time take turns.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this machine can run a testbed; says why not.
+pub fn testbed_available() -> bool {
+    match namespaces::available() {
+        Ok(()) => true,
+        Err(TestbedError::Missing(what)) => {
+            eprintln!("skipped on real packets: the testbed needs {what}");
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The programs that cargo built for this test.
+pub fn programs() -> Programs {
+    Programs::within(Path::new(env!("CARGO_BIN_EXE_headway-agent")).parent().expect("a directory"))
+        .expect("cargo builds them for tests of this package")
+}
+
+/// A scenario in a file, for as long as the value lives.
+pub fn scenario(text: &str) -> (tempfile::NamedTempFile, JobArgs) {
+    let mut file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
+    file.write_all(text.as_bytes()).expect("written");
+    let args = JobArgs { scenario: file.path().into(), ..JobArgs::default() };
+    (file, args)
+}
+
+/// Runs a scenario in the simulator and, where that is possible, on the testbed.
+pub fn arms(text: &str) -> Vec<Run> {
+    let (_file, args) = scenario(text);
+    let sizes = headway_testbed::scenario::sizes(MTU);
+    let job = Job::load(&args, sizes).expect("a good scenario");
+    let mut outcome = headway_sim::run(&job.slow, &mut |_| true).expect("it runs");
+    slowdown::speed_up(&mut outcome, job.factor);
+    let mut runs = vec![Run { arm: "simulator", outcome, sizes, corrupted: 0 }];
+    if testbed_available() {
+        let _turn = turn();
+        let settings = Settings { programs: programs(), mtu: MTU.into(), sizes };
+        let measured = run(&args, &settings, &mut |_| true).expect("it runs");
+        let corrupted = measured.notes.corrupted.len();
+        runs.push(Run { arm: "testbed", outcome: measured.outcome, sizes, corrupted });
+    }
+    runs
+}

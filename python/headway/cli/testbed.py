@@ -1,0 +1,175 @@
+"""`headway testbed`: a scenario on real packets, between network namespaces of this machine.
+
+The work is the program `headway-testbed`'s, which `make install` puts beside this command line: it starts a process a
+host and one software switch, measures, runs the same slowed scenario in the simulator, and writes both run directories.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.report import build_report
+from headway.cli.terminal import Progress, Stop, print_table
+from headway.directories import prepare_run
+from headway.errors import HeadwayError, nearest
+from headway.names import ScenarioFile
+from headway.results import duration
+from headway.scenario import Scenario
+
+INTERRUPTED = 130
+PROGRAM = "headway-testbed"
+SIMULATOR = "simulator"
+
+
+@click.group()
+def testbed() -> None:
+    """Run scenarios on real packets (Linux, as root)."""
+
+
+@testbed.command("run")
+@scenario_argument
+@set_option
+@out_option(required=False)
+@force_option
+@scale_option
+@click.option(
+    "--variant", metavar="NAME", help="One of the scenario's variants; default: the scenario as it is written."
+)
+@click.option(
+    "--slowdown",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="Divide rates and multiply times by N; default: so that the fastest link runs at 100 Mb/s.",
+)
+@click.option("--csv", is_flag=True, help="Also write flows.csv; needs --out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with both summaries and nothing else.")
+def run(
+    file: ScenarioFile,
+    sets: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    scale: str | None,
+    variant: str | None,
+    slowdown: int | None,
+    csv: bool,
+    as_json: bool,
+) -> int:
+    """Run one scenario between network namespaces, and beside it in the simulator.
+
+    Every host is a process in a namespace of its own; every switch of the topology is in one software switch. Rates are
+    divided and times multiplied, so that every path keeps its bandwidth-delay product in packets; results are in the
+    scenario's own units. Nothing stays behind: namespaces and processes end with the command, however it ends.
+    """
+    if csv and out is None:
+        raise click.UsageError("--csv needs --out DIR")
+    scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    sets = (*_variant_sets(scenario, variant), *sets)
+    if out is not None:
+        prepare_run(out, Scenario.load(file.path, sets=sets, scale=scale).digest, overwrite=force)
+    arguments = _arguments(file.path, sets, out, scale, slowdown, csv=csv)
+    status, last = _measure(file.name, arguments)
+    if status not in (0, INTERRUPTED) or last is None:
+        return status or 1
+    if out is not None:
+        build_report(out, "html")
+    if as_json:
+        click.echo(json.dumps(last, indent=2, ensure_ascii=False))
+    else:
+        _show(file.name, last, out)
+    return status
+
+
+def _variant_sets(scenario: Scenario, variant: str | None) -> Sequence[str]:
+    """What a variant overrides, as arguments."""
+    if variant is None:
+        return ()
+    known = {point.variant: point for point in scenario.points()}
+    if variant not in known:
+        close = nearest(variant, known)
+        hint = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(known)}"
+        raise HeadwayError(f"the scenario has no variant {variant!r}{hint}")
+    swept = {"seed", *known[variant].axes}
+    return [text for text in known[variant].sets if text.split("=", 1)[0] not in swept]
+
+
+def program(name: str = PROGRAM) -> Path:
+    """A program of the testbed, beside the interpreter of this environment."""
+    path = Path(sys.executable).parent / name
+    if not path.is_file():
+        raise HeadwayError(f"{path} is not there: `make install` builds it (on Linux)")
+    return path
+
+
+def _arguments(
+    path: Path, sets: Sequence[str], out: Path | None, scale: str | None, slowdown: int | None, *, csv: bool
+) -> list[str]:
+    found = [str(program()), str(path), "--managed", *(f"--set={text}" for text in sets)]
+    found += [f"--out={out}"] if out is not None else []
+    found += [f"--scale={scale}"] if scale is not None else []
+    found += [f"--slowdown={slowdown}"] if slowdown is not None else []
+    return [*found, "--csv"] if csv else found
+
+
+def _measure(name: str, arguments: list[str]) -> tuple[int, dict[str, Any] | None]:
+    """Exit status, and the last line: both summaries. What the program complains of goes to standard error."""
+    last: dict[str, Any] | None = None
+    with (
+        Stop().listening() as stop,
+        Progress() as bars,
+        # A session of its own: Ctrl-C reaches it through us, once.
+        subprocess.Popen(
+            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in process.stdout:
+            said = json.loads(line)
+            if "progress" not in said:
+                last = said
+                continue
+            state = said["progress"]
+            by_time = state["virtual_s"] / state["stop_s"] if state["stop_s"] else 0.0
+            by_flows = state["flows_done"] / state["flows_total"] if state["flows_total"] else 0.0
+            bars.update(name, {**state, "fraction": min(max(by_time, by_flows), 1.0)})
+            if stop.requested and not process.stdin.closed:
+                process.stdin.close()  # the order to stop, and to report what there is
+    return process.returncode, last
+
+
+def _show(name: str, last: dict[str, Any], out: Path | None) -> None:
+    about = last["testbed"]
+    click.echo(
+        f"{name}: {about['wall_s']:.1f} s on real packets, {about['slowdown']} times slower than written; "
+        f"{about['frames']} frames, late by at most {duration(about['switch_late_ns']['p99'] * 1e-9)} (99 %)"
+    )
+    heads = ("", "flows done", "mean FCT", "p99 FCT", "bottleneck utilisation", "drops")
+    rows = [_row("testbed", last["summary"])]
+    if last[SIMULATOR] is not None:
+        rows.append(_row(SIMULATOR, last[SIMULATOR]))
+    print_table(heads, rows)
+    for place, count in about["dropped_outside_ports"].items():
+        click.echo(f"dropped outside the ports, {place}: {count}", err=True)
+    if out is not None:
+        click.echo(f"results in {out}, report in {out / 'report.html'}", err=True)
+
+
+def _row(label: str, summary: dict[str, Any]) -> tuple[str, ...]:
+    done = summary["flows_done"]
+    total = done + summary["flows_unfinished"] + summary.get("flows_failed", 0)
+    times = [summary.get(key) for key in ("fct_mean_s", "fct_p99_s")]
+    shown = [duration(time) if time is not None else "-" for time in times]
+    used = summary.get("bottleneck_utilisation")
+    share = "-" if used is None else f"{used:.1%}"
+    return (label, f"{done}/{total}", *shown, share, str(summary.get("drops", 0)))
+
+
+COMMAND = testbed

@@ -1,0 +1,176 @@
+"""Result directories: whose results one holds, and what an earlier command left in it.
+
+Results are never overwritten by those of another scenario unless somebody asks for it, and only files that Headway
+writes are ever removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from headway.errors import HeadwayError, ResultsError
+from headway.files import read_json, writable_directory
+from headway.report_table import FIGURES
+
+MANIFEST_FILE = "manifest.json"
+SWEEP_FILE = "sweep.json"
+SCENARIO_FILE = "scenario.json"
+POINT_FILE = "point.json"
+POINTS = "points"
+PARTIAL = ".partial"
+CLAIMS_FILE = "claims.json"
+EXPECTATIONS_FILE = "expectations.json"
+REPORT_FILE = "report.html"
+DRAWN = "figures"
+DRAWN_FORMATS = (".svg", ".pdf")
+
+# The manifest first: a directory without it is not taken for a finished run.
+RUN_FILES = (MANIFEST_FILE, "summary.json", "flows.parquet", "flows.csv", "links.parquet", "series.parquet")
+REMEDY = "choose another directory, or overwrite it with --force (in Python: overwrite=True)"
+
+
+def directory_of(out: str | Path) -> Path:
+    """`out` as a path; an empty text, mostly an unset variable of a shell, names no directory."""
+    if not str(out) or not str(out).strip():
+        raise HeadwayError("an empty name is no directory; write . for the working directory")
+    return Path(out)
+
+
+def prepare_run(out: str | Path, digest: str, *, overwrite: bool = False) -> None:
+    """Make `out` ready for the run that `digest` identifies.
+
+    Raises `ResultsError` if it cannot be written, or holds a sweep or the finished results of another run and
+    `overwrite` is false. The report and the figures of an earlier run go; the run itself replaces the other files.
+    """
+    path = directory_of(out)
+    if (path / SWEEP_FILE).exists():
+        if not overwrite:
+            raise ResultsError(path, f"holds a sweep of {_held_by_sweep(path)}; {REMEDY}")
+        _clear_sweep(path)
+    elif (path / MANIFEST_FILE).exists() and not overwrite:
+        _refuse_other_run(path, digest)
+    writable_directory(path)
+    drop_derived(path)
+
+
+def prepare_sweep(out: Path, wanted: Mapping[str, str], scenario: Mapping[str, Any], *, overwrite: bool) -> None:
+    """Make `out` ready for a sweep, or raise `ResultsError` as `prepare_run` does.
+
+    `wanted` holds the digest of every point by the name of its folder. Finished points that are wanted are kept:
+    the sweep goes on from them. If a finished point is of another run than the one wanted in its place, or none is
+    wanted at all, the directory is of another sweep.
+    """
+    directory_of(out)
+    finished = finished_points(out)
+    kept = [name for name, digest in finished.items() if wanted.get(name) == digest]
+    replaced = [name for name, digest in finished.items() if wanted.get(name, digest) != digest]
+    other_model = not finished and _holds_other_model(out, scenario)
+    if (out / MANIFEST_FILE).exists():
+        if not overwrite:
+            raise ResultsError(out, f"holds a run of {_held_by_run(out)}; {REMEDY}")
+        _remove(out, RUN_FILES)
+    if replaced or other_model or (finished and not kept):
+        if not overwrite:
+            raise ResultsError(out, f"{_what_is_held(out, len(finished), scenario)}; {REMEDY}")
+        drop_derived(out)
+        for name in finished.keys() - wanted.keys():
+            _clear_point(out / POINTS / name)
+    writable_directory(out / POINTS)
+
+
+def finished_points(out: Path) -> dict[str, str]:
+    """The digests of the finished points that a directory holds, by the name of their folder."""
+    found: dict[str, str] = {}
+    for record in sorted((out / POINTS).glob(f"*/{POINT_FILE}")):
+        value = read_json(record)
+        digest = value.get("digest") if isinstance(value, dict) else None
+        if digest and (record.parent / MANIFEST_FILE).exists() and not record.parent.name.endswith(PARTIAL):
+            found[record.parent.name] = str(digest)
+    return found
+
+
+def drop_derived(out: Path) -> None:
+    """Remove what was made from results that are about to change: verdicts, the report, drawn figures."""
+    _remove(out, (CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE))
+    drawn = out / DRAWN
+    if drawn.is_dir():
+        for path in drawn.iterdir():
+            if path.suffix in DRAWN_FORMATS and (path.stem in FIGURES or path.stem.startswith("series-")):
+                path.unlink()
+        _remove_if_empty(drawn)
+
+
+def _refuse_other_run(path: Path, digest: str) -> None:
+    """Raise if the manifest is of another finished run, or not one of ours."""
+    manifest = read_json(path / MANIFEST_FILE)
+    if not isinstance(manifest, dict) or "digest" not in manifest:
+        raise ResultsError(path, f"holds a {MANIFEST_FILE} that is damaged, or not of a run of Headway; {REMEDY}")
+    if manifest["digest"] != digest and not manifest.get("interrupted"):
+        raise ResultsError(path, f"holds the results of another run, {_held_by_run(path)}; {REMEDY}")
+
+
+def _held_by_run(path: Path) -> str:
+    manifest = read_json(path / MANIFEST_FILE)
+    if not isinstance(manifest, dict) or "digest" not in manifest:
+        return "something unknown"
+    name = str(manifest.get("name") or "an unnamed scenario")
+    scenario = manifest.get("scenario")
+    transport = scenario.get("transport") if isinstance(scenario, dict) else None
+    with_transport = f" with {transport['name']}" if isinstance(transport, dict) and "name" in transport else ""
+    return f"{name}{with_transport}, seed {manifest.get('seed', '?')}"
+
+
+def _held_by_sweep(path: Path) -> str:
+    count = len(finished_points(path))
+    return f"{_scenario_name(path)} ({count} finished point{'' if count == 1 else 's'})"
+
+
+def _what_is_held(out: Path, count: int, scenario: Mapping[str, Any]) -> str:
+    name = _scenario_name(out)
+    things = f"{count} finished point{'' if count == 1 else 's'}" if count else "the results"
+    if name == scenario.get("name"):
+        return f"holds {things} of {name} as it was then (its file, scale, --set or Headway's version differ now)"
+    return f"holds {things} of {name}, not of {scenario.get('name')}"
+
+
+def _scenario_name(out: Path) -> str:
+    value = read_json(out / SCENARIO_FILE)
+    return str(value.get("name") or "a scenario") if isinstance(value, dict) else "a scenario"
+
+
+def _holds_other_model(out: Path, scenario: Mapping[str, Any]) -> bool:
+    """Whether these are the verdicts of a scenario that runs nothing, and that is another one."""
+    held = read_json(out / SCENARIO_FILE)
+    if not isinstance(held, dict) or read_json(out / SWEEP_FILE) != [] or not (out / CLAIMS_FILE).exists():
+        return False
+    return any(held.get(key) != scenario.get(key) for key in ("name", "model"))
+
+
+def _clear_sweep(out: Path) -> None:
+    for point in sorted((out / POINTS).glob("*")):
+        _clear_point(point)
+    _remove_if_empty(out / POINTS)
+    _remove(out, (SWEEP_FILE, SCENARIO_FILE))
+
+
+def _clear_point(point: Path) -> None:
+    if point.is_dir() and not point.is_symlink():
+        _remove(point, (*RUN_FILES, POINT_FILE))
+        drop_derived(point)
+        _remove_if_empty(point)
+
+
+def _remove(folder: Path, files: tuple[str, ...]) -> None:
+    for name in files:
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise ResultsError(folder / name, f"cannot be removed ({error.strerror or error})") from None
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()

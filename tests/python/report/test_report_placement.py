@@ -1,0 +1,34 @@
+"""Texts in figures keep clear of the data, and rows of dots of each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.report.palette import Style
+from headway.report.paper import draw
+from headway.report.placement import at_left
+from headway.report.spec import Axis, Dot, DotPanel, DotRow, Figure, Panel, Reference, Series
+
+X = Axis("x", "ratio", 0.0, 1.0)
+LOW, HIGH = (0.0, 0.25, 0.5, 0.75, 1.0), (2.0, 2.0, 5.0, 9.5, 9.5)
+
+
+@pytest.mark.parametrize(
+    ("values", "left"),
+    [(HIGH, True), (HIGH[::-1], False), ((2.0,) * 5, False), ((9.5,) * 5, False)],
+)
+@pytest.mark.parametrize("log", [False, True])
+def test_a_reference_s_text_goes_where_data_are_not(values: tuple[float, ...], left: bool, log: bool) -> None:
+    y = Axis("y", "ratio", 1.0, 10.0, log)
+    assert at_left(Panel("", X, y, (Series("k", LOW, values),)), Reference(9.5, "full")) is left
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 5, 9])
+def test_rows_of_dots_do_not_reach_into_each_other(lanes: int) -> None:
+    dots = tuple(Dot(f"k{i}", 0.5, 0.1, 0.9, "") for i in range(lanes))
+    panel = DotPanel("", Axis("x", "percent", 0.0, 1.0), (DotRow("a", dots), DotRow("b", dots)))
+    named = {f"k{i}": Style("#000000", "#ffffff") for i in range(lanes)}
+    axes = draw(Figure("f", "", "", (panel,)), named).axes[0]
+    heights = sorted({float(line.get_ydata()[0]) for line in axes.lines})  # type: ignore[arg-type, index]
+    assert len(heights) == 2 * lanes
+    assert heights[lanes] - heights[lanes - 1] > 0.15

@@ -1,0 +1,174 @@
+"""Result directories: nothing is overwritten unasked, nothing stale stays, nothing foreign goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import headway as package
+from headway.errors import ResultsError
+from support import TWO_FLOWS, Answer
+
+Headway = Callable[..., Answer]
+MODEL = '[model]\nname = "amrt-gain"\nrate = "{rate} Gbps"\nrtt = "100 us"\npacket = 1500\nsizes = ["1 MB"]\n'
+MODEL += 'rate_shares = [0.1, 0.9]\nloss_shares = [0.0, 0.5]\n[report]\nfigure = "model"\n'
+
+
+@pytest.fixture
+def other_file(tmp_path: Path) -> Path:
+    """Another scenario, whose points bear the same labels."""
+    path = tmp_path / "other.toml"
+    path.write_text(TWO_FLOWS.format(stop="2 ms", size="50 kB"), encoding="utf-8")
+    return path
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def refused(answer: Answer, *words: str) -> None:
+    assert answer.status == 2, answer
+    assert answer.out == ""
+    for word in ("--force", "another directory", *words):
+        assert word in answer.err
+
+
+@pytest.mark.parametrize("first", ["sweep", "reproduce"])
+@pytest.mark.parametrize("second", ["sweep", "reproduce"])
+def test_another_sweep_is_refused_and_forced(
+    headway: Headway, scenario_file: Path, other_file: Path, tmp_path: Path, first: str, second: str
+) -> None:
+    out = tmp_path / "out"
+    assert headway(first, scenario_file, "--out", out).status == 0
+    before = files(out)
+    refused(headway(second, other_file, "--out", out), "4 finished points of two-flows, not of other")
+    assert files(out) == before
+    assert headway(second, other_file, "--out", out, "--force").status == 0
+    assert json.loads((out / "scenario.json").read_text(encoding="utf-8"))["name"] == "other"
+    assert (out / "report.html").exists() == (second == "reproduce")
+    assert (out / "claims.json").exists() == (second == "reproduce")
+    assert set(package.read(out / "points" / "amrt,seed=1").flows.to_polars()["bytes"]) == {50_000}
+
+
+def test_the_same_scenario_resumes_and_a_changed_one_is_refused(
+    headway: Headway, scenario_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    headway("sweep", scenario_file, "--out", out)
+    assert "4 from before" in headway("sweep", scenario_file, "--out", out).out
+    answer = headway("sweep", scenario_file, "--out", out, "--set", "traffic.0.flows.0.bytes=1000")
+    refused(answer, "4 finished points of two-flows as it was then")
+
+
+def test_points_of_a_forced_sweep_replace_all_others(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    headway("sweep", scenario_file, "--out", out)
+    own = out / "points" / "amrt,seed=1" / "notes.txt"
+    own.write_text("mine", encoding="utf-8")
+    new = ["--set", "sweep.seeds=[7]"]
+    refused(headway("sweep", scenario_file, "--out", out, *new))
+    assert headway("sweep", scenario_file, "--out", out, *new, "--force").status == 0
+    assert own.read_text(encoding="utf-8") == "mine"
+    assert [p.name for p in own.parent.iterdir()] == ["notes.txt"]
+    assert {p.name for p in (out / "points").iterdir()} == {"amrt,seed=1", "amrt,seed=7", "phost,seed=7"}
+
+
+def test_another_run_is_refused_and_forced(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert headway("run", scenario_file, "--out", out).status == 0
+    assert headway("run", scenario_file, "--out", out).status == 0
+    other = ["run", scenario_file, "--out", out, "--set", "transport.name=phost"]
+    refused(headway(*other), "another run, two-flows with amrt, seed 1")
+    assert headway(*other, "--force").status == 0
+    assert set(package.read(out).flows.to_polars()["transport"]) == {"phost"}
+
+
+def test_a_run_leaves_nothing_of_the_run_before(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    headway("run", scenario_file, "--out", out, "--csv")
+    headway("report", out)
+    assert headway("report", out, "--format", "svg").status == 0
+    (out / "figures" / "mine.svg").write_text("<svg/>", encoding="utf-8")
+    (out / "notes.txt").write_text("mine", encoding="utf-8")
+    assert headway("run", scenario_file, "--out", out).status == 0
+    run = {"manifest.json", "summary.json", "flows.parquet", "links.parquet", "series.parquet"}
+    assert files(out).keys() == run | {"figures/mine.svg", "notes.txt"}
+
+
+def test_a_run_and_a_sweep_keep_apart(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    headway("run", scenario_file, "--out", out)
+    refused(headway("sweep", scenario_file, "--out", out), "holds a run of two-flows with amrt")
+    assert headway("sweep", scenario_file, "--out", out, "--force").status == 0
+    assert {p.name for p in out.iterdir()} == {"points", "sweep.json", "scenario.json"}
+    refused(headway("run", scenario_file, "--out", out), "holds a sweep of two-flows (4 finished points)")
+    assert headway("run", scenario_file, "--out", out, "--force").status == 0
+    package.read(out)
+    assert not (out / "points").exists()
+    assert not (out / "sweep.json").exists()
+
+
+def test_a_manifest_that_is_not_ours_stays(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text('{"name": "some web page"}', encoding="utf-8")
+    refused(headway("run", scenario_file, "--out", tmp_path), "not of a run of Headway")
+    assert manifest.read_text(encoding="utf-8") == '{"name": "some web page"}'
+
+
+def test_an_interrupted_run_is_in_nobodys_way(
+    headway: Headway, long_scenario_file: Path, scenario_file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    package.Scenario.load(long_scenario_file).run(out, progress=lambda _: False)
+    assert headway("run", scenario_file, "--out", out).status == 0
+
+
+def test_models_are_told_apart(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    model, out = tmp_path / "model.toml", tmp_path / "out"
+    model.write_text(MODEL.format(rate=1), encoding="utf-8")
+    for _ in range(2):
+        assert headway("reproduce", model, "--out", out).status == 0
+    refused(headway("reproduce", scenario_file, "--out", out), "holds the results of model, not of two-flows")
+    model.write_text(MODEL.format(rate=2), encoding="utf-8")
+    refused(headway("reproduce", model, "--out", out), "the results of model as it was then")
+    assert headway("reproduce", scenario_file, "--out", out, "--force").status == 0
+    model.write_text(MODEL.format(rate=1), encoding="utf-8")
+    refused(headway("reproduce", model, "--out", out), "4 finished points of two-flows, not of model")
+
+
+def test_verdicts_and_reports_go_when_points_are_added(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    headway("reproduce", scenario_file, "--out", out)
+    assert headway("sweep", scenario_file, "--out", out).status == 0
+    assert (out / "report.html").exists()
+    assert headway("sweep", scenario_file, "--out", out, "--set", "sweep.seeds=3").status == 0
+    assert not any((out / name).exists() for name in ("report.html", "claims.json", "expectations.json"))
+
+
+@pytest.mark.parametrize("command", ["run", "sweep", "reproduce", "export"])
+def test_an_empty_name_is_no_directory(
+    headway: Headway, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    more = ["--format", "csv"] if command == "export" else []
+    for empty in ("", " "):
+        answer = headway(command, scenario_file, "--out", empty, *more)
+        assert answer.status == 2
+        assert "an empty name" in answer.err
+    assert list((tmp_path / "here").iterdir()) == []
+    assert headway("report", "").status == 2
+
+
+def test_the_library_refuses_as_the_command_line_does(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    package.Scenario.load(scenario_file).run(out)
+    other = package.Scenario.load(scenario_file, sets={"transport.name": "phost"})
+    with pytest.raises(ResultsError, match="overwrite=True"):
+        other.run(out)
+    other.run(out, overwrite=True)
+    with pytest.raises(package.HeadwayError, match="empty name"):
+        other.run("")

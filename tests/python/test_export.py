@@ -1,0 +1,73 @@
+"""`headway export`: the flows of a scenario, as text that simulators and Headway itself read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import headway as package
+from support import Answer
+
+Headway = Callable[..., Answer]
+
+
+def test_a_table_runs_as_the_scenario_it_came_from(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    table = tmp_path / "flows.csv"
+    answer = headway("export", scenario_file, "--format", "csv", "--out", table)
+    assert (answer.status, answer.out) == (0, "")
+    text = scenario_file.read_text(encoding="utf-8")
+    start, end = text.index("[[traffic]]"), text.index("[sample]")
+    again = tmp_path / "again.toml"
+    again.write_text(text[:start] + f'[[traffic]]\nkind = "file"\npath = "{table.name}"\n\n' + text[end:])
+    runs = [package.Scenario.load(path).run() for path in (scenario_file, again)]
+    kept = ["flow", "src", "dst", "bytes", "start_s", "finish_s"]
+    first, second = (run.flows.to_polars().select(kept) for run in runs)
+    assert first.equals(second)
+
+
+def test_a_connection_matrix_is_htsims(headway: Headway, scenario_file: Path) -> None:
+    lines = headway("export", scenario_file, "--format", "cm").out.splitlines()
+    assert lines[:2] == ["Nodes 3", "Connections 2"]
+    assert lines[2].startswith("0->2 ")
+    assert "size 100000" in lines[2]
+
+
+def test_overrides_count(headway: Headway, scenario_file: Path) -> None:
+    plain, changed = (
+        headway("export", scenario_file, "--format", "csv", *more).out
+        for more in ([], ["--set", "traffic.0.flows.0.bytes=4321"])
+    )
+    assert plain != changed
+    assert "4321" in changed
+
+
+def test_a_file_that_holds_something_else_stays(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    answer = headway("export", scenario_file, "--format", "csv", "--out", scenario_file)
+    assert answer.status == 2
+    assert "--force" in answer.err
+    assert "[topology]" in scenario_file.read_text(encoding="utf-8")
+    out = tmp_path / "flows.csv"
+    for _ in range(2):
+        assert headway("export", scenario_file, "--format", "csv", "--out", out).status == 0
+    assert headway("export", scenario_file, "--format", "cm", "--out", out).status == 2
+    assert headway("export", scenario_file, "--format", "cm", "--out", out, "--force").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["FILE"], "Missing option '--format'"),
+        (["FILE", "--format", "topo"], "'cm', 'csv'"),
+        (["FILE", "--format", "csv", "--out", "no/such/place.csv"], "cannot be written"),
+        (["FILE", "--format", "csv", "--out", "."], "is there already"),
+        (["amrt/fig08-model", "--format", "csv"], "evaluates a model"),
+        (["amrt/fig08-modle", "--format", "csv"], "nearest: amrt/fig08-model"),
+    ],
+)
+def test_mistakes(headway: Headway, scenario_file: Path, arguments: list[str], message: str) -> None:
+    answer = headway("export", *[str(scenario_file) if a == "FILE" else a for a in arguments])
+    assert answer.status == 2
+    assert message in answer.err
+    assert answer.out == ""

@@ -1,0 +1,218 @@
+"""Captures, read here and by tshark with the project's dissector, and compared field by field.
+
+`compare` takes any pcapng file with Headway datagrams in Ethernet frames: simulated ones, which hold headers only,
+and real ones with their payload.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+DISSECTOR = Path(__file__).resolve().parents[2] / "docs" / "wireshark" / "headway.lua"
+PORT = 18519
+ETHERNET, IPV4, UDP = 14, 20, 8
+HEADERS = ETHERNET + IPV4 + UDP + 60
+
+KINDS = ("data", "grant", "rts", "token", "ack", "finished")
+ECN = ("not-ect", "spare", "ect", "ce")
+FLAGS = {"ece": 1, "again": 2, "unscheduled": 4}
+
+# The header, stated here a second time: names and bytes in order.
+LAYOUT = [
+    *((name, 1) for name in ("version", "kind", "flags", "ecn", "priority")),
+    ("reserved", 3),
+    *((name, 2) for name in ("wire", "payload")),
+    *((name, 4) for name in ("src", "dst", "message", "index", "count", "token", "remaining", "entropy")),
+    *((name, 8) for name in ("message_bytes", "lifetime")),
+]
+
+SECTION, INTERFACE, ENHANCED_PACKET = 0x0A0D0D0A, 1, 6
+IF_NAME, IF_SPEED, IF_TSRESOL = 2, 8, 9
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One interface of a pcapng file."""
+
+    name: str
+    speed: int | None
+    ticks_per_second: int
+
+
+@dataclass(frozen=True)
+class Captured:
+    """One packet of a pcapng file."""
+
+    number: int
+    interface: Interface
+    nanoseconds: int
+    original: int
+    data: bytes
+
+    @property
+    def fields(self) -> dict[str, int]:
+        """The Headway header."""
+        at, found = ETHERNET + IPV4 + UDP, {}
+        for name, size in LAYOUT:
+            found[name] = int.from_bytes(self.data[at : at + size], "big")
+            at += size
+        return found
+
+    @property
+    def is_headway(self) -> bool:
+        """Whether it is UDP in IPv4 in Ethernet, to or from Headway's port."""
+        if len(self.data) < HEADERS or self.data[12:15] != b"\x08\x00\x45" or self.data[23] != 17:
+            return False
+        return PORT in struct.unpack_from("!HH", self.data, ETHERNET + IPV4)
+
+
+def read_pcapng(path: Path) -> list[Captured]:
+    """Every packet of a file; fails where the format is broken."""
+    packets: list[Captured] = []
+    interfaces: list[Interface] = []
+    for order, kind, body in _blocks(path.read_bytes()):
+        if kind == SECTION:
+            interfaces = []
+        elif kind == INTERFACE:
+            options = dict(_options(order, body[8:]))
+            exponent = options.get(IF_TSRESOL, b"\x06")[0]
+            assert exponent < 0x80, "a resolution that is a power of two"
+            speed = options.get(IF_SPEED)
+            name = options.get(IF_NAME, b"").decode()
+            interfaces.append(Interface(name, struct.unpack(order + "Q", speed)[0] if speed else None, 10**exponent))
+        elif kind == ENHANCED_PACKET:
+            number, high, low, captured, original = struct.unpack_from(order + "5I", body)
+            interface = interfaces[number]
+            ticks = (high << 32) + low
+            nanoseconds = ticks * 10**9 // interface.ticks_per_second
+            packets.append(Captured(len(packets) + 1, interface, nanoseconds, original, body[20 : 20 + captured]))
+    return packets
+
+
+def _blocks(file: bytes) -> Iterator[tuple[str, int, bytes]]:
+    at, order = 0, "<"
+    while at < len(file):
+        if file[at : at + 4] == b"\x0a\x0d\x0d\x0a":
+            order = "<" if file[at + 8 : at + 12] == b"\x4d\x3c\x2b\x1a" else ">"
+        kind, length = struct.unpack_from(order + "2I", file, at)
+        assert length >= 12 and length % 4 == 0, f"a block of {length} bytes at {at}"
+        (again,) = struct.unpack_from(order + "I", file, at + length - 4)
+        assert again == length, f"the block at {at} ends with another length"
+        yield order, kind, file[at + 8 : at + length - 4]
+        at += length
+
+
+def _options(order: str, body: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + 4 <= len(body):
+        code, length = struct.unpack_from(order + "2H", body, at)
+        if code == 0:
+            return
+        yield code, body[at + 4 : at + 4 + length]
+        at += 4 + (length + 3) // 4 * 4
+
+
+def tshark(path: Path, *arguments: str) -> str:
+    """What tshark says about a file, with the dissector loaded; skips the test where there is no tshark."""
+    program = shutil.which("tshark")
+    if program is None:
+        pytest.skip("tshark is not installed (Debian, Ubuntu: apt install tshark)")
+    command = [program, "-r", str(path), "-X", f"lua_script:{DISSECTOR}", "-o", "ip.check_checksum:TRUE", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Lua" not in done.stderr, done.stderr
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field as tshark shows it."""
+
+    show: str
+    position: int
+    size: int
+    shown_name: str
+
+
+def dissect(path: Path, numbers: Sequence[int]) -> dict[int, dict[str, Field]]:
+    """Fields of the packets with these numbers, by packet and name."""
+    wanted = "frame.number in {" + ", ".join(map(str, numbers)) + "}"
+    document = ElementTree.fromstring(tshark(path, "-T", "pdml", "-Y", wanted))
+    found = {}
+    for packet in document.iter("packet"):
+        fields = {
+            f.get("name", ""): Field(
+                f.get("show", ""), int(f.get("pos", 0)), int(f.get("size", 0)), f.get("showname", "")
+            )
+            for f in [*packet.iter("field"), *packet.iter("proto")]
+        }
+        found[int(fields["frame.number"].show)] = fields
+    return found
+
+
+def info(path: Path) -> dict[int, str]:
+    """The info column by packet number."""
+    lines = tshark(path, "-T", "fields", "-e", "frame.number", "-e", "_ws.col.Info").splitlines()
+    return {int(number): text for number, _, text in (line.partition("\t") for line in lines)}
+
+
+def matching(path: Path, display_filter: str) -> list[int]:
+    """Numbers of the packets that a display filter lets through."""
+    return [int(n) for n in tshark(path, "-T", "fields", "-e", "frame.number", "-Y", display_filter).split()]
+
+
+def compare(path: Path, per_kind: int = 4) -> dict[str, int]:
+    """Compare what tshark makes of a capture with its bytes; how many packets of each kind it holds.
+
+    Every field of the first `per_kind` packets of each kind, on each interface, is compared. No packet of the
+    capture may be malformed or carry an expert warning, and every IPv4 checksum must be right.
+    """
+    packets = [p for p in read_pcapng(path) if p.is_headway]
+    assert packets, "no Headway packet in this capture"
+    of_kind: dict[tuple[str, int], list[Captured]] = defaultdict(list)
+    counts: dict[str, int] = defaultdict(int)
+    for packet in packets:
+        kind = packet.fields["kind"]
+        of_kind[packet.interface.name, kind].append(packet)
+        counts[KINDS[kind]] += 1
+    chosen = [packet for those in of_kind.values() for packet in those[:per_kind]]
+    shown = dissect(path, [packet.number for packet in chosen])
+    for packet in chosen:
+        _compare_one(packet, shown[packet.number])
+    numbers = {p.number for p in packets}
+    assert set(matching(path, "headway")) == numbers
+    bad = f"_ws.malformed or _ws.expert.severity >= warning or _ws.lua.error or headway.unnamed or udp.port != {PORT}"
+    assert not numbers & set(matching(path, f"headway and ({bad})"))
+    # Senders may leave the checksum to their network card, but not the simulator: status 1 is good.
+    assert set(matching(path, "headway and ip.checksum.status == 1")) == numbers
+    return dict(counts)
+
+
+def _compare_one(packet: Captured, shown: dict[str, Field]) -> None:
+    at = ETHERNET + IPV4 + UDP
+    fields = packet.fields
+    for name, size in LAYOUT:
+        field = shown[f"headway.{name}"]
+        assert (field.position, field.size) == (at, size), (packet, name)
+        assert int(field.show, 0) == fields[name], (packet, name)
+        at += size
+    assert KINDS[fields["kind"]] in shown["headway.kind"].shown_name
+    assert ECN[fields["ecn"]] in shown["headway.ecn"].shown_name
+    for flag, mask in FLAGS.items():
+        assert shown[f"headway.flags.{flag}"].show in (("1", "True") if fields["flags"] & mask else ("0", "False"))
+    payload = packet.data[at : ETHERNET + struct.unpack_from("!H", packet.data, ETHERNET + 2)[0]]
+    if payload:
+        assert shown["headway.data"].show.replace(":", "") == payload.hex()
+        assert len(payload) == fields["payload"]
+    else:
+        assert "headway.data" not in shown
+    assert ("headway.cut" in shown) == (len(packet.data) < packet.original)
