@@ -63,16 +63,15 @@ impl<H: Copy> Ring<H> {
         self.len += 1;
     }
 
+    /// Takes the first of a ring that is not empty.
     #[inline]
-    fn pop_front(&mut self) -> Option<H> {
-        if self.len == 0 {
-            return None;
-        }
+    fn pop_front(&mut self) -> H {
+        debug_assert!(self.len > 0);
         let mask = self.slots.len() - 1;
         let handle = self.slots[self.head as usize & mask];
         self.head = (self.head + 1) & mask as u32;
         self.len -= 1;
-        Some(handle)
+        handle
     }
 
     /// Doubles the ring, which is full; `filler` is any handle.
@@ -134,7 +133,7 @@ impl<H: Copy> Queues<H> {
         if queue.len == 0 {
             self.occupied &= !(1 << class);
         }
-        handle
+        Some(handle)
     }
 
     /// Classes that hold something, lowest first.

@@ -43,6 +43,20 @@ pub(crate) struct Egress {
     pub(crate) port: Port<u32>,
 }
 
+/// What is behind a port: the far end, and the time to it.
+#[derive(Clone, Copy)]
+struct Link {
+    to: u32,
+    delay: Time,
+}
+
+impl Egress {
+    #[inline(always)]
+    fn link(&self) -> Link {
+        Link { to: self.to, delay: self.delay }
+    }
+}
+
 const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, one for drops");
 
 /// All ports of a network, the packets at them and between them, and the events of their future.
@@ -56,13 +70,15 @@ pub(crate) struct Wires<'a> {
     pub(crate) egress: Vec<Egress>,
     pub(crate) pool: Pool,
     pub(crate) queue: EventQueue,
-    pub(crate) hops: u64,
     /// Packets without a route.
     pub(crate) lost: u64,
+    /// Whether to ask for what later events touch.
+    ahead: bool,
     /// Whether there is a tap, or there are faults: one branch a hop for both.
     special: bool,
     faults: Option<Box<Faults>>,
     network: Arc<Network>,
+    hosts: u32,
     choice: Choice,
     tap: Option<&'a mut dyn Tap>,
 }
@@ -105,21 +121,30 @@ impl<'a> Wires<'a> {
             egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
         }
         let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 32);
-        if egress.len() > CACHED_PORTS {
+        let ahead = egress.len() > CACHED_PORTS;
+        if ahead {
             queue.look_ahead(3 * STEP);
         }
         Ok(Wires {
             queue,
+            ahead,
             pool: Pool::default(),
             choice: Choice::new(&network, spec.seed),
             egress,
-            hops: 0,
             lost: 0,
             special: faults.is_some() || tap.is_some(),
             faults,
+            hosts: network.hosts(),
             network,
             tap,
         })
+    }
+
+    /// Looks ahead, or does not, whatever the size of the network.
+    #[cfg(test)]
+    pub(crate) fn force_look_ahead(&mut self, on: bool) {
+        self.ahead = on;
+        self.queue.look_ahead(if on { 3 * STEP } else { 0 });
     }
 
     /// Takes the earliest event. In a large network it also asks for what later ones will touch; `machine`
@@ -127,7 +152,7 @@ impl<'a> Wires<'a> {
     #[inline(always)]
     pub(crate) fn next_event(&mut self, machine: impl Fn(u32)) -> Option<Event> {
         let event = self.queue.pop()?;
-        if self.egress.len() > CACHED_PORTS {
+        if self.ahead {
             self.look_ahead(machine);
         }
         Some(event)
@@ -162,25 +187,24 @@ impl<'a> Wires<'a> {
 
     /// Puts a packet that left a port on its link.
     #[inline(always)]
-    fn launch(&mut self, number: u32, handle: u32, ends: Time) {
-        self.hops += 1;
+    fn launch(&mut self, number: u32, link: Link, handle: u32, ends: Time) {
         if self.special {
-            return self.launch_special(number, handle, ends);
+            return self.launch_special(number, link, handle, ends);
         }
-        self.carry(number, handle, ends);
+        self.carry(link, handle, ends);
     }
 
     /// The same where somebody watches, or links may lose, double or delay packets.
     #[cold]
     #[inline(never)]
-    fn launch_special(&mut self, number: u32, handle: u32, ends: Time) {
+    fn launch_special(&mut self, number: u32, link: Link, handle: u32, ends: Time) {
         if self.tap.is_some() {
             self.show(number, handle, ends);
         }
-        let Some(faults) = &mut self.faults else { return self.carry(number, handle, ends) };
+        let Some(faults) = &mut self.faults else { return self.carry(link, handle, ends) };
         let packet = *self.pool.get(handle);
         match faults.injector.judge(number, &packet) {
-            Verdict::Pass => self.carry(number, handle, ends),
+            Verdict::Pass => self.carry(link, handle, ends),
             Verdict::Drop => {
                 if packet.is_data() {
                     faults.drops[packet.tag as usize] += 1;
@@ -189,10 +213,10 @@ impl<'a> Wires<'a> {
             }
             Verdict::Duplicate => {
                 let copy = self.pool.insert(packet);
-                self.carry(number, handle, ends);
-                self.carry(number, copy, ends);
+                self.carry(link, handle, ends);
+                self.carry(link, copy, ends);
             }
-            Verdict::Delay(by) => self.carry(number, handle, ends.saturating_add(by)),
+            Verdict::Delay(by) => self.carry(link, handle, ends.saturating_add(by)),
         }
     }
 
@@ -203,13 +227,12 @@ impl<'a> Wires<'a> {
 
     /// Brings a packet to its host, or to the next port.
     #[inline(always)]
-    fn carry(&mut self, number: u32, handle: u32, ends: Time) {
-        let egress = &self.egress[number as usize];
-        let arrives = ends + egress.delay;
-        let what = if egress.to < self.network.hosts() {
-            DELIVER | egress.to
+    fn carry(&mut self, link: Link, handle: u32, ends: Time) {
+        let arrives = ends + link.delay;
+        let what = if link.to < self.hosts {
+            DELIVER | link.to
         } else {
-            let switch = egress.to - self.network.hosts();
+            let switch = link.to - self.hosts;
             match self.choice.route(&self.network, switch, self.pool.get(handle)) {
                 Some(next) => FORWARD | next,
                 None => {
@@ -247,9 +270,10 @@ impl<'a> Wires<'a> {
     /// Sends the next waiting packet. It has waited since before the wire became free, so it starts then.
     #[inline(never)]
     fn send_next(&mut self, number: u32) {
-        let port = &mut self.egress[number as usize].port;
+        let egress = &mut self.egress[number as usize];
+        let (link, port) = (egress.link(), &mut egress.port);
         if let Some(departure) = port.next(port.free_at(), &mut self.pool) {
-            self.launch(number, departure.handle, departure.ends);
+            self.launch(number, link, departure.handle, departure.ends);
         }
     }
 
@@ -259,8 +283,9 @@ impl<'a> Wires<'a> {
         self.catch_up(number, now);
         let egress = &mut self.egress[number as usize];
         if egress.port.is_idle(now) {
+            let link = egress.link();
             let ends = egress.port.pass(now, self.pool.get_mut(handle));
-            self.launch(number, handle, ends);
+            self.launch(number, link, handle, ends);
             return Ok(());
         }
         egress.port.offer(now, handle, &mut self.pool)?;
@@ -294,17 +319,18 @@ impl<'a> Wires<'a> {
     pub(crate) fn send(&mut self, host: u32, packet: Packet, now: Time, more: bool) {
         let handle = self.pool.insert(packet);
         let egress = &mut self.egress[host as usize];
+        let link = egress.link();
         let ends = egress.port.pass(now, self.pool.get_mut(handle));
         if more {
             egress.armed = true;
             self.queue.push(ends.0, CLASS_PACKET, WIRE_FREE | host, 0);
         }
-        self.launch(host, handle, ends);
+        self.launch(host, link, handle, ends);
     }
 
     /// Brings every switch port up to date, so that what it shows is the state at this instant.
     pub(crate) fn catch_up_all(&mut self, now: Time) {
-        for number in self.network.hosts()..self.egress.len() as u32 {
+        for number in self.hosts..self.egress.len() as u32 {
             self.catch_up(number, now);
         }
     }
@@ -323,7 +349,7 @@ impl<'a> Wires<'a> {
             let integral = port.queue_integral(now) as f64;
             LinkRecord {
                 name,
-                from_switch: number >= self.network.hosts() as usize,
+                from_switch: number >= self.hosts as usize,
                 rate: port.context().rate,
                 counters: port.counters(),
                 busy: port.busy_until(now),
