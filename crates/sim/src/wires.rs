@@ -83,6 +83,28 @@ pub(crate) struct Wires<'a> {
     tap: Option<&'a mut dyn Tap>,
 }
 
+/// The ports of a network, and the longest time from the start of a full packet on a link to its arrival.
+fn ports(network: &Network) -> Result<(Vec<Egress>, Time), BuildError> {
+    let mut egress = Vec::with_capacity(network.links().len());
+    let mut reach = Time::ZERO;
+    let mut contexts: Vec<Arc<PortContext>> = Vec::new();
+    for link in network.links() {
+        let (rules, context) = network.discipline(link)?;
+        // Ports of a network differ in little: a handful of contexts serves all, and stays in cache.
+        let context = match contexts.iter().find(|known| ***known == context) {
+            Some(known) => Arc::clone(known),
+            None => {
+                contexts.push(Arc::new(context));
+                Arc::clone(&contexts[contexts.len() - 1])
+            }
+        };
+        let delay = network.hop_delay(link);
+        reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
+        egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
+    }
+    Ok((egress, reach))
+}
+
 /// What goes wrong on links, and to which flows.
 struct Faults {
     injector: Injector,
@@ -103,23 +125,7 @@ impl<'a> Wires<'a> {
                 Some(Box::new(Faults { injector, drops: vec![0; spec.flows.len()] }))
             }
         };
-        let mut egress = Vec::with_capacity(network.links().len());
-        let mut reach = Time::ZERO;
-        let mut contexts: Vec<Arc<PortContext>> = Vec::new();
-        for link in network.links() {
-            let (rules, context) = network.discipline(link)?;
-            // Ports of a network differ in little: a handful of contexts serves all, and stays in cache.
-            let context = match contexts.iter().find(|known| ***known == context) {
-                Some(known) => Arc::clone(known),
-                None => {
-                    contexts.push(Arc::new(context));
-                    Arc::clone(&contexts[contexts.len() - 1])
-                }
-            };
-            let delay = network.hop_delay(link);
-            reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
-            egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
-        }
+        let (egress, reach) = ports(&network)?;
         let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 32);
         let ahead = egress.len() > CACHED_PORTS;
         if ahead {
