@@ -43,12 +43,12 @@ headway_units::params! {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct AntiEcn {
-    rule: GapRule,
-    /// Time of the packet that the gap must have room for.
+    /// Shortest gap that keeps a mark.
     room: Time,
-    /// Start of the last data packet, and its end plus the time of control packets since.
-    last_start: Time,
-    last_end: Time,
+    /// Where the gap begins: at the end of the last data packet plus the time of control packets since, or
+    /// under the literal rule at its start.
+    last: Time,
+    literal: bool,
     seen_data: bool,
 }
 
@@ -66,13 +66,14 @@ impl Discipline for AntiEcn {
             (0, _) => u64::from(port.sizes.full_wire()),
             (n, _) => n,
         };
-        AntiEcn {
-            rule: params.rule,
-            room: port.rate.time_of(bytes),
-            last_start: Time::ZERO,
-            last_end: Time::ZERO,
-            seen_data: false,
-        }
+        let slot = port.rate.time_of(bytes);
+        let room = match params.rule {
+            GapRule::AnyGap => Time(1),
+            GapRule::HalfSlot => Time(slot.0.div_ceil(2)),
+            GapRule::FullSlot | GapRule::Literal => slot,
+        };
+        let literal = params.rule == GapRule::Literal;
+        AntiEcn { room, last: Time::ZERO, literal, seen_data: false }
     }
 
     fn classes(&self) -> usize {
@@ -87,25 +88,18 @@ impl Discipline for AntiEcn {
     // AMRT §IV-A
     #[inline]
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
+        let takes = if self.literal { Time::ZERO } else { departing.takes };
         if !packet.is_data() {
-            self.last_end += departing.takes;
+            self.last += takes;
             return;
         }
-        let idle = departing.now.saturating_sub(self.last_end);
         // The first data packet of a port follows an endless gap.
-        let room = !self.seen_data
-            || match self.rule {
-                GapRule::AnyGap => idle > Time::ZERO,
-                GapRule::HalfSlot => idle.0 * 2 >= self.room.0,
-                GapRule::FullSlot => idle >= self.room,
-                GapRule::Literal => departing.now - self.last_start >= self.room,
-            };
-        if !room && packet.ecn == Ecn::Spare {
+        let spare = !self.seen_data || departing.now.saturating_sub(self.last) >= self.room;
+        if !spare && packet.ecn == Ecn::Spare {
             packet.ecn = Ecn::NotEct;
         }
         self.seen_data = true;
-        self.last_start = departing.now;
-        self.last_end = departing.now + departing.takes;
+        self.last = departing.now + takes;
     }
 }
 

@@ -5,7 +5,7 @@ use headway_packet::{Packet, Sizes};
 use headway_units::{Params, Rate, Time};
 
 /// What a discipline knows of its port when it is made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortContext {
     /// The port's own rate.
     pub rate: Rate,

@@ -6,7 +6,8 @@ use crate::discipline::{Arrival, Departing, PortContext};
 use crate::queues::Queues;
 use crate::registry::AnyDiscipline;
 use headway_packet::{Ecn, Packet};
-use headway_units::Time;
+use headway_units::{Rate, Time};
+use std::sync::Arc;
 
 /// Where the packets behind a port's handles are.
 pub trait Packets<H> {
@@ -27,33 +28,59 @@ pub struct Departure<H> {
 ///
 /// The driver offers packets ([`Port::offer`]), and takes the next one whenever the wire is free
 /// ([`Port::next`]). A packet offered to a free wire must be taken in the same instant.
+///
+/// A network has many ports and each packet meets a different one, so what a hop costs is mostly the cache
+/// lines of its port. The order of the fields is their place in memory: first what every packet touches,
+/// then what a packet that waits touches, last what only drops and reports do.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Port<H> {
     free_at: Time,
-    queues: Queues<H>,
+    /// The rate of `context`, at hand.
+    rate: Rate,
     rules: AnyDiscipline,
-    context: PortContext,
-    counters: PortCounters,
-    /// Sum over packets of bytes times the instant they began to wait, and the instant they ceased to:
-    /// the difference is the time integral of the bytes waiting.
-    began: u128,
-    ceased: u128,
+    passed: Passed,
+    queues: Queues<H>,
+    /// The time integral of the bytes waiting, less `bytes waiting x now`: a packet takes its bytes times
+    /// the instant it begins to wait out of it, and adds its bytes times the instant it ceases to.
+    waited: i128,
     /// Most bytes that waited since the last [`Port::take_peak`].
     peak: u64,
+    queue_max_bytes: u64,
+    queue_max_packets: u32,
+    context: Arc<PortContext>,
+    dropped: [u64; DropReason::ALL.len()],
+    trimmed: u64,
+}
+
+/// What is counted on every packet.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+struct Passed {
+    received: u64,
+    dequeued: u64,
+    marked: u64,
+    wire_bytes: u64,
+    payload_bytes: u64,
+    busy: Time,
 }
 
 impl<H: Copy> Port<H> {
     /// A port with these rules.
-    pub fn new(rules: AnyDiscipline, context: PortContext) -> Port<H> {
+    pub fn new(rules: AnyDiscipline, context: Arc<PortContext>) -> Port<H> {
         Port {
             free_at: Time::ZERO,
+            rate: context.rate,
             queues: Queues::new(rules.classes()),
             rules,
-            context,
-            counters: PortCounters::default(),
-            began: 0,
-            ceased: 0,
+            passed: Passed::default(),
+            waited: 0,
             peak: 0,
+            queue_max_bytes: 0,
+            queue_max_packets: 0,
+            context,
+            dropped: [0; DropReason::ALL.len()],
+            trimmed: 0,
         }
     }
 
@@ -69,6 +96,27 @@ impl<H: Copy> Port<H> {
         self.queues.is_empty()
     }
 
+    /// Where the handles of waiting packets lie, class by class, the first to leave first in each: places
+    /// known without reading them, for drivers that fetch ahead.
+    #[inline]
+    pub fn waiting_places(&self) -> impl Iterator<Item = &[H]> {
+        self.queues.places()
+    }
+
+    /// The packets that will have started to leave at `now`, guessed from standard packet sizes.
+    #[inline]
+    pub fn leaving(&self, now: Time) -> impl Iterator<Item = H> {
+        let sizes = &self.context.sizes;
+        let (control, data) = (self.rate.time_of(sizes.control.into()), sizes.slot(self.rate));
+        let controls = self.queues.control_packets() as usize;
+        let mut starts = self.free_at;
+        self.queues.iter().enumerate().map_while(move |(place, handle)| {
+            let started = starts <= now;
+            starts += if place < controls { control } else { data };
+            started.then_some(handle)
+        })
+    }
+
     /// Bytes waiting, the packet on the wire not counted.
     pub fn queue_bytes(&self) -> u64 {
         self.queues.bytes()
@@ -80,8 +128,22 @@ impl<H: Copy> Port<H> {
     }
 
     /// What happened so far.
-    pub fn counters(&self) -> &PortCounters {
-        &self.counters
+    pub fn counters(&self) -> PortCounters {
+        let passed = &self.passed;
+        PortCounters {
+            received: passed.received,
+            // Not counted apart; `check` compares it with what left and what waits.
+            enqueued: passed.received - self.dropped.iter().sum::<u64>(),
+            dequeued: passed.dequeued,
+            dropped: self.dropped,
+            trimmed: self.trimmed,
+            marked: passed.marked,
+            wire_bytes: passed.wire_bytes,
+            payload_bytes: passed.payload_bytes,
+            busy: passed.busy,
+            queue_max_bytes: self.queue_max_bytes,
+            queue_max_packets: self.queue_max_packets,
+        }
     }
 
     /// What the port is.
@@ -91,12 +153,12 @@ impl<H: Copy> Port<H> {
 
     /// Time spent transmitting up to `now`, the unsent part of the packet on the wire not counted.
     pub fn busy_until(&self, now: Time) -> Time {
-        self.counters.busy.saturating_sub(self.free_at.saturating_sub(now))
+        self.passed.busy.saturating_sub(self.free_at.saturating_sub(now))
     }
 
     /// Bytes waiting multiplied by picoseconds, from the start of the run to `now`.
     pub fn queue_integral(&self, now: Time) -> u128 {
-        self.ceased + u128::from(self.queues.bytes()) * u128::from(now.0) - self.began
+        (self.waited + bytes_times(self.queues.bytes(), now)) as u128
     }
 
     /// Most bytes that waited since the last call.
@@ -106,7 +168,7 @@ impl<H: Copy> Port<H> {
 
     /// Checks the counters' identities.
     pub fn check(&self) -> Result<(), String> {
-        self.counters.check(u64::from(self.queues.packets()))
+        self.counters().check(u64::from(self.queues.packets()))
     }
 
     /// Queues a packet, or says why it was dropped (the handle is the caller's again).
@@ -114,7 +176,7 @@ impl<H: Copy> Port<H> {
     pub fn offer<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Result<(), DropReason> {
         let packet = packets.packet(handle);
         let data = packet.is_data();
-        self.counters.received += 1;
+        self.passed.received += 1;
         let (waiting, bytes) = self.queues.waiting(data);
         let arrival = Arrival { now, packets: waiting, bytes };
         let mut admitted = self.rules.admit(&self.context, &arrival, packet);
@@ -124,13 +186,12 @@ impl<H: Copy> Port<H> {
             admitted = Err(if data { DropReason::BufferFull } else { DropReason::ControlFull });
         }
         if let Err(reason) = admitted {
-            self.counters.dropped[reason as usize] += 1;
+            self.dropped[reason as usize] += 1;
             return Err(reason);
         }
-        self.counters.enqueued += 1;
         let wire = packet.wire;
         let class = self.rules.class_of(packet);
-        self.began += u128::from(wire) * u128::from(now.0);
+        self.waited -= bytes_times(wire.into(), now);
         self.queues.push(class, data, handle, wire);
         self.note_peak();
         Ok(())
@@ -145,7 +206,7 @@ impl<H: Copy> Port<H> {
         }
         let handle = self.queues.pop()?;
         let packet = packets.packet(handle);
-        self.ceased += u128::from(packet.wire) * u128::from(now.0);
+        self.waited += bytes_times(packet.wire.into(), now);
         self.queues.left(packet.is_data(), packet.wire);
         let ends = self.start(now, packet);
         Some(Departure { handle, ends })
@@ -162,21 +223,20 @@ impl<H: Copy> Port<H> {
     #[inline]
     pub fn pass(&mut self, now: Time, packet: &mut Packet) -> Time {
         debug_assert!(self.is_idle(now));
-        self.counters.received += 1;
-        self.counters.enqueued += 1;
+        self.passed.received += 1;
         self.start(now, packet)
     }
 
     #[inline(always)]
     fn start(&mut self, now: Time, packet: &mut Packet) -> Time {
-        let takes = self.context.rate.time_of(u64::from(packet.wire));
+        let takes = self.rate.time_of(u64::from(packet.wire));
         let departing = Departing { now, takes, data_waiting: self.queues.data_packets() };
         self.rules.depart(&departing, packet);
-        self.counters.dequeued += 1;
-        self.counters.marked += u64::from(matches!(packet.ecn, Ecn::Spare | Ecn::Ce));
-        self.counters.wire_bytes += u64::from(packet.wire);
-        self.counters.payload_bytes += u64::from(packet.payload);
-        self.counters.busy += takes;
+        self.passed.dequeued += 1;
+        self.passed.marked += u64::from(matches!(packet.ecn, Ecn::Spare | Ecn::Ce));
+        self.passed.wire_bytes += u64::from(packet.wire);
+        self.passed.payload_bytes += u64::from(packet.payload);
+        self.passed.busy += takes;
         self.free_at = now + takes;
         self.free_at
     }
@@ -186,10 +246,16 @@ impl<H: Copy> Port<H> {
         let bytes = self.queues.bytes();
         if bytes > self.peak {
             self.peak = bytes;
-            self.counters.queue_max_bytes = self.counters.queue_max_bytes.max(bytes);
+            self.queue_max_bytes = self.queue_max_bytes.max(bytes);
         }
-        self.counters.queue_max_packets = self.counters.queue_max_packets.max(self.queues.data_packets());
+        self.queue_max_packets = self.queue_max_packets.max(self.queues.data_packets());
     }
+}
+
+/// Bytes times picoseconds.
+#[inline]
+fn bytes_times(bytes: u64, time: Time) -> i128 {
+    (u128::from(bytes) * u128::from(time.0)) as i128
 }
 
 #[cfg(test)]
@@ -211,7 +277,7 @@ mod tests {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
         let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer };
         let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
-        Port::new(rules, context)
+        Port::new(rules, Arc::new(context))
     }
 
     fn pool() -> Pool {

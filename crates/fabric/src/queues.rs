@@ -43,14 +43,14 @@ pub struct Buffer {
 /// the two operations that every queued packet of every hop needs.
 #[derive(Clone, Debug)]
 struct Ring<H> {
-    slots: Vec<H>,
+    slots: Box<[H]>,
     head: u32,
     len: u32,
 }
 
 impl<H: Copy> Ring<H> {
     fn new() -> Self {
-        Ring { slots: Vec::new(), head: 0, len: 0 }
+        Ring { slots: Box::default(), head: 0, len: 0 }
     }
 
     #[inline]
@@ -63,40 +63,42 @@ impl<H: Copy> Ring<H> {
         self.len += 1;
     }
 
+    /// Takes the first of a ring that is not empty.
     #[inline]
-    fn pop_front(&mut self) -> Option<H> {
-        if self.len == 0 {
-            return None;
-        }
+    fn pop_front(&mut self) -> H {
+        debug_assert!(self.len > 0);
         let mask = self.slots.len() - 1;
         let handle = self.slots[self.head as usize & mask];
         self.head = (self.head + 1) & mask as u32;
         self.len -= 1;
-        Some(handle)
+        handle
     }
 
     /// Doubles the ring, which is full; `filler` is any handle.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filler: H) {
-        self.slots.rotate_left(self.head as usize);
+        let mut slots = std::mem::take(&mut self.slots).into_vec();
+        slots.rotate_left(self.head as usize);
         self.head = 0;
-        self.slots.resize((self.slots.len() * 2).max(8), filler);
+        slots.resize((slots.len() * 2).max(8), filler);
+        self.slots = slots.into();
     }
 }
 
-/// First-in first-out queues by class.
+/// First-in first-out queues by class. The fields every packet asks for come first in memory.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Queues<H> {
-    /// The first two classes, which most disciplines have, lie in the port itself: a step of memory less
-    /// on the way to a packet.
-    first: [Ring<H>; 2],
-    rest: Box<[Ring<H>]>,
     /// Bit `c` is set while class `c` holds something.
     occupied: u32,
     /// Packets and bytes waiting: index 0 for control, 1 for data.
     packets: [u32; 2],
     bytes: [u64; 2],
+    /// The first two classes, which most disciplines have, lie in the port itself: a step of memory less
+    /// on the way to a packet.
+    first: [Ring<H>; 2],
+    rest: Box<[Ring<H>]>,
 }
 
 impl<H: Copy> Queues<H> {
@@ -131,7 +133,43 @@ impl<H: Copy> Queues<H> {
         if queue.len == 0 {
             self.occupied &= !(1 << class);
         }
-        handle
+        Some(handle)
+    }
+
+    /// Classes that hold something, lowest first.
+    #[inline]
+    fn occupied(&self) -> impl Iterator<Item = &Ring<H>> {
+        let mut rest = self.occupied;
+        std::iter::from_fn(move || {
+            let class = rest.trailing_zeros() as usize;
+            rest &= rest.wrapping_sub(1);
+            match class {
+                32 => None,
+                0 | 1 => Some(&self.first[class]),
+                _ => self.rest.get(class - 2),
+            }
+        })
+    }
+
+    /// Where the handles lie, class by class, from the first to leave to the end of the ring.
+    #[inline]
+    pub(crate) fn places(&self) -> impl Iterator<Item = &[H]> {
+        self.occupied().map(|ring| &ring.slots[ring.head as usize..])
+    }
+
+    /// All that waits, in the order in which [`Queues::pop`] would take it.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = H> {
+        self.occupied().flat_map(|ring| {
+            let mask = ring.slots.len() - 1;
+            (0..ring.len).map(move |i| ring.slots[(ring.head + i) as usize & mask])
+        })
+    }
+
+    /// Control packets waiting.
+    #[inline]
+    pub(crate) fn control_packets(&self) -> u32 {
+        self.packets[0]
     }
 
     /// Accounts for a packet that [`Queues::pop`] handed out.

@@ -4,6 +4,7 @@
 //! indexed by number.
 
 use crate::pool::Pool;
+use crate::prefetch::prefetch;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
@@ -110,10 +111,13 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if let Some(every) = self.spec.sample.as_ref().map(|s| s.every) {
             self.wires.queue.push(every.0, CLASS_SAMPLE, SAMPLE, 0);
         }
+        let stop = self.spec.stop;
         while self.open > 0 {
-            let Some(event) = self.wires.next_event() else { break };
-            if event.at > self.spec.stop.0 {
-                self.now = self.spec.stop;
+            let hosts = &self.hosts;
+            let ahead = |host: u32| prefetch(hosts, host as usize);
+            let Some(event) = self.wires.next_event(ahead) else { break };
+            if event.at > stop.0 {
+                self.now = stop;
                 break;
             }
             self.step(event);
@@ -184,12 +188,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// A packet arrived at its host.
     #[inline]
     fn deliver(&mut self, host: u32, handle: u32) {
-        let packet = *self.wires.pool.get(handle);
-        self.wires.pool.release(handle);
+        let packet = self.wires.pool.get(handle);
         if packet.is_data() && matches!(packet.ecn, Ecn::Spare | Ecn::Ce) {
             self.flows[packet.tag as usize].marks += 1;
         }
-        self.hosts[host as usize].endpoint.receive(self.now, &packet);
+        self.hosts[host as usize].endpoint.receive(self.now, packet);
+        self.wires.pool.release(handle);
         self.settle(host);
     }
 
@@ -325,6 +329,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         });
         let flows = flows.collect();
         let links = self.wires.records(self.now, self.spec.seed);
+        let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
         Outcome {
             flows,
             links,
@@ -332,7 +337,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             samples: self.sampler.map(Sampler::finish).unwrap_or_default(),
             end: self.now,
             events: self.events,
-            packet_hops: self.wires.hops,
+            packet_hops,
             digest: self.digest,
             interrupted,
         }
@@ -365,3 +370,6 @@ impl headway_fabric::Packets<u32> for Pool {
         self.get_mut(handle)
     }
 }
+
+#[cfg(test)]
+mod tests;

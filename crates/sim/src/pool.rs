@@ -3,10 +3,14 @@
 use crate::prefetch::prefetch;
 use headway_packet::Packet;
 
+/// A packet on a cache line of its own.
+#[repr(align(64))]
+struct Slot(Packet);
+
 /// Slots with a free list; the last slot released is the next one used, while it is still in cache.
 #[derive(Default)]
 pub(crate) struct Pool {
-    slots: Vec<Packet>,
+    slots: Vec<Slot>,
     free: Vec<u32>,
 }
 
@@ -14,21 +18,21 @@ impl Pool {
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
         if let Some(handle) = self.free.pop() {
-            self.slots[handle as usize] = packet;
+            self.slots[handle as usize] = Slot(packet);
             return handle;
         }
-        self.slots.push(packet);
+        self.slots.push(Slot(packet));
         self.slots.len() as u32 - 1
     }
 
     #[inline]
     pub(crate) fn get(&self, handle: u32) -> &Packet {
-        &self.slots[handle as usize]
+        &self.slots[handle as usize].0
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, handle: u32) -> &mut Packet {
-        &mut self.slots[handle as usize]
+        &mut self.slots[handle as usize].0
     }
 
     /// Asks for a packet that is wanted soon.

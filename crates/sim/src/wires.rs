@@ -4,7 +4,7 @@ use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
 use crate::tap::Tap;
-use headway_fabric::{DropReason, Port};
+use headway_fabric::{DropReason, Port, PortContext};
 use headway_network::{BuildError, Choice, FaultCounts, Injector, LinkRecord, Network, RunSpec, Verdict};
 use headway_packet::Packet;
 use headway_units::Time;
@@ -26,17 +26,38 @@ pub(crate) const CLASS_PACKET: u8 = 0;
 /// Networks of up to this many ports live in the cache, and looking ahead only costs.
 const CACHED_PORTS: usize = 2048;
 
-/// A port with the link behind it.
+/// Events that are handled while memory answers.
+const STEP: usize = 8;
+
+/// A port with the link behind it, in whole cache lines: a packet that finds the port idle touches the
+/// first two.
+#[repr(C, align(64))]
 pub(crate) struct Egress {
-    pub(crate) port: Port<u32>,
     /// Node at the far end.
     to: u32,
-    /// From the last bit's departure to its arrival there, forwarding time of a switch included.
-    delay: Time,
     /// An event is waiting that looks after this port: for a host's link when the wire is free, for a
     /// switch's no later than the first waiting packet's arrival at the far end.
     pub(crate) armed: bool,
+    /// From the last bit's departure to its arrival there, forwarding time of a switch included.
+    delay: Time,
+    pub(crate) port: Port<u32>,
 }
+
+/// What is behind a port: the far end, and the time to it.
+#[derive(Clone, Copy)]
+struct Link {
+    to: u32,
+    delay: Time,
+}
+
+impl Egress {
+    #[inline(always)]
+    fn link(&self) -> Link {
+        Link { to: self.to, delay: self.delay }
+    }
+}
+
+const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, one for drops");
 
 /// All ports of a network, the packets at them and between them, and the events of their future.
 ///
@@ -49,15 +70,39 @@ pub(crate) struct Wires<'a> {
     pub(crate) egress: Vec<Egress>,
     pub(crate) pool: Pool,
     pub(crate) queue: EventQueue,
-    pub(crate) hops: u64,
     /// Packets without a route.
     pub(crate) lost: u64,
+    /// Whether to ask for what later events touch.
+    ahead: bool,
     /// Whether there is a tap, or there are faults: one branch a hop for both.
     special: bool,
     faults: Option<Box<Faults>>,
     network: Arc<Network>,
+    hosts: u32,
     choice: Choice,
     tap: Option<&'a mut dyn Tap>,
+}
+
+/// The ports of a network, and the longest time from the start of a full packet on a link to its arrival.
+fn ports(network: &Network) -> Result<(Vec<Egress>, Time), BuildError> {
+    let mut egress = Vec::with_capacity(network.links().len());
+    let mut reach = Time::ZERO;
+    let mut contexts: Vec<Arc<PortContext>> = Vec::new();
+    for link in network.links() {
+        let (rules, context) = network.discipline(link)?;
+        // Ports of a network differ in little: a handful of contexts serves all, and stays in cache.
+        let context = match contexts.iter().find(|known| ***known == context) {
+            Some(known) => Arc::clone(known),
+            None => {
+                contexts.push(Arc::new(context));
+                Arc::clone(&contexts[contexts.len() - 1])
+            }
+        };
+        let delay = network.hop_delay(link);
+        reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
+        egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
+    }
+    Ok((egress, reach))
 }
 
 /// What goes wrong on links, and to which flows.
@@ -80,73 +125,92 @@ impl<'a> Wires<'a> {
                 Some(Box::new(Faults { injector, drops: vec![0; spec.flows.len()] }))
             }
         };
-        let mut egress = Vec::with_capacity(network.links().len());
-        let mut reach = Time::ZERO;
-        for link in network.links() {
-            let (rules, context) = network.discipline(link)?;
-            let delay = network.hop_delay(link);
-            reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
-            egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
+        let (egress, reach) = ports(&network)?;
+        let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 32);
+        let ahead = egress.len() > CACHED_PORTS;
+        if ahead {
+            queue.look_ahead(3 * STEP);
         }
         Ok(Wires {
-            queue: EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 64),
+            queue,
+            ahead,
             pool: Pool::default(),
             choice: Choice::new(&network, spec.seed),
             egress,
-            hops: 0,
             lost: 0,
             special: faults.is_some() || tap.is_some(),
             faults,
+            hosts: network.hosts(),
             network,
             tap,
         })
     }
 
-    /// Takes the earliest event, and asks for what the ones after it will touch.
+    /// Looks ahead, or does not, whatever the size of the network.
+    #[cfg(test)]
+    pub(crate) fn force_look_ahead(&mut self, on: bool) {
+        self.ahead = on;
+        self.queue.look_ahead(if on { 3 * STEP } else { 0 });
+    }
+
+    /// Takes the earliest event. In a large network it also asks for what later ones will touch; `machine`
+    /// asks for a host's.
     #[inline(always)]
-    pub(crate) fn next_event(&mut self) -> Option<Event> {
-        if let Some(event) = self.queue.pop_current() {
-            return Some(event);
-        }
+    pub(crate) fn next_event(&mut self, machine: impl Fn(u32)) -> Option<Event> {
         let event = self.queue.pop()?;
-        if self.egress.len() > CACHED_PORTS {
-            self.look_ahead();
+        if self.ahead {
+            self.look_ahead(machine);
         }
         Some(event)
     }
 
-    /// Asks for the ports and packets of the other events of this bucket.
-    #[inline(never)]
-    fn look_ahead(&self) {
-        for (what, packet) in self.queue.current() {
-            if what & !NUMBER == FORWARD {
-                prefetch(&self.egress, (what & NUMBER) as usize);
-                self.pool.prefetch(packet);
+    /// Asks for what events will touch, in as many steps as there are references to follow: first the
+    /// port or the host and the packet, then the place of the packets that wait, then those that will leave.
+    #[inline(always)]
+    fn look_ahead(&self, machine: impl Fn(u32)) {
+        let (egress, pool) = (&self.egress, &self.pool);
+        let number = |event: &Event| (event.what & NUMBER) as usize;
+        let kind = |event: &Event| event.what & !NUMBER;
+        if let Some(event) = self.queue.upcoming(3 * STEP) {
+            prefetch(egress, number(&event));
+            pool.prefetch(event.packet);
+            if kind(&event) == DELIVER {
+                machine(event.what & NUMBER);
             }
+        }
+        if let Some(event) = self.queue.upcoming(2 * STEP)
+            && matches!(kind(&event), FORWARD | WIRE_FREE)
+        {
+            egress[number(&event)].port.waiting_places().for_each(|handles| prefetch(handles, 0));
+        }
+        if let Some(event) = self.queue.upcoming(STEP)
+            && matches!(kind(&event), FORWARD | WIRE_FREE)
+        {
+            let leaving = egress[number(&event)].port.leaving(Time(event.at));
+            leaving.for_each(|handle| pool.prefetch(handle));
         }
     }
 
     /// Puts a packet that left a port on its link.
     #[inline(always)]
-    fn launch(&mut self, number: u32, handle: u32, ends: Time) {
-        self.hops += 1;
+    fn launch(&mut self, number: u32, link: Link, handle: u32, ends: Time) {
         if self.special {
-            return self.launch_special(number, handle, ends);
+            return self.launch_special(number, link, handle, ends);
         }
-        self.carry(number, handle, ends);
+        self.carry(link, handle, ends);
     }
 
     /// The same where somebody watches, or links may lose, double or delay packets.
     #[cold]
     #[inline(never)]
-    fn launch_special(&mut self, number: u32, handle: u32, ends: Time) {
+    fn launch_special(&mut self, number: u32, link: Link, handle: u32, ends: Time) {
         if self.tap.is_some() {
             self.show(number, handle, ends);
         }
-        let Some(faults) = &mut self.faults else { return self.carry(number, handle, ends) };
+        let Some(faults) = &mut self.faults else { return self.carry(link, handle, ends) };
         let packet = *self.pool.get(handle);
         match faults.injector.judge(number, &packet) {
-            Verdict::Pass => self.carry(number, handle, ends),
+            Verdict::Pass => self.carry(link, handle, ends),
             Verdict::Drop => {
                 if packet.is_data() {
                     faults.drops[packet.tag as usize] += 1;
@@ -155,10 +219,10 @@ impl<'a> Wires<'a> {
             }
             Verdict::Duplicate => {
                 let copy = self.pool.insert(packet);
-                self.carry(number, handle, ends);
-                self.carry(number, copy, ends);
+                self.carry(link, handle, ends);
+                self.carry(link, copy, ends);
             }
-            Verdict::Delay(by) => self.carry(number, handle, ends.saturating_add(by)),
+            Verdict::Delay(by) => self.carry(link, handle, ends.saturating_add(by)),
         }
     }
 
@@ -169,13 +233,12 @@ impl<'a> Wires<'a> {
 
     /// Brings a packet to its host, or to the next port.
     #[inline(always)]
-    fn carry(&mut self, number: u32, handle: u32, ends: Time) {
-        let egress = &self.egress[number as usize];
-        let arrives = ends + egress.delay;
-        let what = if egress.to < self.network.hosts() {
-            DELIVER | egress.to
+    fn carry(&mut self, link: Link, handle: u32, ends: Time) {
+        let arrives = ends + link.delay;
+        let what = if link.to < self.hosts {
+            DELIVER | link.to
         } else {
-            let switch = egress.to - self.network.hosts();
+            let switch = link.to - self.hosts;
             match self.choice.route(&self.network, switch, self.pool.get(handle)) {
                 Some(next) => FORWARD | next,
                 None => {
@@ -213,9 +276,10 @@ impl<'a> Wires<'a> {
     /// Sends the next waiting packet. It has waited since before the wire became free, so it starts then.
     #[inline(never)]
     fn send_next(&mut self, number: u32) {
-        let port = &mut self.egress[number as usize].port;
+        let egress = &mut self.egress[number as usize];
+        let (link, port) = (egress.link(), &mut egress.port);
         if let Some(departure) = port.next(port.free_at(), &mut self.pool) {
-            self.launch(number, departure.handle, departure.ends);
+            self.launch(number, link, departure.handle, departure.ends);
         }
     }
 
@@ -225,8 +289,9 @@ impl<'a> Wires<'a> {
         self.catch_up(number, now);
         let egress = &mut self.egress[number as usize];
         if egress.port.is_idle(now) {
+            let link = egress.link();
             let ends = egress.port.pass(now, self.pool.get_mut(handle));
-            self.launch(number, handle, ends);
+            self.launch(number, link, handle, ends);
             return Ok(());
         }
         egress.port.offer(now, handle, &mut self.pool)?;
@@ -260,17 +325,18 @@ impl<'a> Wires<'a> {
     pub(crate) fn send(&mut self, host: u32, packet: Packet, now: Time, more: bool) {
         let handle = self.pool.insert(packet);
         let egress = &mut self.egress[host as usize];
+        let link = egress.link();
         let ends = egress.port.pass(now, self.pool.get_mut(handle));
         if more {
             egress.armed = true;
             self.queue.push(ends.0, CLASS_PACKET, WIRE_FREE | host, 0);
         }
-        self.launch(host, handle, ends);
+        self.launch(host, link, handle, ends);
     }
 
     /// Brings every switch port up to date, so that what it shows is the state at this instant.
     pub(crate) fn catch_up_all(&mut self, now: Time) {
-        for number in self.network.hosts()..self.egress.len() as u32 {
+        for number in self.hosts..self.egress.len() as u32 {
             self.catch_up(number, now);
         }
     }
@@ -289,9 +355,9 @@ impl<'a> Wires<'a> {
             let integral = port.queue_integral(now) as f64;
             LinkRecord {
                 name,
-                from_switch: number >= self.network.hosts() as usize,
+                from_switch: number >= self.hosts as usize,
                 rate: port.context().rate,
-                counters: port.counters().clone(),
+                counters: port.counters(),
                 busy: port.busy_until(now),
                 faults: self.faults.as_ref().map_or(FaultCounts::default(), |f| f.injector.counts()[number]),
                 queue_mean_bytes: if now.0 == 0 { 0.0 } else { integral / now.0 as f64 },

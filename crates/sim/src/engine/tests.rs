@@ -1,0 +1,74 @@
+//! Looking ahead is a matter of speed alone.
+
+use super::*;
+use headway_fabric::{Buffer, Limit};
+use headway_network::{
+    FabricSpec, FlowChoice, LinkChoice, LinkSpec, Routing, SampleSpec, TopologySpec, TransportSpec,
+};
+use headway_packet::Sizes;
+use headway_transport::endpoint::Transport;
+use headway_transport::{Opening, amrt::Amrt, phost::Phost};
+use headway_units::Rate;
+
+/// A fat-tree whose hosts all send, two to one, through buffers too small for them.
+fn crowded(transport: &str, discipline: &str) -> RunSpec {
+    let link = LinkSpec { rate: Rate::gbps(10), delay: Time::us(1) };
+    let flow = |i: u32| FlowSpec {
+        src: i % 16,
+        dst: (i % 16 + 1 + i / 3 % 15) % 16,
+        bytes: 1 + u64::from(i) * 7919 % 300_000,
+        start: Time::us(u64::from(i % 5)),
+        class: 0,
+        deadline: None,
+        opening: Opening::default(),
+        responsive: true,
+        transport: 0,
+        path: None,
+    };
+    RunSpec {
+        topology: TopologySpec::FatTree { k: 4, hosts_per_edge: 2, host: link, fabric: link },
+        fabric: FabricSpec {
+            discipline: discipline.into(),
+            params: Vec::new(),
+            buffer: Buffer { data: Limit::Packets(12), control: Limit::Packets(128) },
+            routing: Routing::Spray,
+            sizes: Sizes::default(),
+            switch_latency: Time::ZERO,
+        },
+        transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
+        flows: (0..48).map(flow).collect(),
+        seed: 3,
+        stop: Time::s(1),
+        sample: Some(SampleSpec {
+            every: Time::us(50),
+            flows: FlowChoice::All,
+            links: LinkChoice::All,
+            most: u64::MAX,
+        }),
+        faults: Vec::new(),
+    }
+}
+
+fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool) -> Outcome {
+    let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
+    let endpoint = |host| T::endpoint(&T::Params::default(), network.host_context(host));
+    let endpoints = (0..network.hosts()).map(endpoint).collect();
+    let mut engine = Engine::new(spec, Arc::clone(&network), endpoints, None).expect("an engine");
+    engine.wires.force_look_ahead(look_ahead);
+    assert!(engine.run(&mut |_| true));
+    engine.finish(false)
+}
+
+fn assert_same<T: Transport>() {
+    let spec = crowded(T::INFO.name, T::INFO.discipline);
+    let (with, without) = (outcome::<T>(&spec, true), outcome::<T>(&spec, false));
+    assert!(with.links.iter().any(|link| link.counters.dropped[0] > 0), "nothing was crowded");
+    assert_eq!(with.digest, without.digest, "{}", T::INFO.name);
+    assert_eq!(with, without, "{}", T::INFO.name);
+}
+
+#[test]
+fn a_run_that_looks_ahead_is_the_run_that_does_not() {
+    assert_same::<Amrt>();
+    assert_same::<Phost>();
+}
