@@ -43,7 +43,7 @@ impl Nic {
         let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;
         let catch_up = sizes.slot(config.nic).saturating_mul(config.catch_up.max(1).into());
         let ahead = ahead(config.nic, sizes);
-        Ok(Nic { port: Port::new(rules, context), catch_up, ahead, dry: true, input: None })
+        Ok(Nic { port: Port::new(rules, context.into()), catch_up, ahead, dry: true, input: None })
     }
 
     /// An input that belongs to the instant `at`.
@@ -76,7 +76,7 @@ impl Nic {
         self.port.pass(start, packet);
     }
 
-    pub(crate) fn counters(&self) -> &PortCounters {
+    pub(crate) fn counters(&self) -> PortCounters {
         self.port.counters()
     }
 }

@@ -115,7 +115,7 @@ impl Books {
                 from_switch: number >= network.hosts() as usize,
                 rate: port.context().rate,
                 faults: injector.counts()[number],
-                counters: port.counters().clone(),
+                counters: port.counters(),
                 busy: port.busy_until(now).saturating_sub(before.busy),
                 queue_mean_bytes: if open == 0 { 0.0 } else { integral / open as f64 },
             }

@@ -153,7 +153,7 @@ impl Core {
                 network.discipline(link)?
             };
             let delay = network.hop_delay(link);
-            egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
+            egress.push(Egress { port: Port::new(rules, context.into()), to: link.to, delay, armed: false });
         }
         let to_hosts = network.links().iter().filter(|link| link.to < network.hosts());
         let shortest = to_hosts.map(|link| network.hop_delay(link) + link.spec.rate.time_of(SHORTEST_FRAME));

@@ -276,7 +276,7 @@ impl Core {
     }
 
     /// What happened on the host's own link.
-    pub fn nic(&self) -> &PortCounters {
+    pub fn nic(&self) -> PortCounters {
         self.nic.counters()
     }
 
