@@ -10,6 +10,8 @@ mod host_receive;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind};
 use headway_packet::{Envelope, HostId, Packet, PacketKind, WIRE_HEADER};
 use headway_transport::registry;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/host_receive");
@@ -24,6 +26,37 @@ fn the_corpus_holds() {
         seeds += 1;
     }
     assert!(seeds >= 50, "only {seeds} seeds");
+}
+
+/// A fuzzer for where there is none: seeds with bytes changed, cut and joined, for a minute of real time.
+/// `cargo test --release -p headway-host --test receive -- --ignored mutations`
+#[test]
+#[ignore = "takes a minute"]
+fn mutations_of_the_corpus_hold() {
+    let seeds: Vec<Vec<u8>> = std::fs::read_dir(FOLDER)
+        .expect("the corpus is committed")
+        .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a seed"))
+        .collect();
+    let start = std::time::Instant::now();
+    let mut rng = Pcg64Mcg::seed_from_u64(std::process::id().into());
+    let mut inputs = 0u64;
+    while start.elapsed().as_secs() < 60 {
+        let mut pick = || &seeds[rng.next_u32() as usize % seeds.len()];
+        let mut bytes = [&pick()[..], &pick()[1..], &pick()[1..]].concat();
+        for _ in 0..rng.next_u32() % 16 {
+            let at = rng.next_u32() as usize % bytes.len();
+            bytes[at] = rng.next_u32() as u8;
+        }
+        if rng.next_u32().is_multiple_of(4) {
+            bytes.truncate(1 + rng.next_u32() as usize % bytes.len());
+        }
+        if let Err(panic) = std::panic::catch_unwind(|| host_receive::check(&bytes)) {
+            println!("after {inputs} inputs: {bytes:?}");
+            std::panic::resume_unwind(panic);
+        }
+        inputs += 1;
+    }
+    println!("{inputs} inputs");
 }
 
 /// The first byte of a step.

@@ -215,7 +215,7 @@ impl<'a> Flood<'a> {
         let which = self.rng.next_u32() as usize % self.samples.len();
         let mut bytes = self.samples[which].clone();
         let counter = WIRE_HEADER + 16..WIRE_HEADER + 24;
-        if bytes.len() > HANDSHAKE_BYTES && self.rng.next_u32() % 8 > 0 {
+        if bytes.len() > HANDSHAKE_BYTES && !self.rng.next_u32().is_multiple_of(8) {
             self.fresh += 1;
             bytes[counter.clone()].copy_from_slice(&self.fresh.to_be_bytes());
         }

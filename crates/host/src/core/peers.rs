@@ -221,6 +221,8 @@ impl Core {
             return VecDeque::new();
         }
         let peer = self.peers.places.remove(key.place);
+        // Now, not when they are due: peers that come and go would leave any number of them behind.
+        self.timers.retain(|(other, _)| *other != key);
         debug_assert!(peer.open.is_empty(), "the machine failed every message to it");
         self.peers.by_address.remove(&peer.address);
         self.events.push_back(CoreEvent::PeerGone { peer: peer.address, reason });
