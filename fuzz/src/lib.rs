@@ -1,7 +1,9 @@
 //! What the fuzz targets check, one file each; the same files are included by ordinary tests that
 //! replay the corpora.
 
+#[cfg(feature = "scenarios")]
 pub mod cm;
 pub mod host_receive;
 pub mod packet_codec;
+#[cfg(feature = "scenarios")]
 pub mod scenario;
