@@ -152,6 +152,23 @@ fn the_window_opens_doubles_and_is_halved_for_a_loss() {
 }
 
 #[test]
+fn without_slow_start_the_window_grows_by_a_packet_a_round_trip() {
+    let mut machine =
+        newreno(&[("slow_start", ParamValue::Bool(false)), ("initial_window", ParamValue::Int(4))]);
+    machine.open(Time::ZERO, &message(100));
+    let (mut now, mut in_flight) = (Time::ZERO, indices(&sent(&mut machine, Time::ZERO)));
+    for window in [4, 4, 5, 6, 7] {
+        assert_eq!(in_flight.len(), window);
+        now += RTT;
+        let answer = |index: &u32| {
+            machine.receive(now, &ack(index + 1, now - RTT));
+            indices(&sent(&mut machine, now))
+        };
+        in_flight = in_flight.iter().flat_map(answer).collect();
+    }
+}
+
+#[test]
 fn a_time_out_starts_over_and_doubles() {
     let mut machine = newreno(&[]);
     machine.open(Time::ZERO, &message(100));

@@ -54,6 +54,7 @@ pub(super) struct Connection<C> {
     pub(super) armed: Time,
     /// First packet not acknowledged as the timer last expired.
     timed_out: Option<u32>,
+    slow_start: bool,
     opening: Option<OpeningSchedule>,
     /// Packets of the first window whose time has come.
     released: u32,
@@ -119,6 +120,7 @@ impl<C: CongestionControl> Connection<C> {
             deadline: None,
             armed: Time::MAX,
             timed_out: None,
+            slow_start: params.slow_start,
             opening: None,
             released: 0,
             pace: now,
@@ -155,7 +157,7 @@ impl<C: CongestionControl> Connection<C> {
         let slot = context.sizes.slot(path.bottleneck);
         let opening = OpeningSchedule::new(self.message.opening, window, self.packets, slot, now);
         self.window.cwnd = f64::from(opening.window());
-        if shared {
+        if shared || !self.slow_start {
             self.window.ssthresh = self.window.cwnd;
         }
         self.opening = Some(opening);

@@ -139,10 +139,12 @@ impl<C: CongestionControl> Connection<C> {
             let least = self.min_window.min(self.window.cwnd);
             let target = self.control.marked(&self.window, ack).max(least);
             self.begin(SenderEvent::Marked, target);
-        } else if !ack.ece && ack.acked > 0 && matches!(phase, Phase::Open | Phase::Loss) {
-            if self.usage.allows_growth(&self.window) {
-                self.control.grow(&mut self.window, ack);
-            }
+        } else if !ack.ece
+            && ack.acked > 0
+            && matches!(phase, Phase::Open | Phase::Loss)
+            && self.usage.allows_growth(&self.window)
+        {
+            self.control.grow(&mut self.window, ack);
         }
         let reducing = matches!(self.phase(), Phase::Recovery | Phase::Reducing);
         if reducing && self.proportional {

@@ -73,6 +73,8 @@ headway_units::params! {
         recovery: Recovery = Recovery::Sack, ParamKind::Choice(Recovery::WORDS);
         /// Packets that a receiver takes beyond the first one missing; 0 = without limit.
         receive_window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values.
+        slow_start: bool = true, ParamKind::Bool;
     }
 }
 

@@ -52,8 +52,6 @@ headway_units::params! {
         increase: f64 = 0.0, ParamKind::Float { min: 0.0, max: 100.0 };
         /// What counts as data sent.
         attained: Attained = Attained::Acked, ParamKind::Choice(Attained::WORDS);
-        /// Whether a message begins in slow start; the paper can be read both ways, so report both.
-        slow_start: bool = true, ParamKind::Bool;
         /// In which numbers weight, share and cut are computed. linux-4.19: fixed-point
         arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);
     }
@@ -75,7 +73,6 @@ pub struct L2dct {
     share: MarkedShare,
     weights: Weights,
     attained: Attained,
-    slow_start: bool,
     arithmetic: Arithmetic,
     bytes: u64,
     payload: u64,
@@ -122,17 +119,13 @@ impl CongestionControl for L2dct {
             weight: weights.of(0, flow.bytes),
             weights,
             attained: params.attained,
-            slow_start: params.slow_start,
             arithmetic: params.arithmetic,
             bytes: flow.bytes,
             payload: flow.payload.into(),
         }
     }
 
-    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
-        if !self.slow_start && window.ssthresh.is_infinite() {
-            window.ssthresh = window.cwnd;
-        }
+    fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {
         self.age(ack);
         self.share.count(ack);
     }
@@ -210,11 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_can_be_left_out() {
-        let mut l2dct = control::<L2dct>(1_000_000, |p| p.slow_start = false);
-        let mut window = Window { cwnd: 2.0, ssthresh: f64::INFINITY };
-        l2dct.acknowledged(&mut window, &ack());
-        l2dct.grow(&mut window, &ack());
-        assert_eq!(window.cwnd, 2.5, "a packet a round trip while young");
+    fn the_smallest_weight_adds_a_packet_in_twenty_round_trips() {
+        let mut l2dct = control::<L2dct>(50_000_000, |p| (p.weights, p.weight) = (Weighting::Fixed, 0.125));
+        let mut window = WINDOW;
+        for packets in 32..40u32 {
+            let mut rounds = 0;
+            while window.cwnd < f64::from(packets + 1) {
+                rounds += 1;
+                (0..packets).for_each(|_| l2dct.grow(&mut window, &ack()));
+            }
+            assert!((20..=21).contains(&rounds), "{rounds} round trips at {packets} packets");
+        }
     }
 }
