@@ -96,6 +96,7 @@ fn marks_are_echoed_exactly_under_delayed_acknowledgements() {
 }
 
 #[test]
+#[allow(clippy::single_range_in_vec_init, reason = "blocks are ranges")]
 fn an_acknowledgement_is_put_off_for_as_long_as_it_may_and_not_above_a_hole() {
     let mut machine = newreno(&[("ack_every", ParamValue::Int(2)), ("quick_acks", ParamValue::Int(2))]);
     for index in 0..2 {
