@@ -24,6 +24,8 @@ pub struct Arrival {
     pub packets: u32,
     /// Their bytes.
     pub bytes: u64,
+    /// Whether a packet of any kind is on the wire, which `packets` does not count.
+    pub in_service: bool,
 }
 
 /// A packet whose transmission starts.

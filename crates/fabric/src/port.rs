@@ -178,7 +178,7 @@ impl<H: Copy> Port<H> {
         let data = packet.is_data();
         self.passed.received += 1;
         let (waiting, bytes) = self.queues.waiting(data);
-        let arrival = Arrival { now, packets: waiting, bytes };
+        let arrival = Arrival { now, packets: waiting, bytes, in_service: now < self.free_at };
         let mut admitted = self.rules.admit(&self.context, &arrival, packet);
         let buffer = &self.context.buffer;
         let limit = if data { buffer.data } else { buffer.control };

@@ -1,7 +1,7 @@
 //! The list of port disciplines: one line each.
 
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext};
-use crate::{AntiEcn, DropReason, DropTail, StrictPriority};
+use crate::{AntiEcn, DropReason, DropTail, EcnThreshold, StrictPriority};
 use headway_packet::Packet;
 use headway_units::{ParamError, ParamSpec, ParamValue, Params};
 
@@ -54,6 +54,7 @@ disciplines! {
     "drop-tail" => DropTail,
     "strict-priority" => StrictPriority,
     "anti-ecn" => AntiEcn,
+    "ecn-threshold" => EcnThreshold,
 }
 
 fn with<D: Discipline>(params: &[(String, ParamValue)], port: &PortContext) -> Result<D, ParamError> {

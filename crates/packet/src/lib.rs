@@ -4,6 +4,7 @@
 //! written at [`PacketKind`]. The wire codec is a view over bytes beside this representation.
 
 mod packet;
+mod sack;
 pub mod session;
 mod sizes;
 mod wire;

@@ -23,11 +23,13 @@ pub enum PacketKind {
     Data = 0,
     /// Permission for packets `index .. index + count`.
     Grant = 1,
-    /// Announcement of a message: `message_bytes`, `count` = packets sent without permission.
+    /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
     Rts = 2,
     /// Permission for packet `index` under number `token`, valid for `lifetime`; `remaining` packets.
     Token = 3,
-    /// Acknowledgement of packet `index`; what else it carries is the protocol's business.
+    /// Acknowledgement of packet `index`; what else it carries is the protocol's business. TCP's: `count`
+    /// is the first packet that has not arrived, [`Packet::sack`] what has arrived above it, `remaining`
+    /// the receive window in packets, `lifetime` the echo of a data packet's.
     Ack = 4,
     /// The whole message has arrived.
     Finished = 5,
@@ -146,7 +148,7 @@ pub struct Packet {
     pub remaining: u32,
     /// What ECMP hashes beside the addresses; what multipath and spraying vary.
     pub entropy: u32,
-    /// Bytes of the whole message.
+    /// Bytes of the whole message; in an acknowledgement, SACK blocks: see [`Packet::sack`].
     pub message_bytes: u64,
     /// How long a permission is valid after its arrival, or an echoed time.
     pub lifetime: Time,

@@ -341,10 +341,10 @@ wire_fields! {
     dst: U32, "Receiving host";
     message: U32, "Number of the message among those of its sender to its receiver";
     index: U32, "Position in the message, in packets";
-    count: U32, "Packets spoken of: granted, or sent without permission";
-    token: U32, "Number of the authorisation used or given";
+    count: U32, "Packets spoken of: granted, sent without permission, or acknowledged cumulatively";
+    token: U32, "Number of the authorisation used or given; in an ack, a SACK block";
     remaining: U32, "Packets still to be received or sent";
     entropy: U32, "What multipath hashes beside the addresses";
-    message_bytes: U64, "Bytes of the whole message";
+    message_bytes: U64, "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each";
     lifetime: U64, "How long a permission is valid, or an echoed time, in picoseconds";
 }

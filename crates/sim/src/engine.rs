@@ -180,6 +180,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if number < self.network.hosts() {
             self.wires.egress[number as usize].armed = false;
             self.pull(number);
+            self.arm(number);
         } else {
             self.wires.look_after(number, self.now);
         }
@@ -208,12 +209,19 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.settle(number);
     }
 
-    /// Drains a machine after an input: events, deadline, and a packet if the wire is free.
+    /// Drains a machine after an input: events, a packet if the wire is free, deadline.
     #[inline]
     fn settle(&mut self, number: u32) {
         while let Some(event) = self.hosts[number as usize].endpoint.poll_event() {
             self.note(event);
         }
+        self.pull(number);
+        self.arm(number);
+    }
+
+    /// Schedules a machine's earliest deadline. A packet that leaves may set one, so this follows each pull.
+    #[inline]
+    fn arm(&mut self, number: u32) {
         let host = &mut self.hosts[number as usize];
         if let Some(at) = host.endpoint.next_timeout()
             && at < host.armed
@@ -222,7 +230,6 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             host.armed = at;
             self.wires.queue.push(at.0, CLASS_TIMER, TIMER | number, 0);
         }
-        self.pull(number);
     }
 
     #[inline]

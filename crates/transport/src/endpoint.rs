@@ -164,6 +164,15 @@ pub struct TransportInfo {
     pub deviations: &'static [&'static str],
 }
 
+/// What a transport promises of one message alone on its path; the promise tests hold it to this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// Longest delay of a message's completion for the loss of any one packet.
+    pub repair: Time,
+    /// What finding the rate of an empty path costs, beyond twice the ideal and two largest round trips.
+    pub ramp: Time,
+}
+
 /// A protocol: its description, its parameters, and how to make a host's instance.
 pub trait Transport: 'static {
     /// The machine.
@@ -172,6 +181,13 @@ pub trait Transport: 'static {
     type Params: Params + Send + Sync + 'static;
     /// Its description.
     const INFO: TransportInfo;
+    /// Whether an acknowledged packet may release two, as in slow start, and a repeated acknowledgement one.
+    const WINDOW_GROWS: bool = false;
+    /// What it promises of a message of `packets` packets.
+    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+        let _ = (params, packets);
+        Promises { repair: path.max_rtt * 4, ramp: Time::ZERO }
+    }
     /// A fresh instance for one host.
     fn endpoint(params: &Self::Params, context: HostContext) -> Self::Endpoint;
 }

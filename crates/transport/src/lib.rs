@@ -13,6 +13,7 @@ pub mod phost;
 pub mod registry;
 pub mod shared;
 pub mod states;
+pub mod tcp;
 pub mod template;
 pub mod timers;
 

@@ -1,7 +1,7 @@
 //! The list of transports: one line each.
 
 use crate::endpoint::{Transport, TransportInfo};
-use headway_units::{ParamSpec, Params};
+use headway_units::{ParamError, ParamSpec, ParamValue, Params};
 
 /// Something to do with a transport whose name is known only at run time, compiled once for each.
 pub trait TransportVisitor {
@@ -46,12 +46,34 @@ macro_rules! transports {
 transports! {
     "amrt" => crate::amrt::Amrt,
     "phost" => crate::phost::Phost,
+    "tcp" => crate::tcp::NewReno,
+    "dctcp" => crate::tcp::Dctcp,
+    "d2tcp" => crate::tcp::D2tcp,
+    "l2dct" => crate::tcp::L2dct,
+    "cubic" => crate::tcp::Cubic,
+    "vegas" => crate::tcp::Vegas,
+    "bbr" => crate::tcp::Bbr,
     "template" => crate::template::Template,
 }
 
 /// The transport called `name`.
 pub fn find(name: &str) -> Option<Entry> {
     all().into_iter().find(|entry| entry.info.name == name)
+}
+
+/// The value of every parameter of the transport called `name` once these are set, in declared order.
+/// A parameter may set others, as a preset does.
+pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<ParamValue>, ParamError>> {
+    struct Resolve<'a>(&'a [(String, ParamValue)]);
+    impl TransportVisitor for Resolve<'_> {
+        type Output = Result<Vec<ParamValue>, ParamError>;
+        fn visit<T: Transport>(self) -> Self::Output {
+            let mut params = T::Params::default();
+            self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone()))?;
+            Ok(params.values())
+        }
+    }
+    visit(name, Resolve(set))
 }
 
 #[cfg(test)]

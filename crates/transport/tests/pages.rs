@@ -65,15 +65,11 @@ fn declared(entry: &Entry) -> String {
 /// Places of papers cited in a machine's sources (`// AMRT §IV-B`), with the files that cite them.
 fn citations(name: &str) -> Vec<(String, Vec<String>)> {
     let mut found = std::collections::BTreeMap::<String, Vec<String>>::new();
-    let folder = format!("crates/transport/src/{name}");
-    let mut files: Vec<_> = std::fs::read_dir(root().join(&folder))
-        .expect("a folder for each machine")
-        .map(|f| f.expect("an entry").path())
-        .collect();
-    files.sort();
-    for file in files {
+    let source = root().join("crates/transport/src");
+    for file in files(&source, name) {
         let text = std::fs::read_to_string(&file).expect("a source file");
-        let short = format!("`{name}/{}`", file.file_name().expect("a name").to_string_lossy());
+        let place = file.strip_prefix(&source).expect("below it");
+        let short = format!("`{}`", place.display());
         for line in text.lines().filter(|l| l.contains("//")) {
             for place in places(line) {
                 let list = found.entry(place).or_default();
@@ -84,6 +80,17 @@ fn citations(name: &str) -> Vec<(String, Vec<String>)> {
         }
     }
     found.into_iter().collect()
+}
+
+/// The sources of a machine, sorted: a folder of its own, or a file or folder among TCP's controllers.
+fn files(source: &Path, name: &str) -> Vec<PathBuf> {
+    let controllers = source.join("tcp/control");
+    let folder = [source.join(name), controllers.join(name)].into_iter().find(|folder| folder.is_dir());
+    let Some(folder) = folder else { return vec![controllers.join(format!("{name}.rs"))] };
+    let entries = std::fs::read_dir(folder).expect("it can be read").map(|f| f.expect("an entry").path());
+    let mut files: Vec<_> = entries.filter(|path| path.is_file()).collect();
+    files.sort();
+    files
 }
 
 /// `AMRT §IV-B` and the like in a line of comment.

@@ -31,12 +31,13 @@ fn every_message_arrives_exactly_once_over_any_network() {
 }
 
 /// Without faults nothing is sent twice, and the wire is not idle for longer than a few round trips.
-fn efficient(plan: &Plan, outcome: &Outcome) -> Result<(), String> {
+fn efficient(name: &str, plan: &Plan, outcome: &Outcome) -> Result<(), String> {
     let packets = plan.packets();
     if outcome.data_packets != packets || outcome.repeated > 0 {
         return Err(format!("{} packets sent for {packets}", outcome.data_packets));
     }
-    let limit = ledger::ideal(plan, plan.messages[0].bytes) * 2 + plan.path().max_rtt * 2;
+    let ramp = harness::promises(name, plan).ramp;
+    let limit = ledger::ideal(plan, plan.messages[0].bytes) * 2 + plan.path().max_rtt * 2 + ramp;
     if outcome.completed > limit {
         return Err(format!("complete at {}, later than {limit}", outcome.completed));
     }
@@ -46,7 +47,8 @@ fn efficient(plan: &Plan, outcome: &Outcome) -> Result<(), String> {
 #[test]
 fn a_perfect_network_carries_every_packet_once() {
     for (name, seeds) in assignments(300) {
-        let result = harness::check("properties", &name, Fault::None, &perfect_plan(), seeds, efficient);
+        let accept = |plan: &Plan, outcome: &Outcome| efficient(&name, plan, outcome);
+        let result = harness::check("properties", &name, Fault::None, &perfect_plan(), seeds, accept);
         result.unwrap_or_else(|failure| panic!("{failure}"));
     }
 }
@@ -54,7 +56,8 @@ fn a_perfect_network_carries_every_packet_once() {
 #[test]
 fn a_packet_sent_twice_over_a_perfect_network_is_noticed() {
     for name in registry::NAMES {
-        let result = harness::check("properties", name, Fault::SendsTwice, &perfect_plan(), 0..50, efficient);
+        let accept = |plan: &Plan, outcome: &Outcome| efficient(name, plan, outcome);
+        let result = harness::check("properties", name, Fault::SendsTwice, &perfect_plan(), 0..50, accept);
         assert!(result.is_err(), "{name}");
     }
 }
@@ -86,7 +89,8 @@ fn one_loss_costs_at_most_one_packet_and_a_few_round_trips() {
             for (nth, cost) in repairs(name, &plan, kind).iter().enumerate() {
                 let what = format!("{name}, {} {nth} lost", kind.name());
                 assert!(cost.extra <= 1, "{what}: {} packets more", cost.extra);
-                assert!(cost.delay <= plan.path().max_rtt * 4, "{what}: {} later", cost.delay);
+                let limit = harness::promises(name, &plan).repair;
+                assert!(cost.delay <= limit, "{what}: {} later", cost.delay);
             }
         }
     }
@@ -105,6 +109,39 @@ fn amrt_repairs_one_loss_within_a_timeout_and_a_round_trip() {
         assert_eq!(repairs.len(), count, "{}", kind.name());
         assert!(repairs.iter().all(|r| r.extra == extra && r.delay <= limit), "{}", kind.name());
     }
+}
+
+/// How much later a message of 42 packets is complete that loses these, and how many packets that costs.
+fn cost_of(name: &str, parameters: &[u8], lost: &[u32]) -> Repair {
+    let mut plan = Plan::perfect(8, one_message(60_000));
+    plan.parameters = parameters.to_vec();
+    let usual = harness::run(name, &plan, Fault::None).expect("no promise broken");
+    plan.lose = lost.iter().map(|&nth| (PacketKind::Data, nth)).collect();
+    let outcome = harness::run(name, &plan, Fault::None).expect("no promise broken");
+    assert_eq!(outcome.lost, lost.len() as u64);
+    let extra = outcome.data_packets - usual.data_packets;
+    Repair { extra, delay: outcome.completed.saturating_sub(usual.completed) }
+}
+
+/// TCP's recoveries: a loss with three packets behind it costs a round trip or two and no time-out; several
+/// of one window come back together with SACK and one a round trip without; a lost tail waits for the timer.
+#[test]
+fn tcp_repairs_losses_by_each_kind_of_recovery() {
+    let rtt = Plan::perfect(8, Vec::new()).path().base_rtt;
+    let (sack, newreno) = (&[][..], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..]);
+    for parameters in [sack, newreno] {
+        for nth in 2..39 {
+            let cost = cost_of("tcp", parameters, &[nth]);
+            assert!(cost.extra == 1 && cost.delay <= rtt * 4, "packet {nth}: {}", cost.delay);
+        }
+        let tail = cost_of("tcp", parameters, &[41]).delay;
+        assert!(tail >= Time::ms(10) && tail <= Time::ms(10) + rtt * 2, "a time-out: {tail}");
+    }
+    let four = [30, 32, 34, 36];
+    let (together, apart) = (cost_of("tcp", sack, &four), cost_of("tcp", newreno, &four));
+    assert_eq!((together.extra, apart.extra), (4, 4));
+    assert!(apart.delay >= together.delay + rtt * 2, "{} and {}", together.delay, apart.delay);
+    assert!(together.delay <= rtt * 4 && apart.delay <= rtt * 6, "neither waits for the timer");
 }
 
 /// The promises a fault may be caught by; the first seed that trips over it decides.

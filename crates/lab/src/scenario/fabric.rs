@@ -187,7 +187,11 @@ pub fn transport_json(choice: &Choice) -> Json {
     let known = headway_transport::registry::find(&choice.name).map(|e| e.params).unwrap_or_default();
     let mut map = Map::new();
     map.insert("name".into(), choice.name.as_str().into());
-    params_json(&mut map, &known, &choice.params);
+    // The machine itself says what it makes of them: a preset sets other parameters.
+    let values = headway_transport::registry::resolved(&choice.name, &choice.params);
+    for (spec, value) in known.iter().zip(values.and_then(Result::ok).unwrap_or_default()) {
+        map.insert(spec.name.into(), param_json(&value));
+    }
     Json::Object(map)
 }
 

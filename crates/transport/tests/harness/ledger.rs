@@ -90,6 +90,8 @@ pub struct Record {
     spent: u64,
     /// Packets permitted, counted as often as they were.
     permitted: u64,
+    /// Acknowledgements that told the sender nothing.
+    repeated_acks: u32,
     /// Whether permissions with names, or packets declared to go without, have been seen: the message's
     /// sender may then use nothing else.
     receiver_driven: bool,
@@ -102,6 +104,8 @@ pub struct Ledger {
     pub records: BTreeMap<Key, Record>,
     sizes: Sizes,
     hosts: u32,
+    /// Whether windows grow: `Transport::WINDOW_GROWS`.
+    pub window_grows: bool,
     /// Messages not yet completed and acknowledged.
     unfinished: usize,
 }
@@ -133,12 +137,13 @@ impl Ledger {
             acked: BTreeSet::new(),
             spent: 0,
             permitted: 0,
+            repeated_acks: 0,
             receiver_driven: false,
         };
         let opens = plan.opens();
         let unfinished = opens.len();
         let keyed = opens.into_iter().map(|(_, src, m)| ((HostId(src.into()), m.dst, m.id), record(m)));
-        Ledger { records: keyed.collect(), sizes, hosts: plan.hosts.into(), unfinished }
+        Ledger { records: keyed.collect(), sizes, hosts: plan.hosts.into(), window_grows: false, unfinished }
     }
 
     /// Messages that are not both completed and acknowledged.
@@ -180,7 +185,7 @@ impl Ledger {
         if !record.claims(packet.count) {
             return fail(Broken::WrongWindow);
         }
-        if record.sent.insert(packet.index) && !record.permits(packet) {
+        if record.sent.insert(packet.index) && !record.permits(packet, self.window_grows) {
             return fail(Broken::Unauthorised);
         }
         if !record.affords(packet) {
@@ -205,7 +210,12 @@ impl Ledger {
                 record.named.extend(named);
             }
             PacketKind::Ack => {
+                let before = record.acked.len();
                 record.acked.insert(packet.index);
+                // Cumulative and selective acknowledgements, where a protocol has them.
+                record.acked.extend(0..packet.count.min(record.packets));
+                packet.sack().for_each(|block| record.acked.extend(block));
+                record.repeated_acks += u32::from(record.acked.len() == before);
             }
             PacketKind::Rts | PacketKind::Finished => {}
         }
@@ -296,14 +306,21 @@ impl Record {
     ///
     /// Packets of the first window (`count` of every data packet says how many), then packets named by
     /// permissions that have arrived. A sender that hears acknowledgements instead of permissions has a
-    /// window: at most `count` packets sent and not acknowledged. A protocol whose permissions are
-    /// neither (credits without names, windows that grow) states its own rule here.
-    fn permits(&self, packet: &Packet) -> bool {
+    /// window: at most `count` packets sent and not acknowledged. A window that grows does so by at most one
+    /// packet for each acknowledged one, as in slow start; and an acknowledgement without news says that a
+    /// packet has left the network, so that one more may enter it. A protocol whose permissions are none of
+    /// these (credits without names) states its own rule here.
+    fn permits(&self, packet: &Packet, window_grows: bool) -> bool {
         let unscheduled = packet.index < packet.count;
         if self.receiver_driven {
             return unscheduled || self.named.contains(&packet.index);
         }
-        unscheduled || self.sent.len() <= self.acked.len() + packet.count as usize
+        let (acked, first_window) = (self.acked.len(), packet.count as usize);
+        if window_grows {
+            // Such a sender takes packets in order: the bound is one on the position as well.
+            return (packet.index as usize) < first_window + 2 * acked + self.repeated_acks as usize;
+        }
+        unscheduled || self.sent.len() <= acked + first_window
     }
 
     /// Conservation: what may leave at all. Each permission is used once; one that the network repeats

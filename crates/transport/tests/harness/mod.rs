@@ -13,6 +13,8 @@ pub mod mutant;
 pub mod network;
 pub mod plan;
 
+use headway_packet::Sizes;
+use headway_transport::endpoint::Promises;
 use headway_transport::registry::{self, TransportVisitor};
 use headway_transport::{HostContext, Transport};
 use ledger::Violation;
@@ -38,9 +40,23 @@ impl TransportVisitor for RunPlan<'_> {
         let params = plan::parameters::<T::Params>(&self.plan.parameters);
         let make = |context: HostContext| Mutant::new(T::endpoint(&params, context), self.fault);
         let mut mesh = Mesh::new(self.plan, self.trace, make);
+        mesh.ledger.window_grows = T::WINDOW_GROWS;
         let outcome = mesh.run();
         (outcome, mesh.into_trace())
     }
+}
+
+/// What a transport promises of a plan's first message, with the parameters of the plan.
+pub fn promises(name: &str, plan: &Plan) -> Promises {
+    struct Ask<'a>(&'a Plan);
+    impl TransportVisitor for Ask<'_> {
+        type Output = Promises;
+        fn visit<T: Transport>(self) -> Promises {
+            let params = plan::parameters::<T::Params>(&self.0.parameters);
+            T::promises(&params, &self.0.path(), Sizes::default().packets(self.0.messages[0].bytes))
+        }
+    }
+    registry::visit(name, Ask(plan)).expect("a registered transport")
 }
 
 /// Runs `plan` on the transport called `name` and answers what came of it.

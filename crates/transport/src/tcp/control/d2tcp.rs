@@ -1,0 +1,153 @@
+//! D2TCP: DCTCP whose cut is gentler the nearer a deadline is.
+//!
+//! Source: B. Vamanan et al., SIGCOMM 2012. The penalty alpha^d decides the cut alone and never goes back
+//! into the estimate of alpha.
+
+use super::marks::{Arithmetic, MarkedShare};
+use super::{Ack, CongestionControl, Flow, Window};
+use crate::endpoint::TransportInfo;
+use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
+use crate::tcp::{STATES, deviations};
+use headway_units::{ParamKind, Time};
+
+headway_units::choice! {
+    /// How urgent a message is whose deadline has passed.
+    pub enum Expired {
+        /// As without a deadline, d = 1.
+        Neutral = "neutral",
+        /// As one with time to spare: the smallest d.
+        Patient = "patient",
+        /// As one about to miss it: the largest d.
+        Urgent = "urgent",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of D2TCP.
+    pub struct D2tcpParams {
+        /// Weight of the newest window in the share of marked packets, as in DCTCP.
+        g: f64 = 0.0625, ParamKind::Float { min: 0.001, max: 1.0 };
+        /// Share of marked packets assumed at first.
+        alpha_init: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1.0 };
+        /// Smallest urgency d. D2TCP §3.2
+        d_min: f64 = 0.5, ParamKind::Float { min: 0.01, max: 1.0 };
+        /// Largest urgency d. D2TCP §3.2
+        d_max: f64 = 2.0, ParamKind::Float { min: 1.0, max: 100.0 };
+        /// How urgent a message is whose deadline has passed.
+        on_expired: Expired = Expired::Neutral, ParamKind::Choice(Expired::WORDS);
+    }
+}
+
+impl ByPreset for D2tcpParams {
+    fn of(_: Preset) -> Self {
+        D2tcpParams::default()
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct D2tcp {
+    share: MarkedShare,
+    params: D2tcpParams,
+    packets: u32,
+    deadline: Option<Time>,
+}
+
+impl D2tcp {
+    /// Urgency: time still needed at this window over time left, within bounds. D2TCP §3.2
+    fn urgency(&self, window: &Window, ack: &Ack) -> f64 {
+        let Some(deadline) = self.deadline else { return 1.0 };
+        if deadline <= ack.now {
+            return match self.params.on_expired {
+                Expired::Neutral => 1.0,
+                Expired::Patient => self.params.d_min,
+                Expired::Urgent => self.params.d_max,
+            };
+        }
+        // A sawtooth between half a window and a window carries three quarters of it.
+        let rounds = f64::from(self.packets - ack.una) / (0.75 * window.cwnd);
+        let needed = rounds * ack.srtt.as_secs_f64();
+        (needed / (deadline - ack.now).as_secs_f64()).clamp(self.params.d_min, self.params.d_max)
+    }
+}
+
+impl CongestionControl for D2tcp {
+    type Params = D2tcpParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "d2tcp",
+        summary: "DCTCP with deadlines: the nearer one is, the gentler the cut",
+        paper: "D2TCP, SIGCOMM 2012",
+        discipline: "ecn-threshold",
+        states: STATES,
+        deviations: deviations![
+            "D2TCP §3.2: a message whose deadline has passed is treated as one without (d = 1); `on_expired` has the alternatives.",
+            "D2TCP §3.2: the urgency is computed at each cut, and the time needed is B / (0.75 W) smoothed round trips.",
+            "RFC8257 §3.3: the share counts packets, not bytes, and is kept in real numbers under both presets.",
+        ],
+    };
+    const ECN: bool = true;
+
+    fn new(params: &D2tcpParams, _: &ConnectionParams, flow: &Flow) -> Self {
+        let share = MarkedShare::new(params.g, params.alpha_init, Arithmetic::Exact);
+        D2tcp { share, params: params.clone(), packets: flow.packets, deadline: flow.deadline }
+    }
+
+    fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {
+        self.share.count(ack);
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        window.grow(ack.acked, 1.0);
+    }
+
+    // D2TCP §3.2
+    fn marked(&mut self, window: &Window, ack: &Ack) -> f64 {
+        let penalty = power(self.share.alpha(), self.urgency(window, ack));
+        window.cwnd * (1.0 - penalty / 2.0)
+    }
+}
+
+/// `base` to the power of `exponent`; the first power is exact.
+pub(super) fn power(base: f64, exponent: f64) -> f64 {
+    if exponent == 1.0 { base } else { libm::pow(base, exponent) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, control, flow};
+    use super::*;
+
+    fn d2tcp(packets: u64, deadline: Option<Time>) -> D2tcp {
+        let params = D2tcpParams { alpha_init: 0.25, ..D2tcpParams::default() };
+        let flow = Flow { deadline, ..flow(packets * 1460) };
+        D2tcp::new(&params, &ConnectionParams::default(), &flow)
+    }
+
+    #[test]
+    fn urgency_and_cut_are_the_published_ones() {
+        let window = Window { cwnd: 20.0, ssthresh: 10.0 };
+        // 100 packets left at W = 20 and 300 us: 6.67 round trips, 2 ms.
+        let cut = |deadline: Option<Time>| {
+            let mut d2tcp = d2tcp(101, deadline);
+            let d = d2tcp.urgency(&window, &ack());
+            (d, 1.0 - d2tcp.marked(&window, &ack()) / window.cwnd)
+        };
+        assert_eq!(cut(None), (1.0, 0.125));
+        assert_eq!(cut(Some(Time::ms(4))), (0.5, 0.25));
+        assert_eq!(cut(Some(Time::ms(40))), (0.5, 0.25), "no less than the smallest");
+        assert_eq!(cut(Some(Time::ms(1))), (2.0, 0.03125));
+        let (d, _) = cut(Some(Time::us(1600)));
+        assert!((d - 1.25).abs() < 1e-9, "{d}");
+    }
+
+    #[test]
+    fn a_passed_deadline_is_what_the_parameter_says() {
+        let window = Window { cwnd: 20.0, ssthresh: 10.0 };
+        let late = Ack { now: Time::ms(2), ..ack() };
+        for (word, d) in [(Expired::Neutral, 1.0), (Expired::Patient, 0.5), (Expired::Urgent, 2.0)] {
+            let mut d2tcp = control::<D2tcp>(1_000_000, |p| p.on_expired = word);
+            d2tcp.deadline = Some(Time::ms(1));
+            assert_eq!(d2tcp.urgency(&window, &late), d);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! DCTCP: the window is cut by half of the share of packets that are marked.
+//!
+//! Source: RFC 8257, and M. Alizadeh et al., SIGCOMM 2010. Losses are answered as NewReno answers them, and
+//! leave alpha alone. Alpha is brought up to date before a cut on the same acknowledgement.
+
+use super::marks::{Arithmetic, MarkedShare, UNIT};
+use super::{Ack, CongestionControl, Flow, Window};
+use crate::endpoint::TransportInfo;
+use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
+use crate::tcp::{STATES, deviations};
+use headway_units::ParamKind;
+
+headway_units::params! {
+    /// Parameters of DCTCP.
+    pub struct DctcpParams {
+        /// Weight of the newest window in the share of marked packets. DCTCP §3.4
+        g: f64 = 0.0625, ParamKind::Float { min: 0.001, max: 1.0 };
+        /// Share of marked packets assumed at first; messages of less than about ten round trips never leave it.
+        alpha_init: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1.0 };
+        /// In which numbers share and cut are computed. linux-4.19: fixed-point
+        arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);
+    }
+}
+
+impl ByPreset for DctcpParams {
+    fn of(preset: Preset) -> Self {
+        let arithmetic = match preset {
+            Preset::PaperNs2 => Arithmetic::Exact,
+            Preset::Linux419 => Arithmetic::Fixed,
+        };
+        DctcpParams { arithmetic, ..DctcpParams::default() }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    share: MarkedShare,
+    arithmetic: Arithmetic,
+}
+
+impl CongestionControl for Dctcp {
+    type Params = DctcpParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "dctcp",
+        summary: "ECN-driven: the window is cut by half the share of packets that are marked",
+        paper: "DCTCP, SIGCOMM 2010; RFC 8257",
+        discipline: "ecn-threshold",
+        states: STATES,
+        deviations: deviations![
+            "RFC8257 §3.3: the share counts packets, not bytes, and those selectively acknowledged as they are.",
+            "RFC8257 §4.2: g, alpha's first value and the smallest window are parameters; 1/16, 1 and 1 packet are the defaults, 2 packets under `linux-4.19`.",
+        ],
+    };
+    const ECN: bool = true;
+
+    fn new(params: &DctcpParams, _: &ConnectionParams, _: &Flow) -> Self {
+        let share = MarkedShare::new(params.g, params.alpha_init, params.arithmetic);
+        Dctcp { share, arithmetic: params.arithmetic }
+    }
+
+    fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {
+        self.share.count(ack);
+    }
+
+    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        window.grow(ack.acked, 1.0);
+    }
+
+    // RFC8257 §3.3 step 9
+    fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
+        match self.arithmetic {
+            Arithmetic::Exact => window.cwnd * (1.0 - self.share.alpha() / 2.0),
+            Arithmetic::Fixed => fixed_cut(window.cwnd, self.share.units()),
+        }
+    }
+}
+
+/// A whole window less a share of it in 1/2048, as Linux computes it.
+pub(super) fn fixed_cut(cwnd: f64, units: u32) -> f64 {
+    let cwnd = cwnd as u64;
+    (cwnd - (cwnd * u64::from(units) / u64::from(2 * UNIT))) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, control};
+    use super::*;
+
+    #[test]
+    fn cuts_by_half_of_alpha() {
+        let window = Window { cwnd: 45.0, ssthresh: 10.0 };
+        for (alpha, target) in [(1.0, 22.5), (0.2, 40.5), (0.0, 45.0)] {
+            let mut dctcp = control::<Dctcp>(1_000_000, |p| p.alpha_init = alpha);
+            assert_eq!(dctcp.marked(&window, &ack()), target);
+        }
+        let mut fixed = control::<Dctcp>(1_000_000, |p| {
+            (p.alpha_init, p.arithmetic) = (0.2, Arithmetic::Fixed);
+        });
+        assert_eq!(fixed.marked(&window, &ack()), 41.0, "45 - (45 x 204 >> 11)");
+    }
+
+    #[test]
+    fn alpha_is_brought_up_to_date_before_a_cut_on_the_same_acknowledgement() {
+        let mut dctcp = control::<Dctcp>(1_000_000, |p| (p.g, p.alpha_init) = (0.5, 0.0));
+        let mut window = Window { cwnd: 10.0, ssthresh: 5.0 };
+        let marked = super::super::Ack { ece: true, ..ack() };
+        dctcp.acknowledged(&mut window, &marked);
+        assert_eq!(dctcp.marked(&window, &marked), 7.5, "alpha is 1/2 by now");
+    }
+}

@@ -1,0 +1,218 @@
+//! L2DCT: DCTCP in which a message's share falls with the service it has had.
+//!
+//! Source: A. Munir et al., INFOCOM 2013. A message carries a weight w, from w_max while it is young down to
+//! w_min; it adds w / w_max packets a round trip, and cuts by half of alpha^w. Receiver and switch are
+//! DCTCP's, losses TCP's. [`analysis`] is the paper's model (equations 5 to 13), [`table`] the power in
+//! integers.
+
+pub mod analysis;
+pub mod table;
+pub mod weights;
+
+use super::d2tcp::power;
+use super::dctcp::fixed_cut;
+use super::marks::{Arithmetic, MarkedShare};
+use super::{Ack, CongestionControl, Flow, Window};
+use crate::endpoint::TransportInfo;
+use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
+use crate::tcp::{STATES, deviations};
+use headway_units::ParamKind;
+use weights::{Weighting, Weights};
+
+headway_units::choice! {
+    /// What counts as service had.
+    pub enum Attained {
+        /// Payload acknowledged cumulatively.
+        Acked = "acked",
+        /// Payload sent for the first time.
+        Sent = "sent",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of L2DCT.
+    pub struct L2dctParams {
+        /// Weight of the newest window in the share of marked packets. L2DCT §III
+        g: f64 = 0.0625, ParamKind::Float { min: 0.001, max: 1.0 };
+        /// Share of marked packets assumed at first; compare with DCTCP at the same value only.
+        alpha_init: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1.0 };
+        /// What the weight follows: data sent (las), data left (srpt), nothing (ps), or `weight`. L2DCT §V
+        weights: Weighting = Weighting::Las, ParamKind::Choice(Weighting::WORDS);
+        /// Largest weight. L2DCT §III
+        w_max: f64 = 2.5, ParamKind::Float { min: 0.001, max: 100.0 };
+        /// Smallest weight. L2DCT §III
+        w_min: f64 = 0.125, ParamKind::Float { min: 0.001, max: 100.0 };
+        /// Bytes up to which the weight is the largest. L2DCT §III
+        young: u64 = 200_000, ParamKind::Int { min: 0, max: u64::MAX };
+        /// Bytes from which on the weight is the smallest. L2DCT §III
+        old: u64 = 1_000_000, ParamKind::Int { min: 1, max: u64::MAX };
+        /// The weight under `weights = "fixed"`.
+        weight: f64 = 1.0, ParamKind::Float { min: 0.001, max: 100.0 };
+        /// Packets added a round trip under `weights = "fixed"`; 0 = weight / w_max.
+        increase: f64 = 0.0, ParamKind::Float { min: 0.0, max: 100.0 };
+        /// What counts as data sent.
+        attained: Attained = Attained::Acked, ParamKind::Choice(Attained::WORDS);
+        /// In which numbers weight, share and cut are computed. linux-4.19: fixed-point
+        arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);
+    }
+}
+
+impl ByPreset for L2dctParams {
+    fn of(preset: Preset) -> Self {
+        let arithmetic = match preset {
+            Preset::PaperNs2 => Arithmetic::Exact,
+            Preset::Linux419 => Arithmetic::Fixed,
+        };
+        L2dctParams { arithmetic, ..L2dctParams::default() }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct L2dct {
+    share: MarkedShare,
+    weights: Weights,
+    attained: Attained,
+    arithmetic: Arithmetic,
+    bytes: u64,
+    payload: u64,
+    /// The weight at the last acknowledgement.
+    weight: f64,
+}
+
+impl L2dct {
+    // L2DCT §III
+    fn age(&mut self, ack: &Ack) {
+        let packets = match self.attained {
+            Attained::Acked => ack.una,
+            Attained::Sent => ack.next,
+        };
+        let sent = (u64::from(packets) * self.payload).min(self.bytes);
+        self.weight = self.weights.of(sent, self.bytes - sent);
+    }
+}
+
+impl CongestionControl for L2dct {
+    type Params = L2dctParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "l2dct",
+        summary: "DCTCP with weights: young messages grow faster and back off less than old ones",
+        paper: "L2DCT, INFOCOM 2013",
+        discipline: "ecn-threshold",
+        states: STATES,
+        deviations: deviations![
+            "L2DCT §III: data sent so far is payload acknowledged cumulatively, so that repetitions do not age a message; `attained = \"sent\"` differs by less than a window.",
+            "L2DCT §III: the text has a new message grow by a packet a round trip and build on TCP; slow start is on here, without weights, and `slow_start = false` is the other reading.",
+            "L2DCT §III: weights are continuous; 20 steps of 0.125 with an integer table under `arithmetic = \"fixed-point\"`.",
+            "L2DCT §III: alpha begins at 1 and is brought up to date before a cut on the same acknowledgement, as in RFC 8257; with `alpha_init = 0` young messages hardly back off at all.",
+            "L2DCT §III: no growth in a window of data that had marks, and a window of at least `min_window`: 1 packet, 2 under `linux-4.19`.",
+            "L2DCT §IV: equation 10 is printed as Tc = D, which holds for k = 1 alone; the analysis has D / k.",
+            "L2DCT §V: weights for processor sharing are w = w_max = 1, which is DCTCP; w = 1 with w_max = 2.5 would add 0.4 packets a round trip.",
+        ],
+    };
+    const ECN: bool = true;
+
+    fn new(params: &L2dctParams, _: &ConnectionParams, flow: &Flow) -> Self {
+        let weights = Weights::new(params);
+        L2dct {
+            share: MarkedShare::new(params.g, params.alpha_init, params.arithmetic),
+            weight: weights.of(0, flow.bytes),
+            weights,
+            attained: params.attained,
+            arithmetic: params.arithmetic,
+            bytes: flow.bytes,
+            payload: flow.payload.into(),
+        }
+    }
+
+    fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {
+        self.age(ack);
+        self.share.count(ack);
+    }
+
+    // L2DCT §III eq. 1
+    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        window.grow(ack.acked, self.weights.increase(self.weight));
+    }
+
+    // L2DCT §III eq. 3
+    fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
+        match self.arithmetic {
+            Arithmetic::Exact => window.cwnd * (1.0 - power(self.share.alpha(), self.weight) / 2.0),
+            Arithmetic::Fixed => fixed_cut(window.cwnd, table::power(self.weight, self.share.units())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, control};
+    use super::*;
+    use crate::tcp::control::dctcp::Dctcp;
+
+    const WINDOW: Window = Window { cwnd: 32.0, ssthresh: 16.0 };
+
+    #[test]
+    fn backs_off_as_tcp_does_when_every_packet_is_marked() {
+        for weight in [0.125, 0.5, 1.0, 2.5] {
+            for arithmetic in [Arithmetic::Exact, Arithmetic::Fixed] {
+                let mut l2dct = control::<L2dct>(1_000_000, |p| {
+                    (p.weights, p.weight, p.arithmetic) = (Weighting::Fixed, weight, arithmetic);
+                });
+                assert_eq!(l2dct.marked(&WINDOW, &ack()), super::super::half(WINDOW.cwnd), "w = {weight}");
+                assert_eq!(l2dct.lost(&WINDOW, WINDOW.cwnd, ack().now), super::super::half(WINDOW.cwnd));
+            }
+        }
+    }
+
+    #[test]
+    fn backs_off_between_nothing_and_alpha_while_young_and_between_alpha_and_half_while_old() {
+        for alpha in [0.0, 0.0625, 0.25, 0.5, 0.9, 1.0] {
+            let cut = |weight: f64| {
+                let mut l2dct = control::<L2dct>(1_000_000, |p| {
+                    (p.weights, p.weight, p.alpha_init) = (Weighting::Fixed, weight, alpha);
+                });
+                2.0 * (1.0 - l2dct.marked(&WINDOW, &ack()) / WINDOW.cwnd)
+            };
+            for young in [1.5, 2.5] {
+                assert!((0.0..=alpha + 1e-12).contains(&cut(young)), "alpha {alpha}, w {young}");
+            }
+            for old in [0.125, 0.5] {
+                assert!((alpha - 1e-12..=1.0 + 1e-12).contains(&cut(old)), "alpha {alpha}, w {old}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_weights_make_it_dctcp() {
+        let mut l2dct = control::<L2dct>(50_000_000, |p| p.weights = Weighting::Ps);
+        let mut dctcp = control::<Dctcp>(50_000_000, |_| ());
+        let (mut one, mut other) = (WINDOW, WINDOW);
+        for i in 0..5000u32 {
+            let ack = Ack { una: i + 1, next: i + 30, ece: i % 31 < 3, ..ack() };
+            l2dct.acknowledged(&mut one, &ack);
+            dctcp.acknowledged(&mut other, &ack);
+            if i % 31 == 0 {
+                (one.cwnd, other.cwnd) = (l2dct.marked(&one, &ack), dctcp.marked(&other, &ack));
+            } else if !ack.ece {
+                l2dct.grow(&mut one, &ack);
+                dctcp.grow(&mut other, &ack);
+            }
+            assert_eq!(one, other);
+        }
+    }
+
+    #[test]
+    fn the_smallest_weight_adds_a_packet_in_twenty_round_trips() {
+        let mut l2dct = control::<L2dct>(50_000_000, |p| (p.weights, p.weight) = (Weighting::Fixed, 0.125));
+        let mut window = WINDOW;
+        for packets in 32..40u32 {
+            let mut rounds = 0;
+            while window.cwnd < f64::from(packets + 1) {
+                rounds += 1;
+                (0..packets).for_each(|_| l2dct.grow(&mut window, &ack()));
+            }
+            assert!((20..=21).contains(&rounds), "{rounds} round trips at {packets} packets");
+        }
+    }
+}

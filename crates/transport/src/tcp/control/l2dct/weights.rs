@@ -1,0 +1,137 @@
+//! The weight of a message. L2DCT §III
+
+use super::L2dctParams;
+use crate::tcp::control::Arithmetic;
+
+headway_units::choice! {
+    /// What a weight follows.
+    pub enum Weighting {
+        /// Data sent so far: least attained service.
+        Las = "las",
+        /// Data left to send: shortest remaining processing time.
+        Srpt = "srpt",
+        /// Nothing, w = w_max = 1: processor sharing, which is DCTCP.
+        Ps = "ps",
+        /// Nothing, one given weight.
+        Fixed = "fixed",
+    }
+}
+
+/// Steps of the weight in fixed-point arithmetic.
+pub const STEPS: u32 = 20;
+
+/// The weight function of a run.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    kind: Weighting,
+    max: f64,
+    min: f64,
+    young: u64,
+    old: u64,
+    fixed: f64,
+    increase: f64,
+    stepped: bool,
+}
+
+impl Weights {
+    /// As the parameters say.
+    pub fn new(params: &L2dctParams) -> Weights {
+        Weights {
+            kind: params.weights,
+            max: params.w_max,
+            min: params.w_min.min(params.w_max),
+            young: params.young,
+            old: params.old.max(params.young),
+            fixed: params.weight,
+            increase: params.increase,
+            stepped: params.arithmetic == Arithmetic::Fixed,
+        }
+    }
+
+    /// The weight of a message with so many bytes sent, and so many left.
+    pub fn of(&self, sent: u64, left: u64) -> f64 {
+        match self.kind {
+            Weighting::Las => self.at(sent),
+            Weighting::Srpt => self.at(left),
+            Weighting::Ps => 1.0,
+            Weighting::Fixed => self.fixed,
+        }
+    }
+
+    /// The largest weight up to `young` bytes, the smallest from `old` on, a line between.
+    fn at(&self, bytes: u64) -> f64 {
+        if bytes < self.young {
+            return self.max;
+        }
+        if bytes >= self.old {
+            return self.min;
+        }
+        let share = (bytes - self.young) as f64 / (self.old - self.young) as f64;
+        if self.stepped {
+            // Kernels have no fractions: one step of the largest weight less, up to 19 of 20.
+            let steps = STEPS - (f64::from(STEPS - 1) * share) as u32;
+            return (self.max * f64::from(steps) / f64::from(STEPS)).max(self.min);
+        }
+        self.max - (self.max - self.min) * share
+    }
+
+    /// Packets added a round trip. L2DCT §III eq. 1
+    pub fn increase(&self, weight: f64) -> f64 {
+        match self.kind {
+            Weighting::Ps => 1.0,
+            Weighting::Fixed if self.increase > 0.0 => self.increase,
+            _ => weight / self.max,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(kind: Weighting) -> Weights {
+        Weights::new(&L2dctParams { weights: kind, ..L2dctParams::default() })
+    }
+
+    #[test]
+    fn las_follows_the_published_line() {
+        let las = weights(Weighting::Las);
+        let table = [
+            (0, 2.5, 1.0),
+            (199_999, 2.5, 1.0),
+            (300_000, 2.2031, 0.8813),
+            (400_000, 1.9063, 0.7625),
+            (600_000, 1.3125, 0.525),
+            (800_000, 0.7188, 0.2875),
+            (1_000_000, 0.125, 0.05),
+            (u64::MAX, 0.125, 0.05),
+        ];
+        for (sent, weight, increase) in table {
+            let w = las.of(sent, 7);
+            assert!((w - weight).abs() < 1e-4 && (las.increase(w) - increase).abs() < 1e-4, "{sent}: {w}");
+        }
+        assert!((las.of(705_263, 0) - 1.0).abs() < 1e-5, "it is DCTCP's at 705.3 kB");
+    }
+
+    #[test]
+    fn never_rises_with_service_and_never_falls_towards_the_end() {
+        let total = 1_500_000u64;
+        for stepped in [false, true] {
+            for (kind, sign) in [(Weighting::Las, -1.0), (Weighting::Srpt, 1.0)] {
+                let weights = Weights { stepped, ..weights(kind) };
+                let along: Vec<f64> = (0..=1500).map(|kb| weights.of(kb * 1000, total - kb * 1000)).collect();
+                assert!(along.windows(2).all(|w| (w[1] - w[0]) * sign >= 0.0), "{kind:?}");
+                assert!(along.iter().all(|w| (0.125..=2.5).contains(w)) && along[0] != along[1500]);
+                if stepped {
+                    assert!(along.iter().all(|w| (w / 0.125).fract() == 0.0), "20 levels");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn processor_sharing_is_dctcp() {
+        let ps = weights(Weighting::Ps);
+        assert_eq!((ps.of(0, 5), ps.of(5_000_000, 0), ps.increase(1.0)), (1.0, 1.0, 1.0));
+    }
+}

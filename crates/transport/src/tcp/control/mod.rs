@@ -1,0 +1,247 @@
+//! Congestion control: what decides the window of a connection, and its pace. One file a controller.
+
+pub mod bbr;
+pub mod cubic;
+pub mod d2tcp;
+pub mod dctcp;
+pub mod l2dct;
+mod marks;
+pub mod newreno;
+pub mod vegas;
+
+pub use marks::Arithmetic;
+
+use super::params::{ByPreset, ConnectionParams};
+use crate::endpoint::TransportInfo;
+use headway_units::Time;
+
+/// What a controller is told when its message begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// Time of opening.
+    pub start: Time,
+    /// Application bytes of the message.
+    pub bytes: u64,
+    /// Packets it is cut into.
+    pub packets: u32,
+    /// Application bytes of a full packet.
+    pub payload: u16,
+    /// Absolute deadline, if it has one.
+    pub deadline: Option<Time>,
+    /// The unloaded round trip, where the estimator is primed with it.
+    pub rtt: Option<Time>,
+    /// What is random about it.
+    pub entropy: u32,
+}
+
+/// The window of a connection, in packets. The sender keeps the whole part of it in flight, at least one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow start below this; infinite at first.
+    pub ssthresh: f64,
+}
+
+impl Window {
+    /// Whether it grows by a packet for each acknowledged one.
+    pub fn slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Slow start for `acked` packets, up to the threshold; answers the packets that are left over for
+    /// congestion avoidance.
+    pub fn grow_slowly(&mut self, acked: u32) -> f64 {
+        let acked = f64::from(acked);
+        if !self.slow_start() {
+            return acked;
+        }
+        let room = (self.ssthresh - self.cwnd).min(acked);
+        self.cwnd += room;
+        acked - room
+    }
+
+    /// Reno's growth with `increase` packets a round trip instead of one. RFC 5681 §3.1
+    pub fn grow(&mut self, acked: u32, increase: f64) {
+        let left = self.grow_slowly(acked);
+        if left > 0.0 {
+            self.cwnd += increase * left / self.cwnd;
+        }
+    }
+}
+
+/// How a connection stands, for its controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is wrong.
+    Open,
+    /// Marks were answered a window ago or less.
+    Reducing,
+    /// Losses are being repaired.
+    Recovery,
+    /// A time-out has expired, and not all that was sent before it is acknowledged.
+    Loss,
+}
+
+/// A delivery rate, measured from one packet's departure to its acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Packets delivered in `interval`.
+    pub packets: u64,
+    /// The longer of sending and acknowledging them.
+    pub interval: Time,
+    /// Packets that had been delivered when this one left.
+    pub prior_delivered: u64,
+    /// Whether the sender lacked data when it left.
+    pub app_limited: bool,
+}
+
+/// An acknowledgement, after the connection has taken it in.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When it came.
+    pub now: Time,
+    /// First packet not acknowledged.
+    pub una: u32,
+    /// First packet never sent.
+    pub next: u32,
+    /// Packets that it acknowledged cumulatively.
+    pub acked: u32,
+    /// Packets that it says have arrived, and were not known to.
+    pub delivered: u32,
+    /// All packets that are known to have arrived.
+    pub delivered_total: u64,
+    /// Packets found lost by it.
+    pub lost: u32,
+    /// Whether it echoes a mark.
+    pub ece: bool,
+    /// The round trip it measured, if it is news.
+    pub rtt: Option<Time>,
+    /// Smoothed round trip; zero before the first.
+    pub srtt: Time,
+    /// Smallest round trip measured; [`Time::MAX`] before the first.
+    pub min_rtt: Time,
+    /// Packets in flight before it.
+    pub pipe_before: u32,
+    /// Packets in flight after it.
+    pub pipe: u32,
+    /// How the connection stood when it came.
+    pub phase: Phase,
+    /// The delivery rate it measured.
+    pub rate: Option<RateSample>,
+}
+
+/// The decisions that make one TCP differ from another.
+///
+/// The machine calls [`CongestionControl::acknowledged`] for every acknowledgement, then one of
+/// [`CongestionControl::marked`], [`CongestionControl::lost`] and [`CongestionControl::grow`], or none.
+pub trait CongestionControl: Send + Sized + 'static {
+    /// Its parameters.
+    type Params: ByPreset + Send + Sync + 'static;
+    /// What the transport declares.
+    const INFO: TransportInfo;
+    /// Whether packets are sent ECN-capable, and marks answered.
+    const ECN: bool = false;
+    /// Whether it sets the window by itself when packets are lost and when they are repaired.
+    const OWNS_WINDOW: bool = false;
+    /// Fewest packets of first window.
+    const LEAST_INITIAL_WINDOW: u32 = 1;
+
+    /// For one message.
+    fn new(params: &Self::Params, connection: &ConnectionParams, flow: &Flow) -> Self;
+
+    /// Book-keeping, whatever the connection goes through.
+    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+        let _ = (window, ack);
+    }
+
+    /// The connection is not held back by losses or marks, and uses all of its window.
+    fn grow(&mut self, window: &mut Window, ack: &Ack);
+
+    /// A mark is echoed, the first since the last was answered by a window of data: the window that is wanted.
+    fn marked(&mut self, window: &Window, ack: &Ack) -> f64 {
+        let _ = ack;
+        window.cwnd
+    }
+
+    /// Losses are found, the first of their window: the threshold, and with it the window, that is wanted.
+    /// `flight` is what was in flight, at most a window.
+    fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+        let _ = (window, now);
+        half(flight)
+    }
+
+    /// The time-out has expired, for the first time for this data: the threshold that is wanted.
+    fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+        self.lost(window, flight, now)
+    }
+
+    /// All that was lost is repaired; the window is what the machine made it.
+    fn recovered(&mut self, window: &mut Window, now: Time) {
+        let _ = (window, now);
+    }
+
+    /// Time between the starts of two full packets, for controllers that pace.
+    fn gap(&self) -> Option<Time> {
+        None
+    }
+}
+
+/// Half of what was in flight, at least two packets. RFC 5681 §3.1
+pub fn half(flight: f64) -> f64 {
+    (flight / 2.0).max(2.0)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// An acknowledgement of one packet in the open phase, with nothing special.
+    pub(crate) fn ack() -> Ack {
+        Ack {
+            now: Time::ZERO,
+            una: 1,
+            next: 2,
+            acked: 1,
+            delivered: 1,
+            delivered_total: 1,
+            lost: 0,
+            ece: false,
+            rtt: None,
+            srtt: Time::us(300),
+            min_rtt: Time::us(300),
+            pipe_before: 2,
+            pipe: 1,
+            phase: Phase::Open,
+            rate: None,
+        }
+    }
+
+    /// A message of `bytes` that begins at 0.
+    pub(crate) fn flow(bytes: u64) -> Flow {
+        let packets = headway_packet::Sizes::default().packets(bytes) as u32;
+        Flow { start: Time::ZERO, bytes, packets, payload: 1460, deadline: None, rtt: None, entropy: 0 }
+    }
+
+    /// A controller with defaults but for what `set` changes.
+    pub(crate) fn control<C: CongestionControl>(bytes: u64, set: impl Fn(&mut C::Params)) -> C {
+        let mut params = C::Params::default();
+        set(&mut params);
+        C::new(&params, &ConnectionParams::default(), &flow(bytes))
+    }
+
+    #[test]
+    fn slow_start_doubles_and_hands_what_is_left_to_avoidance() {
+        let mut window = Window { cwnd: 4.0, ssthresh: f64::INFINITY };
+        window.grow(4, 1.0);
+        assert_eq!(window.cwnd, 8.0);
+        window.ssthresh = 10.0;
+        window.grow(4, 1.0);
+        assert_eq!(window.cwnd, 10.2, "two packets to the threshold, two at a tenth");
+        window.grow(0, 1.0);
+        assert_eq!(window.cwnd, 10.2);
+        (0..200).for_each(|_| window.grow(1, 0.05));
+        assert!((window.cwnd - 11.13).abs() < 0.01, "{}", window.cwnd);
+        assert_eq!((half(3.0), half(11.0)), (2.0, 5.5));
+    }
+}

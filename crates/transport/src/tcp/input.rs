@@ -1,0 +1,168 @@
+//! What an acknowledgement does to a connection.
+
+use super::connection::{Connection, SenderEvent, SenderState};
+use super::control::{Ack, CongestionControl, Phase};
+use super::scoreboard::Delivery;
+use headway_packet::{Packet, PacketFlags};
+use headway_units::Time;
+
+/// Duplicate acknowledgements that mean a loss. RFC 5681 §3.2
+const DUP_ACKS: u32 = 3;
+
+impl<C: CongestionControl> Connection<C> {
+    /// Takes in an acknowledgement of an established connection. Answers whether everything is acknowledged.
+    pub(super) fn acknowledge(&mut self, now: Time, packet: &Packet) -> bool {
+        if packet.count > self.board.next() {
+            return false;
+        }
+        let (pipe_before, phase) = (self.pipe(), self.phase());
+        let mut delivery = Delivery::default();
+        let acked = self.board.acknowledge(packet.count, &mut delivery);
+        if self.selective {
+            packet.sack().for_each(|block| self.board.sack(block, &mut delivery));
+        }
+        self.edge = self.edge.max(packet.count.saturating_add(packet.remaining));
+        if self.board.una() == self.packets {
+            self.step(SenderEvent::AllAcked);
+            return true;
+        }
+        let rtt = (delivery.packets > 0).then(|| self.measure(now, packet)).flatten();
+        let lost = self.find_losses(acked, packet);
+        let ack = self.summary((now, packet), (acked, &delivery, lost, rtt), (pipe_before, phase));
+        self.control.acknowledged(&mut self.window, &ack);
+        if acked > 0 {
+            self.rtt.clear_backoff();
+            let rto = now.saturating_add(self.rtt.rto());
+            self.deadline = (self.board.outstanding() > 0).then_some(rto);
+            self.leave_phase(now);
+        }
+        self.respond(&ack);
+        false
+    }
+
+    fn summary(
+        &mut self,
+        (now, packet): (Time, &Packet),
+        (acked, delivery, lost, rtt): (u32, &Delivery, u32, Option<Time>),
+        (pipe_before, phase): (u32, Phase),
+    ) -> Ack {
+        let rate = self.rate.deliver(now, delivery, self.rtt.min());
+        Ack {
+            now,
+            una: self.board.una(),
+            next: self.board.next(),
+            acked,
+            delivered: delivery.packets,
+            delivered_total: self.rate.delivered(),
+            lost,
+            ece: C::ECN && packet.flags.has(PacketFlags::ECE),
+            rtt,
+            srtt: self.rtt.smoothed().unwrap_or_default(),
+            min_rtt: self.rtt.min(),
+            pipe_before,
+            pipe: self.pipe(),
+            phase,
+            rate,
+        }
+    }
+
+    /// The echo names the copy that arrived, so repetitions measure as well as first copies do. RFC 7323 §4
+    pub(super) fn measure(&mut self, now: Time, packet: &Packet) -> Option<Time> {
+        let rtt = (packet.lifetime <= now).then(|| now - packet.lifetime)?;
+        self.rtt.sample(rtt);
+        Some(rtt)
+    }
+
+    /// Packets found lost by this acknowledgement.
+    fn find_losses(&mut self, acked: u32, packet: &Packet) -> u32 {
+        if self.selective {
+            return self.board.detect_losses();
+        }
+        let una = self.board.una();
+        match self.phase() {
+            Phase::Loss => 0,
+            // RFC6582 §3.2 step 3: a partial acknowledgement shows the next hole, and deflates the window.
+            Phase::Recovery if acked > 0 && una < self.point => {
+                self.duplicates = self.duplicates.saturating_sub(acked) + 1;
+                let lost = self.board.lose(una);
+                self.forced |= lost;
+                u32::from(lost)
+            }
+            _ if acked > 0 => {
+                self.duplicates = 0;
+                0
+            }
+            phase if packet.count == una && self.board.outstanding() > 0 => {
+                self.duplicates = (self.duplicates + 1).min(self.board.outstanding());
+                let third = phase != Phase::Recovery && self.duplicates == DUP_ACKS;
+                u32::from(third && self.board.lose(una))
+            }
+            _ => 0,
+        }
+    }
+
+    /// Ends a phase whose data is acknowledged.
+    fn leave_phase(&mut self, now: Time) {
+        let una = self.board.una();
+        let (over, ssthresh) = match self.state {
+            // RFC8257 §3.3: until something sent after the cut is acknowledged.
+            SenderState::Reducing => (una > self.point, self.proportional.then_some(self.window.ssthresh)),
+            SenderState::Recovery => (una >= self.point, Some(self.window.ssthresh)),
+            SenderState::Loss => (una >= self.point, None),
+            _ => return,
+        };
+        if !over {
+            return;
+        }
+        if let Some(ssthresh) = ssthresh.filter(|_| !C::OWNS_WINDOW) {
+            // RFC6582 §3.2 step 3: no burst at the end of recovery.
+            let least = f64::from(self.board.outstanding().max(1) + 1);
+            self.window.cwnd = if self.selective { ssthresh } else { ssthresh.min(least) };
+        }
+        (self.duplicates, self.forced) = (0, false);
+        self.step(SenderEvent::Repaired);
+        self.control.recovered(&mut self.window, now);
+    }
+
+    /// Losses come before marks, marks before growth.
+    fn respond(&mut self, ack: &Ack) {
+        let phase = self.phase();
+        let calm = matches!(phase, Phase::Open | Phase::Reducing);
+        // What was found lost beyond the end of the last recovery begins another.
+        if calm && self.board.next_lost().is_some() {
+            let flight = f64::from(self.board.outstanding() + ack.acked).min(self.window.cwnd);
+            let target = self.control.lost(&self.window, flight, ack.now);
+            self.begin(SenderEvent::LossFound, target);
+            self.forced = true;
+        } else if ack.ece && phase == Phase::Open {
+            // What remains at least is never more than there was.
+            let least = self.min_window.min(self.window.cwnd);
+            let target = self.control.marked(&self.window, ack).max(least);
+            self.begin(SenderEvent::Marked, target);
+        } else if !ack.ece
+            && ack.acked > 0
+            && matches!(phase, Phase::Open | Phase::Loss)
+            && self.usage.allows_growth(&self.window)
+        {
+            self.control.grow(&mut self.window, ack);
+        }
+        let reducing = matches!(self.phase(), Phase::Recovery | Phase::Reducing);
+        if reducing && self.proportional {
+            let delivered = if self.selective { ack.delivered } else { ack.acked.max(1) };
+            let window = self.prr.window(delivered, self.pipe(), self.window.ssthresh);
+            self.window.cwnd = window;
+        }
+    }
+
+    fn begin(&mut self, event: SenderEvent, target: f64) {
+        self.prr.begin(self.window.cwnd.max(1.0));
+        if !C::OWNS_WINDOW {
+            self.window.ssthresh = target;
+        }
+        if !self.proportional {
+            self.window.cwnd = target;
+        }
+        self.point = self.board.next();
+        self.step(event);
+    }
+}

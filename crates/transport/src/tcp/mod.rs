@@ -1,0 +1,177 @@
+//! TCP: one connection machine for a message, and a controller that decides its window.
+//!
+//! Sources: RFC 5681 (window), RFC 6298 (time-out), RFC 6675 and RFC 2018 (SACK), RFC 6582 (NewReno),
+//! RFC 8257 (echo of marks), RFC 6937 (proportional reduction). A message is a connection: it may begin
+//! with a handshake, and ends with the acknowledgement of its last packet instead of a FIN. Sequence numbers
+//! count packets. The controllers are in [`control`], one file each; the machine is compiled for each of them.
+
+mod connection;
+pub mod control;
+mod input;
+pub mod params;
+mod rate;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod sender;
+
+use crate::endpoint::{Endpoint, EndpointEvent, HostContext, Path, Promises, Transport, TransportInfo};
+use crate::message::Message;
+use crate::states::StateTable;
+use connection::SenderState;
+use control::CongestionControl;
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::Time;
+use params::TcpParams;
+use receiver::{Receiver, ReceiverState};
+use sender::Sender;
+use std::marker::PhantomData;
+
+/// TCP with a controller.
+pub struct Tcp<C>(PhantomData<C>);
+
+/// `tcp`: NewReno.
+pub type NewReno = Tcp<control::newreno::NewReno>;
+/// `dctcp`.
+pub type Dctcp = Tcp<control::dctcp::Dctcp>;
+/// `d2tcp`.
+pub type D2tcp = Tcp<control::d2tcp::D2tcp>;
+/// `l2dct`.
+pub type L2dct = Tcp<control::l2dct::L2dct>;
+/// `cubic`.
+pub type Cubic = Tcp<control::cubic::Cubic>;
+/// `vegas`.
+pub type Vegas = Tcp<control::vegas::Vegas>;
+/// `bbr`.
+pub type Bbr = Tcp<control::bbr::Bbr>;
+
+/// The machine's states, the same for every controller.
+pub const STATES: &[StateTable] = &[SenderState::TABLE, ReceiverState::TABLE];
+
+/// What a controller does differently, followed by what the machine does.
+macro_rules! deviations {
+    ($($own:literal),* $(,)?) => { &[
+        $($own,)*
+        "RFC9293 §3.4: sequence numbers count packets, and a message is a connection of its own: no FIN, no idle restart, nothing carried over from one message to the next.",
+        "RFC2018 §3: up to three SACK blocks travel in fields of the header that acknowledgements do not use otherwise.",
+        "RFC7323 §4: every data packet carries the time of its departure and every acknowledgement echoes one, so that repetitions are measured as well.",
+        "RFC6675 §4: rule 4 of NextSeg, the rescue retransmission, is left out: it repeats the tail of every recovery, lost or not.",
+        "RFC5681 §4.1: packets leave when the host's wire is free for them, one of each connection in turn; there is no queue between TCP and its wire, and no packet waits there for its round trip to be counted.",
+        "RFC3168 §6.1: acknowledgements are not ECN-capable; the `ecn-threshold` port neither counts nor drops them for it.",
+        "RFC8985 §1: `linux-4.19` has neither RACK nor tail loss probes nor undo: a lost repetition, or a lost tail, costs a time-out.",
+    ] };
+}
+pub(crate) use deviations;
+
+impl<C: CongestionControl> Transport for Tcp<C> {
+    type Endpoint = TcpEndpoint<C>;
+    type Params = TcpParams<C::Params>;
+    const INFO: TransportInfo = C::INFO;
+    const WINDOW_GROWS: bool = true;
+
+    fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint<C> {
+        TcpEndpoint {
+            sender: Sender::new(params.clone()),
+            receiver: Receiver::new(&params.connection),
+            shared: Shared::new(context),
+        }
+    }
+
+    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+        let initial = params.connection.initial_window.max(C::LEAST_INITIAL_WINDOW.into());
+        // Slow start doubles each round trip; a lost tail waits for the timer.
+        let rounds = u64::from((packets / initial).checked_ilog2().map_or(0, |log| log + 1));
+        let repair = path.max_rtt * 4;
+        Promises { repair: repair + params.connection.min_rto + path.max_rtt, ramp: path.base_rtt * rounds }
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// A sent message's retransmission timer.
+    Retransmit(HostId, u32),
+    /// A sent message may send its next packet.
+    Pace(HostId, u32),
+    /// More packets of a first window may leave.
+    Opening(HostId, u32),
+    /// An acknowledgement is due.
+    Ack(HostId, u32),
+}
+
+impl TimerKey {
+    fn peer(self) -> HostId {
+        match self {
+            TimerKey::Retransmit(peer, _)
+            | TimerKey::Pace(peer, _)
+            | TimerKey::Opening(peer, _)
+            | TimerKey::Ack(peer, _) => peer,
+        }
+    }
+}
+
+type Shared = crate::shared::Shared<TimerKey>;
+
+/// One host's TCP.
+pub struct TcpEndpoint<C: CongestionControl> {
+    sender: Sender<C>,
+    receiver: Receiver,
+    shared: Shared,
+}
+
+impl<C: CongestionControl> Endpoint for TcpEndpoint<C> {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
+            PacketKind::Ack => self.sender.acknowledgement(&mut self.shared, now, packet),
+            PacketKind::Rts => self.receiver.syn(&mut self.shared, packet),
+            _ => {}
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((at, key)) = self.shared.timers.pop_due(now) {
+            match key {
+                TimerKey::Retransmit(peer, id) => self.sender.expired(&mut self.shared, at, now, (peer, id)),
+                TimerKey::Pace(peer, id) => self.sender.paced((peer, id)),
+                TimerKey::Opening(peer, id) => self.sender.release(&mut self.shared, now, (peer, id)),
+                TimerKey::Ack(peer, id) => self.receiver.overdue(&mut self.shared, at, now, (peer, id)),
+            }
+        }
+    }
+
+    fn forget(&mut self, _now: Time, peer: HostId) {
+        self.shared.forget(peer, |key| key.peer() == peer);
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(peer);
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if let Some(packet) = self.shared.control.pop_front() {
+            return Some(packet);
+        }
+        self.sender.poll(&mut self.shared, now)
+    }
+
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        !self.shared.control.is_empty() || self.sender.is_waiting()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.shared.timers.next()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.shared.events.pop_front()
+    }
+
+    fn live_messages(&self) -> usize {
+        self.sender.live() + self.receiver.live()
+    }
+}

@@ -1,0 +1,188 @@
+//! Parameters of the connection machine, the two fidelity presets, and how a controller's join them.
+
+use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time};
+
+headway_units::choice! {
+    /// Which published experiments the defaults stand for.
+    pub enum Preset {
+        /// ns-2 as in the experiments of L2DCT: no handshake, an acknowledgement for every packet.
+        PaperNs2 = "paper-ns2",
+        /// Linux 4.19 as in the experiments of ProactMP.
+        Linux419 = "linux-4.19",
+    }
+}
+
+headway_units::choice! {
+    /// How losses are found and repaired.
+    pub enum Recovery {
+        /// By selective acknowledgements. RFC 6675
+        Sack = "sack",
+        /// By counting duplicate acknowledgements, one hole a round trip. RFC 6582
+        NewReno = "newreno",
+    }
+}
+
+headway_units::choice! {
+    /// What the smallest time-out is applied to.
+    pub enum RtoFloor {
+        /// To the whole time-out. RFC 6298 §2
+        Total = "total",
+        /// To the term of the variance, so that the time-out is at least a round trip more.
+        Variance = "variance",
+    }
+}
+
+headway_units::choice! {
+    /// How a window is brought down.
+    pub enum Reduction {
+        /// At once.
+        Immediate = "immediate",
+        /// In proportion to what is delivered, over a round trip. RFC 6937
+        Proportional = "prr",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of the connection machine, with the values of `paper-ns2`.
+    pub struct ConnectionParams {
+        /// Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's.
+        preset: Preset = Preset::PaperNs2, ParamKind::Choice(Preset::WORDS);
+        /// Packets sent before anything is heard. linux-4.19: 10
+        initial_window: u64 = 2, ParamKind::Int { min: 1, max: 100_000 };
+        /// Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true
+        handshake: bool = false, ParamKind::Bool;
+        /// Whether the estimator starts with the unloaded round trip. linux-4.19: false
+        prime_rtt: bool = true, ParamKind::Bool;
+        /// Smallest retransmission time-out. linux-4.19: 200 ms
+        min_rto: Time = Time::ms(10), ParamKind::Time;
+        /// Time-out before the first round trip is measured. linux-4.19: 1 s
+        initial_rto: Time = Time::ms(10), ParamKind::Time;
+        /// What `min_rto` is applied to. linux-4.19: variance
+        rto_floor: RtoFloor = RtoFloor::Total, ParamKind::Choice(RtoFloor::WORDS);
+        /// Packets in order that one acknowledgement answers. linux-4.19: 2
+        ack_every: u64 = 1, ParamKind::Int { min: 1, max: 64 };
+        /// How long an acknowledgement is put off at most.
+        ack_delay: Time = Time::ms(40), ParamKind::Time;
+        /// Packets at the beginning of a message that are each acknowledged at once. linux-4.19: 16
+        quick_acks: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Packets of window that remain after a cut for marks. linux-4.19: 2
+        min_window: u64 = 1, ParamKind::Int { min: 1, max: 1000 };
+        /// How a window is brought down. linux-4.19: prr
+        reduction: Reduction = Reduction::Immediate, ParamKind::Choice(Reduction::WORDS);
+        /// How losses are found and repaired.
+        recovery: Recovery = Recovery::Sack, ParamKind::Choice(Recovery::WORDS);
+        /// Packets that a receiver takes beyond the first one missing; 0 = without limit.
+        receive_window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values.
+        slow_start: bool = true, ParamKind::Bool;
+    }
+}
+
+/// Parameters whose defaults depend on the preset.
+pub trait ByPreset: Params {
+    /// The values of a preset.
+    fn of(preset: Preset) -> Self;
+}
+
+impl ByPreset for ConnectionParams {
+    fn of(preset: Preset) -> Self {
+        match preset {
+            Preset::PaperNs2 => ConnectionParams::default(),
+            Preset::Linux419 => ConnectionParams {
+                preset,
+                initial_window: 10,
+                handshake: true,
+                prime_rtt: false,
+                min_rto: Time::ms(200),
+                initial_rto: Time::ms(1000),
+                rto_floor: RtoFloor::Variance,
+                ack_every: 2,
+                quick_acks: 16,
+                min_window: 2,
+                reduction: Reduction::Proportional,
+                ..ConnectionParams::default()
+            },
+        }
+    }
+}
+
+/// The machine's parameters and those of a controller, as one list.
+///
+/// Setting `preset` gives all others the values of that preset, but for those that differ from the one
+/// before: what else a scenario says stands, in whatever order it is said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpParams<P> {
+    /// The machine's.
+    pub connection: ConnectionParams,
+    /// The controller's.
+    pub control: P,
+}
+
+impl<P: ByPreset> ByPreset for TcpParams<P> {
+    fn of(preset: Preset) -> Self {
+        TcpParams { connection: ConnectionParams::of(preset), control: P::of(preset) }
+    }
+}
+
+impl<P: ByPreset> Default for TcpParams<P> {
+    fn default() -> Self {
+        TcpParams::of(Preset::PaperNs2)
+    }
+}
+
+impl<P: ByPreset> TcpParams<P> {
+    /// Takes the values of the preset that is set now, but for what differs from those of the one `before`.
+    fn follow_preset(&mut self, before: Preset) -> Result<(), ParamError> {
+        let (usual, mine) = (Self::of(before).values(), self.values());
+        *self = Self::of(self.connection.preset);
+        for ((spec, mine), usual) in Self::specs().iter().zip(mine).zip(usual) {
+            if spec.name != "preset" && mine != usual {
+                self.set(spec.name, mine)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<P: ByPreset> Params for TcpParams<P> {
+    fn specs() -> Vec<ParamSpec> {
+        [ConnectionParams::specs(), P::specs()].concat()
+    }
+
+    fn values(&self) -> Vec<ParamValue> {
+        [self.connection.values(), self.control.values()].concat()
+    }
+
+    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
+        let before = self.connection.preset;
+        match self.connection.set(name, value.clone()) {
+            Ok(()) if name == "preset" => self.follow_preset(before),
+            Err(ParamError::Unknown(_)) => self.control.set(name, value),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::control::dctcp::DctcpParams;
+
+    #[test]
+    fn a_preset_sets_what_is_not_said() {
+        let mut params = TcpParams::<DctcpParams>::default();
+        assert_eq!(params, TcpParams::of(Preset::PaperNs2), "declared defaults are those of paper-ns2");
+        let linux = ParamValue::Choice(Preset::Linux419.word().into());
+        assert_eq!(params.set("preset", linux), Ok(()));
+        assert_eq!(params, TcpParams::of(Preset::Linux419));
+        assert_eq!((params.connection.initial_window, params.connection.min_window), (10, 2));
+        assert_eq!(params.set("initial_window", ParamValue::Int(3)), Ok(()));
+        assert_eq!(params.set("g", ParamValue::Float(0.5)), Ok(()));
+        assert_eq!((params.connection.initial_window, params.control.g), (3, 0.5));
+        let paper = ParamValue::Choice(Preset::PaperNs2.word().into());
+        assert_eq!(params.set("preset", paper), Ok(()));
+        assert_eq!((params.connection.initial_window, params.control.g), (3, 0.5), "what was said stands");
+        assert_eq!((params.connection.min_window, params.connection.handshake), (1, false));
+        assert_eq!(params.set("window", ParamValue::Int(3)), Err(ParamError::Unknown("window".into())));
+    }
+}

@@ -1,0 +1,155 @@
+//! Delivery rates, the limit on growth, and proportional rate reduction: three small pieces of a connection.
+
+use super::control::{RateSample, Window};
+use super::scoreboard::{Delivery, Departed};
+use headway_units::Time;
+
+/// Measures how fast packets are delivered. draft-cheng-iccrg-delivery-rate-estimation
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RateSampler {
+    delivered: u64,
+    delivered_at: Time,
+    first_at: Time,
+    /// Samples are limited by the application until this many packets are delivered.
+    limited_until: u64,
+}
+
+impl RateSampler {
+    /// Packets known to have arrived.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// What to remember of a packet that leaves; `idle` if nothing else is in flight.
+    pub(crate) fn depart(&mut self, now: Time, idle: bool) -> Departed {
+        if idle {
+            (self.delivered_at, self.first_at) = (now, now);
+        }
+        Departed {
+            at: now,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_at: self.first_at,
+            app_limited: self.delivered < self.limited_until,
+        }
+    }
+
+    /// The sender has no more data and room for it, with `pipe` packets in flight.
+    pub(crate) fn lacks_data(&mut self, pipe: u32) {
+        self.limited_until = self.delivered + u64::from(pipe.max(1));
+    }
+
+    /// Takes in an acknowledgement.
+    pub(crate) fn deliver(&mut self, now: Time, delivery: &Delivery, min_rtt: Time) -> Option<RateSample> {
+        self.delivered += u64::from(delivery.packets);
+        let newest = delivery.newest?;
+        self.delivered_at = now;
+        self.first_at = newest.at;
+        let sending = newest.at.saturating_sub(newest.first_at);
+        let interval = sending.max(now.saturating_sub(newest.delivered_at));
+        // Shorter than a round trip is an artefact of acknowledgements that came together.
+        (interval >= min_rtt && interval > Time::ZERO).then_some(RateSample {
+            packets: self.delivered - newest.delivered,
+            interval,
+            prior_delivered: newest.delivered,
+            app_limited: newest.app_limited,
+        })
+    }
+}
+
+/// Whether the window is in use: one that is not must not grow. RFC 7661 §4
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Usage {
+    limited: bool,
+    most: u32,
+    until: u32,
+}
+
+impl Usage {
+    /// A packet has left, or could not: `outstanding` packets then, `next` the first never sent.
+    pub(crate) fn note(&mut self, una: u32, next: u32, outstanding: u32, blocked: bool) {
+        if una >= self.until || blocked || (!self.limited && outstanding > self.most) {
+            (self.most, self.until, self.limited) = (outstanding, next, blocked);
+        }
+    }
+
+    /// Whether the window may grow: in slow start up to twice what was in flight, later if it held back data.
+    pub(crate) fn allows_growth(&self, window: &Window) -> bool {
+        if window.slow_start() { window.cwnd < 2.0 * f64::from(self.most) } else { self.limited }
+    }
+}
+
+/// Brings a window down to the threshold over a round trip. RFC 6937
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Proportional {
+    prior: f64,
+    delivered: f64,
+    sent: f64,
+}
+
+impl Proportional {
+    /// A reduction from a window of `prior` packets begins.
+    pub(crate) fn begin(&mut self, prior: f64) {
+        *self = Proportional { prior, delivered: 0.0, sent: 0.0 };
+    }
+
+    /// A packet leaves.
+    pub(crate) fn sent(&mut self) {
+        self.sent += 1.0;
+    }
+
+    /// The window after `delivered` more packets arrived and `pipe` are in flight. RFC 6937 §3
+    pub(crate) fn window(&mut self, delivered: u32, pipe: u32, ssthresh: f64) -> f64 {
+        let (delivered, pipe) = (f64::from(delivered), f64::from(pipe));
+        self.delivered += delivered;
+        let quota = if pipe > ssthresh {
+            (self.delivered * ssthresh / self.prior).ceil() - self.sent
+        } else {
+            (ssthresh - pipe).min((self.delivered - self.sent).max(delivered) + 1.0)
+        };
+        pipe + quota.max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_steady_flow_measures_its_rate() {
+        let (mut sampler, mut flight) = (RateSampler::default(), std::collections::VecDeque::new());
+        let mut samples = Vec::new();
+        // A packet every 10 us, each acknowledged 100 us later.
+        for step in 0..100u64 {
+            let now = Time::us(step * 10);
+            if step >= 10 {
+                let newest = flight.pop_front();
+                samples.extend(sampler.deliver(now, &Delivery { packets: 1, newest }, Time::us(100)));
+            }
+            flight.push_back(sampler.depart(now, flight.is_empty()));
+        }
+        let last = samples.last().expect("samples");
+        assert_eq!((last.packets, last.interval), (10, Time::us(100)));
+        assert!(samples.iter().all(|s| s.packets as f64 / s.interval.as_secs_f64() < 100_001.0));
+        assert!(!last.app_limited);
+        sampler.lacks_data(10);
+        assert!(sampler.depart(Time::ms(1), false).app_limited);
+    }
+
+    #[test]
+    fn a_reduction_sends_in_proportion_to_what_is_delivered() {
+        let mut prr = Proportional::default();
+        prr.begin(20.0);
+        let (mut pipe, mut sent) = (20, Vec::new());
+        for _ in 0..20 {
+            pipe -= 1;
+            let window = prr.window(1, pipe, 10.0) as u32;
+            while pipe < window {
+                pipe += 1;
+                prr.sent();
+                sent.push(pipe);
+            }
+        }
+        assert_eq!((sent.len(), pipe), (10, 10), "every second arrival releases a packet, down to ten");
+    }
+}

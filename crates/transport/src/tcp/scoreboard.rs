@@ -1,0 +1,284 @@
+//! What is known of every packet between the first one not acknowledged and the next one to send. RFC 6675
+
+use headway_units::Time;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Packets above one that must have arrived before it counts as lost. RFC 6675 §2
+const DUP_THRESHOLD: u32 = 3;
+
+/// Where a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// On its way.
+    Flying,
+    /// Arrived, above a hole.
+    Sacked,
+    /// Lost, to be sent again.
+    Lost,
+    /// Sent again after it was lost.
+    Again,
+    /// Sent again although nothing says that it is lost: two copies may be on their way.
+    Doubled,
+}
+
+/// A packet's last departure, and the state of delivery at that time, from which its rate is computed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departed {
+    /// When it left.
+    pub(crate) at: Time,
+    /// Packets delivered until then.
+    pub(crate) delivered: u64,
+    /// When the last of them was acknowledged.
+    pub(crate) delivered_at: Time,
+    /// Departure of the packet whose acknowledgement was the last before this one left.
+    pub(crate) first_at: Time,
+    /// Whether the sender lacked data then.
+    pub(crate) app_limited: bool,
+}
+
+/// What one acknowledgement brought.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivery {
+    /// Packets that are known to have arrived, and were not before.
+    pub(crate) packets: u32,
+    /// Of these, the one that left last.
+    pub(crate) newest: Option<Departed>,
+}
+
+impl Delivery {
+    fn add(&mut self, departed: Departed) {
+        self.packets += 1;
+        if self.newest.is_none_or(|n| (n.at, n.delivered) <= (departed.at, departed.delivered)) {
+            self.newest = Some(departed);
+        }
+    }
+}
+
+/// The packets of one message that are sent and not acknowledged cumulatively.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    /// First packet not acknowledged.
+    una: u32,
+    packets: VecDeque<(Fate, Departed)>,
+    sacked: u32,
+    lost: u32,
+    doubled: u32,
+    /// One more than the highest packet known to have arrived above a hole.
+    high: u32,
+    /// Packets below this that are not selectively acknowledged have been found lost once.
+    judged: u32,
+    /// No packet below this is lost and waits.
+    search: u32,
+}
+
+impl Scoreboard {
+    /// First packet not acknowledged.
+    pub(crate) fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// First packet never sent.
+    pub(crate) fn next(&self) -> u32 {
+        self.una + self.packets.len() as u32
+    }
+
+    /// Packets sent and not acknowledged cumulatively.
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.packets.len() as u32
+    }
+
+    /// Packets on their way, as far as is known. RFC 6675 §4 SetPipe
+    pub(crate) fn pipe(&self) -> u32 {
+        self.outstanding() - self.sacked - self.lost + self.doubled
+    }
+
+    /// A new packet leaves.
+    pub(crate) fn push(&mut self, departed: Departed) {
+        self.packets.push_back((Fate::Flying, departed));
+    }
+
+    /// All packets below `end`, which have been sent, have arrived. Answers how many this is news for.
+    pub(crate) fn acknowledge(&mut self, end: u32, delivery: &mut Delivery) -> u32 {
+        let acked = end.min(self.next()).saturating_sub(self.una);
+        for (fate, departed) in self.packets.drain(..acked as usize) {
+            match fate {
+                Fate::Sacked => self.sacked -= 1,
+                Fate::Lost => self.lost -= 1,
+                Fate::Doubled => self.doubled -= 1,
+                Fate::Flying | Fate::Again => {}
+            }
+            if fate != Fate::Sacked {
+                delivery.add(departed);
+            }
+        }
+        self.una += acked;
+        acked
+    }
+
+    /// These packets have arrived, above one that has not.
+    pub(crate) fn sack(&mut self, block: Range<u32>, delivery: &mut Delivery) {
+        let (start, end) = (block.start.max(self.una), block.end.min(self.next()));
+        for index in start..end {
+            let (fate, departed) = &mut self.packets[(index - self.una) as usize];
+            match fate {
+                Fate::Sacked => continue,
+                Fate::Lost => self.lost -= 1,
+                Fate::Doubled => self.doubled -= 1,
+                Fate::Flying | Fate::Again => {}
+            }
+            *fate = Fate::Sacked;
+            self.sacked += 1;
+            delivery.add(*departed);
+            self.high = self.high.max(index + 1);
+        }
+    }
+
+    /// Declares packets lost that have three arrived ones above them. Answers how many.
+    pub(crate) fn detect_losses(&mut self) -> u32 {
+        let Some(end) = self.lost_below() else { return 0 };
+        let mut found = 0;
+        for index in self.judged.max(self.una)..end {
+            found += u32::from(self.lose(index));
+        }
+        self.judged = self.judged.max(end);
+        found
+    }
+
+    /// The third highest packet that has arrived above a hole.
+    fn lost_below(&self) -> Option<u32> {
+        if self.sacked < DUP_THRESHOLD {
+            return None;
+        }
+        let arrived = |&index: &u32| self.packets[(index - self.una) as usize].0 == Fate::Sacked;
+        (self.una..self.high).rev().filter(arrived).nth(DUP_THRESHOLD as usize - 1)
+    }
+
+    /// Declares one packet lost, if it is on its way for the first time. Answers whether it was.
+    pub(crate) fn lose(&mut self, index: u32) -> bool {
+        let Some(place) = index.checked_sub(self.una) else { return false };
+        match self.packets.get_mut(place as usize) {
+            Some((fate @ Fate::Flying, _)) => *fate = Fate::Lost,
+            _ => return false,
+        }
+        self.lost += 1;
+        self.search = self.search.min(index);
+        true
+    }
+
+    /// Declares everything lost that is not known to have arrived, repetitions as well. RFC 6298 §5
+    pub(crate) fn lose_all(&mut self) {
+        for (fate, _) in &mut self.packets {
+            if *fate != Fate::Sacked {
+                *fate = Fate::Lost;
+            }
+        }
+        self.lost = self.outstanding() - self.sacked;
+        self.doubled = 0;
+        self.search = self.una;
+        self.judged = self.next();
+    }
+
+    /// The lowest packet that is lost and waits to be sent again.
+    pub(crate) fn next_lost(&mut self) -> Option<u32> {
+        if self.lost == 0 {
+            return None;
+        }
+        self.search = self.search.max(self.una);
+        while self.packets.get((self.search - self.una) as usize)?.0 != Fate::Lost {
+            self.search += 1;
+        }
+        Some(self.search)
+    }
+
+    /// The lowest packet below the highest arrived one of which nothing is known. RFC 6675 §4 NextSeg (3)
+    pub(crate) fn next_hole(&self) -> Option<u32> {
+        let flying = |&index: &u32| self.packets[(index - self.una) as usize].0 == Fate::Flying;
+        (self.una..self.high).find(flying)
+    }
+
+    /// A packet leaves again.
+    pub(crate) fn repeat(&mut self, index: u32, departed: Departed) {
+        let Some(entry) = self.packets.get_mut(index.wrapping_sub(self.una) as usize) else { return };
+        entry.1 = departed;
+        entry.0 = match entry.0 {
+            Fate::Lost => {
+                self.lost -= 1;
+                Fate::Again
+            }
+            Fate::Flying => {
+                self.doubled += 1;
+                Fate::Doubled
+            }
+            other => other,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn departed(n: u64) -> Departed {
+        let at = Time(n);
+        Departed { at, delivered: n, delivered_at: at, first_at: at, app_limited: false }
+    }
+
+    fn board(packets: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        (0..packets).for_each(|n| board.push(departed(n)));
+        board
+    }
+
+    #[test]
+    fn three_arrivals_above_a_hole_lose_it_and_the_pipe_is_counted() {
+        let (mut board, mut delivery) = (board(10), Delivery::default());
+        assert_eq!(board.acknowledge(2, &mut delivery), 2);
+        board.sack(3..5, &mut delivery);
+        assert_eq!((board.detect_losses(), board.pipe()), (0, 6));
+        board.sack(3..5, &mut delivery);
+        board.sack(6..7, &mut delivery);
+        assert_eq!((delivery.packets, delivery.newest.map(|n| n.at)), (5, Some(Time(6))));
+        assert_eq!(board.detect_losses(), 1, "2 has 3, 4 and 6 above it; 5 has one");
+        assert_eq!((board.next_lost(), board.next_hole(), board.pipe()), (Some(2), Some(5), 4));
+        board.repeat(2, departed(20));
+        board.repeat(5, departed(21));
+        assert_eq!((board.next_lost(), board.next_hole(), board.pipe()), (None, None, 6));
+        board.sack(5..6, &mut delivery);
+        assert_eq!(board.pipe(), 4, "both copies of 5 are settled");
+        assert_eq!((board.detect_losses(), board.next_lost()), (0, None), "a repetition is not judged");
+        board.lose_all();
+        assert_eq!((board.pipe(), board.next_lost()), (0, Some(2)));
+        assert_eq!((board.acknowledge(99, &mut delivery), board.pipe(), board.una()), (8, 0, 10));
+        assert_eq!((board.next(), board.next_lost(), delivery.packets), (10, None, 10));
+    }
+
+    #[test]
+    fn agrees_with_a_count_of_everything_whatever_happens() {
+        let (mut board, mut state) = (Scoreboard::default(), 12345u32);
+        let mut random = move |n: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % n
+        };
+        for step in 0..20_000u64 {
+            let (start, delivery) = (board.una() + random(30), &mut Delivery::default());
+            match random(8) {
+                0 | 1 if board.outstanding() < 50 => board.push(departed(step)),
+                2 => board.sack(start..start + random(5), delivery),
+                3 => _ = board.acknowledge(board.una() + random(4), delivery),
+                4 => _ = board.detect_losses(),
+                5 if random(20) == 0 => board.lose_all(),
+                6 => board.next_lost().into_iter().for_each(|i| board.repeat(i, departed(step))),
+                _ => board.next_hole().into_iter().for_each(|i| board.repeat(i, departed(step))),
+            }
+            let of = |fate| board.packets.iter().filter(|p| p.0 == fate).count() as u32;
+            assert_eq!(
+                (board.lost, board.sacked, board.doubled),
+                (of(Fate::Lost), of(Fate::Sacked), of(Fate::Doubled))
+            );
+            assert_eq!(board.pipe(), of(Fate::Flying) + of(Fate::Again) + 2 * of(Fate::Doubled));
+            let first = board.packets.iter().position(|p| p.0 == Fate::Lost).map(|i| board.una() + i as u32);
+            assert_eq!(board.next_lost(), first);
+        }
+    }
+}

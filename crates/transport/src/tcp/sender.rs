@@ -1,0 +1,173 @@
+//! All connections that a host sends on, and their turns at its wire.
+
+use super::connection::{Connection, Poll, SenderState};
+use super::control::CongestionControl;
+use super::params::TcpParams;
+use super::{Shared, TimerKey};
+use crate::endpoint::EndpointEvent;
+use crate::message::Message;
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::VecDeque;
+
+/// See the module.
+pub(super) struct Sender<C: CongestionControl> {
+    params: TcpParams<C::Params>,
+    connections: SlotMap<DefaultKey, Connection<C>>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// Connections that may have a packet: each sends one, and goes to the end.
+    turns: VecDeque<DefaultKey>,
+}
+
+impl<C: CongestionControl> Sender<C> {
+    pub(super) fn new(params: TcpParams<C::Params>) -> Self {
+        Sender { params, connections: SlotMap::new(), by_id: FxHashMap::default(), turns: VecDeque::new() }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.connections.len()
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let params = (&self.params.connection, &self.params.control);
+        let connection = Connection::new(params, &shared.context, now, message);
+        let key = self.connections.insert(connection);
+        self.by_id.insert((message.dst, message.id), key);
+        if self.params.connection.handshake {
+            self.connections[key].send_syn(shared, now);
+            self.arm(shared, key);
+        } else {
+            self.establish(shared, now, key);
+        }
+    }
+
+    fn establish(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+        let initial = self.params.connection.initial_window as u32;
+        let connection = &mut self.connections[key];
+        connection.establish(&shared.context, initial, now);
+        let (peer, id) = (connection.message.dst, connection.message.id);
+        self.release(shared, now, (peer, id));
+    }
+
+    /// More packets of a first window may leave.
+    pub(super) fn release(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        if let Some(at) = self.connections[key].release(now) {
+            shared.timers.arm(at, TimerKey::Opening(peer, id));
+        }
+        self.queue(key);
+    }
+
+    pub(super) fn acknowledgement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Some(&key) = self.by_id.get(&(packet.src, packet.message)) else { return };
+        let connection = &mut self.connections[key];
+        if connection.state == SenderState::Connecting {
+            connection.measure(now, packet);
+            connection.rtt.clear_backoff();
+            self.establish(shared, now, key);
+        }
+        if self.connections[key].acknowledge(now, packet) {
+            self.by_id.remove(&(packet.src, packet.message));
+            if let Some(connection) = self.connections.remove(key) {
+                shared.events.push_back(EndpointEvent::Acknowledged { tag: connection.message.tag });
+            }
+            return;
+        }
+        self.arm(shared, key);
+        self.queue(key);
+    }
+
+    /// A retransmission timer has expired, if its deadline still stands.
+    pub(super) fn expired(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
+        let Some(&key) = self.by_id.get(&id) else { return };
+        let connection = &mut self.connections[key];
+        if connection.armed != at {
+            return;
+        }
+        connection.armed = Time::MAX;
+        if connection.deadline.is_some_and(|deadline| deadline <= now) {
+            connection.timed_out(now);
+            if connection.state == SenderState::Connecting {
+                connection.send_syn(shared, now);
+            }
+            self.queue(key);
+        }
+        self.arm(shared, key);
+    }
+
+    /// A paced connection may send again.
+    pub(super) fn paced(&mut self, id: (HostId, u32)) {
+        if let Some(&key) = self.by_id.get(&id) {
+            self.queue(key);
+        }
+    }
+
+    /// Arms the retransmission timer, unless an earlier deadline is armed already: that one looks again.
+    fn arm(&mut self, shared: &mut Shared, key: DefaultKey) {
+        let connection = &mut self.connections[key];
+        if let Some(at) = connection.deadline.filter(|&at| at < connection.armed) {
+            connection.armed = at;
+            shared.timers.arm(at, TimerKey::Retransmit(connection.message.dst, connection.message.id));
+        }
+    }
+
+    fn queue(&mut self, key: DefaultKey) {
+        let connection = &mut self.connections[key];
+        if !connection.queued && connection.pick().is_some() {
+            connection.queued = true;
+            self.turns.push_back(key);
+        }
+    }
+
+    /// The next data packet, for a wire that is free now.
+    pub(super) fn poll(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+        loop {
+            let key = self.turns.pop_front()?;
+            let Some(connection) = self.connections.get_mut(key) else { continue };
+            connection.queued = false;
+            match connection.poll(&shared.context, now) {
+                Poll::Send(packet) => {
+                    self.arm(shared, key);
+                    self.queue(key);
+                    return Some(packet);
+                }
+                Poll::Later(at) if connection.pace_armed == at => {}
+                Poll::Later(at) => {
+                    connection.pace_armed = at;
+                    shared.timers.arm(at, TimerKey::Pace(connection.message.dst, connection.message.id));
+                }
+                Poll::Nothing => {}
+            }
+        }
+    }
+
+    /// The receiver is gone.
+    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        self.by_id.retain(|id, _| id.0 != peer);
+        let mut failed = Vec::new();
+        self.connections.retain(|_, connection| {
+            let gone = connection.message.dst == peer;
+            failed.extend(gone.then_some(connection.message));
+            !gone
+        });
+        self.turns.retain(|&key| self.connections.contains_key(key));
+        shared.fail(failed.into_iter());
+    }
+}
+
+impl<C: CongestionControl> Connection<C> {
+    /// Asks for a connection; the answer is an acknowledgement of nothing.
+    fn send_syn(&mut self, shared: &mut Shared, now: Time) {
+        let m = &self.message;
+        let mut syn = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
+        (syn.message_bytes, syn.lifetime) = (m.bytes, now);
+        shared.control.push_back(syn);
+        self.deadline.get_or_insert(now.saturating_add(self.rtt.rto()));
+    }
+}
