@@ -75,6 +75,17 @@ impl<H: Copy> Ring<H> {
         Some(handle)
     }
 
+    /// The handle pushed last.
+    #[inline]
+    fn pop_back(&mut self) -> Option<H> {
+        if self.len == 0 {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        self.len -= 1;
+        Some(self.slots[(self.head + self.len) as usize & mask])
+    }
+
     /// Doubles the ring, which is full; `filler` is any handle.
     #[cold]
     #[inline(never)]
@@ -119,13 +130,9 @@ impl<H: Copy> Queues<H> {
         self.bytes[usize::from(data)] += u64::from(wire);
     }
 
-    /// The first packet of the lowest class that holds one.
+    /// The first packet of a class.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<H> {
-        if self.occupied == 0 {
-            return None;
-        }
-        let class = self.occupied.trailing_zeros() as usize;
+    pub(crate) fn pop(&mut self, class: usize) -> Option<H> {
         let queue = self.class(class);
         let handle = queue.pop_front();
         if queue.len == 0 {
@@ -134,7 +141,23 @@ impl<H: Copy> Queues<H> {
         handle
     }
 
-    /// Accounts for a packet that [`Queues::pop`] handed out.
+    /// The last packet of a class.
+    pub(crate) fn pop_last(&mut self, class: usize) -> Option<H> {
+        let queue = self.class(class);
+        let handle = queue.pop_back();
+        if queue.len == 0 {
+            self.occupied &= !(1 << class);
+        }
+        handle
+    }
+
+    /// Bit `c` is set while class `c` holds something.
+    #[inline]
+    pub(crate) fn occupied(&self) -> u32 {
+        self.occupied
+    }
+
+    /// Accounts for a packet that was handed out.
     #[inline]
     pub(crate) fn left(&mut self, data: bool, wire: u16) {
         self.packets[usize::from(data)] -= 1;

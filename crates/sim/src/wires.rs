@@ -4,7 +4,7 @@ use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
 use crate::tap::Tap;
-use headway_fabric::{DropReason, Port};
+use headway_fabric::{Full, Port};
 use headway_network::{BuildError, Choice, FaultCounts, Injector, LinkRecord, Network, RunSpec, Verdict};
 use headway_packet::Packet;
 use headway_units::Time;
@@ -82,8 +82,8 @@ impl<'a> Wires<'a> {
         };
         let mut egress = Vec::with_capacity(network.links().len());
         let mut reach = Time::ZERO;
-        for link in network.links() {
-            let (rules, context) = network.discipline(link)?;
+        for (number, link) in network.links().iter().enumerate() {
+            let (rules, context) = network.discipline(number as u32, spec.seed)?;
             let delay = network.hop_delay(link);
             reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
             egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
@@ -219,9 +219,9 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// A packet arrives at a switch port.
+    /// A packet arrives at a switch port; an error says which packet a full queue hit.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, number: u32, handle: u32, now: Time) -> Result<(), DropReason> {
+    pub(crate) fn offer(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
         self.catch_up(number, now);
         let egress = &mut self.egress[number as usize];
         if egress.port.is_idle(now) {
@@ -229,11 +229,20 @@ impl<'a> Wires<'a> {
             self.launch(number, handle, ends);
             return Ok(());
         }
-        egress.port.offer(now, handle, &mut self.pool)?;
-        if !egress.armed {
+        let offered = egress.port.offer(now, handle, &mut self.pool);
+        if !egress.armed && !egress.port.is_empty() {
             self.arm(number);
         }
-        Ok(())
+        offered
+    }
+
+    /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
+    #[cold]
+    pub(crate) fn way_back(&mut self, number: u32, handle: u32) -> Option<u32> {
+        let switch = self.network.links()[number as usize].from - self.network.hosts();
+        let port = self.choice.route(&self.network, switch, self.pool.get(handle));
+        self.lost += u64::from(port.is_none());
+        port
     }
 
     /// Makes sure that a switch port with packets waiting is looked after in time.

@@ -1,0 +1,217 @@
+//! Trimming: a full data queue cuts a packet down to its header, which overtakes the data.
+//!
+//! Source: NDP §3.1, §3.2.4. Two queues: data, of eight packets, and headers with all other control, of as
+//! many bytes. What meets a full data queue is trimmed, or the last packet of the queue in its place, by
+//! the fall of a coin. Headers are served ten for each data packet while both wait. A header that meets a
+//! full queue goes back to its sender, once. What is deliberately different, and why:
+//!
+//! * The coin is a hash of the port's seed and a count of its throws: ports own no generator.
+//! * Only headers of data go back to their sender. Acknowledgements and pulls that find no room are
+//!   dropped: their sender could do nothing with them.
+//!
+//! `variant = "csg-htsim"` is the switch of the csg-htsim simulator with its defaults, which is not the
+//! paper's: headers before all data, a header queue of twice the bytes, nothing goes back, and the packet
+//! on the wire counts as waiting.
+
+use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
+use crate::{Buffer, DropReason, Limit};
+use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
+use headway_units::{ParamKind, Time, mix};
+
+headway_units::choice! {
+    /// Whose switch.
+    pub enum TrimVariant {
+        /// The paper's: 10 headers to one data packet, header queue of the data queue's bytes, return to sender.
+        Paper = "paper",
+        /// That of csg-htsim as it comes: headers first, twice the bytes for headers, no return to sender.
+        CsgHtsim = "csg-htsim",
+    }
+}
+
+headway_units::choice! {
+    /// A rule that is as the variant has it, or on, or off.
+    pub enum Rule {
+        /// As the variant has it.
+        Variant = "variant",
+        /// On.
+        On = "on",
+        /// Off.
+        Off = "off",
+    }
+}
+
+headway_units::choice! {
+    /// What is trimmed when the data queue is full.
+    pub enum Victim {
+        /// The arriving packet or the last one of the queue, by the fall of a coin.
+        Coin = "coin",
+        /// Always the arriving packet, as P4 switches do.
+        Arrival = "arrival",
+        /// Always the last packet of the queue.
+        Last = "last",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of trimming.
+    pub struct TrimmingParams {
+        /// Whose switch: what the other parameters are unless they say, and the default buffers.
+        variant: TrimVariant = TrimVariant::Paper, ParamKind::Choice(TrimVariant::WORDS);
+        /// Headers served for each data packet while both wait; 0 = as the variant has it (10, or no bound). NDP §3.1
+        headers_per_data: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Headers without room go back to their sender. NDP §3.2.4
+        bounce: Rule = Rule::Variant, ParamKind::Choice(Rule::WORDS);
+        /// What is trimmed when the data queue is full. NDP §3.1
+        victim: Victim = Victim::Coin, ParamKind::Choice(Victim::WORDS);
+        /// The packet on the wire counts as waiting.
+        count_wire: Rule = Rule::Variant, ParamKind::Choice(Rule::WORDS);
+    }
+}
+
+/// Class of headers and control, and of data.
+const HEADERS: usize = 0;
+const DATA: usize = 1;
+
+/// Data packets that the data queue holds when a scenario does not say. NDP §3.1
+const QUEUE_PACKETS: u32 = 8;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Trimming {
+    /// Headers in a row while data waits, at most; `None` = no bound.
+    run: Option<u32>,
+    /// Headers served since data was, while both waited.
+    served: u32,
+    bounce: bool,
+    victim: Victim,
+    seed: u64,
+    throws: u64,
+    count_wire: bool,
+    buffer: Buffer,
+    /// The packet on the wire: when it is gone, its bytes, whether it is data.
+    wire: (Time, u64, bool),
+}
+
+impl Trimming {
+    /// The coin. NDP §3.1
+    fn heads(&mut self) -> bool {
+        self.throws += 1;
+        mix(self.seed ^ mix(self.throws)) & 1 == 1
+    }
+}
+
+impl Discipline for Trimming {
+    type Params = TrimmingParams;
+    const INFO: DisciplineInfo = DisciplineInfo {
+        name: "trimming",
+        summary: "full data queues trim packets to headers, served 10:1 with data; headers without room go back",
+        paper: "NDP, SIGCOMM 2017 §3.1",
+    };
+
+    fn new(params: &TrimmingParams, port: &PortContext) -> Self {
+        let csg = params.variant == TrimVariant::CsgHtsim;
+        let rule = |rule: Rule, in_csg: bool| match rule {
+            Rule::Variant => csg == in_csg,
+            Rule::On => true,
+            Rule::Off => false,
+        };
+        Trimming {
+            run: match params.headers_per_data {
+                0 => (!csg).then_some(10),
+                n => Some(n as u32),
+            },
+            served: 0,
+            bounce: rule(params.bounce, false),
+            victim: params.victim,
+            seed: port.seed,
+            throws: 0,
+            count_wire: rule(params.count_wire, true),
+            buffer: port.buffer,
+            wire: (Time::ZERO, 0, false),
+        }
+    }
+
+    /// Eight packets of data and as many bytes of headers, or what csg-htsim makes of `-q 8`: eight times
+    /// the payload, and twice that for headers.
+    fn buffer(params: &TrimmingParams, sizes: &Sizes, space: Space) -> Buffer {
+        let packets = u64::from(QUEUE_PACKETS);
+        let data = space.data.unwrap_or(match params.variant {
+            TrimVariant::Paper => Limit::Packets(QUEUE_PACKETS),
+            TrimVariant::CsgHtsim => Limit::Bytes(packets * u64::from(sizes.payload)),
+        });
+        let bytes = match data {
+            Limit::Packets(n) => u64::from(n) * u64::from(sizes.full_wire()),
+            Limit::Bytes(n) => n,
+        };
+        let headers = match params.variant {
+            TrimVariant::Paper => bytes,
+            TrimVariant::CsgHtsim => bytes * 2,
+        };
+        Buffer { data, control: space.control.unwrap_or(Limit::Bytes(headers)) }
+    }
+
+    fn classes(&self) -> usize {
+        2
+    }
+
+    #[inline]
+    fn class_of(&self, packet: &Packet) -> usize {
+        if packet.is_data() { DATA } else { HEADERS }
+    }
+
+    #[inline]
+    fn admit(&mut self, _: &PortContext, arrival: &Arrival, packet: &mut Packet) -> Result<(), DropReason> {
+        let data = packet.is_data();
+        let (busy, wire, on_wire) = self.wire;
+        let counts = self.count_wire && on_wire == data && busy > arrival.now;
+        let (packets, bytes) = match counts {
+            true => (arrival.packets + 1, arrival.bytes + wire),
+            false => (arrival.packets, arrival.bytes),
+        };
+        let (limit, full) = match data {
+            true => (self.buffer.data, DropReason::BufferFull),
+            false => (self.buffer.control, DropReason::ControlFull),
+        };
+        if limit.admits(packets, bytes, packet.wire) { Ok(()) } else { Err(full) }
+    }
+
+    fn overflow(&mut self, packet: &Packet) -> Overflow {
+        if packet.is_data() {
+            let last = match self.victim {
+                Victim::Coin => self.heads(),
+                Victim::Arrival => false,
+                Victim::Last => true,
+            };
+            return if last { Overflow::TrimLast { class: DATA } } else { Overflow::Trim };
+        }
+        // NDP §3.2.4: a header goes back at most once.
+        let returns = packet.kind == PacketKind::Header && !packet.flags.has(PacketFlags::BOUNCED);
+        if self.bounce && returns { Overflow::Return } else { Overflow::Drop }
+    }
+
+    /// Weighted round robin. NDP §3.1
+    #[inline]
+    fn choose(&mut self, occupied: u32) -> usize {
+        if occupied != (1 << HEADERS | 1 << DATA) {
+            return occupied.trailing_zeros() as usize;
+        }
+        match self.run {
+            Some(run) if self.served >= run => {
+                self.served = 0;
+                DATA
+            }
+            _ => {
+                self.served += 1;
+                HEADERS
+            }
+        }
+    }
+
+    #[inline]
+    fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
+        if self.count_wire {
+            let ends = departing.now + departing.takes;
+            self.wire = (ends, u64::from(packet.wire), packet.is_data());
+        }
+    }
+}
