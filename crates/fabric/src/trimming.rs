@@ -215,3 +215,154 @@ impl Discipline for Trimming {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{self, AnyDiscipline};
+    use crate::{Fate, Full, Packets, Port};
+    use headway_packet::HostId;
+    use headway_units::{ParamValue, Rate};
+
+    struct Pool(Vec<Packet>);
+
+    impl Packets<u32> for Pool {
+        fn packet(&mut self, handle: u32) -> &mut Packet {
+            &mut self.0[handle as usize]
+        }
+    }
+
+    const SIZES: Sizes = Sizes { payload: 9000, header: 64, framing: 0, control: 64 };
+
+    fn word(name: &str, word: &str) -> (String, ParamValue) {
+        (name.into(), ParamValue::Choice(word.into()))
+    }
+
+    /// A port whose wire is busy with packet 0, and a pool of data packets (below 1000) and acknowledgements.
+    fn port(params: &[(String, ParamValue)], space: Space, seed: u64) -> (Port<u32>, Pool) {
+        let buffer = registry::buffer("trimming", params, &SIZES, space).expect("known").expect("valid");
+        let context = PortContext { rate: Rate::gbps(10), sizes: SIZES, buffer, seed };
+        let rules = AnyDiscipline::make("trimming", params, &context).expect("known").expect("valid");
+        let packet = |i: u32| {
+            let kind = if i < 1000 { PacketKind::Data } else { PacketKind::Ack };
+            let mut p = Packet::new(kind, HostId(1), HostId(2), i);
+            (p.wire, p.payload, p.priority) = if i < 1000 { (9064, 9000, 1) } else { (64, 0, 0) };
+            p
+        };
+        let (mut port, mut pool) = (Port::new(rules, context), Pool((0..4000).map(packet).collect()));
+        port.pass(Time::ZERO, pool.packet(0));
+        (port, pool)
+    }
+
+    fn offer(port: &mut Port<u32>, pool: &mut Pool, handles: std::ops::Range<u32>) -> Vec<Full<u32>> {
+        let full = handles.filter_map(|h| port.offer(Time(1), h, pool).err()).collect();
+        port.check().expect("identities");
+        full
+    }
+
+    /// Kinds in the order of departure: `d`ata, `h`eader, `a`cknowledgement.
+    fn departures(port: &mut Port<u32>, pool: &mut Pool) -> String {
+        let mut out = String::new();
+        while let Some(d) = port.next(port.free_at(), pool) {
+            let kind = pool.packet(d.handle).kind;
+            out.push_str(&kind.name()[..1]);
+        }
+        port.check().expect("identities");
+        out
+    }
+
+    #[test]
+    fn a_full_queue_trims_the_arrival_or_the_last_by_a_fair_coin() {
+        let (mut arrivals, mut lasts) = (0, 0);
+        for seed in 0..200 {
+            let (mut port, mut pool) = port(&[], Space::default(), seed);
+            assert!(offer(&mut port, &mut pool, 1..9).is_empty(), "eight packets wait");
+            let full = offer(&mut port, &mut pool, 9..10);
+            assert_eq!(full.len(), 1);
+            assert!(full[0].trimmed && full[0].fate == Fate::Kept);
+            let hit = pool.packet(full[0].handle);
+            assert_eq!((hit.kind, hit.payload, hit.wire), (PacketKind::Header, 0, 64));
+            match full[0].handle {
+                9 => arrivals += 1,
+                8 => lasts += 1,
+                other => panic!("packet {other} was trimmed"),
+            }
+            assert_eq!(port.counters().trimmed, 1);
+            assert_eq!(departures(&mut port, &mut pool), "hdddddddd");
+            let ends = port.free_at();
+            let bytes = port.queue_integral(ends);
+            assert_eq!(bytes, port.queue_integral(ends + Time::us(1)), "nothing waits any more");
+        }
+        assert!((70..=130).contains(&arrivals), "{arrivals} arrivals, {lasts} last ones");
+    }
+
+    #[test]
+    fn the_victim_can_be_fixed() {
+        for (name, hit) in [("arrival", vec![9, 10, 11]), ("last", vec![8, 9, 10])] {
+            let (mut port, mut pool) = port(&[word("victim", name)], Space::default(), 1);
+            let full = offer(&mut port, &mut pool, 1..12);
+            assert_eq!(full.iter().map(|f| f.handle).collect::<Vec<_>>(), hit, "{name}");
+        }
+    }
+
+    #[test]
+    fn ten_headers_are_served_for_each_packet() {
+        let (mut port, mut pool) = port(&[], Space::default(), 1);
+        offer(&mut port, &mut pool, 1..4);
+        offer(&mut port, &mut pool, 1000..1025);
+        assert_eq!(departures(&mut port, &mut pool), format!("{0}d{0}daaaaad", "a".repeat(10)));
+        let (mut strict, mut pool) = super::tests::port(&[word("variant", "csg-htsim")], Space::default(), 1);
+        offer(&mut strict, &mut pool, 1..4);
+        offer(&mut strict, &mut pool, 1000..1025);
+        assert_eq!(departures(&mut strict, &mut pool), format!("{}ddd", "a".repeat(25)));
+    }
+
+    #[test]
+    fn a_header_without_room_goes_back_once_and_control_is_dropped() {
+        let (mut port, mut pool) = port(&[word("victim", "arrival")], Space::default(), 1);
+        offer(&mut port, &mut pool, 1..9);
+        // 72,512 bytes hold 1133 headers of 64.
+        assert!(offer(&mut port, &mut pool, 1000..2133).is_empty());
+        let full = offer(&mut port, &mut pool, 9..10);
+        assert_eq!(full, [Full { handle: 9, trimmed: true, fate: Fate::Returned }]);
+        let back = *pool.packet(9);
+        assert_eq!((back.src, back.dst, back.kind), (HostId(2), HostId(1), PacketKind::Header));
+        assert!(back.flags.has(PacketFlags::BOUNCED));
+        let dropped = Fate::Dropped(DropReason::ControlFull);
+        assert_eq!(offer(&mut port, &mut pool, 9..10), [Full { handle: 9, trimmed: false, fate: dropped }]);
+        assert_eq!(offer(&mut port, &mut pool, 2133..2134)[0].fate, dropped);
+        assert_eq!((port.counters().returned, port.counters().dropped), (1, [0, 2]));
+    }
+
+    #[test]
+    fn the_last_packet_that_gives_way_may_go_back_itself() {
+        let (mut port, mut pool) = port(&[word("victim", "last")], Space::default(), 1);
+        offer(&mut port, &mut pool, 1..9);
+        offer(&mut port, &mut pool, 1000..2133);
+        let full = offer(&mut port, &mut pool, 9..10);
+        assert_eq!(full, [Full { handle: 8, trimmed: true, fate: Fate::Returned }]);
+        assert_eq!(departures(&mut port, &mut pool).matches('d').count(), 8);
+    }
+
+    #[test]
+    fn the_switch_of_csg_htsim_has_its_own_sizes_and_drops_headers() {
+        let params = [word("variant", "csg-htsim"), word("victim", "arrival")];
+        let (mut port, mut pool) = port(&params, Space::default(), 1);
+        // 72,000 bytes are seven packets of 9064, with the one on the wire; headers have twice the bytes.
+        let full = offer(&mut port, &mut pool, 1..9);
+        assert_eq!(full.iter().map(|f| f.handle).collect::<Vec<_>>(), [7, 8]);
+        assert!(offer(&mut port, &mut pool, 1000..3248).is_empty(), "2248 and two trimmed ones");
+        let full = offer(&mut port, &mut pool, 9..10);
+        assert_eq!(full[0].fate, Fate::Dropped(DropReason::ControlFull));
+    }
+
+    #[test]
+    fn a_scenario_has_the_last_word_on_space() {
+        let space = Space { data: Some(Limit::Packets(3)), control: None };
+        let default = Trimming::buffer(&TrimmingParams::default(), &SIZES, space);
+        assert_eq!(default, Buffer { data: Limit::Packets(3), control: Limit::Bytes(3 * 9064) });
+        let both = Space { control: Some(Limit::Packets(5)), ..space };
+        let set = Trimming::buffer(&TrimmingParams::default(), &SIZES, both);
+        assert_eq!(set.control, Limit::Packets(5));
+    }
+}

@@ -39,6 +39,8 @@ struct Incoming {
     active: Time,
     patience: Time,
     repeats: u32,
+    /// The one silence deadline in force; others of this message are left over and mean nothing.
+    silence_at: Time,
     state: ReceiverState,
 }
 
@@ -78,7 +80,11 @@ impl Receiver {
         if packet.index >= incoming.packets {
             return;
         }
-        (incoming.active, incoming.repeats) = (now, 0);
+        incoming.active = now;
+        if incoming.repeats > 0 {
+            incoming.repeats = 0;
+            incoming.listen(shared, key, now);
+        }
         let whole = packet.is_data();
         let new = match whole {
             true => incoming.received.insert(packet.index),
@@ -128,7 +134,7 @@ impl Receiver {
         let patience = self.params.timeout(&path).saturating_mul(SILENT_TIMEOUTS);
         let seed = mix(u64::from(shared.context.host.0) << 32 | u64::from(id));
         let paths = Paths::new(&self.params, &path, packet.entropy, seed, false);
-        let incoming = Incoming {
+        let mut incoming = Incoming {
             packets,
             received: IndexWindow::default(),
             pulled: 0,
@@ -139,9 +145,10 @@ impl Receiver {
             active: now,
             patience,
             repeats: 0,
+            silence_at: Time::MAX,
             state: ReceiverState::Receiving,
         };
-        shared.timers.arm(now.saturating_add(patience), TimerKey::Silence(peer, id));
+        incoming.listen(shared, (peer, id), now);
         self.messages.insert((peer, id), incoming);
         self.arrived(shared, now, packet);
     }
@@ -189,10 +196,12 @@ impl Receiver {
     /// Repeats the last pull when nothing has come of it: it may have been lost.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(incoming) = self.messages.get_mut(&(peer, id)) else { return };
-        let patience = incoming.patience.saturating_mul(1 << incoming.repeats);
-        let due = if incoming.queued > 0 { now } else { incoming.active }.saturating_add(patience);
-        if due > now {
-            return shared.timers.arm(due, TimerKey::Silence(peer, id));
+        if now < incoming.silence_at {
+            return;
+        }
+        let since = if incoming.queued > 0 { now } else { incoming.active };
+        if since.saturating_add(incoming.patience()) > now {
+            return incoming.listen(shared, (peer, id), since);
         }
         incoming.step(ReceiverEvent::Silence);
         incoming.active = now;
@@ -201,8 +210,7 @@ impl Receiver {
         pull.token = incoming.pulled;
         pull.flags = PacketFlags::PULL.with(PacketFlags::AGAIN);
         shared.control.push_back(pull);
-        let next = now.saturating_add(incoming.patience.saturating_mul(1 << incoming.repeats));
-        shared.timers.arm(next, TimerKey::Silence(peer, id));
+        incoming.listen(shared, (peer, id), now);
     }
 }
 
@@ -211,6 +219,17 @@ impl Incoming {
         if let Some(next) = self.state.on(event) {
             self.state = next;
         }
+    }
+
+    /// How long it may be silent before the last pull is repeated.
+    fn patience(&self) -> Time {
+        self.patience.saturating_mul(1 << self.repeats)
+    }
+
+    /// Puts the silence deadline where it is due when nothing happens after `since`.
+    fn listen(&mut self, shared: &mut Shared, (peer, id): Key, since: Time) {
+        self.silence_at = since.saturating_add(self.patience());
+        shared.timers.arm(self.silence_at, TimerKey::Silence(peer, id));
     }
 
     fn deliver(&self, shared: &mut Shared, (src, message): Key, packet: &Packet) {
