@@ -22,9 +22,9 @@ PORT = 18519
 ETHERNET, IPV4, UDP = 14, 20, 8
 HEADERS = ETHERNET + IPV4 + UDP + 60
 
-KINDS = ("data", "grant", "rts", "token", "ack", "finished")
+KINDS = ("data", "grant", "rts", "token", "ack", "finished", "header", "nack", "pull")
 ECN = ("not-ect", "spare", "ect", "ce")
-FLAGS = {"ece": 1, "again": 2, "unscheduled": 4}
+FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "pull": 8, "bounced": 16}
 
 # The header, stated here a second time: names and bytes in order.
 LAYOUT = [
