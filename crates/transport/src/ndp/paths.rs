@@ -150,6 +150,7 @@ impl Paths {
             && 10 * nacks > 3 * acks;
         score.avoid =
             if outlier { (score.avoid + 1).min(MOST_AVOIDED) } else { score.avoid.saturating_sub(1) };
+        score.skip = score.skip.min(score.avoid);
     }
 }
 
