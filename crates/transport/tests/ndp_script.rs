@@ -439,3 +439,16 @@ fn a_peer_that_is_gone_is_forgotten_both_ways_and_others_are_not() {
     assert!(s.effects(us(1_000_000)).is_empty(), "and no deadline of it has an effect");
     assert_eq!(s.on(us(1_000_001), data(1, 0)), ["delivered 1460", "completed", "ack 0 <1"]);
 }
+
+#[test]
+fn a_repetition_does_not_wait_for_a_finished_receiver_for_ever() {
+    let mut s = Script::new(params());
+    s.open(us(0), message(1));
+    assert!(s.on(us(12), nack(0, 0)).is_empty());
+    let sends = s.effects(us(900));
+    assert_eq!(
+        sends,
+        [(us(812), vec!["data 0 push again".to_string()]), (us(862), vec!["data 0 push again".into()])]
+    );
+    assert_eq!(s.on(us(901), ack(0, 1)), ["acknowledged"]);
+}

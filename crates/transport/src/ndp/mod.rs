@@ -100,6 +100,7 @@ impl Transport for Ndp {
         deviations: &[
             "§3.2.4: the time-out is 2.5 largest round trips of the path, which is the paper's 1 ms for its 400 us; it doubles up to five times while nothing is heard. The paper's is constant.",
             "§3.2: the paper does not say how a transfer goes on whose last pull is lost. Here a receiver that has heard nothing for two time-outs after its last pull repeats that pull; its number is the same, so it permits nothing new, but a sender that has nothing under way answers it with one packet.",
+            "§3.2: a sender whose repetition has waited sixteen time-outs for a pull, with nothing else under way and nothing heard, sends it without: the receiver may have finished, with its last acknowledgement lost and an older negative one late.",
             "§3.2: a packet that arrives again is acknowledged and earns no pull; `pull_duplicates = true` is what the authors' simulator does, which adds a packet to the window for each repetition.",
             "§3.2.2: finished messages are remembered by number for ever instead of for a segment's lifetime in time-wait state: their numbers are consecutive, so that this takes less room.",
             "§3.2.2: every packet, and not only those of the first round trip, carries its place in the message and the message's length; there is no mark on the last packet.",

@@ -44,6 +44,11 @@ struct Slot {
 /// Feedback that is looked back on to tell a bad path from a busy receiver.
 const HISTORY: u32 = 12;
 
+/// Time-outs of a packet that a repetition waits for its pull at first, and doublings of that at most. Only
+/// a receiver that has finished, and whose last word was lost, owes a pull for that long and will not send it.
+const STALLED_TIMEOUTS: u64 = 16;
+const MAX_STALLS: u32 = 10;
+
 /// A message being sent.
 struct Outgoing {
     message: Message,
@@ -72,6 +77,9 @@ struct Outgoing {
     paths: Paths,
     timeout: Time,
     backoff: u32,
+    /// Last word of the receiver, or repetition without a pull; and such repetitions since that word.
+    active: Time,
+    stalls: u32,
     /// The one deadline in force; others of this message are left over and mean nothing.
     lost_at: Option<Time>,
     /// In the ring of messages that have something to send.
@@ -130,6 +138,8 @@ impl Sender {
             paths: Paths::new(&self.params, &path, message.entropy, seed, true),
             timeout: self.params.timeout(&path),
             backoff: 0,
+            active: now,
+            stalls: 0,
             lost_at: None,
             in_turns: false,
         });
@@ -162,6 +172,7 @@ impl Sender {
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Some(&key) = self.by_id.get(&(packet.src, packet.message)) else { return };
         let out = &mut self.messages[key];
+        (out.active, out.stalls) = (now, 0);
         match packet.kind {
             PacketKind::Ack => out.arrived(packet.index),
             PacketKind::Nack => out.trimmed(packet.index),
@@ -232,6 +243,8 @@ impl Sender {
         if lost {
             out.step(SenderEvent::Timeout);
             out.backoff = (out.backoff + 1).min(self.params.backoff as u32);
+        } else if out.stalled().is_some_and(|at| at <= now) {
+            out.insist(now);
         }
         out.watch(shared, now);
         self.take_turns(key);
@@ -477,10 +490,27 @@ impl Outgoing {
         self.timeout.saturating_mul(1 << self.backoff)
     }
 
-    /// Arms the deadline of the oldest packet under way, if none that is as early is in force.
+    /// When a repetition has waited for its pull for too long, if nothing else will come of this message.
+    fn stalled(&self) -> Option<Time> {
+        let waits = self.away == 0 && !self.again.is_empty();
+        let patience = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.stalls);
+        waits.then(|| self.active.saturating_add(patience))
+    }
+
+    /// Repeats a packet without a pull.
+    fn insist(&mut self, now: Time) {
+        self.step(SenderEvent::Timeout);
+        (self.active, self.stalls) = (now, (self.stalls + 1).min(MAX_STALLS));
+        if let Some(index) = self.again.pop_first() {
+            self.repeat(index, true);
+        }
+    }
+
+    /// Arms the deadline of the oldest packet under way, or of one that waits while none is, unless one that
+    /// is as early is in force.
     fn watch(&mut self, shared: &mut Shared, now: Time) {
-        let Some((sent, _)) = self.oldest() else { return };
-        let due = sent.saturating_add(self.patience()).max(now);
+        let lost = self.oldest().map(|(sent, _)| sent.saturating_add(self.patience()));
+        let Some(due) = lost.or_else(|| self.stalled()).map(|due| due.max(now)) else { return };
         if self.lost_at.is_none_or(|at| due < at) {
             shared.timers.arm(due, TimerKey::Lost(self.message.dst, self.message.id));
             self.lost_at = Some(due);
