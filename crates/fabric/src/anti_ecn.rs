@@ -112,7 +112,7 @@ mod tests {
 
     fn port() -> PortContext {
         let buffer = Buffer { data: Limit::Packets(128), control: Limit::Packets(128) };
-        PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer }
+        PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 }
     }
 
     /// Marks of full data packets whose transmissions start at the given times, in slots of 1/10.

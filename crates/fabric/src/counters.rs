@@ -30,13 +30,15 @@ impl DropReason {
 pub struct PortCounters {
     /// Packets offered.
     pub received: u64,
-    /// Packets that entered a queue or passed straight to the wire.
+    /// Packets that entered a queue, and were not thrown out of it again, or passed straight to the wire.
     pub enqueued: u64,
     /// Packets that left on the wire.
     pub dequeued: u64,
     /// Packets dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
-    /// Packets whose payload was cut off; they are enqueued as well.
+    /// Packets sent back to where they came from.
+    pub returned: u64,
+    /// Packets whose payload was cut off; what was left of them is counted as any other packet.
     pub trimmed: u64,
     /// Packets that left with a mark.
     pub marked: u64,
@@ -60,11 +62,12 @@ impl PortCounters {
 
     /// The identities of a port that now holds `waiting` packets; an error names the broken one.
     pub fn check(&self, waiting: u64) -> Result<(), String> {
-        if self.received != self.drops() + self.enqueued {
+        if self.received != self.drops() + self.returned + self.enqueued {
             return Err(format!(
-                "received {} is not dropped {} + enqueued {}",
+                "received {} is not dropped {} + returned {} + enqueued {}",
                 self.received,
                 self.drops(),
+                self.returned,
                 self.enqueued
             ));
         }

@@ -1,6 +1,6 @@
 //! The contract of a port discipline.
 
-use crate::{Buffer, DropReason};
+use crate::{Buffer, DropReason, Limit};
 use headway_packet::{Packet, Sizes};
 use headway_units::{Params, Rate, Time};
 
@@ -13,7 +13,37 @@ pub struct PortContext {
     pub sizes: Sizes,
     /// Buffer space.
     pub buffer: Buffer,
+    /// What its choices by lot depend on, where it has any.
+    pub seed: u64,
 }
+
+/// Buffer space that a scenario asks for; `None` leaves it to the discipline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// For data.
+    pub data: Option<Limit>,
+    /// For control.
+    pub control: Option<Limit>,
+}
+
+/// What happens to a packet that was not admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overflow {
+    /// It is dropped.
+    Drop,
+    /// Its payload is cut off, and what is left asks to be queued in its turn. Of data packets only.
+    Trim,
+    /// The same happens to the last packet of a class, and this one takes its place.
+    TrimLast {
+        /// Which class; it holds data.
+        class: usize,
+    },
+    /// It goes back to where it came from.
+    Return,
+}
+
+/// Packets that wait at a port when neither a scenario nor the discipline says otherwise.
+const USUAL_LIMIT: Limit = Limit::Packets(128);
 
 /// A packet that asks to be queued.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +90,13 @@ pub trait Discipline: Sized {
     /// The rules for one port.
     fn new(params: &Self::Params, port: &PortContext) -> Self;
 
-    /// How many queues it wants; lower classes are served first.
+    /// Buffer space of each switch port, where a scenario leaves it open.
+    fn buffer(params: &Self::Params, sizes: &Sizes, space: Space) -> Buffer {
+        let _ = (params, sizes);
+        Buffer { data: space.data.unwrap_or(USUAL_LIMIT), control: space.control.unwrap_or(USUAL_LIMIT) }
+    }
+
+    /// How many queues it wants; lower classes are served first, unless it chooses.
     fn classes(&self) -> usize;
 
     /// The queue of a packet.
@@ -76,6 +112,19 @@ pub trait Discipline: Sized {
     ) -> Result<(), DropReason> {
         let _ = (port, arrival, packet);
         Ok(())
+    }
+
+    /// What happens to a packet that was not admitted, for whatever reason.
+    fn overflow(&mut self, packet: &Packet) -> Overflow {
+        let _ = packet;
+        Overflow::Drop
+    }
+
+    /// The class that is served next; bit `c` of `occupied` says that class `c` holds something, and one
+    /// does.
+    #[inline]
+    fn choose(&mut self, occupied: u32) -> usize {
+        occupied.trailing_zeros() as usize
     }
 
     /// What happens to a packet as its transmission starts.

@@ -13,12 +13,14 @@ mod port;
 mod queues;
 pub mod registry;
 mod strict_priority;
+mod trimming;
 
 pub use anti_ecn::{AntiEcn, AntiEcnParams, GapRule};
 pub use counters::{DropReason, PortCounters};
-pub use discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext};
+pub use discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
 pub use drop_tail::DropTail;
 pub use ecn_threshold::{EcnThreshold, EcnThresholdParams, MarkAt};
-pub use port::{Departure, Packets, Port};
+pub use port::{Departure, Fate, Full, Packets, Port};
 pub use queues::{Buffer, Limit};
 pub use strict_priority::StrictPriority;
+pub use trimming::{Rule, TrimVariant, Trimming, TrimmingParams, Victim};

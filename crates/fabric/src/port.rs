@@ -2,7 +2,7 @@
 
 use crate::DropReason;
 use crate::counters::PortCounters;
-use crate::discipline::{Arrival, Departing, PortContext};
+use crate::discipline::{Arrival, Departing, Overflow, PortContext};
 use crate::queues::Queues;
 use crate::registry::AnyDiscipline;
 use headway_packet::{Ecn, Packet};
@@ -22,6 +22,28 @@ pub struct Departure<H> {
     pub handle: H,
     /// When its last bit leaves.
     pub ends: Time,
+}
+
+/// What became of a packet that a full queue refused, or threw out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// What was left of it waits here.
+    Kept,
+    /// It is gone, and its handle is the caller's again.
+    Dropped(DropReason),
+    /// It is on its way back; the caller forwards it from here to where it now says.
+    Returned,
+}
+
+/// A queue was full when a packet was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full<H> {
+    /// Whom it hit: the packet offered, or one that waited and gave way to it.
+    pub handle: H,
+    /// Whether its payload was cut off.
+    pub trimmed: bool,
+    /// What became of it then.
+    pub fate: Fate,
 }
 
 /// Queues, rules and counters of one egress, with its departure clock.
@@ -50,6 +72,7 @@ pub struct Port<H> {
     queue_max_packets: u32,
     context: Arc<PortContext>,
     dropped: [u64; DropReason::ALL.len()],
+    returned: u64,
     trimmed: u64,
 }
 
@@ -80,6 +103,7 @@ impl<H: Copy> Port<H> {
             queue_max_packets: 0,
             context,
             dropped: [0; DropReason::ALL.len()],
+            returned: 0,
             trimmed: 0,
         }
     }
@@ -133,9 +157,10 @@ impl<H: Copy> Port<H> {
         PortCounters {
             received: passed.received,
             // Not counted apart; `check` compares it with what left and what waits.
-            enqueued: passed.received - self.dropped.iter().sum::<u64>(),
+            enqueued: passed.received - self.dropped.iter().sum::<u64>() - self.returned,
             dequeued: passed.dequeued,
             dropped: self.dropped,
+            returned: self.returned,
             trimmed: self.trimmed,
             marked: passed.marked,
             wire_bytes: passed.wire_bytes,
@@ -171,30 +196,88 @@ impl<H: Copy> Port<H> {
         self.counters().check(u64::from(self.queues.packets()))
     }
 
-    /// Queues a packet, or says why it was dropped (the handle is the caller's again).
+    /// Queues a packet, or says which packet was hit for want of room, and how.
     #[inline(always)]
-    pub fn offer<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Result<(), DropReason> {
-        let packet = packets.packet(handle);
-        let data = packet.is_data();
+    pub fn offer<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Result<(), Full<H>> {
         self.passed.received += 1;
+        match self.admit(now, packets.packet(handle)) {
+            Ok(()) => {
+                self.enqueue(now, handle, packets.packet(handle));
+                Ok(())
+            }
+            Err(reason) => Err(self.overflow(now, handle, reason, packets)),
+        }
+    }
+
+    #[inline(always)]
+    fn admit(&mut self, now: Time, packet: &mut Packet) -> Result<(), DropReason> {
+        let data = packet.is_data();
         let (waiting, bytes) = self.queues.waiting(data);
         let arrival = Arrival { now, packets: waiting, bytes, in_service: now < self.free_at };
-        let mut admitted = self.rules.admit(&self.context, &arrival, packet);
+        let admitted = self.rules.admit(&self.context, &arrival, packet);
         let buffer = &self.context.buffer;
         let limit = if data { buffer.data } else { buffer.control };
         if !limit.admits(waiting, bytes, packet.wire) && admitted.is_ok() {
-            admitted = Err(if data { DropReason::BufferFull } else { DropReason::ControlFull });
+            return Err(if data { DropReason::BufferFull } else { DropReason::ControlFull });
         }
-        if let Err(reason) = admitted {
-            self.dropped[reason as usize] += 1;
-            return Err(reason);
-        }
+        admitted
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, now: Time, handle: H, packet: &Packet) {
         let wire = packet.wire;
         let class = self.rules.class_of(packet);
         self.waited -= bytes_times(wire.into(), now);
-        self.queues.push(class, data, handle, wire);
+        self.queues.push(class, packet.is_data(), handle, wire);
         self.note_peak();
-        Ok(())
+    }
+
+    /// Makes room, or finds none.
+    #[cold]
+    #[inline(never)]
+    fn overflow<P: Packets<H>>(
+        &mut self,
+        now: Time,
+        handle: H,
+        reason: DropReason,
+        packets: &mut P,
+    ) -> Full<H> {
+        match self.rules.overflow(packets.packet(handle)) {
+            Overflow::Trim => self.trim(now, handle, packets),
+            Overflow::TrimLast { class } => match self.queues.pop_last(class) {
+                Some(last) => {
+                    let packet = packets.packet(last);
+                    self.waited += bytes_times(packet.wire.into(), now);
+                    self.queues.left(true, packet.wire);
+                    self.enqueue(now, handle, packets.packet(handle));
+                    self.trim(now, last, packets)
+                }
+                None => self.trim(now, handle, packets),
+            },
+            Overflow::Return => {
+                self.returned += 1;
+                packets.packet(handle).bounce();
+                Full { handle, trimmed: false, fate: Fate::Returned }
+            }
+            Overflow::Drop => {
+                self.dropped[reason as usize] += 1;
+                Full { handle, trimmed: false, fate: Fate::Dropped(reason) }
+            }
+        }
+    }
+
+    /// Cuts the payload off a packet that is in no queue, and queues what is left if it can.
+    fn trim<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Full<H> {
+        debug_assert!(packets.packet(handle).is_data());
+        self.trimmed += 1;
+        packets.packet(handle).trim(self.context.sizes.control);
+        match self.admit(now, packets.packet(handle)) {
+            Ok(()) => {
+                self.enqueue(now, handle, packets.packet(handle));
+                Full { handle, trimmed: true, fate: Fate::Kept }
+            }
+            Err(reason) => Full { trimmed: true, ..self.overflow(now, handle, reason, packets) },
+        }
     }
 
     /// Starts the next packet on a wire that is free at `now`.
@@ -204,7 +287,7 @@ impl<H: Copy> Port<H> {
         if self.queues.is_empty() {
             return None;
         }
-        let handle = self.queues.pop()?;
+        let handle = self.queues.pop(self.rules.choose(self.queues.occupied()));
         let packet = packets.packet(handle);
         self.waited += bytes_times(packet.wire.into(), now);
         self.queues.left(packet.is_data(), packet.wire);
@@ -275,7 +358,7 @@ mod tests {
 
     fn port(name: &str, data: u32) -> Port<u32> {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
-        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer };
+        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 };
         let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
         Port::new(rules, Arc::new(context))
     }

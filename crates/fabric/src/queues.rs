@@ -74,6 +74,17 @@ impl<H: Copy> Ring<H> {
         handle
     }
 
+    /// The handle pushed last.
+    #[inline]
+    fn pop_back(&mut self) -> Option<H> {
+        if self.len == 0 {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        self.len -= 1;
+        Some(self.slots[(self.head + self.len) as usize & mask])
+    }
+
     /// Doubles the ring, which is full; `filler` is any handle.
     #[cold]
     #[inline(never)]
@@ -121,24 +132,20 @@ impl<H: Copy> Queues<H> {
         self.bytes[usize::from(data)] += u64::from(wire);
     }
 
-    /// The first packet of the lowest class that holds one.
+    /// The first packet of a class, which holds one.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<H> {
-        if self.occupied == 0 {
-            return None;
-        }
-        let class = self.occupied.trailing_zeros() as usize;
+    pub(crate) fn pop(&mut self, class: usize) -> H {
         let queue = self.class(class);
         let handle = queue.pop_front();
         if queue.len == 0 {
             self.occupied &= !(1 << class);
         }
-        Some(handle)
+        handle
     }
 
     /// Classes that hold something, lowest first.
     #[inline]
-    fn occupied(&self) -> impl Iterator<Item = &Ring<H>> {
+    fn rings(&self) -> impl Iterator<Item = &Ring<H>> {
         let mut rest = self.occupied;
         std::iter::from_fn(move || {
             let class = rest.trailing_zeros() as usize;
@@ -154,13 +161,13 @@ impl<H: Copy> Queues<H> {
     /// Where the handles lie, class by class, from the first to leave to the end of the ring.
     #[inline]
     pub(crate) fn places(&self) -> impl Iterator<Item = &[H]> {
-        self.occupied().map(|ring| &ring.slots[ring.head as usize..])
+        self.rings().map(|ring| &ring.slots[ring.head as usize..])
     }
 
-    /// All that waits, in the order in which [`Queues::pop`] would take it.
+    /// All that waits, class by class, the first to leave first in each.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = H> {
-        self.occupied().flat_map(|ring| {
+        self.rings().flat_map(|ring| {
             let mask = ring.slots.len() - 1;
             (0..ring.len).map(move |i| ring.slots[(ring.head + i) as usize & mask])
         })
@@ -172,7 +179,23 @@ impl<H: Copy> Queues<H> {
         self.packets[0]
     }
 
-    /// Accounts for a packet that [`Queues::pop`] handed out.
+    /// The last packet of a class, if it holds one.
+    pub(crate) fn pop_last(&mut self, class: usize) -> Option<H> {
+        let queue = self.class(class);
+        let handle = queue.pop_back();
+        if queue.len == 0 {
+            self.occupied &= !(1 << class);
+        }
+        handle
+    }
+
+    /// Bit `c` is set while class `c` holds something.
+    #[inline]
+    pub(crate) fn occupied(&self) -> u32 {
+        self.occupied
+    }
+
+    /// Accounts for a packet that was handed out.
     #[inline]
     pub(crate) fn left(&mut self, data: bool, wire: u16) {
         self.packets[usize::from(data)] -= 1;

@@ -1,8 +1,8 @@
 //! The list of port disciplines: one line each.
 
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext};
-use crate::{AntiEcn, DropReason, DropTail, EcnThreshold, StrictPriority};
-use headway_packet::Packet;
+use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
+use crate::{AntiEcn, Buffer, DropReason, DropTail, EcnThreshold, StrictPriority, Trimming};
+use headway_packet::{Packet, Sizes};
 use headway_units::{ParamError, ParamSpec, ParamValue, Params};
 
 macro_rules! disciplines {
@@ -37,9 +37,33 @@ macro_rules! disciplines {
                 match self { $(AnyDiscipline::$variant(d) => d.admit(port, arrival, packet)),+ }
             }
 
+            #[cold]
+            pub(crate) fn overflow(&mut self, packet: &Packet) -> Overflow {
+                match self { $(AnyDiscipline::$variant(d) => d.overflow(packet)),+ }
+            }
+
+            #[inline]
+            pub(crate) fn choose(&mut self, occupied: u32) -> usize {
+                match self { $(AnyDiscipline::$variant(d) => d.choose(occupied)),+ }
+            }
+
             #[inline]
             pub(crate) fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
                 match self { $(AnyDiscipline::$variant(d) => d.depart(departing, packet)),+ }
+            }
+        }
+
+        /// Buffer space of each switch port under the discipline called `name` with `params` set, where a
+        /// scenario leaves it open; `None` when there is none of that name.
+        pub fn buffer(
+            name: &str,
+            params: &[(String, ParamValue)],
+            sizes: &Sizes,
+            space: Space,
+        ) -> Option<Result<Buffer, ParamError>> {
+            match name {
+                $($name => Some(set::<$variant>(params).map(|p| <$variant as Discipline>::buffer(&p, sizes, space))),)+
+                _ => None,
             }
         }
 
@@ -55,14 +79,19 @@ disciplines! {
     "strict-priority" => StrictPriority,
     "anti-ecn" => AntiEcn,
     "ecn-threshold" => EcnThreshold,
+    "trimming" => Trimming,
 }
 
 fn with<D: Discipline>(params: &[(String, ParamValue)], port: &PortContext) -> Result<D, ParamError> {
+    Ok(D::new(&set::<D>(params)?, port))
+}
+
+fn set<D: Discipline>(params: &[(String, ParamValue)]) -> Result<D::Params, ParamError> {
     let mut set = D::Params::default();
     for (name, value) in params {
         set.set(name, value.clone())?;
     }
-    Ok(D::new(&set, port))
+    Ok(set)
 }
 
 /// The discipline called `name`.

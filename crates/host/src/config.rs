@@ -140,7 +140,12 @@ impl Default for Config {
             nic: Rate::gbps(10),
             catch_up: 32,
             mtu: 1500,
-            path: Path { base_rtt: Time::us(100), max_rtt: Time::ms(5), bottleneck: Rate::gbps(10) },
+            path: Path {
+                base_rtt: Time::us(100),
+                max_rtt: Time::ms(5),
+                bottleneck: Rate::gbps(10),
+                paths: 0,
+            },
             path_to: None,
             admission: Admission::Loopback,
             limits: Limits::default(),

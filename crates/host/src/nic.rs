@@ -37,7 +37,7 @@ pub(crate) struct Nic {
 impl Nic {
     pub(crate) fn new(config: &Config, discipline: &str, sizes: Sizes) -> Result<Nic, ConfigError> {
         let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
-        let context = PortContext { rate: config.nic, sizes, buffer };
+        let context = PortContext { rate: config.nic, sizes, buffer, seed: 0 };
         let rules = AnyDiscipline::make(discipline, &config.discipline_params, &context)
             .ok_or_else(|| ConfigError::UnknownDiscipline(discipline.into()))?;
         let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;

@@ -217,7 +217,11 @@ impl Network {
                 bottleneck = rate;
             }
         }
-        Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck }
+        let paths = match self.fabric.routing {
+            Routing::Pinned => u32::try_from(self.path_numbers(src, dst)).unwrap_or(u32::MAX),
+            Routing::Ecmp | Routing::Spray => 0,
+        };
+        Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths }
     }
 
     /// What a machine is told of its host.
@@ -270,10 +274,15 @@ impl Network {
         link.spec.delay + latency
     }
 
-    /// Rules for the port of a link.
-    pub fn discipline(&self, link: &Link) -> Result<(AnyDiscipline, PortContext), BuildError> {
+    /// Rules for the port of link `number` in a run with this seed.
+    pub fn discipline(&self, number: u32, seed: u64) -> Result<(AnyDiscipline, PortContext), BuildError> {
         let fabric = &self.fabric;
-        let context = PortContext { rate: link.spec.rate, sizes: fabric.sizes, buffer: fabric.buffer };
+        let context = PortContext {
+            rate: self.links[number as usize].spec.rate,
+            sizes: fabric.sizes,
+            buffer: fabric.buffer,
+            seed: derive(seed, Purpose::Port, number.into()),
+        };
         let fail = |reason: String| BuildError::Discipline { name: fabric.discipline.clone(), reason };
         let rules = AnyDiscipline::make(&fabric.discipline, &fabric.params, &context)
             .ok_or_else(|| fail("there is none of that name".into()))?

@@ -1,6 +1,7 @@
 //! Named generators: one stream for each (run seed, purpose, entity), so that adding an entity or a
 //! purpose never shifts another's numbers.
 
+use headway_units::mix;
 use rand_pcg::Pcg32;
 
 /// What random numbers are for.
@@ -15,14 +16,8 @@ pub enum Purpose {
     Salt = 3,
     /// What goes wrong on a link.
     Faults = 4,
-}
-
-/// SplitMix64's finaliser: every output bit depends on every input bit.
-#[inline]
-pub fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    /// What a port decides by lot.
+    Port = 5,
 }
 
 /// A number that depends on the seed, the purpose and the entity alone.

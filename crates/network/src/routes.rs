@@ -1,9 +1,10 @@
 //! Next hops: arithmetic on structured topologies, a table on the rest.
 
 use crate::network::{Link, Network};
-use crate::rng::{Purpose, derive, mix};
+use crate::rng::{Purpose, derive};
 use crate::spec::Routing;
 use headway_packet::Packet;
+use headway_units::mix;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use rustc_hash::FxHashSet;

@@ -19,7 +19,8 @@ impl HostId {
 #[repr(u8)]
 pub enum PacketKind {
     /// Payload. `index` of the packet in its message, `message_bytes`, `count` = unscheduled packets
-    /// of the message, `token` = the authorisation used, where the protocol numbers them.
+    /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
+    /// the application class, where receivers serve classes apart.
     Data = 0,
     /// Permission for packets `index .. index + count`.
     Grant = 1,
@@ -33,17 +34,26 @@ pub enum PacketKind {
     Ack = 4,
     /// The whole message has arrived.
     Finished = 5,
+    /// What a switch left of a data packet: all of its fields, without its payload.
+    Header = 6,
+    /// Packet `index` arrived without its payload; fields as in an acknowledgement.
+    Nack = 7,
+    /// Permission for as many packets as `token` says, counted from the beginning of the message.
+    Pull = 8,
 }
 
 impl PacketKind {
     /// Every kind, in wire order.
-    pub const ALL: [PacketKind; 6] = [
+    pub const ALL: [PacketKind; 9] = [
         PacketKind::Data,
         PacketKind::Grant,
         PacketKind::Rts,
         PacketKind::Token,
         PacketKind::Ack,
         PacketKind::Finished,
+        PacketKind::Header,
+        PacketKind::Nack,
+        PacketKind::Pull,
     ];
 
     /// The kind with this wire number.
@@ -60,6 +70,9 @@ impl PacketKind {
             PacketKind::Token => "token",
             PacketKind::Ack => "ack",
             PacketKind::Finished => "finished",
+            PacketKind::Header => "header",
+            PacketKind::Nack => "nack",
+            PacketKind::Pull => "pull",
         }
     }
 }
@@ -106,6 +119,10 @@ impl PacketFlags {
     pub const AGAIN: PacketFlags = PacketFlags(2);
     /// Sent without permission, in the first window.
     pub const UNSCHEDULED: PacketFlags = PacketFlags(4);
+    /// `token` permits packets, as in [`PacketKind::Pull`], although the packet is of another kind.
+    pub const PULL: PacketFlags = PacketFlags(8);
+    /// A switch had no room for this header and sent it back to where it came from.
+    pub const BOUNCED: PacketFlags = PacketFlags(16);
     /// The driver's own: the message is a request or a reply, and begins with a number that matches the two.
     pub const CALL: PacketFlags = PacketFlags(128);
 
@@ -197,5 +214,19 @@ impl Packet {
     /// Whether it carries payload (as opposed to control).
     pub const fn is_data(&self) -> bool {
         matches!(self.kind, PacketKind::Data)
+    }
+
+    /// Cuts the payload off a data packet; `wire` bytes are left of it, in the class of control.
+    pub const fn trim(&mut self, wire: u16) {
+        self.kind = PacketKind::Header;
+        self.payload = 0;
+        self.wire = wire;
+        self.priority = 0;
+    }
+
+    /// Turns a header back towards where it came from.
+    pub const fn bounce(&mut self) {
+        (self.src, self.dst) = (self.dst, self.src);
+        self.flags = self.flags.with(PacketFlags::BOUNCED);
     }
 }

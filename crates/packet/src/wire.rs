@@ -154,10 +154,20 @@ macro_rules! wire_fields {
 }
 pub(crate) use wire_fields;
 
-const KIND_NAMES: &[(u64, &str)] =
-    &[(0, "data"), (1, "grant"), (2, "rts"), (3, "token"), (4, "ack"), (5, "finished")];
+const KIND_NAMES: &[(u64, &str)] = &[
+    (0, "data"),
+    (1, "grant"),
+    (2, "rts"),
+    (3, "token"),
+    (4, "ack"),
+    (5, "finished"),
+    (6, "header"),
+    (7, "nack"),
+    (8, "pull"),
+];
 const ECN_NAMES: &[(u64, &str)] = &[(0, "not-ect"), (1, "spare"), (2, "ect"), (3, "ce")];
-const FLAG_NAMES: &[(u64, &str)] = &[(1, "ece"), (2, "again"), (4, "unscheduled"), (128, "call")];
+const FLAG_NAMES: &[(u64, &str)] =
+    &[(1, "ece"), (2, "again"), (4, "unscheduled"), (8, "pull"), (16, "bounced"), (128, "call")];
 const ENVELOPE_NAMES: &[(u64, &str)] = &[(0, "bare"), (1, "session"), (2, "sealed")];
 
 /// Bytes of the header.

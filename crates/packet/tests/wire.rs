@@ -200,7 +200,7 @@ fn what_is_wrong_is_said() {
         PacketView::parse(&bytes).map(|v| v.packet()).expect_err("damaged")
     };
     assert_eq!(with(0, 9), WireError::Version(9));
-    assert_eq!(with(1, 6), WireError::Kind(6));
+    assert_eq!(with(1, 200), WireError::Kind(200));
     assert_eq!(with(1, 5), WireError::Sizes { kind: "finished", wire: 88, payload: 10 });
     assert_eq!(with(3, 4), WireError::Ecn(4));
     assert_eq!(with(5, 3), WireError::Envelope(3));

@@ -10,11 +10,12 @@ use headway_sim::{
     FabricSpec, FlowSpec, FlowState, LinkSpec, Outcome, Routing, RunSpec, TopologySpec, TransportSpec, run,
 };
 use headway_transport::Opening;
-use headway_units::{Rate, Time};
+use headway_units::{ParamValue, Rate, Time};
 use std::process::Command;
 use std::time::Instant;
 
-/// A permutation on a k-ary fat-tree: 100 Gb/s, 1 us links, 1500 B, spray, windows of 100 packets.
+/// A permutation on a k-ary fat-tree: 100 Gb/s, 1 us links, 1500 B, spray, windows of 100 packets; AMRT, or
+/// NDP over the ports of csg-htsim.
 struct Case {
     name: &'static str,
     k: u32,
@@ -22,15 +23,23 @@ struct Case {
     matrix: Option<&'static str>,
     /// Bytes a flow, where the permutation is drawn here.
     bytes: u64,
+    ndp: bool,
 }
 
 const CASES: &[Case] = &[
-    Case { name: "perm_128n_128c_2MB", k: 8, matrix: Some("perm_128n_128c_2MB.cm"), bytes: 0 },
-    Case { name: "perm_432n_432c_2MB", k: 12, matrix: Some("perm_432n_432c_2MB.cm"), bytes: 0 },
-    Case { name: "perm_1024n_1024c_2MB", k: 16, matrix: Some("perm_1024n_1024c_2MB.cm"), bytes: 0 },
-    Case { name: "growth_128n", k: 8, matrix: None, bytes: 400_000 },
-    Case { name: "growth_1024n", k: 16, matrix: None, bytes: 400_000 },
-    Case { name: "growth_8192n", k: 32, matrix: None, bytes: 400_000 },
+    Case { name: "perm_128n_128c_2MB", k: 8, matrix: Some("perm_128n_128c_2MB.cm"), bytes: 0, ndp: false },
+    Case { name: "perm_432n_432c_2MB", k: 12, matrix: Some("perm_432n_432c_2MB.cm"), bytes: 0, ndp: false },
+    Case {
+        name: "perm_1024n_1024c_2MB",
+        k: 16,
+        matrix: Some("perm_1024n_1024c_2MB.cm"),
+        bytes: 0,
+        ndp: false,
+    },
+    Case { name: "ndp_128n_128c_2MB", k: 8, matrix: Some("perm_128n_128c_2MB.cm"), bytes: 0, ndp: true },
+    Case { name: "growth_128n", k: 8, matrix: None, bytes: 400_000, ndp: false },
+    Case { name: "growth_1024n", k: 16, matrix: None, bytes: 400_000, ndp: false },
+    Case { name: "growth_8192n", k: 32, matrix: None, bytes: 400_000, ndp: false },
 ];
 
 fn main() {
@@ -133,7 +142,7 @@ fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
 fn specification(case: &Case) -> RunSpec {
     let link = LinkSpec { rate: Rate::gbps(100), delay: Time::us(1) };
     let k = case.k;
-    RunSpec {
+    let run = RunSpec {
         topology: TopologySpec::FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link },
         fabric: FabricSpec {
             discipline: "anti-ecn".into(),
@@ -149,5 +158,18 @@ fn specification(case: &Case) -> RunSpec {
         stop: Time::s(1),
         sample: None,
         faults: Vec::new(),
-    }
+    };
+    if case.ndp { ndp(run) } else { run }
+}
+
+/// As `htsim_ndp -mtu 1500 -q 8 -cwnd 100 -strat perm` has it.
+fn ndp(mut run: RunSpec) -> RunSpec {
+    run.transports[0].name = "ndp".into();
+    run.transports[0].params = vec![("pull_rate".into(), ParamValue::Float(0.99))];
+    run.fabric.discipline = "trimming".into();
+    run.fabric.params = vec![("variant".into(), ParamValue::Choice("csg-htsim".into()))];
+    run.fabric.buffer = Buffer { data: Limit::Bytes(12_000), control: Limit::Bytes(24_000) };
+    run.fabric.routing = Routing::Pinned;
+    run.fabric.sizes = Sizes { payload: 1500, header: 64, framing: 0, control: 64 };
+    run
 }

@@ -9,10 +9,11 @@ use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
 use crate::wires::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE, Wires};
+use headway_fabric::{Fate, Full};
 use headway_network::{BuildError, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress};
 use headway_network::{FlowSpec, RunSpec};
-use headway_packet::{Ecn, Packet, PacketFlags};
+use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
 use headway_transport::endpoint::Checked;
 use headway_transport::{Endpoint, EndpointEvent, Message};
 use headway_units::Time;
@@ -41,6 +42,7 @@ pub(crate) struct Progressing {
     finish: Time,
     retransmitted: u64,
     drops: u32,
+    trims: u32,
     marks: u32,
 }
 
@@ -83,6 +85,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             finish: Time::ZERO,
             retransmitted: 0,
             drops: 0,
+            trims: 0,
             marks: 0,
         };
         let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows));
@@ -162,17 +165,34 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// A packet arrived at a switch, for this port.
     #[inline]
     fn forward(&mut self, number: u32, handle: u32) {
-        if self.wires.offer(number, handle, self.now).is_err() {
-            self.drop(handle);
+        if let Err(full) = self.wires.offer(number, handle, self.now) {
+            self.overflowed(number, full);
         }
     }
 
-    fn drop(&mut self, handle: u32) {
-        let packet = self.wires.pool.get(handle);
-        if packet.is_data() {
-            self.flows[packet.tag as usize].drops += 1;
+    /// A full queue at this port hit a packet.
+    #[inline(never)]
+    fn overflowed(&mut self, number: u32, full: Full<u32>) {
+        let packet = self.wires.pool.get(full.handle);
+        let flow = packet.tag as usize;
+        let data = matches!(packet.kind, PacketKind::Data | PacketKind::Header);
+        if full.trimmed {
+            self.flows[flow].trims += 1;
         }
-        self.wires.pool.release(handle);
+        let onward = match full.fate {
+            Fate::Kept => return,
+            Fate::Dropped(_) => None,
+            Fate::Returned => self.wires.way_back(number, full.handle),
+        };
+        match onward {
+            Some(port) => self.forward(port, full.handle),
+            None => {
+                if data {
+                    self.flows[flow].drops += 1;
+                }
+                self.wires.pool.release(full.handle);
+            }
+        }
     }
 
     #[inline]
@@ -331,7 +351,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             delivered: flow.delivered,
             retransmitted: flow.retransmitted,
             drops: flow.drops + self.wires.fault_drops(number),
-            trims: 0,
+            trims: flow.trims,
             marks: flow.marks,
         });
         let flows = flows.collect();

@@ -4,7 +4,7 @@ use crate::pool::Pool;
 use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
 use crate::tap::Tap;
-use headway_fabric::{DropReason, Port, PortContext};
+use headway_fabric::{Full, Port, PortContext};
 use headway_network::{BuildError, Choice, FaultCounts, Injector, LinkRecord, Network, RunSpec, Verdict};
 use headway_packet::Packet;
 use headway_units::Time;
@@ -84,13 +84,15 @@ pub(crate) struct Wires<'a> {
 }
 
 /// The ports of a network, and the longest time from the start of a full packet on a link to its arrival.
-fn ports(network: &Network) -> Result<(Vec<Egress>, Time), BuildError> {
+fn ports(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildError> {
     let mut egress = Vec::with_capacity(network.links().len());
     let mut reach = Time::ZERO;
     let mut contexts: Vec<Arc<PortContext>> = Vec::new();
-    for link in network.links() {
-        let (rules, context) = network.discipline(link)?;
-        // Ports of a network differ in little: a handful of contexts serves all, and stays in cache.
+    for (number, link) in network.links().iter().enumerate() {
+        let (rules, context) = network.discipline(number as u32, seed)?;
+        // Ports of a network differ in little but the seed, which the rules have made use of: a handful of
+        // contexts serves all, and stays in cache.
+        let context = PortContext { seed: 0, ..context };
         let context = match contexts.iter().find(|known| ***known == context) {
             Some(known) => Arc::clone(known),
             None => {
@@ -125,7 +127,7 @@ impl<'a> Wires<'a> {
                 Some(Box::new(Faults { injector, drops: vec![0; spec.flows.len()] }))
             }
         };
-        let (egress, reach) = ports(&network)?;
+        let (egress, reach) = ports(&network, spec.seed)?;
         let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 32);
         let ahead = egress.len() > CACHED_PORTS;
         if ahead {
@@ -283,9 +285,9 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// A packet arrives at a switch port.
+    /// A packet arrives at a switch port; an error says which packet a full queue hit.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, number: u32, handle: u32, now: Time) -> Result<(), DropReason> {
+    pub(crate) fn offer(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
         self.catch_up(number, now);
         let egress = &mut self.egress[number as usize];
         if egress.port.is_idle(now) {
@@ -294,11 +296,20 @@ impl<'a> Wires<'a> {
             self.launch(number, link, handle, ends);
             return Ok(());
         }
-        egress.port.offer(now, handle, &mut self.pool)?;
-        if !egress.armed {
+        let offered = egress.port.offer(now, handle, &mut self.pool);
+        if !egress.armed && !egress.port.is_empty() {
             self.arm(number);
         }
-        Ok(())
+        offered
+    }
+
+    /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
+    #[cold]
+    pub(crate) fn way_back(&mut self, number: u32, handle: u32) -> Option<u32> {
+        let switch = self.network.links()[number as usize].from - self.network.hosts();
+        let port = self.choice.route(&self.network, switch, self.pool.get(handle));
+        self.lost += u64::from(port.is_none());
+        port
     }
 
     /// Makes sure that a switch port with packets waiting is looked after in time.

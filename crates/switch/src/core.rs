@@ -146,12 +146,15 @@ impl Core {
     pub fn new(config: CoreConfig) -> Result<Core, BuildError> {
         let CoreConfig { network, seed, addresses, sample, faults } = config;
         let mut egress = Vec::with_capacity(network.links().len());
-        for link in network.links() {
-            let (rules, context) = if link.from < network.hosts() {
-                uplink(network.discipline(link)?.1)?
-            } else {
-                network.discipline(link)?
-            };
+        for (number, link) in network.links().iter().enumerate() {
+            let (rules, context) = network.discipline(number as u32, seed)?;
+            if matches!(rules, AnyDiscipline::Trimming(_)) {
+                // Hosts authenticate headers: a switch cannot write one anew.
+                let (name, reason) = ("trimming".into(), "real frames cannot be trimmed".into());
+                return Err(BuildError::Discipline { name, reason });
+            }
+            let (rules, context) =
+                if link.from < network.hosts() { uplink(context)? } else { (rules, context) };
             let delay = network.hop_delay(link);
             egress.push(Egress { port: Port::new(rules, context.into()), to: link.to, delay, armed: false });
         }

@@ -64,6 +64,8 @@ pub struct Path {
     pub max_rtt: Time,
     /// Rate of the slowest link of the path.
     pub bottleneck: Rate,
+    /// Ways to the peer that a packet's entropy numbers from 0; 0 where switches hash it, or choose by lot.
+    pub paths: u32,
 }
 
 impl Path {

@@ -8,6 +8,7 @@ pub mod endpoint;
 pub mod finished;
 pub mod index_window;
 pub mod message;
+pub mod ndp;
 pub mod opening;
 pub mod phost;
 pub mod registry;

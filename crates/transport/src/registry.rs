@@ -45,6 +45,7 @@ macro_rules! transports {
 
 transports! {
     "amrt" => crate::amrt::Amrt,
+    "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
     "tcp" => crate::tcp::NewReno,
     "dctcp" => crate::tcp::Dctcp,

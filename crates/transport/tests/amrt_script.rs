@@ -68,7 +68,7 @@ fn grant_again(index: u32) -> Packet {
 
 impl Script {
     fn new(params: AmrtParams) -> Script {
-        let path = |_| Path { base_rtt: SLOT * 10, max_rtt: T_LOSS, bottleneck: Rate::gbps(10) };
+        let path = |_| Path { base_rtt: SLOT * 10, max_rtt: T_LOSS, bottleneck: Rate::gbps(10), paths: 0 };
         let context =
             HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) };
         Script { machine: Checked::new(Amrt::endpoint(&params, context)) }

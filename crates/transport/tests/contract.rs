@@ -91,9 +91,11 @@ fn an_unresponsive_message_sends_its_first_window_alone() {
                     assert!(packet.index < window, "{name}: packet {} of {window}", packet.index);
                 }
             }
-            let kind = [PacketKind::Grant, PacketKind::Token, PacketKind::Ack][step as usize % 3];
+            let kinds = [PacketKind::Grant, PacketKind::Token, PacketKind::Ack, PacketKind::Pull];
+            let kind = kinds[step as usize % kinds.len()];
             let mut permission = Packet::new(kind, HostId(1), HostId(0), 0);
             (permission.index, permission.count, permission.token) = (step as u32 % 200, 1, step as u32);
+            permission.flags = PacketFlags::when(kind == PacketKind::Pull, PacketFlags::PULL);
             machine.receive(now, &permission);
             machine.timeout(now);
         }
@@ -123,7 +125,7 @@ fn parameters_take_what_they_declare() {
 fn stray() -> impl Strategy<Value = Packet> {
     let number = || prop_oneof![3 => 0u32..40, 1 => 0u32..3000, 1 => Just(u32::MAX)];
     let numbers = (0..PacketKind::ALL.len(), 0u32..4, 0u32..3, number(), number(), number(), number());
-    let rest = (0u64..300_000, any::<u64>(), 0u16..1500, 0u8..4, 0u8..8);
+    let rest = (0u64..300_000, any::<u64>(), 0u16..1500, 0u8..4, 0u8..32);
     (numbers, rest).prop_map(|(n, (message_bytes, lifetime, payload, ecn, flags))| {
         let kind = PacketKind::ALL[n.0];
         let mut packet = Packet::new(kind, HostId(n.1), HostId(0), n.2);

@@ -133,7 +133,7 @@ fn arrival(scheduler: Policy) -> PhostParams {
 
 impl Script {
     fn new(params: PhostParams) -> Script {
-        let path = |_| Path { base_rtt: RTT, max_rtt: us(20), bottleneck: Rate::gbps(10) };
+        let path = |_| Path { base_rtt: RTT, max_rtt: us(20), bottleneck: Rate::gbps(10), paths: 0 };
         let context =
             HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) };
         Script { machine: Checked::new(Phost::endpoint(&params, context)) }

@@ -215,7 +215,7 @@ fn a_failure_prints_its_replay_line() {
 #[test]
 fn the_same_plan_runs_the_same_way() {
     let mut lossy = Plan::perfect(9, one_message(400_000));
-    (lossy.loss, lossy.late, lossy.lateness) = ([20; 6], [20; 6], 30);
+    (lossy.loss, lossy.late, lossy.lateness) = ([20; PacketKind::ALL.len()], [20; PacketKind::ALL.len()], 30);
     for name in registry::NAMES {
         let run = |seed| {
             let plan = Plan { seed, ..lossy.clone() };

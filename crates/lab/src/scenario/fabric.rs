@@ -1,7 +1,7 @@
 //! The `[fabric]` and `[transport]` tables.
 
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
-use headway_fabric::{Buffer, Limit};
+use headway_fabric::{Buffer, Limit, Space};
 use headway_packet::Sizes;
 use headway_sim::{FabricSpec, Routing, TransportSpec};
 use headway_units::{ParamSpec, ParamValue, Time};
@@ -9,11 +9,6 @@ use serde_json::{Map, Value as Json, json};
 
 /// Names of the routing modes, in the order of [`Routing`].
 pub const ROUTINGS: &[&str] = &["ecmp", "spray", "pinned"];
-
-/// Data buffer of a switch port when a scenario does not say.
-const DEFAULT_BUFFER: Limit = Limit::Packets(128);
-/// Control buffer of a switch port when a scenario does not say.
-const DEFAULT_CONTROL_BUFFER: Limit = Limit::Packets(128);
 
 /// A transport as a scenario asks for it, with the parameters that it sets.
 pub type Choice = TransportSpec;
@@ -83,13 +78,14 @@ pub fn read(
     let mut spec = FabricSpec {
         discipline: String::new(),
         params: Vec::new(),
-        buffer: Buffer { data: DEFAULT_BUFFER, control: DEFAULT_CONTROL_BUFFER },
+        buffer: Buffer { data: Limit::Packets(1), control: Limit::Packets(1) },
         routing: Routing::Ecmp,
         sizes: Sizes::default(),
         switch_latency,
     };
     let Some(table) = table else {
         spec.discipline = own_discipline(transports, at)?;
+        spec.buffer = buffer(&spec, Space::default(), at)?;
         return Ok(spec);
     };
     spec.discipline = match table.get("discipline") {
@@ -104,19 +100,24 @@ pub fn read(
             name.into()
         }
     };
-    if let Some(item) = table.get("buffer") {
-        spec.buffer.data = positive(&item)?;
-    }
-    if let Some(item) = table.get("control_buffer") {
-        spec.buffer.control = positive(&item)?;
-    }
+    let limit = |key| table.get(key).map(|item| positive(&item)).transpose();
+    let space = Space { data: limit("buffer")?, control: limit("control_buffer")? };
     (spec.sizes, spec.routing) = sizes_and_routing(Some(table))?;
     let found = headway_fabric::registry::find(&spec.discipline);
     spec.params = read_params(table, &found.map(|(_, specs)| specs).unwrap_or_default())?;
+    spec.buffer = buffer(&spec, space, at)?;
     let all = headway_fabric::registry::all();
     let elsewhere: Vec<&str> = all.iter().flat_map(|(_, specs)| specs).map(|p| p.name).collect();
     table.finish(&elsewhere, Some(format!("discipline = \"{}\"", spec.discipline)))?;
     Ok(spec)
+}
+
+/// Buffer space: what the scenario asks for, and the discipline's own for the rest.
+fn buffer(spec: &FabricSpec, space: Space, at: &Origin) -> Result<Buffer, ScenarioError> {
+    let made = headway_fabric::registry::buffer(&spec.discipline, &spec.params, &spec.sizes, space);
+    let wrong = |reason: String| ScenarioError::new(Problem::Contradiction(reason), at);
+    made.ok_or_else(|| wrong(format!("there is no port discipline `{}`", spec.discipline)))?
+        .map_err(|e| wrong(e.to_string()))
 }
 
 /// Packet sizes and routing, which traffic depends on.

@@ -95,7 +95,59 @@ pub struct Record {
     /// Whether permissions with names, or packets declared to go without, have been seen: the message's
     /// sender may then use nothing else.
     receiver_driven: bool,
+    /// The books of a message that is pulled by number.
+    pulls: Pulls,
 }
+
+/// What a sender that is pulled by number was permitted, and did. Permissions have no names: the number
+/// says how many packets may leave in all, beyond those of the first window. A packet may leave again
+/// when the sender has been told that it did not arrive, with a permission or, where it says so, without;
+/// and when it has not been heard of for a round trip.
+#[derive(Debug, Default)]
+struct Pulls {
+    /// Highest number that has reached the sender, and how often the receiver has repeated one.
+    number: u64,
+    repeated: u64,
+    /// Packets sent for the first time without permission, and all packets sent with it.
+    pushed: u64,
+    pulled: u64,
+    /// Packets known not to have arrived.
+    returned: BTreeSet<u32>,
+    departed: BTreeMap<u32, Time>,
+}
+
+impl Pulls {
+    /// The promise that this packet breaks, if any.
+    fn departs(&mut self, now: Time, packet: &Packet, base_rtt: Time) -> Option<Broken> {
+        let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
+        let again = packet.flags.has(PacketFlags::AGAIN);
+        let before = self.departed.insert(packet.index, now);
+        self.pulled += u64::from(!pushed);
+        let permitted = pushed || self.pulled <= self.number;
+        let Some(before) = before else {
+            self.pushed += u64::from(pushed);
+            let pushes = self.pushed <= u64::from(packet.count) + self.repeated;
+            return (again || !permitted || !pushes).then_some(Broken::Unauthorised);
+        };
+        let known = self.returned.remove(&packet.index);
+        let lost = pushed && now - before >= base_rtt;
+        (!again || !permitted || !(known || lost)).then_some(Broken::Overspent)
+    }
+
+    /// A packet reaches the sender.
+    fn heard(&mut self, packet: &Packet) {
+        if packet.flags.has(PacketFlags::PULL) {
+            self.number = self.number.max(packet.token.into());
+            self.repeated += u64::from(packet.flags.has(PacketFlags::AGAIN));
+        }
+        if matches!(packet.kind, PacketKind::Nack | PacketKind::Header) {
+            self.returned.insert(packet.index);
+        }
+    }
+}
+
+/// A sender that is pulled by number may push this many packets, whatever its path holds. NDP §6.2
+const LEAST_PUSHED: u32 = 30;
 
 /// Books of one run.
 #[derive(Debug)]
@@ -106,16 +158,19 @@ pub struct Ledger {
     hosts: u32,
     /// Whether windows grow: `Transport::WINDOW_GROWS`.
     pub window_grows: bool,
+    /// Whether receivers pull by number.
+    pulls: bool,
+    base_rtt: Time,
     /// Messages not yet completed and acknowledged.
     unfinished: usize,
 }
 
 impl Ledger {
     /// Books for the messages of `plan`.
-    pub fn new(plan: &Plan) -> Ledger {
+    pub fn new(plan: &Plan, pulls: bool) -> Ledger {
         let sizes = Sizes::default();
         let path = plan.path();
-        let bdp = path.bdp_packets(NIC, &sizes);
+        let bdp = path.bdp_packets(NIC, &sizes).max(if pulls { LEAST_PUSHED } else { 0 });
         let default = plan.parameters.iter().all(|&choice| choice == 0);
         let window = |m: &Message| {
             let packets = sizes.packets(m.bytes) as u32;
@@ -139,11 +194,13 @@ impl Ledger {
             permitted: 0,
             repeated_acks: 0,
             receiver_driven: false,
+            pulls: Pulls::default(),
         };
         let opens = plan.opens();
         let unfinished = opens.len();
         let keyed = opens.into_iter().map(|(_, src, m)| ((HostId(src.into()), m.dst, m.id), record(m)));
-        Ledger { records: keyed.collect(), sizes, hosts: plan.hosts.into(), window_grows: false, unfinished }
+        let (hosts, base_rtt) = (plan.hosts.into(), path.base_rtt);
+        Ledger { records: keyed.collect(), sizes, hosts, window_grows: false, pulls, base_rtt, unfinished }
     }
 
     /// Messages that are not both completed and acknowledged.
@@ -154,7 +211,12 @@ impl Ledger {
     /// The message that a packet is about.
     fn key_of(packet: &Packet) -> Key {
         match packet.kind {
-            PacketKind::Data | PacketKind::Rts => (packet.src, packet.dst, packet.message),
+            PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => {
+                (packet.dst, packet.src, packet.message)
+            }
+            PacketKind::Data | PacketKind::Header | PacketKind::Rts => {
+                (packet.src, packet.dst, packet.message)
+            }
             _ => (packet.dst, packet.src, packet.message),
         }
     }
@@ -185,6 +247,9 @@ impl Ledger {
         if !record.claims(packet.count) {
             return fail(Broken::WrongWindow);
         }
+        if self.pulls {
+            return record.pulls.departs(now, packet, self.base_rtt).map_or(Ok(()), fail);
+        }
         if record.sent.insert(packet.index) && !record.permits(packet, self.window_grows) {
             return fail(Broken::Unauthorised);
         }
@@ -209,6 +274,10 @@ impl Ledger {
                 record.permitted += u64::from(packet.count.max(1));
                 record.named.extend(named);
             }
+            PacketKind::Ack if self.pulls => {
+                record.acked.insert(packet.index);
+                record.pulls.heard(packet);
+            }
             PacketKind::Ack => {
                 let before = record.acked.len();
                 record.acked.insert(packet.index);
@@ -217,7 +286,9 @@ impl Ledger {
                 packet.sack().for_each(|block| record.acked.extend(block));
                 record.repeated_acks += u32::from(record.acked.len() == before);
             }
-            PacketKind::Rts | PacketKind::Finished => {}
+            PacketKind::Nack | PacketKind::Pull => record.pulls.heard(packet),
+            PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => record.pulls.heard(packet),
+            PacketKind::Rts | PacketKind::Finished | PacketKind::Header => {}
         }
     }
 

@@ -39,7 +39,7 @@ impl TransportVisitor for RunPlan<'_> {
     fn visit<T: Transport>(self) -> Self::Output {
         let params = plan::parameters::<T::Params>(&self.plan.parameters);
         let make = |context: HostContext| Mutant::new(T::endpoint(&params, context), self.fault);
-        let mut mesh = Mesh::new(self.plan, self.trace, make);
+        let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
         mesh.ledger.window_grows = T::WINDOW_GROWS;
         let outcome = mesh.run();
         (outcome, mesh.into_trace())

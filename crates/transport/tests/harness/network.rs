@@ -82,6 +82,8 @@ pub struct Mesh<'a, E> {
     rng: Pcg64Mcg,
     /// Packets of each kind that have left, for [`Plan::lose`].
     departed: [u32; PacketKind::ALL.len()],
+    /// Whether switches trim.
+    trims: bool,
     /// The books.
     pub ledger: Ledger,
     outcome: Outcome,
@@ -89,8 +91,9 @@ pub struct Mesh<'a, E> {
 }
 
 impl<'a, E: Endpoint> Mesh<'a, E> {
-    /// Hosts with the machines that `make` makes, and the opens of `plan` scheduled.
-    pub fn new(plan: &'a Plan, trace: bool, make: impl Fn(HostContext) -> E) -> Self {
+    /// Hosts with the machines that `make` makes, and the opens of `plan` scheduled; `trims` says whether
+    /// switches trim, and receivers pull by number.
+    pub fn new(plan: &'a Plan, trims: bool, trace: bool, make: impl Fn(HostContext) -> E) -> Self {
         let host = |n: u8| {
             let path = plan.path();
             let context = HostContext {
@@ -110,7 +113,8 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             now: Time::ZERO,
             rng: Pcg64Mcg::seed_from_u64(plan.seed),
             departed: [0; PacketKind::ALL.len()],
-            ledger: Ledger::new(plan),
+            trims,
+            ledger: Ledger::new(plan, trims),
             outcome: Outcome::default(),
             trace: trace.then(Vec::new),
         };
@@ -235,7 +239,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             self.outcome.repeated += u64::from(packet.flags.has(PacketFlags::AGAIN));
         } else {
             self.outcome.control_packets += 1;
-            let permission = matches!(packet.kind, PacketKind::Grant | PacketKind::Token);
+            let permission = matches!(packet.kind, PacketKind::Grant | PacketKind::Token | PacketKind::Pull);
             self.outcome.permissions += u64::from(permission);
         }
         let marked = self.mark(host, end, packet);
@@ -260,7 +264,13 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     }
 
     /// Loses, repeats or delays the packet, or just brings it.
-    fn carry(&mut self, end: Time, packet: Packet) {
+    fn carry(&mut self, end: Time, mut packet: Packet) {
+        if self.trims && packet.is_data() && self.chance(self.plan.trims) {
+            packet.trim(Sizes::default().control);
+            if self.chance(self.plan.returns) {
+                packet.bounce();
+            }
+        }
         let kind = packet.kind as usize;
         let of = |chances: &PerKind| chances[kind];
         let (loss, duplicate, late) = (of(&self.plan.loss), of(&self.plan.duplicate), of(&self.plan.late));
@@ -314,6 +324,8 @@ pub fn brief(p: &Packet) -> String {
         (PacketFlags::ECE, " ece"),
         (PacketFlags::AGAIN, " again"),
         (PacketFlags::UNSCHEDULED, " unscheduled"),
+        (PacketFlags::PULL, " pull"),
+        (PacketFlags::BOUNCED, " bounced"),
     ];
     let flags: String = flags.iter().filter(|(f, _)| p.flags.has(*f)).map(|(_, name)| *name).collect();
     format!(

@@ -58,6 +58,10 @@ pub struct Plan {
     pub lateness: u32,
     /// Chance that a mark is changed on the way: anti-ECN cleared, or congestion experienced set.
     pub marks: u8,
+    /// Chance that a data packet is trimmed, where the transport is meant for switches that do.
+    pub trims: u8,
+    /// Chance that what is left of it goes back to its sender.
+    pub returns: u8,
     /// Chance that a machine is woken for no reason after an input.
     pub early_timeouts: u8,
     /// Spans of silence.
@@ -80,12 +84,14 @@ impl Plan {
             hosts: 2,
             delay,
             buffer: 16,
-            loss: [0; 6],
+            loss: [0; PacketKind::ALL.len()],
             lose: Vec::new(),
-            duplicate: [0; 6],
-            late: [0; 6],
+            duplicate: [0; PacketKind::ALL.len()],
+            late: [0; PacketKind::ALL.len()],
             lateness: 0,
             marks: 0,
+            trims: 0,
+            returns: 0,
             early_timeouts: 0,
             blackouts: Vec::new(),
             messages,
@@ -104,7 +110,7 @@ impl Plan {
         let sizes = Sizes::default();
         let wire = self.slot() + NIC.time_of(u64::from(sizes.control));
         let base_rtt = self.delay_time() * 2 + wire;
-        Path { base_rtt, max_rtt: base_rtt + self.slot() * u64::from(self.buffer), bottleneck: NIC }
+        Path { base_rtt, max_rtt: base_rtt + self.slot() * u64::from(self.buffer), bottleneck: NIC, paths: 0 }
     }
 
     /// One-way delay.
@@ -228,9 +234,10 @@ fn parameter_choices() -> impl Strategy<Value = Vec<u8>> {
 pub fn any_plan() -> impl Strategy<Value = Plan> {
     let shape = (2u8..5, 0u32..30, 0u32..60, vec(open(), 1..8), any::<u64>());
     let faults = (per_kind(30), per_kind(20), per_kind(40), 0u32..150);
-    let rest = (prop_oneof![Just(0u8), Just(100), 0..=100u8], prop_oneof![Just(0u8), 1..=100u8]);
+    let cuts = prop_oneof![2 => Just((0u8, 0u8)), 1 => (0u8..60, 0u8..60), 1 => (0u8..90, Just(0u8))];
+    let rest = (prop_oneof![Just(0u8), Just(100), 0..=100u8], prop_oneof![Just(0u8), 1..=100u8], cuts);
     (shape, faults, rest, blackouts(), parameter_choices()).prop_map(
-        |(shape, faults, (marks, early_timeouts), blackouts, parameters)| {
+        |(shape, faults, (marks, early_timeouts, (trims, returns)), blackouts, parameters)| {
             let (hosts, delay, buffer, messages, seed) = shape;
             let (loss, duplicate, late, lateness) = faults;
             Plan {
@@ -243,6 +250,8 @@ pub fn any_plan() -> impl Strategy<Value = Plan> {
                 late,
                 lateness,
                 marks,
+                trims,
+                returns,
                 early_timeouts,
                 blackouts,
                 messages,

@@ -1,0 +1,214 @@
+//! NDP: senders push a first window at line rate over all paths, switches trim what does not fit to its
+//! header, and receivers pull everything else, one packet a frame time of their link.
+//!
+//! Source: M. Handley et al., SIGCOMM 2017. Sections are cited where they are implemented. The switch side
+//! is the `trimming` discipline of the fabric crate.
+
+mod paths;
+mod pulls;
+mod receiver;
+mod sender;
+
+use crate::endpoint::{Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
+use crate::message::Message;
+use crate::shared::scale;
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_units::{ParamKind, Time};
+use receiver::{Receiver, ReceiverState};
+use sender::{Sender, SenderState};
+
+headway_units::choice! {
+    /// How a message's packets are spread over the paths.
+    pub enum Spray {
+        /// Each path once in a random order, then in another order.
+        Permuted = "permuted",
+        /// Each packet on any path.
+        Random = "random",
+        /// All packets on one path.
+        Single = "single",
+    }
+}
+
+headway_units::choice! {
+    /// Whom a receiver pulls next.
+    pub enum PullOrder {
+        /// Messages of the lowest class that waits, in turn.
+        Classes = "classes",
+        /// All messages in turn, whatever their class.
+        Fair = "fair",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of NDP.
+    pub struct NdpParams {
+        /// Packets pushed before the first pull; 0 = the paper's 30, or a bandwidth-delay product if that is more. NDP §6.2
+        window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Time after which a packet that nothing was heard of is sent again, in largest round trips. NDP §3.2.4
+        rto: f64 = 2.5, ParamKind::Float { min: 0.5, max: 1000.0 };
+        /// Doublings of that time at most, while nothing at all is heard.
+        backoff: u64 = 5, ParamKind::Int { min: 0, max: 20 };
+        /// Pulls sent for each frame time of the receiver's link. NDP §3.2
+        pull_rate: f64 = 1.0, ParamKind::Float { min: 0.05, max: 1.0 };
+        /// Whom a receiver pulls next. NDP §3.2
+        pull_order: PullOrder = PullOrder::Classes, ParamKind::Choice(PullOrder::WORDS);
+        /// A pull that need not wait rides in the acknowledgement. NDP §3.2
+        pull_ack: bool = true, ParamKind::Bool;
+        /// A packet that arrives again earns another pull.
+        pull_duplicates: bool = false, ParamKind::Bool;
+        /// How packets are spread over the paths. NDP §3.1.1
+        spray: Spray = Spray::Permuted, ParamKind::Choice(Spray::WORDS);
+        /// Paths to use at most; 0 = all that have numbers, or 64 where switches hash.
+        paths: u64 = 0, ParamKind::Int { min: 0, max: 65_535 };
+        /// Paths with many more trimmed packets than the mean are left out for a while. NDP §3.2.3
+        outliers: bool = true, ParamKind::Bool;
+        /// What must be known of a path before it can be an outlier, in packets.
+        outlier_samples: u64 = 100, ParamKind::Int { min: 1, max: 1_000_000 };
+    }
+}
+
+/// The paper's default first window. NDP §6.2
+const PAPER_WINDOW: u32 = 30;
+
+impl NdpParams {
+    /// Packets of the first window over `path`.
+    fn window(&self, path: &Path, context: &HostContext) -> u32 {
+        match self.window {
+            0 => path.bdp_packets(context.nic, &context.sizes).max(PAPER_WINDOW),
+            n => n as u32,
+        }
+    }
+
+    /// The time-out of a packet over `path`.
+    fn timeout(&self, path: &Path) -> Time {
+        scale(path.max_rtt, self.rto)
+    }
+}
+
+/// The transport's declaration.
+pub struct Ndp;
+
+impl Transport for Ndp {
+    type Endpoint = NdpEndpoint;
+    type Params = NdpParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "ndp",
+        summary: "first window pushed over all paths, switches trim to headers, receivers pull the rest",
+        paper: "NDP, SIGCOMM 2017",
+        discipline: "trimming",
+        states: &[SenderState::TABLE, ReceiverState::TABLE],
+        deviations: &[
+            "§3.2.4: the time-out is 2.5 largest round trips of the path, which is the paper's 1 ms for its 400 us; it doubles up to five times while nothing is heard. The paper's is constant.",
+            "§3.2: the paper does not say how a transfer goes on whose last pull is lost. Here a receiver that has heard nothing for two time-outs after its last pull repeats that pull; its number is the same, so it permits nothing new, but a sender that has nothing under way answers it with one packet.",
+            "§3.2: a sender whose repetition has waited sixteen time-outs for a pull, with nothing else under way and nothing heard, sends it without: the receiver may have finished, with its last acknowledgement lost and an older negative one late.",
+            "§3.2: a packet that arrives again is acknowledged and earns no pull; `pull_duplicates = true` is what the authors' simulator does, which adds a packet to the window for each repetition.",
+            "§3.2.2: finished messages are remembered by number for ever instead of for a segment's lifetime in time-wait state: their numbers are consecutive, so that this takes less room.",
+            "§3.2.2: every packet, and not only those of the first round trip, carries its place in the message and the message's length; there is no mark on the last packet.",
+            "§3.2.3: a path is an outlier by the numbers of the authors' simulator (1.25 times the mean, three in ten, after 100 packets), but counts are compared as ratios without its exemption for paths with fewer than eleven acknowledgements, under which a dead path is never left out.",
+            "§6.2: the first window grows to a bandwidth-delay product where that is more than 30 packets; the paper sizes it for its own network.",
+            "§3.1.1: where switches hash instead of following the path's number, a sender varies 64 entropies.",
+        ],
+    };
+
+    fn endpoint(params: &NdpParams, context: HostContext) -> NdpEndpoint {
+        NdpEndpoint {
+            sender: Sender::new(params.clone()),
+            receiver: Receiver::new(params.clone(), &context),
+            shared: Shared::new(context),
+        }
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// More packets of a first window may leave.
+    Opening(HostId, u32),
+    /// A packet sent to this peer may be lost.
+    Lost(HostId, u32),
+    /// A pull may leave.
+    Pull,
+    /// Nothing has come of a message from this peer.
+    Silence(HostId, u32),
+}
+
+impl TimerKey {
+    /// Whom it is about, if anyone.
+    fn peer(self) -> Option<HostId> {
+        match self {
+            TimerKey::Opening(peer, _) | TimerKey::Lost(peer, _) | TimerKey::Silence(peer, _) => Some(peer),
+            TimerKey::Pull => None,
+        }
+    }
+}
+
+type Shared = crate::shared::Shared<TimerKey>;
+
+/// One host's NDP.
+pub struct NdpEndpoint {
+    sender: Sender,
+    receiver: Receiver,
+    shared: Shared,
+}
+
+impl Endpoint for NdpEndpoint {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.receiver.arrived(&mut self.shared, now, packet),
+            PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => {
+                self.sender.heard(&mut self.shared, now, packet);
+            }
+            PacketKind::Header => self.receiver.arrived(&mut self.shared, now, packet),
+            PacketKind::Ack | PacketKind::Nack | PacketKind::Pull => {
+                self.sender.heard(&mut self.shared, now, packet);
+            }
+            _ => {}
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((_, key)) = self.shared.timers.pop_due(now) {
+            match key {
+                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
+                TimerKey::Lost(peer, id) => self.sender.overdue(&mut self.shared, now, peer, id),
+                TimerKey::Pull => self.receiver.pull(&mut self.shared, now),
+                TimerKey::Silence(peer, id) => self.receiver.silence(&mut self.shared, now, peer, id),
+            }
+        }
+    }
+
+    fn forget(&mut self, _now: Time, peer: HostId) {
+        self.shared.forget(peer, |key| key.peer() == Some(peer));
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(peer);
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if let Some(packet) = self.shared.control.pop_front() {
+            return Some(packet);
+        }
+        self.sender.poll_data(&mut self.shared, now)
+    }
+
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        !self.shared.control.is_empty() || self.sender.has_turns()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.shared.timers.next()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.shared.events.pop_front()
+    }
+
+    fn live_messages(&self) -> usize {
+        self.sender.live() + self.receiver.live()
+    }
+}

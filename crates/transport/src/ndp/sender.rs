@@ -1,0 +1,519 @@
+//! The sending half of NDP.
+
+use super::paths::{Paths, SEVERE};
+use super::{NdpParams, Shared, TimerKey};
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_units::{Time, mix};
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::{BTreeSet, VecDeque};
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        Push { Answer => Push, Pull => Pulled, Bounce => Push, Timeout => Push, Finished => Done }
+        Pulled { Answer => Pulled, Pull => Pulled, Bounce => Pulled, Timeout => Pulled, Finished => Done }
+        Done {}
+    }
+    events { Answer, Pull, Bounce, Timeout, Finished }
+}
+
+/// Where a packet is that has been sent at least once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Under way: nothing was heard of it.
+    Away,
+    /// Known not to have arrived; waits for a pull.
+    Again,
+    /// The same, but waits for the wire alone.
+    Urgent,
+    /// At the receiver.
+    There,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    sent: Time,
+    path: u16,
+    place: Place,
+}
+
+/// Feedback that is looked back on to tell a bad path from a busy receiver.
+const HISTORY: u32 = 12;
+
+/// Time-outs of a packet that a repetition waits for its pull at first, and doublings of that at most. Only
+/// a receiver that has finished, and whose last word was lost, owes a pull for that long and will not send it.
+const STALLED_TIMEOUTS: u64 = 16;
+const MAX_STALLS: u32 = 10;
+
+/// A message being sent.
+struct Outgoing {
+    message: Message,
+    packets: u32,
+    opening: OpeningSchedule,
+    state: SenderState,
+    /// Packets below have arrived; `slots` are those from here to `next`, which has not been sent.
+    base: u32,
+    next: u32,
+    slots: VecDeque<Slot>,
+    /// Packets of the first window that may leave.
+    pushes: u32,
+    /// Pulls not used yet, and the highest number of one. NDP §3.2.1
+    credit: u32,
+    pulled: u32,
+    again: BTreeSet<u32>,
+    urgent: VecDeque<u32>,
+    /// In order of departure; entries that no longer match their slot mean nothing.
+    flight: VecDeque<(Time, u32)>,
+    away: u32,
+    /// Packets acknowledged, positively or not: the receiver owes a pull for each.
+    answered: u32,
+    /// The last feedback, a bit each: 1 for an acknowledgement; and how many there were.
+    history: u16,
+    heard: u32,
+    paths: Paths,
+    timeout: Time,
+    backoff: u32,
+    /// Last word of the receiver, or repetition without a pull; and such repetitions since that word.
+    active: Time,
+    stalls: u32,
+    /// The one deadline in force; others of this message are left over and mean nothing.
+    lost_at: Option<Time>,
+    /// In the ring of messages that have something to send.
+    in_turns: bool,
+}
+
+/// All messages that this host sends.
+pub(super) struct Sender {
+    params: NdpParams,
+    messages: SlotMap<DefaultKey, Outgoing>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// Messages with something to send, a packet each in turn.
+    turns: VecDeque<DefaultKey>,
+}
+
+impl Sender {
+    pub(super) fn new(params: NdpParams) -> Sender {
+        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), turns: VecDeque::new() }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    #[inline]
+    pub(super) fn has_turns(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// NDP §3.2: a new message pushes its first window at line rate.
+    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let context = &shared.context;
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let window = self.params.window(&path, context);
+        let slot = context.sizes.slot(path.bottleneck);
+        let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ 1;
+        let key = self.messages.insert(Outgoing {
+            message: *message,
+            packets,
+            opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
+            state: SenderState::Push,
+            base: 0,
+            next: 0,
+            slots: VecDeque::new(),
+            pushes: 0,
+            credit: 0,
+            pulled: 0,
+            again: BTreeSet::new(),
+            urgent: VecDeque::new(),
+            flight: VecDeque::new(),
+            away: 0,
+            answered: 0,
+            history: 0,
+            heard: 0,
+            paths: Paths::new(&self.params, &path, message.entropy, seed, true),
+            timeout: self.params.timeout(&path),
+            backoff: 0,
+            active: now,
+            stalls: 0,
+            lost_at: None,
+            in_turns: false,
+        });
+        self.by_id.insert((message.dst, message.id), key);
+        self.release_opening(shared, now, message.dst, message.id);
+    }
+
+    /// Lets the packets of the first window go whose time has come.
+    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        out.pushes += out.opening.take(now).1;
+        if let Some(at) = out.opening.next() {
+            shared.timers.arm(at, TimerKey::Opening(peer, id));
+        }
+        self.take_turns(key);
+    }
+
+    /// Puts a message into the ring if it has something to send.
+    #[inline]
+    fn take_turns(&mut self, key: DefaultKey) {
+        let out = &mut self.messages[key];
+        if !out.in_turns && out.is_ready() {
+            out.in_turns = true;
+            self.turns.push_back(key);
+        }
+    }
+
+    /// What the receiver says of a message, or what a switch returns of it.
+    pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Some(&key) = self.by_id.get(&(packet.src, packet.message)) else { return };
+        let out = &mut self.messages[key];
+        (out.active, out.stalls) = (now, 0);
+        match packet.kind {
+            PacketKind::Ack => out.arrived(packet.index),
+            PacketKind::Nack => out.trimmed(packet.index),
+            PacketKind::Header => out.bounced(packet.index),
+            _ => {}
+        }
+        if packet.kind != PacketKind::Header {
+            out.arrived_below(packet.count);
+        }
+        if out.base == out.packets {
+            return self.finished(shared, key);
+        }
+        let pull = packet.flags.has(PacketFlags::PULL);
+        if pull {
+            out.pull(packet.token);
+        }
+        out.keep_going(pull && packet.flags.has(PacketFlags::AGAIN));
+        if out.backoff > 0 {
+            out.backoff = 0;
+            out.watch(shared, now);
+        }
+        self.take_turns(key);
+    }
+
+    fn finished(&mut self, shared: &mut Shared, key: DefaultKey) {
+        if let Some(mut out) = self.messages.remove(key) {
+            out.step(SenderEvent::Finished);
+            self.by_id.remove(&(out.message.dst, out.message.id));
+            if out.in_turns {
+                self.turns.retain(|k| *k != key);
+            }
+            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+        }
+    }
+
+    /// The receiver is gone.
+    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        self.by_id.retain(|key, _| key.0 != peer);
+        let mut failed = Vec::new();
+        self.messages.retain(|_, out| {
+            let gone = out.message.dst == peer;
+            if gone {
+                failed.push(out.message);
+            }
+            !gone
+        });
+        self.turns.retain(|key| self.messages.contains_key(*key));
+        shared.fail(failed.into_iter());
+    }
+
+    /// NDP §3.2.3: what was lost is sent again at once, on another path.
+    pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        if out.lost_at.is_none_or(|at| now < at) {
+            return;
+        }
+        out.lost_at = None;
+        let patience = out.patience();
+        let mut lost = false;
+        while let Some((sent, index)) = out.oldest().filter(|(sent, _)| sent.saturating_add(patience) <= now)
+        {
+            debug_assert!(sent <= now);
+            out.flight.pop_front();
+            out.lose(index);
+            lost = true;
+        }
+        if lost {
+            out.step(SenderEvent::Timeout);
+            out.backoff = (out.backoff + 1).min(self.params.backoff as u32);
+        } else if out.stalled().is_some_and(|at| at <= now) {
+            out.insist(now);
+        }
+        out.watch(shared, now);
+        self.take_turns(key);
+    }
+
+    /// The next data packet, for a wire that is free now.
+    pub(super) fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+        loop {
+            let key = self.turns.pop_front()?;
+            let out = &mut self.messages[key];
+            let Some((index, flags)) = out.take() else {
+                out.in_turns = false;
+                continue;
+            };
+            let packet = out.data(&shared.context, now, index, flags);
+            if out.lost_at.is_none() {
+                out.watch(shared, now);
+            }
+            out.in_turns = out.is_ready();
+            if out.in_turns {
+                self.turns.push_back(key);
+            }
+            return Some(packet);
+        }
+    }
+}
+
+impl Outgoing {
+    fn step(&mut self, event: SenderEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// The slot of a packet that was sent and has not been found to have arrived with all before it.
+    #[inline]
+    fn slot(&mut self, index: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(index.checked_sub(self.base)? as usize)
+    }
+
+    /// Whether there is a packet that may leave.
+    #[inline]
+    fn is_ready(&self) -> bool {
+        let new = self.next < self.packets;
+        let pulled = self.credit > 0 && (!self.again.is_empty() || (new && self.message.responsive));
+        pulled || (self.pushes > 0 && new) || !self.urgent.is_empty()
+    }
+
+    /// The next packet that may leave, and by what right. NDP §3.2
+    fn take(&mut self) -> Option<(u32, PacketFlags)> {
+        let new = self.next < self.packets;
+        if self.pushes > 0 && new {
+            self.pushes -= 1;
+            return Some((self.next, PacketFlags::UNSCHEDULED));
+        }
+        while let Some(index) = self.urgent.pop_front() {
+            if self.slot(index).is_some_and(|slot| slot.place == Place::Urgent) {
+                return Some((index, PacketFlags::UNSCHEDULED.with(PacketFlags::AGAIN)));
+            }
+        }
+        if self.credit == 0 {
+            return None;
+        }
+        // NDP §3.2: repetitions before new data.
+        let next = match self.again.pop_first() {
+            Some(index) => (index, PacketFlags::AGAIN),
+            None if new && self.message.responsive => (self.next, PacketFlags::default()),
+            None => return None,
+        };
+        self.credit -= 1;
+        Some(next)
+    }
+
+    /// Packet `index` leaves now.
+    fn data(&mut self, context: &HostContext, now: Time, index: u32, flags: PacketFlags) -> Packet {
+        let path = match self.slot(index).copied() {
+            Some(slot) => self.paths.next(Some(slot.path)),
+            None => self.paths.next(None),
+        };
+        let slot = Slot { sent: now, path, place: Place::Away };
+        match self.slot(index) {
+            Some(there) => *there = slot,
+            None => {
+                self.slots.push_back(slot);
+                self.next = index + 1;
+            }
+        }
+        self.away += 1;
+        self.oldest();
+        self.flight.push_back((now, index));
+        let mut packet = context.data_packet(&self.message, index, self.opening.window());
+        packet.entropy = self.paths.entropy(path);
+        packet.remaining = self.message.class.into();
+        packet.flags = flags;
+        packet
+    }
+
+    /// Takes a packet out of the place where it is, if it has one.
+    #[inline]
+    fn leave(&mut self, index: u32, place: Place) {
+        match place {
+            Place::Away => self.away -= 1,
+            Place::Again => {
+                self.again.remove(&index);
+            }
+            // Its turn finds it gone.
+            Place::Urgent | Place::There => {}
+        }
+    }
+
+    fn remember(&mut self, ack: bool) {
+        self.history = self.history << 1 | u16::from(ack);
+        self.heard += 1;
+    }
+
+    /// NDP §3.2: an acknowledgement frees the packet's buffer.
+    fn arrived(&mut self, index: u32) {
+        let Some(slot) = self.slot(index) else { return };
+        let was = std::mem::replace(slot, Slot { place: Place::There, ..*slot });
+        if was.place == Place::There {
+            return;
+        }
+        self.leave(index, was.place);
+        self.step(SenderEvent::Answer);
+        self.answered += 1;
+        self.paths.acked(was.path);
+        self.remember(true);
+        self.advance();
+    }
+
+    /// All packets below `index` have arrived.
+    #[inline]
+    fn arrived_below(&mut self, index: u32) {
+        while self.base < index {
+            let Some(slot) = self.slots.pop_front() else { return };
+            if slot.place != Place::There {
+                self.leave(self.base, slot.place);
+                self.answered += 1;
+            }
+            self.base += 1;
+        }
+        self.advance();
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        while self.slots.front().is_some_and(|slot| slot.place == Place::There) {
+            self.slots.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// NDP §3.2: a packet that was trimmed is made ready, and waits for a pull.
+    fn trimmed(&mut self, index: u32) {
+        let Some(slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
+        slot.place = Place::Again;
+        let path = slot.path;
+        self.away -= 1;
+        self.again.insert(index);
+        self.step(SenderEvent::Answer);
+        self.answered += 1;
+        self.paths.nacked(path, 1);
+        self.remember(false);
+    }
+
+    /// NDP §3.2.4: a returned packet waits for a pull, unless it met a bad path.
+    fn bounced(&mut self, index: u32) {
+        let Some(slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
+        let path = slot.path;
+        self.away -= 1;
+        self.step(SenderEvent::Bounce);
+        self.paths.nacked(path, SEVERE);
+        self.remember(false);
+        let urgent = self.is_path_bad();
+        self.repeat(index, urgent);
+    }
+
+    /// Puts a packet that is nowhere in line to be sent again.
+    fn repeat(&mut self, index: u32, urgent: bool) {
+        if urgent {
+            self.urgent.push_back(index);
+        } else {
+            self.again.insert(index);
+        }
+        if let Some(slot) = self.slot(index) {
+            slot.place = if urgent { Place::Urgent } else { Place::Again };
+        }
+    }
+
+    /// NDP §3.2.4: when a good part of the recent packets arrived, the network is not busy but uneven. A
+    /// quarter of the last twelve, as in the authors' simulator.
+    fn is_path_bad(&self) -> bool {
+        let seen = self.heard.min(HISTORY);
+        let acks = (self.history & ((1 << seen) - 1)).count_ones();
+        acks > 0 && 4 * acks >= seen
+    }
+
+    /// Nothing was heard of a packet for too long.
+    fn lose(&mut self, index: u32) {
+        let Some(path) = self.slot(index).map(|slot| slot.path) else { return };
+        self.away -= 1;
+        self.paths.nacked(path, SEVERE);
+        self.repeat(index, true);
+    }
+
+    /// NDP §3.2.1: as many packets as the number has grown by.
+    fn pull(&mut self, number: u32) {
+        if number > self.pulled {
+            self.step(SenderEvent::Pull);
+            self.credit = self.credit.saturating_add(number - self.pulled);
+            self.pulled = number;
+        }
+    }
+
+    /// NDP §3.2.4: what keeps the pull clock going when no pull is to come: nothing is under way, and
+    /// nothing that the receiver has answered is without its pull. `asked` says that the receiver is waiting.
+    fn keep_going(&mut self, asked: bool) {
+        let idle = self.away == 0 && self.credit == 0 && self.urgent.is_empty();
+        if !idle || (self.pushes > 0 && self.next < self.packets) || (self.answered > self.pulled && !asked) {
+            return;
+        }
+        if let Some(index) = self.again.pop_first() {
+            self.repeat(index, true);
+        } else if asked && self.message.responsive {
+            self.pushes = 1;
+        }
+    }
+
+    /// Departure and index of the packet that has been under way for longest.
+    #[inline]
+    fn oldest(&mut self) -> Option<(Time, u32)> {
+        while let Some(&(sent, index)) = self.flight.front() {
+            if self.slot(index).is_some_and(|slot| slot.place == Place::Away && slot.sent == sent) {
+                return Some((sent, index));
+            }
+            self.flight.pop_front();
+        }
+        None
+    }
+
+    /// How long a packet may be under way.
+    fn patience(&self) -> Time {
+        self.timeout.saturating_mul(1 << self.backoff)
+    }
+
+    /// When a repetition has waited for its pull for too long, if nothing else will come of this message.
+    fn stalled(&self) -> Option<Time> {
+        let waits = self.away == 0 && !self.again.is_empty();
+        let patience = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.stalls);
+        waits.then(|| self.active.saturating_add(patience))
+    }
+
+    /// Repeats a packet without a pull.
+    fn insist(&mut self, now: Time) {
+        self.step(SenderEvent::Timeout);
+        (self.active, self.stalls) = (now, (self.stalls + 1).min(MAX_STALLS));
+        if let Some(index) = self.again.pop_first() {
+            self.repeat(index, true);
+        }
+    }
+
+    /// Arms the deadline of the oldest packet under way, or of one that waits while none is, unless one that
+    /// is as early is in force.
+    fn watch(&mut self, shared: &mut Shared, now: Time) {
+        let lost = self.oldest().map(|(sent, _)| sent.saturating_add(self.patience()));
+        let Some(due) = lost.or_else(|| self.stalled()).map(|due| due.max(now)) else { return };
+        if self.lost_at.is_none_or(|at| due < at) {
+            shared.timers.arm(due, TimerKey::Lost(self.message.dst, self.message.id));
+            self.lost_at = Some(due);
+        }
+    }
+}
