@@ -54,7 +54,9 @@ fn megabytes_arrive_intact_over_every_transport_and_admission() {
             let sent: Vec<_> = (0..4).map(|n| bytes(1 << 20, n)).collect();
             let handles: Vec<_> =
                 sent.iter().map(|m| a.send_nowait(b.local_addr(), m.clone()).expect("room")).collect();
-            let mut received: Vec<_> = (0..4).map(|_| b.recv_timeout(LONG).expect("a message")).collect();
+            let take =
+                |_| b.recv_timeout(LONG).unwrap_or_else(|e| panic!("{transport}: {e}, {:?}", a.stats()));
+            let mut received: Vec<_> = (0..4).map(take).collect();
             received.sort_by_key(|message| message.message);
             for (message, sent) in received.iter().zip(&sent) {
                 assert!(message.bytes == sent && message.peer == a.local_addr() && !message.wants_reply());
@@ -114,8 +116,8 @@ fn what_cannot_be_is_said_by_type() {
         "{error}"
     );
     assert!(matches!(bind("[::1]:0", Config::default()), BindError::NotIpv4(_)));
-    let unknown = Config { transport: "tcp".into(), ..Config::default() };
-    assert_eq!(bind("127.0.0.1:0", unknown).to_string(), "there is no transport `tcp`");
+    let unknown = Config { transport: "carrier-pigeon".into(), ..Config::default() };
+    assert_eq!(bind("127.0.0.1:0", unknown).to_string(), "there is no transport `carrier-pigeon`");
     let tiny = Config { mtu: 100, ..Config::default() };
     assert_eq!(bind("127.0.0.1:0", tiny).to_string(), "mtu is 100, and must be from 256 to 9216");
 

@@ -101,7 +101,11 @@ impl Core {
         (packet.src, packet.dst, packet.ecn) = (key.host(), SELF, ecn);
         let call = packet.flags.has(PacketFlags::CALL);
         packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
-        packet.lifetime = if packet.lifetime == Time::MAX { Time::MAX } else { packet.lifetime.min(LONGEST) };
+        // Elsewhere it is a time that is echoed.
+        let permission = matches!(packet.kind, PacketKind::Grant | PacketKind::Token);
+        if permission && packet.lifetime != Time::MAX {
+            packet.lifetime = packet.lifetime.min(LONGEST);
+        }
         let checked = match packet.kind {
             PacketKind::Data | PacketKind::Rts => self.check_incoming(key, &packet, call),
             _ => self.check_answer(key, &packet).map(|()| false),
@@ -185,8 +189,13 @@ impl Core {
         let bytes = self.outgoing.get(*place).map_or(0, super::outgoing::Outgoing::bytes);
         let packets = self.sizes.packets(bytes);
         let end = u64::from(packet.index) + u64::from(packet.count.max(1));
-        let named = !matches!(packet.kind, PacketKind::Finished);
-        if named && end > packets { Err(Count::dropped_inconsistent) } else { Ok(()) }
+        let possible = match packet.kind {
+            PacketKind::Finished => true,
+            // It names a packet, and says below which one everything has arrived.
+            PacketKind::Ack => u64::from(packet.index) < packets && u64::from(packet.count) <= packets,
+            _ => end <= packets,
+        };
+        if possible { Ok(()) } else { Err(Count::dropped_inconsistent) }
     }
 
     /// Bytes of a message are here for the first time.
