@@ -144,7 +144,8 @@ impl TransportArgs {
         let config = Config::default();
         let rate = Rate::new((self.rate_gbps * 1e9) as u64).unwrap_or(config.nic);
         let base_rtt = Time::us(self.rtt_us.into());
-        let path = Path { base_rtt, max_rtt: config.path.max_rtt.max(base_rtt * 10), bottleneck: rate };
+        let max_rtt = config.path.max_rtt.max(base_rtt * 10);
+        let path = Path { base_rtt, max_rtt, bottleneck: rate, paths: 0 };
         Config { transport: self.transport.clone(), nic: rate, mtu: self.mtu, path, admission, ..config }
     }
 
