@@ -122,12 +122,12 @@ mod tests {
     /// Which of eight packets that arrive together at a port of K = 3 and room for five leave marked.
     fn marks(params: &[(&str, ParamValue)], ecn: Ecn) -> Vec<bool> {
         let buffer = Buffer { data: Limit::Packets(5), control: Limit::Packets(5) };
-        let context = PortContext { rate: Rate::gbps(1), sizes: Sizes::default(), buffer };
+        let context = PortContext { rate: Rate::gbps(1), sizes: Sizes::default(), buffer, seed: 0 };
         let k = ("threshold".to_string(), ParamValue::Int(3));
         let rest = params.iter().map(|(name, value)| (name.to_string(), value.clone()));
         let params: Vec<_> = std::iter::once(k).chain(rest).collect();
         let rules = AnyDiscipline::make("ecn-threshold", &params, &context).expect("known").expect("valid");
-        let (mut port, mut pool) = (Port::new(rules, context), Pool(vec![data(ecn); 8]));
+        let (mut port, mut pool) = (Port::new(rules, context.into()), Pool(vec![data(ecn); 8]));
         port.pass(Time::ZERO, pool.packet(0));
         let accepted: Vec<u32> = (1..8).filter(|&i| port.offer(Time(1), i, &mut pool).is_ok()).collect();
         assert_eq!(accepted, [1, 2, 3, 4, 5], "the buffer holds five beside the one on the wire");

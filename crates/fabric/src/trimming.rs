@@ -255,7 +255,7 @@ mod tests {
             (p.wire, p.payload, p.priority) = if i < 1000 { (9064, 9000, 1) } else { (64, 0, 0) };
             p
         };
-        let (mut port, mut pool) = (Port::new(rules, context), Pool((0..4000).map(packet).collect()));
+        let (mut port, mut pool) = (Port::new(rules, context.into()), Pool((0..4000).map(packet).collect()));
         port.pass(Time::ZERO, pool.packet(0));
         (port, pool)
     }
