@@ -126,8 +126,8 @@ struct Ears {
 
 impl Ears {
     fn of(interfaces: &[Option<Box<dyn FrameIo>>]) -> Ears {
-        let present = || interfaces.iter().enumerate().filter_map(|(h, i)| Some((h, i.as_ref()?)));
-        let poll = |(_, i): (usize, &Box<dyn FrameIo>)| libc::pollfd {
+        let present = || interfaces.iter().enumerate().filter_map(|(h, i)| Some((h, i.as_deref()?)));
+        let poll = |(_, i): (usize, &dyn FrameIo)| libc::pollfd {
             fd: i.fd().as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
