@@ -120,6 +120,22 @@ pub trait Discipline: Sized {
         Overflow::Drop
     }
 
+    /// [`Discipline::admit`] and [`Discipline::class_of`] in one.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn arrive(
+        &mut self,
+        port: &PortContext,
+        arrival: &Arrival,
+        packet: &mut Packet,
+    ) -> Result<usize, DropReason> {
+        self.admit(port, arrival, packet)?;
+        Ok(self.class_of(packet))
+    }
+
+    /// Whether [`Discipline::choose`] is asked; otherwise the lowest class that holds something is served.
+    const CHOOSES: bool = false;
+
     /// The class that is served next; bit `c` of `occupied` says that class `c` holds something, and one
     /// does.
     #[inline]

@@ -94,7 +94,7 @@ impl<H: Copy> Port<H> {
         Port {
             free_at: Time::ZERO,
             rate: context.rate,
-            queues: Queues::new(rules.classes()),
+            queues: Queues::new(rules.classes(), rules.is_strict()),
             rules,
             passed: Passed::default(),
             waited: 0,
@@ -200,9 +200,11 @@ impl<H: Copy> Port<H> {
     #[inline(always)]
     pub fn offer<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Result<(), Full<H>> {
         self.passed.received += 1;
-        match self.admit(now, packets.packet(handle)) {
-            Ok(()) => {
-                self.enqueue(now, handle, packets.packet(handle));
+        let packet = packets.packet(handle);
+        let data = packet.is_data();
+        match self.admit(now, packet, data) {
+            Ok(class) => {
+                self.enqueue(now, handle, packet.wire, (class, data));
                 Ok(())
             }
             Err(reason) => Err(self.overflow(now, handle, reason, packets)),
@@ -210,11 +212,10 @@ impl<H: Copy> Port<H> {
     }
 
     #[inline(always)]
-    fn admit(&mut self, now: Time, packet: &mut Packet) -> Result<(), DropReason> {
-        let data = packet.is_data();
+    fn admit(&mut self, now: Time, packet: &mut Packet, data: bool) -> Result<usize, DropReason> {
         let (waiting, bytes) = self.queues.waiting(data);
         let arrival = Arrival { now, packets: waiting, bytes, in_service: now < self.free_at };
-        let admitted = self.rules.admit(&self.context, &arrival, packet);
+        let admitted = self.rules.arrive(&self.context, &arrival, packet);
         let buffer = &self.context.buffer;
         let limit = if data { buffer.data } else { buffer.control };
         if !limit.admits(waiting, bytes, packet.wire) && admitted.is_ok() {
@@ -224,11 +225,9 @@ impl<H: Copy> Port<H> {
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, now: Time, handle: H, packet: &Packet) {
-        let wire = packet.wire;
-        let class = self.rules.class_of(packet);
+    fn enqueue(&mut self, now: Time, handle: H, wire: u16, (class, data): (usize, bool)) {
         self.waited -= bytes_times(wire.into(), now);
-        self.queues.push(class, packet.is_data(), handle, wire);
+        self.queues.push(class, data, handle, wire);
         self.note_peak();
     }
 
@@ -249,7 +248,7 @@ impl<H: Copy> Port<H> {
                     let packet = packets.packet(last);
                     self.waited += bytes_times(packet.wire.into(), now);
                     self.queues.left(true, packet.wire);
-                    self.enqueue(now, handle, packets.packet(handle));
+                    self.enqueue(now, handle, packets.packet(handle).wire, (class, true));
                     self.trim(now, last, packets)
                 }
                 None => self.trim(now, handle, packets),
@@ -271,9 +270,9 @@ impl<H: Copy> Port<H> {
         debug_assert!(packets.packet(handle).is_data());
         self.trimmed += 1;
         packets.packet(handle).trim(self.context.sizes.control);
-        match self.admit(now, packets.packet(handle)) {
-            Ok(()) => {
-                self.enqueue(now, handle, packets.packet(handle));
+        match self.admit(now, packets.packet(handle), false) {
+            Ok(class) => {
+                self.enqueue(now, handle, packets.packet(handle).wire, (class, false));
                 Full { handle, trimmed: true, fate: Fate::Kept }
             }
             Err(reason) => Full { trimmed: true, ..self.overflow(now, handle, reason, packets) },
@@ -287,7 +286,11 @@ impl<H: Copy> Port<H> {
         if self.queues.is_empty() {
             return None;
         }
-        let handle = self.queues.pop(self.rules.choose(self.queues.occupied()));
+        let occupied = self.queues.occupied();
+        // Most ports serve the lowest class first, and need not ask their rules.
+        let class =
+            if self.queues.strict { occupied.trailing_zeros() as usize } else { self.rules.choose(occupied) };
+        let handle = self.queues.pop(class);
         let packet = packets.packet(handle);
         self.waited += bytes_times(packet.wire.into(), now);
         self.queues.left(packet.is_data(), packet.wire);

@@ -105,6 +105,8 @@ pub(crate) struct Queues<H> {
     occupied: u32,
     /// Packets and bytes waiting: index 0 for control, 1 for data.
     packets: [u32; 2],
+    /// Whether the lowest class that holds something is always the one to leave.
+    pub(crate) strict: bool,
     bytes: [u64; 2],
     /// The first two classes, which most disciplines have, lie in the port itself: a step of memory less
     /// on the way to a packet.
@@ -113,10 +115,17 @@ pub(crate) struct Queues<H> {
 }
 
 impl<H: Copy> Queues<H> {
-    pub(crate) fn new(classes: usize) -> Self {
+    pub(crate) fn new(classes: usize, strict: bool) -> Self {
         assert!((1..=32).contains(&classes), "a port has 1 to 32 classes");
         let rest = (2..classes).map(|_| Ring::new()).collect();
-        Queues { first: [Ring::new(), Ring::new()], rest, occupied: 0, packets: [0; 2], bytes: [0; 2] }
+        Queues {
+            first: [Ring::new(), Ring::new()],
+            rest,
+            occupied: 0,
+            packets: [0; 2],
+            strict,
+            bytes: [0; 2],
+        }
     }
 
     #[inline(always)]

@@ -27,19 +27,18 @@ macro_rules! disciplines {
                 match self { $(AnyDiscipline::$variant(d) => d.classes()),+ }
             }
 
-            #[inline]
-            pub(crate) fn class_of(&self, packet: &Packet) -> usize {
-                match self { $(AnyDiscipline::$variant(d) => d.class_of(packet)),+ }
-            }
-
-            #[inline]
-            pub(crate) fn admit(&mut self, port: &PortContext, arrival: &Arrival, packet: &mut Packet) -> Result<(), DropReason> {
-                match self { $(AnyDiscipline::$variant(d) => d.admit(port, arrival, packet)),+ }
+            #[inline(always)]
+            pub(crate) fn arrive(&mut self, port: &PortContext, arrival: &Arrival, packet: &mut Packet) -> Result<usize, DropReason> {
+                match self { $(AnyDiscipline::$variant(d) => d.arrive(port, arrival, packet)),+ }
             }
 
             #[cold]
             pub(crate) fn overflow(&mut self, packet: &Packet) -> Overflow {
                 match self { $(AnyDiscipline::$variant(d) => d.overflow(packet)),+ }
+            }
+
+            pub(crate) fn is_strict(&self) -> bool {
+                match self { $(AnyDiscipline::$variant(_) => !<$variant as Discipline>::CHOOSES),+ }
             }
 
             #[inline]

@@ -195,6 +195,8 @@ impl Discipline for Trimming {
         if self.bounce && returns { Overflow::Return } else { Overflow::Drop }
     }
 
+    const CHOOSES: bool = true;
+
     /// Weighted round robin. NDP §3.1
     #[inline]
     fn choose(&mut self, occupied: u32) -> usize {

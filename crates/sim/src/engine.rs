@@ -173,6 +173,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// A full queue at this port hit a packet.
     #[inline(never)]
     fn overflowed(&mut self, number: u32, full: Full<u32>) {
+        self.wires.overflowed(number);
         let packet = self.wires.pool.get(full.handle);
         let flow = packet.tag as usize;
         let data = matches!(packet.kind, PacketKind::Data | PacketKind::Header);
@@ -240,7 +241,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     }
 
     /// Schedules a machine's earliest deadline. A packet that leaves may set one, so this follows each pull.
-    #[inline]
+    #[inline(always)]
     fn arm(&mut self, number: u32) {
         let host = &mut self.hosts[number as usize];
         if let Some(at) = host.endpoint.next_timeout()

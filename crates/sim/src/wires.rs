@@ -296,11 +296,20 @@ impl<'a> Wires<'a> {
             self.launch(number, link, handle, ends);
             return Ok(());
         }
-        let offered = egress.port.offer(now, handle, &mut self.pool);
+        egress.port.offer(now, handle, &mut self.pool)?;
+        if !egress.armed {
+            self.arm(number);
+        }
+        Ok(())
+    }
+
+    /// After a full queue hit a packet at a port: something may wait there that did not before.
+    #[cold]
+    pub(crate) fn overflowed(&mut self, number: u32) {
+        let egress = &self.egress[number as usize];
         if !egress.armed && !egress.port.is_empty() {
             self.arm(number);
         }
-        offered
     }
 
     /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
