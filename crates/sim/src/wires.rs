@@ -276,7 +276,7 @@ impl<'a> Wires<'a> {
     }
 
     /// Sends the next waiting packet. It has waited since before the wire became free, so it starts then.
-    #[inline(never)]
+    #[inline(always)]
     fn send_next(&mut self, number: u32) {
         let egress = &mut self.egress[number as usize];
         let (link, port) = (egress.link(), &mut egress.port);
@@ -288,19 +288,23 @@ impl<'a> Wires<'a> {
     /// A packet arrives at a switch port; an error says which packet a full queue hit.
     #[inline(always)]
     pub(crate) fn offer(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
-        self.catch_up(number, now);
-        let egress = &mut self.egress[number as usize];
-        if egress.port.is_idle(now) {
-            let link = egress.link();
-            let ends = egress.port.pass(now, self.pool.get_mut(handle));
-            self.launch(number, link, handle, ends);
-            return Ok(());
+        loop {
+            let egress = &mut self.egress[number as usize];
+            if egress.port.free_at() > now {
+                egress.port.offer(now, handle, &mut self.pool)?;
+                if !egress.armed {
+                    self.arm(number);
+                }
+                return Ok(());
+            }
+            if egress.port.is_empty() {
+                let link = egress.link();
+                let ends = egress.port.pass(now, self.pool.get_mut(handle));
+                self.launch(number, link, handle, ends);
+                return Ok(());
+            }
+            self.send_next(number);
         }
-        egress.port.offer(now, handle, &mut self.pool)?;
-        if !egress.armed {
-            self.arm(number);
-        }
-        Ok(())
     }
 
     /// After a full queue hit a packet at a port: something may wait there that did not before.
