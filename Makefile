@@ -72,6 +72,7 @@ test: install
 
 bench: install
 	cargo bench -p headway-sim --bench engine
+	cargo bench -p headway-testbed --bench datapath
 	rm -rf $(BENCH_OUT)
 	for figure in fig01-multi-bottleneck fig13-testbed-multi-bottleneck; do \
 		$(BIN)/headway reproduce amrt/$$figure --scale smoke --out $(BENCH_OUT)/$$figure; done

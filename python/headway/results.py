@@ -158,7 +158,7 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
         if summary.get(key) is not None:
             parts.append(f"{label} {duration(summary[key])}")
     if summary.get("slowdown_mean") is not None:
-        parts.append(f"slowdown {summary['slowdown_mean']:.3g}")
+        parts.append(f"mean slowdown {summary['slowdown_mean']:.3g}")
     parts.append(f"drops {summary.get('drops', 0)}")
     if manifest is not None and (wall := manifest.get("wall_s")):
         events = manifest.get("events", 0)

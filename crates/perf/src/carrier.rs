@@ -13,6 +13,9 @@ pub(crate) trait Carrier: Sync {
     /// The transport or congestion control that it is driven by.
     fn transport(&self) -> String;
 
+    /// The name of what both ends have to run; empty where nothing has to be agreed on.
+    fn agreement(&self) -> &str;
+
     /// The server, for people.
     fn peer(&self) -> String;
 
@@ -40,12 +43,17 @@ pub(crate) fn begin(carrier: &dyn Carrier) -> Result<u64, PerfError> {
     let mut run = [0; 8];
     getrandom::fill(&mut run).map_err(|e| PerfError::io("reading random bytes")(std::io::Error::other(e)))?;
     let run = u64::from_be_bytes(run);
-    match Answer::parse(&carrier.call(Order::Begin { run }.message(0))?) {
+    let mut order = Order::Begin { run }.message(0).to_vec();
+    order.extend(carrier.agreement().bytes());
+    match Answer::parse(&carrier.call(order.into())?) {
         Some(Answer::Begun) => {
             eprintln!("measuring {} to {}", carrier.name(), carrier.peer());
             Ok(run)
         }
         Some(Answer::Busy) => Err(PerfError::Busy(carrier.peer())),
+        Some(Answer::Other) => {
+            Err(PerfError::OtherTransport { peer: carrier.peer(), ours: carrier.transport() })
+        }
         _ => Err(PerfError::Language(carrier.peer())),
     }
 }

@@ -15,6 +15,9 @@ pub(crate) enum PerfError {
     /// The peer measures with somebody else.
     #[error("{0} is busy with another measurement")]
     Busy(String),
+    /// The peer runs another transport.
+    #[error("{peer} runs another transport than `{ours}`: give both ends the same --transport")]
+    OtherTransport { peer: String, ours: String },
     /// The peer answered something else than was asked.
     #[error("{0} does not speak this version's language")]
     Language(String),

@@ -3,12 +3,18 @@
 use crate::args::{LARGEST, PeerArgs};
 use crate::carrier::{Carrier, Stream};
 use crate::error::PerfError;
+use crate::stop;
 use bytes::Bytes;
 use headway_host::{Config, Endpoint, Limits, SendError, SendHandle};
 use headway_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::time::{Duration, Instant};
 
+/// Between two looks at whether somebody wants an end.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long what is under way may take after that.
+const GRACE: Duration = Duration::from_secs(2);
 /// Messages of a stream under way at most: while one waits for its acknowledgement the others use the link.
 const UNDER_WAY: usize = 4;
 
@@ -50,6 +56,10 @@ impl Carrier for Headway {
         self.transport.clone()
     }
 
+    fn agreement(&self) -> &str {
+        &self.transport
+    }
+
     fn peer(&self) -> String {
         self.peer.to_string()
     }
@@ -77,7 +87,17 @@ impl Row<'_> {
     /// Waits for the first; the endpoint fails it when the peer is silent for too long.
     fn wait_for_one(&mut self) -> Result<(), PerfError> {
         let Some(handle) = self.under_way.pop_front() else { return Ok(()) };
-        handle.wait().map(|_| ()).map_err(|error| PerfError::send(self.carrier.peer, error))
+        let mut asked: Option<Instant> = None;
+        let outcome = loop {
+            if let Some(outcome) = handle.wait_timeout(LOOK) {
+                break outcome;
+            }
+            // Who wants an end gets one, even if the peer is there and does not acknowledge.
+            if stop::asked() && asked.get_or_insert_with(Instant::now).elapsed() > GRACE {
+                break Err(SendError::Unreachable);
+            }
+        };
+        outcome.map(|_| ()).map_err(|error| PerfError::send(self.carrier.peer, error))
     }
 }
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 pub(crate) enum Order {
     /// Part of a bulk measurement; no answer.
     Data { run: u64 },
-    /// A measurement begins.
+    /// A measurement begins; what follows it names the transport, where both ends need the same.
     Begin { run: u64 },
     /// It is over.
     End { run: u64 },
@@ -26,6 +26,8 @@ pub(crate) enum Answer {
     Begun,
     /// Another one is under way.
     Busy,
+    /// The client runs another transport.
+    Other,
     /// What arrived of the measurement, and the processor time that it took.
     Totals(Totals),
     /// The reply to an echo.
@@ -58,6 +60,11 @@ impl Order {
         bytes.into()
     }
 
+    /// What follows an order.
+    pub(crate) fn rest(message: &[u8]) -> &[u8] {
+        message.get(9..).unwrap_or_default()
+    }
+
     /// `None` when it is none.
     pub(crate) fn parse(message: &[u8]) -> Option<Order> {
         let (front, _) = message.split_first_chunk::<9>()?;
@@ -82,6 +89,7 @@ impl Answer {
             Answer::Totals(_) => 0x82,
             Answer::Echo => 0x83,
             Answer::Unknown => 0x84,
+            Answer::Other => 0x85,
         };
         let mut bytes = vec![kind];
         match self {
@@ -108,6 +116,7 @@ impl Answer {
             }
             (0x83, _) => Some(Answer::Echo),
             (0x84, 0) => Some(Answer::Unknown),
+            (0x85, 0) => Some(Answer::Other),
             _ => None,
         }
     }
@@ -129,7 +138,14 @@ mod tests {
         }
         let cpu = Usage { user_ns: 3, system_ns: u64::MAX };
         let totals = Totals { bytes: 1, messages: 2, cpu };
-        for answer in [Answer::Begun, Answer::Busy, Answer::Totals(totals), Answer::Echo, Answer::Unknown] {
+        for answer in [
+            Answer::Begun,
+            Answer::Busy,
+            Answer::Totals(totals),
+            Answer::Echo,
+            Answer::Unknown,
+            Answer::Other,
+        ] {
             assert_eq!(Answer::parse(&answer.message(50)), Some(answer));
         }
         assert_eq!(Answer::Echo.message(50).len(), 50);
@@ -140,7 +156,7 @@ mod tests {
         for bytes in [&[][..], &[0; 8], &[4; 9], &[3, 1, 0, 0, 0, 0, 0, 0, 0]] {
             assert_eq!(Order::parse(bytes), None, "{bytes:?}");
         }
-        for bytes in [&[][..], &[0], &[0x80, 0], &[0x82; 32], &[0x85]] {
+        for bytes in [&[][..], &[0], &[0x80, 0], &[0x82; 32], &[0x86]] {
             assert_eq!(Answer::parse(bytes), None, "{bytes:?}");
         }
     }

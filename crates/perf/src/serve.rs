@@ -24,7 +24,7 @@ const TRIES: usize = 20;
 pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
     let admission = args.admission()?;
     let (endpoint, listener) = bind(args, &admission)?;
-    let service = Arc::new(Service::default());
+    let service = Arc::new(Service::new(args.transport.name()));
     announce(args, &endpoint)?;
     if let Some(listener) = listener {
         let service = Arc::clone(&service);

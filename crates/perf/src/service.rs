@@ -11,8 +11,11 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The measurement under way; one at a time, because processor time is counted for the whole process.
-#[derive(Default)]
-pub(crate) struct Service(Mutex<Option<Run>>);
+pub(crate) struct Service {
+    run: Mutex<Option<Run>>,
+    /// What clients over `headway-host` have to run.
+    transport: String,
+}
 
 struct Run {
     id: u64,
@@ -22,6 +25,10 @@ struct Run {
 }
 
 impl Service {
+    pub(crate) fn new(transport: &str) -> Service {
+        Service { run: Mutex::new(None), transport: transport.into() }
+    }
+
     /// Obeys; the answer, if the order wants one.
     pub(crate) fn handle(&self, message: &[u8]) -> Option<Bytes> {
         let answer = match Order::parse(message) {
@@ -33,7 +40,11 @@ impl Service {
                 self.heard();
                 return Some(Answer::Echo.message(reply as usize));
             }
-            Some(Order::Begin { run }) => self.begin(run),
+            Some(Order::Begin { run }) => match Order::rest(message) {
+                [] => self.begin(run),
+                named if named == self.transport.as_bytes() => self.begin(run),
+                _ => Answer::Other,
+            },
             Some(Order::End { run }) => self.end(run),
             Some(Order::Echo { .. }) | None => Answer::Unknown,
         };
@@ -41,7 +52,7 @@ impl Service {
     }
 
     fn run(&self) -> MutexGuard<'_, Option<Run>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn begin(&self, id: u64) -> Answer {
@@ -81,8 +92,15 @@ mod tests {
 
     #[test]
     fn one_measurement_at_a_time_is_counted() {
-        let service = Service::default();
-        let ask = |order: Order| service.handle(&order.message(20)).and_then(|a| Answer::parse(&a));
+        let service = Service::new("amrt");
+        let ask = |order: Order| {
+            let length = if matches!(order, Order::Begin { .. }) { 0 } else { 20 };
+            service.handle(&order.message(length)).and_then(|a| Answer::parse(&a))
+        };
+        let named = |name: &[u8]| service.handle(&[&Order::Begin { run: 9 }.message(0)[..], name].concat());
+        assert_eq!(named(b"phost").and_then(|a| Answer::parse(&a)), Some(Answer::Other));
+        assert_eq!(named(b"amrt").and_then(|a| Answer::parse(&a)), Some(Answer::Begun));
+        assert!(matches!(ask(Order::End { run: 9 }), Some(Answer::Totals(_))));
         assert_eq!(ask(Order::End { run: 1 }), Some(Answer::Unknown));
         assert_eq!(ask(Order::Begin { run: 1 }), Some(Answer::Begun));
         assert_eq!(ask(Order::Begin { run: 2 }), Some(Answer::Busy));

@@ -91,6 +91,10 @@ impl Carrier for Tcp {
         name.map(|name| name.trim().into()).unwrap_or_default()
     }
 
+    fn agreement(&self) -> &str {
+        ""
+    }
+
     fn peer(&self) -> String {
         self.peer.to_string()
     }

@@ -204,7 +204,7 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
     about = last["testbed"]
     click.echo(
         f"{name}: {about['wall_s']:.1f} s on real packets, {about['slowdown']} times slower than written; "
-        f"{about['frames']} frames, late by at most {duration(about['switch_late_ns']['p99'] * 1e-9)} (99 %)"
+        f"{about['frames']} frames, 99 % of them late by at most {duration(about['switch_late_ns']['p99'] * 1e-9)}"
     )
     heads = ("", "flows done", "mean FCT", "p99 FCT", "bottleneck utilisation", "drops")
     rows = [_row("testbed", last["summary"])]
