@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from headway.claims.vocabulary import VOCABULARY
 from support import Answer
 
 Headway = Callable[..., Answer]
@@ -53,3 +54,9 @@ def test_a_directory_without_results(headway: Headway, tmp_path: Path) -> None:
     answer = headway("measure", tmp_path, "1")
     assert answer.status == 2
     assert "manifest.json" in answer.err
+
+
+def test_the_page_on_expressions_lists_every_function() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "measures.md").read_text(encoding="utf-8")
+    listed = {line.split("(")[0].removeprefix("| `") for line in page.splitlines() if line.startswith("| `")}
+    assert listed == {*VOCABULARY.plain, *VOCABULARY.forms}

@@ -160,5 +160,5 @@ def test_the_line_for_scripts() -> None:
     summary = {"flows_done": 3, "flows_unfinished": 1, "fct_mean_s": 1e-3, "slowdown_mean": 2.0, "drops": 4}
     line = one_line(summary, {"virtual_s": 6e-3, "wall_s": 0.5, "events": 1_000_000})
     assert line == (
-        "3/4 flows done, finished at 6 ms, mean FCT 1 ms, slowdown 2, drops 4, 1 M events in 500 ms (2 M/s)"
+        "3/4 flows done, finished at 6 ms, mean FCT 1 ms, mean slowdown 2, drops 4, 1 M events in 500 ms (2 M/s)"
     )
