@@ -10,7 +10,7 @@ local FORMS = {
         { title = "Header", bytes = 60, fields = {
             { name = "version", filter = "headway.version", offset = 0, bytes = 1, doc = "Version of this layout: 1" },
             { name = "kind", filter = "headway.kind", offset = 1, bytes = 1, doc = "What the packet is",
-              values = { [0] = "data", [1] = "grant", [2] = "rts", [3] = "token", [4] = "ack", [5] = "finished", [6] = "header", [7] = "nack", [8] = "pull" } },
+              values = { [0] = "data", [1] = "grant", [2] = "rts", [3] = "token", [4] = "ack", [5] = "finished", [6] = "header", [7] = "nack", [8] = "pull", [9] = "resend", [10] = "busy", [11] = "credit", [12] = "credit-stop", [13] = "probe" } },
             { name = "flags", filter = "headway.flags", offset = 2, bytes = 1, doc = "One-bit facts",
               flags = { { mask = 1, name = "ece" }, { mask = 2, name = "again" }, { mask = 4, name = "unscheduled" }, { mask = 8, name = "pull" }, { mask = 16, name = "bounced" }, { mask = 128, name = "call" } } },
             { name = "ecn", filter = "headway.ecn", offset = 3, bytes = 1, doc = "ECN code point, in the two low bits",

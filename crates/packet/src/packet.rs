@@ -40,11 +40,21 @@ pub enum PacketKind {
     Nack = 7,
     /// Permission for as many packets as `token` says, counted from the beginning of the message.
     Pull = 8,
+    /// Packets `index .. index + count` have not arrived and are wanted again.
+    Resend = 9,
+    /// The sender has heard, and serves others first.
+    Busy = 10,
+    /// Permission for one packet of the message, whichever the sender likes; `token` numbers it.
+    Credit = 11,
+    /// The sender has nothing more to send: no more credits.
+    CreditStop = 12,
+    /// Asks what is known at the far end, or on the way: the protocol's business.
+    Probe = 13,
 }
 
 impl PacketKind {
     /// Every kind, in wire order.
-    pub const ALL: [PacketKind; 9] = [
+    pub const ALL: [PacketKind; 14] = [
         PacketKind::Data,
         PacketKind::Grant,
         PacketKind::Rts,
@@ -54,6 +64,11 @@ impl PacketKind {
         PacketKind::Header,
         PacketKind::Nack,
         PacketKind::Pull,
+        PacketKind::Resend,
+        PacketKind::Busy,
+        PacketKind::Credit,
+        PacketKind::CreditStop,
+        PacketKind::Probe,
     ];
 
     /// The kind with this wire number.
@@ -73,6 +88,11 @@ impl PacketKind {
             PacketKind::Header => "header",
             PacketKind::Nack => "nack",
             PacketKind::Pull => "pull",
+            PacketKind::Resend => "resend",
+            PacketKind::Busy => "busy",
+            PacketKind::Credit => "credit",
+            PacketKind::CreditStop => "credit-stop",
+            PacketKind::Probe => "probe",
         }
     }
 }

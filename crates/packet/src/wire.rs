@@ -164,6 +164,11 @@ const KIND_NAMES: &[(u64, &str)] = &[
     (6, "header"),
     (7, "nack"),
     (8, "pull"),
+    (9, "resend"),
+    (10, "busy"),
+    (11, "credit"),
+    (12, "credit-stop"),
+    (13, "probe"),
 ];
 const ECN_NAMES: &[(u64, &str)] = &[(0, "not-ect"), (1, "spare"), (2, "ect"), (3, "ce")];
 const FLAG_NAMES: &[(u64, &str)] =

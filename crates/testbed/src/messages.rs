@@ -5,6 +5,8 @@ use headway_fabric::PortCounters;
 use headway_network::{Entity, FaultCounts, LinkRecord, Metric, Sample};
 use headway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
+use std::io::{BufRead, Write};
+use std::sync::mpsc::{Receiver, channel};
 
 /// From the one who runs the testbed to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,4 +192,28 @@ pub fn unpack(sample: &LinkSample) -> Option<Sample> {
     let (at, link, name, value) = sample;
     let metric = LINK_METRICS.into_iter().find(|m| m.name() == name)?;
     Some(Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value })
+}
+
+/// Says something to the one who runs the testbed, who finds out by himself if nobody listens any more.
+pub fn say(answer: &Answer) {
+    if let Ok(line) = serde_json::to_string(answer) {
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+}
+
+/// Commands from standard input; the end of it is the order to end.
+#[allow(clippy::disallowed_methods, reason = "standard input is read while the child works")]
+pub fn listen() -> Receiver<Command> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if let Ok(command) = serde_json::from_str(&line)
+                && sender.send(command).is_err()
+            {
+                return;
+            }
+        }
+    });
+    receiver
 }

@@ -5,6 +5,7 @@ use crate::message::Message;
 use crate::timers::Timers;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
+use slotmap::{DefaultKey, SlotMap};
 use std::collections::VecDeque;
 
 /// A host's deadlines, its control packets that wait for the wire, and its events.
@@ -47,7 +48,56 @@ impl<K: Ord + Copy> Shared<K> {
         let failed = |m: &Message| EndpointEvent::Failed { tag: m.tag, reason: FORGOTTEN };
         self.events.extend(messages.iter().map(failed));
     }
+
+    /// Takes what is being sent to `peer`, which is gone, out of its sender's table, and fails it; `message`
+    /// says which message an entry is about.
+    pub fn fail_to<V>(
+        &mut self,
+        peer: HostId,
+        table: &mut SlotMap<DefaultKey, V>,
+        message: impl Fn(&V) -> &Message,
+    ) {
+        let mut gone = Vec::new();
+        table.retain(|_, entry| {
+            let to = *message(entry);
+            gone.extend((to.dst == peer).then_some(to));
+            to.dst != peer
+        });
+        self.fail(gone.into_iter());
+    }
 }
+
+/// The outputs of an `Endpoint` that is a `sender` and a `receiver` around a [`Shared`]: control leaves first,
+/// then what the sender has.
+macro_rules! outputs_of_halves {
+    () => {
+        fn poll_transmit(&mut self, now: headway_units::Time) -> Option<headway_packet::Packet> {
+            if let Some(packet) = self.shared.control.pop_front() {
+                return Some(packet);
+            }
+            self.sender.poll_data(&mut self.shared, now)
+        }
+
+        #[inline]
+        fn wants_transmit(&self) -> bool {
+            !self.shared.control.is_empty() || self.sender.is_ready()
+        }
+
+        #[inline]
+        fn next_timeout(&self) -> Option<headway_units::Time> {
+            self.shared.timers.next()
+        }
+
+        fn poll_event(&mut self) -> Option<$crate::EndpointEvent> {
+            self.shared.events.pop_front()
+        }
+
+        fn live_messages(&self) -> usize {
+            self.sender.live() + self.receiver.live()
+        }
+    };
+}
+pub(crate) use outputs_of_halves;
 
 impl HostContext {
     /// Packet `index` of a message whose first window has `window` packets, ready but for its authorisation,

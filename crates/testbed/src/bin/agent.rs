@@ -9,16 +9,15 @@ use headway_host::{Admission, Config, Endpoint, Limits, Progress, SendHandle, Se
 use headway_network::FlowSpec;
 use headway_switch::Clock;
 use headway_testbed::diary::Diary;
-use headway_testbed::messages::{Answer, Command, HostReport};
+use headway_testbed::messages::{Answer, Command, HostReport, listen, say};
 use headway_testbed::{Job, JobArgs, cpu_seconds, payload, run_first};
 use headway_transport::Path;
 use headway_units::Time;
 use rustc_hash::FxHashMap;
-use std::io::{BufRead, Write};
 use std::net::{SocketAddr, SocketAddrV4};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -58,30 +57,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn say(answer: &Answer) {
-    if let Ok(line) = serde_json::to_string(answer) {
-        let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-    }
-}
-
 /// Longest wait before orders are looked at again.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
-
-/// Commands from standard input; the end of it is the order to end.
-fn listen() -> Receiver<Command> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if let Ok(command) = serde_json::from_str(&line)
-                && sender.send(command).is_err()
-            {
-                return;
-            }
-        }
-    });
-    receiver
-}
 
 fn expect(orders: &Receiver<Command>, wanted: Command) -> Result<(), String> {
     match orders.recv() {

@@ -6,14 +6,13 @@
 use clap::Parser;
 use headway_switch::{AfPacket, Clock, Core, CoreConfig, FrameError, FrameIo, RunConfig, Running};
 use headway_testbed::capture::Recording;
-use headway_testbed::messages::{Answer, Command, SwitchReport, pack};
+use headway_testbed::messages::{Answer, Command, SwitchReport, listen, pack, say};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
 use headway_units::Time;
-use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// Every switch of a scenario's topology, between the interfaces of its hosts.
 ///
@@ -65,28 +64,6 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-fn say(answer: &Answer) {
-    if let Ok(line) = serde_json::to_string(answer) {
-        let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-    }
-}
-
-/// Commands from standard input; the end of it is the order to finish.
-fn listen() -> Receiver<Command> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if let Ok(command) = serde_json::from_str(&line)
-                && sender.send(command).is_err()
-            {
-                return;
-            }
-        }
-    });
-    receiver
 }
 
 fn serve(arguments: Arguments) -> Result<(), String> {

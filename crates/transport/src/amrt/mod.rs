@@ -7,7 +7,7 @@
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Endpoint, EndpointEvent, HostContext, Transport, TransportInfo};
+use crate::endpoint::{Endpoint, HostContext, Transport, TransportInfo};
 use crate::message::Message;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
@@ -150,28 +150,5 @@ impl Endpoint for AmrtEndpoint {
         self.receiver.forget(peer);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if let Some(packet) = self.shared.control.pop_front() {
-            return Some(packet);
-        }
-        self.sender.poll_data(&self.shared.context, now)
-    }
-
-    #[inline]
-    fn wants_transmit(&self) -> bool {
-        !self.shared.control.is_empty() || self.sender.has_queue()
-    }
-
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        self.shared.timers.next()
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.shared.events.pop_front()
-    }
-
-    fn live_messages(&self) -> usize {
-        self.sender.live() + self.receiver.live()
-    }
+    crate::shared::outputs_of_halves!();
 }

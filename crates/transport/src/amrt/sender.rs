@@ -71,7 +71,7 @@ impl Sender {
         self.messages.len()
     }
 
-    pub(super) fn has_queue(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         !self.queue.is_empty()
     }
 
@@ -166,16 +166,8 @@ impl Sender {
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
         self.by_id.retain(|key, _| key.0 != peer);
-        let mut failed = Vec::new();
-        self.messages.retain(|_, out| {
-            let gone = out.message.dst == peer;
-            if gone {
-                failed.push(out.message);
-            }
-            !gone
-        });
+        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
         self.queue.retain(|run| self.messages.contains_key(run.message));
-        shared.fail(failed.into_iter());
     }
 
     /// Repeats packet 0, which carries the message's size, when nothing at all has been heard: the whole
@@ -199,7 +191,8 @@ impl Sender {
     }
 
     /// The next data packet, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, context: &HostContext, now: Time) -> Option<Packet> {
+    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+        let context = &shared.context;
         loop {
             let run = self.queue.front_mut()?;
             let Some(out) = self.messages.get_mut(run.message) else {

@@ -9,7 +9,7 @@ mod pulls;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
+use crate::endpoint::{Endpoint, HostContext, Path, Transport, TransportInfo};
 use crate::message::Message;
 use crate::shared::scale;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
@@ -187,28 +187,5 @@ impl Endpoint for NdpEndpoint {
         self.receiver.forget(peer);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if let Some(packet) = self.shared.control.pop_front() {
-            return Some(packet);
-        }
-        self.sender.poll_data(&mut self.shared, now)
-    }
-
-    #[inline]
-    fn wants_transmit(&self) -> bool {
-        !self.shared.control.is_empty() || self.sender.has_turns()
-    }
-
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        self.shared.timers.next()
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.shared.events.pop_front()
-    }
-
-    fn live_messages(&self) -> usize {
-        self.sender.live() + self.receiver.live()
-    }
+    crate::shared::outputs_of_halves!();
 }

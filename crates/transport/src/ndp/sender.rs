@@ -105,7 +105,7 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn has_turns(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         !self.turns.is_empty()
     }
 
@@ -211,16 +211,8 @@ impl Sender {
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
         self.by_id.retain(|key, _| key.0 != peer);
-        let mut failed = Vec::new();
-        self.messages.retain(|_, out| {
-            let gone = out.message.dst == peer;
-            if gone {
-                failed.push(out.message);
-            }
-            !gone
-        });
+        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
         self.turns.retain(|key| self.messages.contains_key(*key));
-        shared.fail(failed.into_iter());
     }
 
     /// NDP §3.2.3: what was lost is sent again at once, on another path.

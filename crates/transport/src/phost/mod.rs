@@ -11,7 +11,7 @@ mod receiver;
 mod sender;
 mod slots;
 
-use crate::endpoint::{Endpoint, EndpointEvent, HostContext, Transport, TransportInfo};
+use crate::endpoint::{Endpoint, HostContext, Transport, TransportInfo};
 use crate::message::Message;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
@@ -184,28 +184,5 @@ impl Endpoint for PhostEndpoint {
         self.receiver.forget(&mut self.shared, now, peer);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if let Some(packet) = self.shared.control.pop_front() {
-            return Some(packet);
-        }
-        self.sender.poll_data(&self.shared.context, now)
-    }
-
-    #[inline]
-    fn wants_transmit(&self) -> bool {
-        !self.shared.control.is_empty() || self.sender.has_ready()
-    }
-
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        self.shared.timers.next()
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.shared.events.pop_front()
-    }
-
-    fn live_messages(&self) -> usize {
-        self.sender.live() + self.receiver.live()
-    }
+    crate::shared::outputs_of_halves!();
 }

@@ -87,7 +87,7 @@ impl Sender {
         self.messages.len()
     }
 
-    pub(super) fn has_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
@@ -204,16 +204,8 @@ impl Sender {
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
         self.by_id.retain(|key, _| key.0 != peer);
-        let mut failed = Vec::new();
-        self.messages.retain(|_, out| {
-            let gone = out.message.dst == peer;
-            if gone {
-                failed.push(out.message);
-            }
-            !gone
-        });
+        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
         self.ready.retain(|key| self.messages.contains_key(*key));
-        shared.fail(failed.into_iter());
     }
 
     /// Announces a message again that has heard nothing: its announcement with the whole first window, all
@@ -237,7 +229,8 @@ impl Sender {
 
     /// pHost §3: the next data packet for a wire that is free now, of the message that the policy prefers
     /// among those with a token that has not expired.
-    pub(super) fn poll_data(&mut self, context: &HostContext, now: Time) -> Option<Packet> {
+    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+        let context = &shared.context;
         loop {
             let place = self.preferred()?;
             let key = self.ready[place];

@@ -15,7 +15,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
-use crate::endpoint::{Endpoint, EndpointEvent, HostContext, Path, Promises, Transport, TransportInfo};
+use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
 use crate::message::Message;
 use crate::states::StateTable;
 use connection::SenderState;
@@ -150,28 +150,5 @@ impl<C: CongestionControl> Endpoint for TcpEndpoint<C> {
         self.receiver.forget(peer);
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if let Some(packet) = self.shared.control.pop_front() {
-            return Some(packet);
-        }
-        self.sender.poll(&mut self.shared, now)
-    }
-
-    #[inline]
-    fn wants_transmit(&self) -> bool {
-        !self.shared.control.is_empty() || self.sender.is_waiting()
-    }
-
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        self.shared.timers.next()
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.shared.events.pop_front()
-    }
-
-    fn live_messages(&self) -> usize {
-        self.sender.live() + self.receiver.live()
-    }
+    crate::shared::outputs_of_halves!();
 }

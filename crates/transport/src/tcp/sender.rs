@@ -30,7 +30,7 @@ impl<C: CongestionControl> Sender<C> {
         self.connections.len()
     }
 
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         !self.turns.is_empty()
     }
 
@@ -126,7 +126,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The next data packet, for a wire that is free now.
-    pub(super) fn poll(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+    pub(super) fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let key = self.turns.pop_front()?;
             let Some(connection) = self.connections.get_mut(key) else { continue };
@@ -150,14 +150,8 @@ impl<C: CongestionControl> Sender<C> {
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
         self.by_id.retain(|id, _| id.0 != peer);
-        let mut failed = Vec::new();
-        self.connections.retain(|_, connection| {
-            let gone = connection.message.dst == peer;
-            failed.extend(gone.then_some(connection.message));
-            !gone
-        });
+        shared.fail_to(peer, &mut self.connections, |entry| &entry.message);
         self.turns.retain(|&key| self.connections.contains_key(key));
-        shared.fail(failed.into_iter());
     }
 }
 

@@ -288,7 +288,8 @@ impl Ledger {
             }
             PacketKind::Nack | PacketKind::Pull => record.pulls.heard(packet),
             PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => record.pulls.heard(packet),
-            PacketKind::Rts | PacketKind::Finished | PacketKind::Header => {}
+            // Announcements, requests and refusals permit nothing of themselves.
+            _ => {}
         }
     }
 
