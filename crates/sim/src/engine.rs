@@ -8,7 +8,8 @@ use crate::prefetch::prefetch;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
-use crate::wires::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE, Wires};
+use crate::transit::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE};
+use crate::wires::Wires;
 use headway_fabric::{Fate, Full};
 use headway_network::{BuildError, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress};
@@ -62,7 +63,9 @@ pub(crate) struct Engine<'a, E> {
     open: u64,
     done: u64,
     sampler: Option<Sampler>,
-    /// The sampler has taken all that it may.
+    /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
+    stop: Time,
+    /// The latter has come.
     full: bool,
     events: u64,
     digest: u64,
@@ -102,6 +105,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
             sampler,
+            stop: spec.stop,
             full: false,
             events: 0,
             digest: 0,
@@ -112,26 +116,22 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     pub(crate) fn run(&mut self, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
         self.schedule_next_flow();
         if let Some(every) = self.spec.sample.as_ref().map(|s| s.every) {
-            self.wires.queue.push(every.0, CLASS_SAMPLE, SAMPLE, 0);
+            self.wires.transit.queue.push(every.0, CLASS_SAMPLE, SAMPLE, 0);
         }
-        let stop = self.spec.stop;
         while self.open > 0 {
             let hosts = &self.hosts;
             let ahead = |host: u32| prefetch(hosts, host as usize);
             let Some(event) = self.wires.next_event(ahead) else { break };
-            if event.at > stop.0 {
-                self.now = stop;
+            if event.at > self.stop.0 {
+                self.now = self.stop;
                 break;
             }
             self.step(event);
-            if self.full {
-                return false;
-            }
             if self.events.is_multiple_of(PROGRESS_EVENTS) && !progress(&self.progress()) {
                 return false;
             }
         }
-        true
+        !self.full
     }
 
     fn progress(&self) -> Progress {
@@ -152,8 +152,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let word = event.at ^ (u64::from(event.what) << 32);
         self.digest = (self.digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
         let number = event.what & NUMBER;
-        match event.what & !NUMBER {
-            FORWARD => self.forward(number, event.packet),
+        let kind = event.what & !NUMBER;
+        // What most events are, ahead of a jump through a table.
+        if kind == FORWARD {
+            return self.forward(number, event.packet);
+        }
+        match kind {
             DELIVER => self.deliver(number, event.packet),
             WIRE_FREE => self.wire_free(number),
             TIMER => self.timer(number),
@@ -174,7 +178,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[inline(never)]
     fn overflowed(&mut self, number: u32, full: Full<u32>) {
         self.wires.overflowed(number);
-        let packet = self.wires.pool.get(full.handle);
+        let packet = self.wires.transit.pool.get(full.handle);
         let flow = packet.tag as usize;
         let data = matches!(packet.kind, PacketKind::Data | PacketKind::Header);
         if full.trimmed {
@@ -183,7 +187,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let onward = match full.fate {
             Fate::Kept => return,
             Fate::Dropped(_) => None,
-            Fate::Returned => self.wires.way_back(number, full.handle),
+            Fate::Returned => self.wires.transit.way_back(number, full.handle),
         };
         match onward {
             Some(port) => self.forward(port, full.handle),
@@ -191,7 +195,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 if data {
                     self.flows[flow].drops += 1;
                 }
-                self.wires.pool.release(full.handle);
+                self.wires.transit.pool.release(full.handle);
             }
         }
     }
@@ -210,12 +214,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// A packet arrived at its host.
     #[inline]
     fn deliver(&mut self, host: u32, handle: u32) {
-        let packet = self.wires.pool.get(handle);
+        let packet = self.wires.transit.pool.get(handle);
         if packet.is_data() && matches!(packet.ecn, Ecn::Spare | Ecn::Ce) {
             self.flows[packet.tag as usize].marks += 1;
         }
         self.hosts[host as usize].endpoint.receive(self.now, packet);
-        self.wires.pool.release(handle);
+        self.wires.transit.pool.release(handle);
         self.settle(host);
     }
 
@@ -249,7 +253,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         {
             let at = at.max(self.now);
             host.armed = at;
-            self.wires.queue.push(at.0, CLASS_TIMER, TIMER | number, 0);
+            self.wires.transit.queue.push(at.0, CLASS_TIMER, TIMER | number, 0);
         }
     }
 
@@ -289,7 +293,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let free_at = egress.port.free_at();
         if self.now < free_at {
             egress.armed = true;
-            self.wires.queue.push(free_at.0, CLASS_PACKET, WIRE_FREE | host, 0);
+            self.wires.transit.queue.push(free_at.0, CLASS_PACKET, WIRE_FREE | host, 0);
             return;
         }
         let endpoint = &mut self.hosts[host as usize].endpoint;
@@ -304,7 +308,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     fn schedule_next_flow(&mut self) {
         if let Some(&flow) = self.order.get(self.next_flow) {
             let at = self.spec.flows[flow as usize].start;
-            self.wires.queue.push(at.0, CLASS_FLOW, FLOW_START, 0);
+            self.wires.transit.queue.push(at.0, CLASS_FLOW, FLOW_START, 0);
         }
     }
 
@@ -334,8 +338,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.wires.catch_up_all(self.now);
         let Some(sampler) = &mut self.sampler else { return };
         sampler.take(self.now, &mut self.wires.egress, &self.flows);
-        self.full = sampler.is_full();
-        self.wires.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
+        if sampler.is_full() {
+            (self.full, self.stop) = (true, self.now);
+        }
+        self.wires.transit.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
 
     /// Closes the books.
@@ -351,7 +357,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             ideal: self.network.ideal_fct(spec.src, spec.dst, spec.bytes),
             delivered: flow.delivered,
             retransmitted: flow.retransmitted,
-            drops: flow.drops + self.wires.fault_drops(number),
+            drops: flow.drops + self.wires.transit.fault_drops(number),
             trims: flow.trims,
             marks: flow.marks,
         });
@@ -384,8 +390,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };
             warnings.push(format!("{unfinished} of {} flows had not finished when {why}", self.flows.len()));
         }
-        if self.wires.lost > 0 {
-            warnings.push(format!("{} packets had no route to their destination", self.wires.lost));
+        if self.wires.transit.lost > 0 {
+            warnings.push(format!("{} packets had no route to their destination", self.wires.transit.lost));
         }
         warnings
     }

@@ -11,6 +11,7 @@ mod queue;
 mod run;
 mod sampler;
 mod tap;
+mod transit;
 mod wires;
 
 pub use estimate::{Flows, PER_SAMPLE, estimate, estimate_for, size};

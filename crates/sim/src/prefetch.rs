@@ -1,4 +1,4 @@
-//! A hint to the processor, and the only unsafe code of the engine.
+//! A hint to the processor.
 
 /// Cache lines asked for at most: more in flight only wait for one another.
 const MOST_LINES: usize = 8;

@@ -1,0 +1,157 @@
+//! Packets between ports, and the events of everything that is still to come.
+
+use crate::pool::Pool;
+use crate::queue::EventQueue;
+use crate::tap::Tap;
+use headway_network::{BuildError, Choice, FaultCounts, Injector, Network, RunSpec, Verdict};
+use headway_units::Time;
+use std::sync::Arc;
+
+/// Kinds of event, in the top bits of [`crate::queue::Event::what`]; the rest is the number of a port or host.
+pub(crate) const FORWARD: u32 = 0 << KIND_SHIFT;
+pub(crate) const DELIVER: u32 = 1 << KIND_SHIFT;
+pub(crate) const WIRE_FREE: u32 = 2 << KIND_SHIFT;
+pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
+pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
+pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
+const KIND_SHIFT: u32 = 29;
+pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
+
+/// Class of packets and wires among events of one instant.
+pub(crate) const CLASS_PACKET: u8 = 0;
+
+/// What is behind a port: the far end, and the time to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Link {
+    /// The port's number.
+    pub(crate) number: u32,
+    /// Node at the far end.
+    pub(crate) to: u32,
+    /// From the last bit's departure to its arrival there, forwarding time of a switch included.
+    pub(crate) delay: Time,
+}
+
+/// What goes wrong on links, and to which flows.
+struct Faults {
+    injector: Injector,
+    /// Data packets lost, by flow.
+    drops: Vec<u32>,
+}
+
+/// Where packets are while no port holds them. The next hop's port is chosen as a packet leaves, while it is
+/// at hand: its arrival then names all it will touch, and those can be brought into the cache ahead of time.
+pub(crate) struct Transit<'a> {
+    pub(crate) pool: Pool,
+    pub(crate) queue: EventQueue,
+    /// Packets without a route.
+    pub(crate) lost: u64,
+    /// Whether there is a tap, or there are faults: one branch a hop for both.
+    special: bool,
+    faults: Option<Box<Faults>>,
+    pub(crate) network: Arc<Network>,
+    hosts: u32,
+    choice: Choice,
+    tap: Option<&'a mut dyn Tap>,
+}
+
+impl<'a> Transit<'a> {
+    pub(crate) fn new(
+        network: Arc<Network>,
+        spec: &RunSpec,
+        tap: Option<&'a mut dyn Tap>,
+        queue: EventQueue,
+    ) -> Result<Transit<'a>, BuildError> {
+        let faults = match &spec.faults[..] {
+            [] => None,
+            specs => {
+                let injector = Injector::new(specs, &network, spec.seed)?;
+                Some(Box::new(Faults { injector, drops: vec![0; spec.flows.len()] }))
+            }
+        };
+        Ok(Transit {
+            pool: Pool::default(),
+            queue,
+            lost: 0,
+            special: faults.is_some() || tap.is_some(),
+            faults,
+            hosts: network.hosts(),
+            choice: Choice::new(&network, spec.seed),
+            network,
+            tap,
+        })
+    }
+
+    /// Puts a packet that left a port on its link.
+    #[inline(always)]
+    pub(crate) fn launch(&mut self, link: Link, handle: u32, ends: Time) {
+        if self.special {
+            return self.launch_special(link, handle, ends);
+        }
+        self.carry(link, handle, ends);
+    }
+
+    /// The same where somebody watches, or links may lose, double or delay packets.
+    #[cold]
+    #[inline(never)]
+    fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
+        let packet = *self.pool.get(handle);
+        if let Some(tap) = &mut self.tap {
+            let rate = self.network.links()[link.number as usize].spec.rate;
+            tap.started(link.number, ends - rate.time_of(u64::from(packet.wire)), &packet);
+        }
+        let Some(faults) = &mut self.faults else { return self.carry(link, handle, ends) };
+        match faults.injector.judge(link.number, &packet) {
+            Verdict::Pass => self.carry(link, handle, ends),
+            Verdict::Drop => {
+                if packet.is_data() {
+                    faults.drops[packet.tag as usize] += 1;
+                }
+                self.pool.release(handle);
+            }
+            Verdict::Duplicate => {
+                let copy = self.pool.insert(packet);
+                self.carry(link, handle, ends);
+                self.carry(link, copy, ends);
+            }
+            Verdict::Delay(by) => self.carry(link, handle, ends.saturating_add(by)),
+        }
+    }
+
+    /// Brings a packet to its host, or to the next port.
+    #[inline(always)]
+    fn carry(&mut self, link: Link, handle: u32, ends: Time) {
+        let arrives = ends + link.delay;
+        let what = if link.to < self.hosts {
+            DELIVER | link.to
+        } else {
+            let switch = link.to - self.hosts;
+            match self.choice.route(&self.network, switch, self.pool.get(handle)) {
+                Some(next) => FORWARD | next,
+                None => {
+                    self.lost += 1;
+                    return self.pool.release(handle);
+                }
+            }
+        };
+        self.queue.push(arrives.0, CLASS_PACKET, what, handle);
+    }
+
+    /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
+    #[cold]
+    pub(crate) fn way_back(&mut self, number: u32, handle: u32) -> Option<u32> {
+        let switch = self.network.links()[number as usize].from - self.network.hosts();
+        let port = self.choice.route(&self.network, switch, self.pool.get(handle));
+        self.lost += u64::from(port.is_none());
+        port
+    }
+
+    /// Data packets of a flow that were lost to faults.
+    pub(crate) fn fault_drops(&self, flow: usize) -> u32 {
+        self.faults.as_ref().map_or(0, |faults| faults.drops[flow])
+    }
+
+    /// What went wrong on a link.
+    pub(crate) fn fault_counts(&self, number: usize) -> FaultCounts {
+        self.faults.as_ref().map_or(FaultCounts::default(), |f| f.injector.counts()[number])
+    }
+}
