@@ -14,6 +14,7 @@ from headway.errors import HeadwayError, NameNotFound, nearest, nearest_paths
 ROOTS_VARIABLE = "HEADWAY_SCENARIOS"
 CLAIMS_FILE = "claims.toml"
 EXPECTATIONS_FILE = "expectations.toml"
+VERDICTS_FILE = "verdicts.json"
 
 
 @dataclass(frozen=True)

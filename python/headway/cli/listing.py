@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import click
 
 from headway import _headway, names
 from headway.claims.ledger import known_claims
+from headway.claims.record import recorded
+from headway.cli.reproduce import show
 from headway.cli.terminal import print_table
 from headway.errors import nearest
 
@@ -39,7 +42,7 @@ def list_things(thing: str, as_json: bool) -> None:
     elif thing in ("figures", "examples"):
         entries = [e for e in _scenarios() if _is_figure(e) == (thing == "figures")]
     else:
-        entries = [c.published_facts() for c in known_claims()]
+        entries = _claims()
     if as_json:
         click.echo(json.dumps(entries, indent=2, ensure_ascii=False))
     elif not entries:
@@ -73,15 +76,35 @@ def known_scenarios_in_order() -> list[tuple[str, names.ScenarioFile]]:
 
 def _print(thing: str, entries: list[dict[str, Any]]) -> None:
     if thing == "claims":
-        rows = [
-            [e["id"], e["scenario"], e["metric"], f"{e['qualifier']} {_text(e['published'])} {e['unit']}"]
-            for e in entries
-        ]
-        print_table(["id", "scenario", "metric", "published"], rows)
+        _print_claims(entries)
         return
     columns = [c for c in ("name", "title", "summary", "paper") if any(e.get(c) for e in entries)]
     rows = [[str(e.get(c, "")) for c in columns] for e in entries]
     print_table(columns, rows, ["\n".join(map(_parameter, e.get("params", []))) for e in entries])
+
+
+def _claims() -> list[dict[str, Any]]:
+    """Every claim with the verdict on record and the command that measures it, scenario by scenario."""
+    claims = known_claims()
+    on_record = recorded(claims, names.known_scenarios())
+    rows = [claim.published_facts() | row for claim, row in zip(claims, on_record, strict=True)]
+    order = list(dict.fromkeys(row["scenario"] for row in rows))
+    return sorted(rows, key=lambda row: order.index(row["scenario"]))
+
+
+def _print_claims(entries: list[dict[str, Any]]) -> None:
+    """A table for each command, then how many came out how."""
+    for command in dict.fromkeys(e["command"] for e in entries):
+        rows = [
+            [e["verdict"], e["id"], show(e["measured"]), f"{e['qualifier']} {_text(e['published'])} {e['unit']}"]
+            for e in entries
+            if e["command"] == command
+        ]
+        click.echo(click.style(command, bold=True))
+        print_table(["verdict", "claim", "measured", "published"], rows)
+        click.echo()
+    counts = Counter(e["verdict"] for e in entries)
+    click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
 
 
 def _parameter(parameter: dict[str, Any]) -> str:

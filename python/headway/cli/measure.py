@@ -15,7 +15,7 @@ from headway.claims.language import CannotMeasure, Expression, ExpressionError, 
 from headway.claims.vocabulary import VOCABULARY
 from headway.cli.terminal import print_table
 from headway.errors import HeadwayError, ResultsError
-from headway.results import Run
+from headway.results import read
 
 NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.DOTALL)
 SIMULATOR = "simulator"
@@ -62,7 +62,7 @@ def _parse(texts: Sequence[str]) -> dict[str, Expression]:
 
 
 def _measure(directory: Path, named: Mapping[str, Expression]) -> dict[str, Any]:
-    run = Run(directory)
+    run = read(directory)
     if not run.manifest.get("scenario"):
         raise ResultsError(directory, "its manifest holds no scenario")
     context = Context([PointRun("", {}, 0, run)])

@@ -10,6 +10,7 @@ import click
 
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about
+from headway.claims.record import record as put_on_record
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.report import build_report
@@ -28,6 +29,7 @@ from headway.sweeps import State, plan
 @jobs_option
 @set_option
 @force_option
+@click.option("--record", is_flag=True, help="Put the verdicts on record, beside the claims they are about.")
 @click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
 def reproduce(
     file: ScenarioFile,
@@ -37,9 +39,12 @@ def reproduce(
     jobs: int | None,
     sets: tuple[str, ...],
     force: bool,
+    record: bool,
     as_json: bool,
 ) -> int:
     """Run a figure's sweep, judge the paper's claims about it, and write report.html."""
+    if record and sets:
+        raise click.UsageError("--record is for the scenario as it is written, without --set")
     claims, expectations = claims_about(file.name, file.claims), claims_about(file.name, file.expectations)
     if seeds is not None:
         sets = (*sets, f"sweep.seeds={seeds}")
@@ -56,6 +61,10 @@ def reproduce(
         if expected:
             click.echo("\nexpected beyond the paper's claims:")
             print_claims(expected, EXPECTED)
+    if record and not outcome.interrupted:
+        written_to = put_on_record(file, judged, scale)
+        if not as_json:
+            click.echo(f"on record: {written_to}")
     if scale == "smoke" and not as_json:
         click.echo("smoke scale: fewer and smaller runs than the paper's; verdicts that count need --scale paper")
     if outcome.interrupted:

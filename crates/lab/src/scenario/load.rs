@@ -80,6 +80,7 @@ impl Request {
 
     fn read(&self, root: &Table, at: &Origin) -> Result<Scenario, ScenarioError> {
         let table = Reader::root(root, at, "the scenario");
+        table.refuse_unknown(&[ABOUT_KEYS, SETUP_KEYS].concat())?;
         let text = |key: &str| table.get(key).map_or(Ok(""), |i| i.text()).map(str::to_string);
         let about = About {
             name: self.name.clone(),
@@ -109,6 +110,10 @@ impl Request {
         Ok(Scenario { about, seed, setup, model, report, plan, written_scales: Vec::new(), request })
     }
 }
+
+/// Keys of the root that say what a scenario is, and how it is varied and shown.
+const ABOUT_KEYS: &[&str] =
+    &["title", "description", "paper", "seed", "report", "sweep", "variants", "scale", "model"];
 
 /// Keys of the root that a scenario without a network does not use.
 const SETUP_KEYS: &[&str] = &[

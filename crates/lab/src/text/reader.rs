@@ -65,6 +65,16 @@ impl<'a> Reader<'a> {
         unasked.into_iter().map(|e| (e, Item { path: self.join(&e.key), node: &e.node })).collect()
     }
 
+    /// Refuses keys that are none of these, before anything is read: the right word for what a misspelt table
+    /// leaves missing elsewhere.
+    pub fn refuse_unknown(&self, known: &[&str]) -> Read<()> {
+        let unknown = |e: &&Entry| !known.contains(&e.key.as_str());
+        let Some(entry) = self.table.entries.iter().find(unknown) else { return Ok(()) };
+        let problem = Problem::UnknownKey { key: entry.key.clone(), table: self.name() };
+        let error = ScenarioError::new(problem, &entry.key_at);
+        Err(error.maybe_help(names::suggestion(&entry.key, known.iter().copied())))
+    }
+
     /// Refuses what was not asked for. Keys in `elsewhere` exist, but have no effect in this table as it
     /// stands; `what` says how it stands.
     pub fn finish(&self, elsewhere: &[&str], what: Option<String>) -> Read<()> {
@@ -201,9 +211,13 @@ impl<'a> Item<'a> {
         match error {
             QuantityError::NotFinite(found) => self.fail(Problem::NotFinite { key, found }),
             QuantityError::Negative(found) => self.range("at least 0", found),
-            QuantityError::NoSuchUnit { nearest: Some(unit), .. } => {
+            QuantityError::NoSuchUnit { ref unit, nearest: Some(nearest) } => {
+                let number = match &self.node.value {
+                    Value::Text(text) => text.trim().strip_suffix(unit.as_str()).unwrap_or_default().trim(),
+                    _ => "",
+                };
                 let problem = Problem::Quantity { key, reason: error.to_string() };
-                self.fail(problem).help(format!("did you mean `{unit}`? {example}"))
+                self.fail(problem).help(format!("did you mean \"{number} {nearest}\"?"))
             }
             other => self.fail(Problem::Quantity { key, reason: other.to_string() }).help(example),
         }

@@ -1,0 +1,112 @@
+"""Verdicts on record: what `headway reproduce --record` keeps, and when it is outdated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support import Answer
+
+Headway = Callable[..., Answer]
+
+CLAIM = """
+[define]
+f0_ends = "flow('f0', 'finish_s')"
+
+[[claim]]
+id = "two-share"
+figure = "fig0"
+place = ["§1"]
+metric = "fct"
+published = 0
+unit = "s"
+qualifier = "over"
+scenario = "mine/two-flows"
+transports = ["amrt"]
+variant = "amrt"
+how = "when f0 ends"
+measure = "f0_ends"
+"""
+
+
+@pytest.fixture
+def home(scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of scenarios with a ledger of one claim."""
+    folder = tmp_path / "scenarios" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "two-flows.toml").write_text(scenario_file.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "claims.toml").write_text(CLAIM, encoding="utf-8")
+    monkeypatch.setenv("HEADWAY_SCENARIOS", str(tmp_path / "scenarios"))
+    return folder
+
+
+def listed(headway: Headway) -> dict[str, object]:
+    """What is listed of the claim."""
+    rows = json.loads(headway("list", "claims", "--json").out)
+    row: dict[str, object] = next(row for row in rows if row["id"] == "two-share")
+    return row
+
+
+def test_a_recorded_verdict_is_listed_with_its_command(headway: Headway, home: Path, tmp_path: Path) -> None:
+    before = listed(headway)
+    assert (before["verdict"], before["measured"]) == ("pending", None)
+    assert before["command"] == "headway reproduce mine/two-flows --scale paper --seeds 5 --out out/mine/two-flows"
+
+    answer = headway("reproduce", "mine/two-flows", "--record", "--seeds", "3", "--out", str(tmp_path / "out"))
+    assert (answer.status, str(home / "verdicts.json") in answer.out) == (0, True)
+    claims = json.loads((tmp_path / "out" / "claims.json").read_text(encoding="utf-8"))
+    after = listed(headway)
+    assert (after["verdict"], after["measured"], after["ci95"]) == (
+        "reproduced",
+        claims[0]["measured"],
+        claims[0]["ci95"],
+    )
+    assert after["command"] == "headway reproduce mine/two-flows --seeds 3 --out out/mine/two-flows"
+    assert "reproduced  two-share" in headway("list", "claims").out
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("two-flows.toml", '"10 Gbps"', '"20 Gbps"'),
+        ("claims.toml", 'qualifier = "over"', 'qualifier = "below"'),
+        ("claims.toml", "flow('f0'", "flow('f1'"),
+    ],
+)
+def test_a_changed_claim_or_scenario_outdates_its_verdict(
+    headway: Headway, home: Path, tmp_path: Path, name: str, old: str, new: str
+) -> None:
+    headway("reproduce", "mine/two-flows", "--record", "--out", str(tmp_path / "out"))
+    path = home / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    row = listed(headway)
+    assert (row["verdict"], row["reason"]) == ("outdated", "the claim or its scenario has changed since")
+
+
+def test_verdicts_on_other_claims_stay(headway: Headway, home: Path, tmp_path: Path) -> None:
+    path = home / "verdicts.json"
+    path.write_text(json.dumps({"another": {"verdict": "reproduced"}}), encoding="utf-8")
+    headway("reproduce", "mine/two-flows", "--record", "--out", str(tmp_path / "out"))
+    assert sorted(json.loads(path.read_text(encoding="utf-8"))) == ["another", "two-share"]
+
+
+def test_a_scenario_changed_on_the_command_line_is_not_recorded(headway: Headway, home: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    answer = headway("reproduce", "mine/two-flows", "--record", "--set", "seed=2", "--out", out)
+    assert answer.status == 2
+    assert "without --set" in answer.err
+    assert not (home / "verdicts.json").exists()
+
+
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_a_damaged_record_is_named(headway: Headway, home: Path, text: str) -> None:
+    (home / "verdicts.json").write_text(text, encoding="utf-8")
+    answer = headway("list", "claims")
+    assert answer.status == 2
+    assert "verdicts.json" in answer.err
+    assert "--record" in answer.err
