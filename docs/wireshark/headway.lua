@@ -12,7 +12,7 @@ local FORMS = {
             { name = "kind", filter = "headway.kind", offset = 1, bytes = 1, doc = "What the packet is",
               values = { [0] = "data", [1] = "grant", [2] = "rts", [3] = "token", [4] = "ack", [5] = "finished", [6] = "header", [7] = "nack", [8] = "pull", [9] = "resend", [10] = "busy", [11] = "credit", [12] = "credit-stop", [13] = "probe" } },
             { name = "flags", filter = "headway.flags", offset = 2, bytes = 1, doc = "One-bit facts",
-              flags = { { mask = 1, name = "ece" }, { mask = 2, name = "again" }, { mask = 4, name = "unscheduled" }, { mask = 8, name = "pull" }, { mask = 16, name = "bounced" }, { mask = 128, name = "call" } } },
+              flags = { { mask = 1, name = "ece" }, { mask = 2, name = "again" }, { mask = 4, name = "unscheduled" }, { mask = 8, name = "pull" }, { mask = 16, name = "bounced" }, { mask = 64, name = "rate" }, { mask = 128, name = "call" } } },
             { name = "ecn", filter = "headway.ecn", offset = 3, bytes = 1, doc = "ECN code point, in the two low bits",
               values = { [0] = "not-ect", [1] = "spare", [2] = "ect", [3] = "ce" } },
             { name = "priority", filter = "headway.priority", offset = 4, bytes = 1, doc = "Queue class at every port, 0 served first" },

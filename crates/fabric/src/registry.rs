@@ -1,7 +1,7 @@
 //! The list of port disciplines: one line each.
 
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
-use crate::{AntiEcn, Buffer, DropReason, DropTail, EcnThreshold, StrictPriority, Trimming};
+use crate::{AntiEcn, Buffer, DropReason, DropTail, EcnThreshold, ExplicitRate, StrictPriority, Trimming};
 use headway_packet::{Packet, Sizes};
 use headway_units::{ParamError, ParamSpec, ParamValue, Params};
 
@@ -79,6 +79,7 @@ disciplines! {
     "anti-ecn" => AntiEcn,
     "ecn-threshold" => EcnThreshold,
     "trimming" => Trimming,
+    "explicit-rate" => ExplicitRate,
 }
 
 fn with<D: Discipline>(params: &[(String, ParamValue)], port: &PortContext) -> Result<D, ParamError> {

@@ -20,17 +20,20 @@ impl HostId {
 pub enum PacketKind {
     /// Payload. `index` of the packet in its message, `message_bytes`, `count` = unscheduled packets
     /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
-    /// the application class, where receivers serve classes apart.
+    /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
+    /// round trip.
     Data = 0,
     /// Permission for packets `index .. index + count`.
     Grant = 1,
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
+    /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left.
     Rts = 2,
     /// Permission for packet `index` under number `token`, valid for `lifetime`; `remaining` packets.
     Token = 3,
     /// Acknowledgement of packet `index`; what else it carries is the protocol's business. TCP's: `count`
     /// is the first packet that has not arrived, [`Packet::sack`] what has arrived above it, `remaining`
-    /// the receive window in packets, `lifetime` the echo of a data packet's.
+    /// the receive window in packets, `lifetime` the echo of a data packet's. RCP's: the same, but `remaining`
+    /// the rate that the packet answered brought.
     Ack = 4,
     /// The whole message has arrived.
     Finished = 5,
@@ -143,6 +146,9 @@ impl PacketFlags {
     pub const PULL: PacketFlags = PacketFlags(8);
     /// A switch had no room for this header and sent it back to where it came from.
     pub const BOUNCED: PacketFlags = PacketFlags(16);
+    /// `token` is a rate in kilobits a second that ports may lower, and `remaining` its sender's round trip in
+    /// nanoseconds, 0 when it knows none.
+    pub const RATE: PacketFlags = PacketFlags(64);
     /// The driver's own: the message is a request or a reply, and begins with a number that matches the two.
     pub const CALL: PacketFlags = PacketFlags(128);
 

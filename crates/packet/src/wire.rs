@@ -171,8 +171,15 @@ const KIND_NAMES: &[(u64, &str)] = &[
     (13, "probe"),
 ];
 const ECN_NAMES: &[(u64, &str)] = &[(0, "not-ect"), (1, "spare"), (2, "ect"), (3, "ce")];
-const FLAG_NAMES: &[(u64, &str)] =
-    &[(1, "ece"), (2, "again"), (4, "unscheduled"), (8, "pull"), (16, "bounced"), (128, "call")];
+const FLAG_NAMES: &[(u64, &str)] = &[
+    (1, "ece"),
+    (2, "again"),
+    (4, "unscheduled"),
+    (8, "pull"),
+    (16, "bounced"),
+    (64, "rate"),
+    (128, "call"),
+];
 const ENVELOPE_NAMES: &[(u64, &str)] = &[(0, "bare"), (1, "session"), (2, "sealed")];
 
 /// Bytes of the header.

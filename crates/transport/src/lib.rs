@@ -4,6 +4,7 @@
 //! machines. Each protocol has a folder of its own. Shared parts are small pieces that machines own.
 
 pub mod amrt;
+mod arrived;
 pub mod endpoint;
 pub mod finished;
 pub mod index_window;
@@ -11,6 +12,7 @@ pub mod message;
 pub mod ndp;
 pub mod opening;
 pub mod phost;
+pub mod rcp;
 pub mod registry;
 pub mod shared;
 pub mod states;

@@ -47,6 +47,7 @@ transports! {
     "amrt" => crate::amrt::Amrt,
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
+    "rcp" => crate::rcp::Rcp,
     "tcp" => crate::tcp::NewReno,
     "dctcp" => crate::tcp::Dctcp,
     "d2tcp" => crate::tcp::D2tcp,

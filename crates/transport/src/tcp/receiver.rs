@@ -2,12 +2,12 @@
 
 use super::params::ConnectionParams;
 use super::{Shared, TimerKey};
+use crate::arrived::Arrived;
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
-use std::ops::Range;
 
 crate::state_machine! {
     /// A message at its receiver.
@@ -17,58 +17,6 @@ crate::state_machine! {
         Done {}
     }
     events { Arrived, Acknowledged, Last }
-}
-
-/// Blocks remembered for the order in which they are reported. RFC 2018 §4
-const RECENT: usize = 3;
-
-/// What has arrived of a message.
-#[derive(Clone, Debug, Default)]
-struct Arrived {
-    /// First packet that has not.
-    next: u32,
-    /// What has above it: sorted, neither touching nor overlapping.
-    blocks: Vec<Range<u32>>,
-    /// A packet of each block that grew last, the latest first.
-    recent: [Option<u32>; RECENT],
-}
-
-impl Arrived {
-    /// Adds a packet; `false` when it was there already.
-    fn insert(&mut self, index: u32) -> bool {
-        if index < self.next {
-            return false;
-        }
-        let place = self.blocks.partition_point(|block| block.end < index);
-        match self.blocks.get_mut(place) {
-            Some(block) if block.contains(&index) => return false,
-            Some(block) if block.end == index => block.end += 1,
-            Some(block) if block.start == index + 1 => block.start = index,
-            _ => self.blocks.insert(place, index..index + 1),
-        }
-        if self.blocks.get(place + 1).is_some_and(|after| after.start == self.blocks[place].end) {
-            self.blocks[place].end = self.blocks.remove(place + 1).end;
-        }
-        self.note(index, self.blocks[place].clone());
-        if self.blocks[0].start == self.next {
-            self.next = self.blocks.remove(0).end;
-        }
-        true
-    }
-
-    /// Puts a packet in front of the packets of other blocks.
-    fn note(&mut self, index: u32, block: Range<u32>) {
-        let mut kept = [Some(index), None, None];
-        let others = self.recent.iter().flatten().filter(|i| !block.contains(i)).copied();
-        kept[1..].iter_mut().zip(others).for_each(|(slot, other)| *slot = Some(other));
-        self.recent = kept;
-    }
-
-    /// Blocks above the first missing packet, the one that grew last first.
-    fn report(&self) -> impl Iterator<Item = Range<u32>> {
-        let block = |index: &u32| self.blocks.iter().find(|block| block.contains(index)).cloned();
-        self.recent.iter().flatten().filter_map(block)
-    }
 }
 
 /// A message being received.
@@ -167,14 +115,14 @@ impl Receiver {
             return;
         }
         let changed = incoming.see_mark(shared, key, packet.ecn == Ecn::Ce, window);
-        let in_order = packet.index == incoming.arrived.next && incoming.arrived.blocks.is_empty();
+        let in_order = packet.index == incoming.arrived.next() && !incoming.arrived.has_holes();
         if incoming.arrived.insert(packet.index) {
             incoming.count += 1;
             let (tag, bytes) = (packet.tag, u32::from(packet.payload));
             shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
         }
         incoming.owe(packet);
-        let full = incoming.arrived.next == incoming.packets;
+        let full = incoming.arrived.next() == incoming.packets;
         let quick = incoming.owed >= every || incoming.count <= quick;
         if full || !in_order || changed || quick {
             let echo = if in_order { incoming.echo } else { packet.lifetime };
@@ -276,48 +224,9 @@ impl Incoming {
         window: u32,
     ) -> Packet {
         let mut ack = shared.control_packet(PacketKind::Ack, peer, id, self.tag, self.entropy);
-        (ack.index, ack.count, ack.remaining, ack.lifetime) = (index, self.arrived.next, window, echo);
+        (ack.index, ack.count, ack.remaining, ack.lifetime) = (index, self.arrived.next(), window, echo);
         ack.set_sack(self.arrived.report());
         ack.flags = PacketFlags::when(self.ce, PacketFlags::ECE);
         ack
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_grow_merge_and_are_reported_latest_first() {
-        let mut arrived = Arrived::default();
-        for index in [0, 2, 7, 5, 9, 10] {
-            assert!(arrived.insert(index));
-            assert!(!arrived.insert(index));
-        }
-        assert_eq!(arrived.next, 1);
-        assert_eq!(arrived.report().collect::<Vec<_>>(), [9..11, 5..6, 7..8]);
-        assert!(arrived.insert(6));
-        assert_eq!(arrived.report().collect::<Vec<_>>(), [5..8, 9..11], "the oldest is not remembered");
-        assert!(arrived.insert(1));
-        assert_eq!((arrived.next, arrived.blocks.len()), (3, 2));
-        assert_eq!(arrived.report().collect::<Vec<_>>(), [5..8, 9..11], "what is below is not reported");
-        for index in [3, 4, 8] {
-            arrived.insert(index);
-        }
-        assert_eq!((arrived.next, arrived.report().count()), (11, 0));
-    }
-
-    #[test]
-    fn agrees_with_a_plain_set_in_any_order() {
-        for step in [1u32, 7, 37, 64, 101] {
-            let (mut arrived, mut plain) = (Arrived::default(), std::collections::BTreeSet::new());
-            for i in 0..401u32 {
-                let index = i * step % 401;
-                assert_eq!(arrived.insert(index), plain.insert(index));
-                assert_eq!(arrived.next, (0..).find(|n| !plain.contains(n)).unwrap_or(0));
-                let above: Vec<u32> = arrived.blocks.iter().cloned().flatten().collect();
-                assert_eq!(above, plain.range(arrived.next..).copied().collect::<Vec<_>>());
-            }
-        }
     }
 }

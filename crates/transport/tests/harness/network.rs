@@ -40,6 +40,9 @@ impl Ord for Scheduled {
     }
 }
 
+/// Routers that lower rates leave at least this part of the link's to a message.
+const LEAST_SHARE: u64 = 8;
+
 struct Host<E> {
     machine: Checked<E>,
     wire_busy: bool,
@@ -247,8 +250,12 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         Ok(())
     }
 
-    /// What the sender's own link and the hops after it do to the ECN field.
+    /// What the sender's own link and the hops after it do to the ECN field, and to a rate.
     fn mark(&mut self, host: HostId, end: Time, mut packet: Packet) -> Packet {
+        if packet.flags.has(PacketFlags::RATE) && self.chance(self.plan.marks) {
+            let share = 1 + self.rng.next_u64() % LEAST_SHARE;
+            packet.token = packet.token.min((NIC.bps() / 1000 / share) as u32);
+        }
         if !packet.is_data() {
             return packet;
         }

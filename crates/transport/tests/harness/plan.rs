@@ -56,7 +56,8 @@ pub struct Plan {
     pub late: PerKind,
     /// How late at most, in slots.
     pub lateness: u32,
-    /// Chance that a mark is changed on the way: anti-ECN cleared, or congestion experienced set.
+    /// Chance that a mark is changed on the way: anti-ECN cleared, or congestion experienced set, or a rate
+    /// lowered.
     pub marks: u8,
     /// Chance that a data packet is trimmed, where the transport is meant for switches that do.
     pub trims: u8,

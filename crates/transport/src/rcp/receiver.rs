@@ -1,0 +1,97 @@
+//! The receiving half of RCP: brings back what packets were told, and says what has arrived.
+
+use super::Shared;
+use crate::arrived::Arrived;
+use crate::endpoint::EndpointEvent;
+use crate::finished::FinishedMessages;
+use headway_packet::{HostId, Packet, PacketKind};
+use rustc_hash::FxHashMap;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        Receiving { Data => Receiving, Last => Done }
+        Done {}
+    }
+    events { Data, Last }
+}
+
+/// A message being received.
+struct Incoming {
+    packets: u32,
+    arrived: Arrived,
+    state: ReceiverState,
+}
+
+/// All messages that this host receives.
+#[derive(Default)]
+pub(super) struct Receiver {
+    messages: FxHashMap<(HostId, u32), Incoming>,
+    finished: FinishedMessages,
+}
+
+impl Receiver {
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The sender is gone.
+    pub(super) fn forget(&mut self, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.finished.forget(peer);
+    }
+
+    /// A SYN or a reference packet. It leaves no state: the first data packet does. rcp-host.cc §recv
+    pub(super) fn asked(&mut self, shared: &mut Shared, packet: &Packet) {
+        self.answer(shared, packet);
+    }
+
+    /// A data packet.
+    pub(super) fn data(&mut self, shared: &mut Shared, packet: &Packet) {
+        let (src, message, tag) = (packet.src, packet.message, packet.tag);
+        if self.finished.contains(src, message) {
+            return self.answer(shared, packet);
+        }
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets(packet.message_bytes)) else { return };
+        let fresh = || Incoming { packets, arrived: Arrived::default(), state: ReceiverState::Receiving };
+        let incoming = self.messages.entry((src, message)).or_insert_with(fresh);
+        if packet.index >= incoming.packets {
+            return;
+        }
+        if incoming.arrived.insert(packet.index) {
+            let bytes = u32::from(packet.payload);
+            shared.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes });
+        }
+        let whole = incoming.arrived.next() == incoming.packets;
+        incoming.step(if whole { ReceiverEvent::Last } else { ReceiverEvent::Data });
+        self.answer(shared, packet);
+        if whole {
+            self.messages.remove(&(src, message));
+            self.finished.insert(src, message);
+            shared.events.push_back(EndpointEvent::Completed { tag, src, message });
+        }
+    }
+
+    /// Echoes the rate and the time that a packet brought, with what has arrived of its message.
+    fn answer(&self, shared: &mut Shared, packet: &Packet) {
+        let (src, id) = (packet.src, packet.message);
+        let mut ack = shared.control_packet(PacketKind::Ack, src, id, packet.tag, packet.entropy);
+        (ack.index, ack.lifetime, ack.remaining) = (packet.index, packet.lifetime, packet.token);
+        if let Some(incoming) = self.messages.get(&(src, id)) {
+            ack.count = incoming.arrived.next();
+            ack.set_sack(incoming.arrived.report());
+        } else if self.finished.contains(src, id) {
+            let packets = shared.context.sizes.packets(packet.message_bytes);
+            ack.count = u32::try_from(packets).unwrap_or(u32::MAX);
+        }
+        shared.control.push_back(ack);
+    }
+}
+
+impl Incoming {
+    fn step(&mut self, event: ReceiverEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+}

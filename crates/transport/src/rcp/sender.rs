@@ -1,0 +1,358 @@
+//! The sending half of RCP: asks for a rate, and paces at it.
+
+use super::flight::Flight;
+use super::{RcpParams, Shared, TimerKey};
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::message::Message;
+use crate::shared::scale;
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_units::{Rate, Time};
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::VecDeque;
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        SynSent { Rate => Running, SlowRate => RunningWithRef, Silence => SynSent }
+        Running { SlowRate => RunningWithRef, AllSent => FinSent, Acknowledged => Done }
+        RunningWithRef { Rate => Running, AllSent => FinSent, Acknowledged => Done }
+        FinSent { Lost => Retransmit, Acknowledged => Done }
+        Retransmit { AllSent => FinSent, Acknowledged => Done }
+        Done {}
+    }
+    events { Rate, SlowRate, Silence, AllSent, Lost, Acknowledged }
+}
+
+/// The rate of a packet that no router has lowered.
+const ANY_RATE: u32 = u32::MAX;
+
+/// A message being sent.
+struct Outgoing {
+    message: Message,
+    packets: u32,
+    state: SenderState,
+    flight: Flight,
+    /// Packets sent and not acknowledged at most; the same before any data is acknowledged.
+    limit: u32,
+    opening: u32,
+    /// Whether any data is acknowledged.
+    heard: bool,
+    /// Rate told, in kilobits a second, and when the packet left that brought it.
+    rate: u32,
+    rate_at: Time,
+    /// Round trip measured last, and the smallest; zero and the greatest time before the first.
+    rtt: Time,
+    min_rtt: Time,
+    base_rtt: Time,
+    max_rtt: Time,
+    /// The last packet: when it left, and its bytes.
+    last: Option<(Time, u16)>,
+    /// Whether it stands in the line for the wire.
+    queued: bool,
+    /// When the last SYN left.
+    asked: Time,
+    backoff: u32,
+    /// The earliest deadline of each kind that is armed; others of this message are left over.
+    pace_armed: Time,
+    silence_armed: Time,
+    reference_armed: Time,
+}
+
+/// All messages that this host sends.
+pub(super) struct Sender {
+    params: RcpParams,
+    messages: SlotMap<DefaultKey, Outgoing>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// Messages whose next packet is due: each sends one, and goes to the end.
+    ready: VecDeque<DefaultKey>,
+}
+
+impl Sender {
+    pub(super) fn new(params: RcpParams) -> Sender {
+        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), ready: VecDeque::new() }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The receiver is gone.
+    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail_to(peer, &mut self.messages, |out| &out.message);
+        self.by_id.retain(|key, _| key.0 != peer);
+    }
+
+    /// A new message asks for a rate. rcp-host.cc §sendfile
+    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let context = &shared.context;
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let limit = self.params.limit(&path, context).min(packets);
+        let out = Outgoing {
+            message: *message,
+            packets,
+            state: SenderState::SynSent,
+            flight: Flight::default(),
+            limit,
+            opening: message.opening.window.unwrap_or(limit).clamp(1, limit),
+            heard: false,
+            rate: ANY_RATE,
+            rate_at: Time::ZERO,
+            rtt: Time::ZERO,
+            min_rtt: Time::MAX,
+            base_rtt: path.base_rtt,
+            max_rtt: path.max_rtt,
+            last: None,
+            queued: false,
+            asked: now,
+            backoff: 0,
+            pace_armed: Time::MAX,
+            silence_armed: Time::MAX,
+            reference_armed: Time::MAX,
+        };
+        let key = self.messages.insert(out);
+        self.by_id.insert((message.dst, message.id), key);
+        self.messages[key].ask(shared, now);
+        self.await_silence(shared, key);
+    }
+
+    /// An acknowledgement: of data, or of a SYN or reference packet, which says no more than the rate.
+    pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let id = (packet.src, packet.message);
+        let Some(&key) = self.by_id.get(&id) else { return };
+        let out = &mut self.messages[key];
+        out.learn(now, packet);
+        if out.flight.acknowledge(packet, self.params.reordering as u32) {
+            (out.heard, out.backoff) = (true, 0);
+        }
+        if out.flight.arrived() == out.packets {
+            out.step(SenderEvent::Acknowledged);
+            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            self.messages.remove(key);
+            self.by_id.remove(&id);
+            return;
+        }
+        let slow = self.is_slow(shared, key);
+        let out = &mut self.messages[key];
+        out.step(if slow { SenderEvent::SlowRate } else { SenderEvent::Rate });
+        if out.flight.first_lost().is_some() {
+            out.step(SenderEvent::Lost);
+        }
+        self.queue(shared, now, key);
+        self.await_silence(shared, key);
+        self.await_reference(shared, now, key);
+    }
+
+    /// A paced packet is due.
+    pub(super) fn paced(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
+        let Some(&key) = self.by_id.get(&id) else { return };
+        let out = &mut self.messages[key];
+        if out.pace_armed == at {
+            out.pace_armed = Time::MAX;
+            self.queue(shared, now, key);
+        }
+    }
+
+    /// Nothing may have been heard of something for too long: it is sent again.
+    pub(super) fn silence(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
+        let Some(&key) = self.by_id.get(&id) else { return };
+        let patience = self.patience(key);
+        let out = &mut self.messages[key];
+        if out.silence_armed != at {
+            return;
+        }
+        out.silence_armed = Time::MAX;
+        if out.since().is_some_and(|since| since.saturating_add(patience) <= now) {
+            let most = self.params.backoff as u32;
+            out.backoff = (out.backoff + 1).min(most);
+            if out.state == SenderState::SynSent {
+                out.step(SenderEvent::Silence);
+                out.ask(shared, now);
+            } else {
+                out.flight.lose_until(now.saturating_sub(patience));
+                out.step(SenderEvent::Lost);
+                self.queue(shared, now, key);
+            }
+        }
+        self.await_silence(shared, key);
+        self.await_reference(shared, now, key);
+    }
+
+    /// A message that sends rarely asks for its rate in between. rcp-host.cc §ref_timeout
+    pub(super) fn reference(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
+        let Some(&key) = self.by_id.get(&id) else { return };
+        if self.messages[key].reference_armed != at {
+            return;
+        }
+        self.messages[key].reference_armed = Time::MAX;
+        if self.is_slow(shared, key) && self.messages[key].pick().is_some() {
+            self.messages[key].ask(shared, now);
+        }
+        self.await_reference(shared, now, key);
+    }
+
+    /// The next data packet, for a wire that is free now.
+    pub(super) fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+        loop {
+            let key = self.ready.pop_front()?;
+            let Some(out) = self.messages.get_mut(key) else { continue };
+            out.queued = false;
+            // What was due may have been acknowledged since, or its rate lowered.
+            let due = out.due(&shared.context) <= now;
+            let Some(index) = out.pick().filter(|_| due) else {
+                self.queue(shared, now, key);
+                continue;
+            };
+            let packet = out.data(&shared.context, now, index);
+            self.queue(shared, now, key);
+            self.await_silence(shared, key);
+            return Some(packet);
+        }
+    }
+
+    /// Puts a message in the line for the wire if it has a packet that is due, or arms the time it is due at.
+    fn queue(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+        let out = &mut self.messages[key];
+        if out.queued || out.pick().is_none() {
+            return;
+        }
+        let due = out.due(&shared.context);
+        if due <= now {
+            out.queued = true;
+            self.ready.push_back(key);
+        } else if due < out.pace_armed {
+            out.pace_armed = due;
+            shared.timers.arm(due, TimerKey::Pace(out.message.dst, out.message.id));
+        }
+    }
+
+    /// How long nothing may be heard of something.
+    fn patience(&self, key: DefaultKey) -> Time {
+        let out = &self.messages[key];
+        scale(out.max_rtt.max(out.rtt), self.params.timeout).saturating_mul(1 << out.backoff)
+    }
+
+    fn await_silence(&mut self, shared: &mut Shared, key: DefaultKey) {
+        let patience = self.patience(key);
+        let out = &mut self.messages[key];
+        let Some(since) = out.since() else { return };
+        let at = since.saturating_add(patience);
+        if at < out.silence_armed {
+            out.silence_armed = at;
+            shared.timers.arm(at, TimerKey::Silence(out.message.dst, out.message.id));
+        }
+    }
+
+    /// The time between reference packets: a smallest round trip of data, which on short paths is much longer
+    /// than that of a SYN.
+    fn reference_gap(&self, out: &Outgoing) -> Time {
+        let rtt = out.min_rtt.min(out.max_rtt).max(out.base_rtt);
+        scale(rtt, self.params.reference).max(Time(1))
+    }
+
+    /// Whether the message's packets are further apart than reference packets would be.
+    fn is_slow(&self, shared: &Shared, key: DefaultKey) -> bool {
+        let out = &self.messages[key];
+        let gap = out.pace(&shared.context).time_of(shared.context.sizes.full_wire().into());
+        gap > self.reference_gap(out)
+    }
+
+    fn await_reference(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+        let out = &self.messages[key];
+        let running = out.state != SenderState::SynSent && out.pick().is_some();
+        if !running || out.reference_armed != Time::MAX || !self.is_slow(shared, key) {
+            return;
+        }
+        let at = now.saturating_add(self.reference_gap(out));
+        let out = &mut self.messages[key];
+        out.reference_armed = at;
+        shared.timers.arm(at, TimerKey::Reference(out.message.dst, out.message.id));
+    }
+}
+
+impl Outgoing {
+    fn step(&mut self, event: SenderEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Sends a SYN, or a reference packet: the same, but that it knows a round trip.
+    fn ask(&mut self, shared: &mut Shared, now: Time) {
+        let m = &self.message;
+        let mut packet = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
+        packet.message_bytes = m.bytes;
+        self.request(&mut packet, now);
+        shared.control.push_back(packet);
+        self.asked = now;
+    }
+
+    /// Every packet towards the receiver asks for any rate, and tells routers the round trip.
+    fn request(&self, packet: &mut Packet, now: Time) {
+        packet.flags = packet.flags.with(PacketFlags::RATE);
+        packet.token = ANY_RATE;
+        packet.remaining = u32::try_from(self.rtt.0.div_ceil(1000)).unwrap_or(u32::MAX);
+        packet.lifetime = now;
+    }
+
+    /// Takes in the rate and the time that an acknowledgement brings. rcp-host.cc §recv
+    fn learn(&mut self, now: Time, ack: &Packet) {
+        if ack.lifetime <= now {
+            self.rtt = (now - ack.lifetime).max(Time(1));
+            self.min_rtt = self.min_rtt.min(self.rtt);
+        }
+        // Answers may overtake each other: the rate is the one that the latest departure was told.
+        if ack.lifetime >= self.rate_at && ack.lifetime <= now {
+            (self.rate, self.rate_at) = (ack.remaining.max(1), ack.lifetime);
+        }
+    }
+
+    /// The rate to pace at: what routers say, and no more than the host's link has.
+    fn pace(&self, context: &HostContext) -> Rate {
+        let share = if self.heard { 1 } else { self.message.opening.share.max(1) };
+        let told = u64::from(self.rate) * 1000 / u64::from(share);
+        Rate::new(told.clamp(1, context.nic.bps())).unwrap_or(context.nic)
+    }
+
+    /// When the next packet is due: a change of the rate counts from the last one. rcp-host.cc §rate_change
+    fn due(&self, context: &HostContext) -> Time {
+        let Some((at, wire)) = self.last else { return Time::ZERO };
+        at.saturating_add(self.pace(context).time_of(wire.into()))
+    }
+
+    /// The packet to send next: a lost one, or a new one.
+    fn pick(&self) -> Option<u32> {
+        if self.state == SenderState::SynSent {
+            return None;
+        }
+        if let Some(lost) = self.flight.first_lost() {
+            return Some(lost);
+        }
+        let end = if self.message.responsive { self.packets } else { self.limit };
+        let room = if self.heard { self.limit } else { self.opening };
+        let next = self.flight.next();
+        (next < end && self.flight.outstanding() < room).then_some(next)
+    }
+
+    /// Since when something has been waited for.
+    fn since(&self) -> Option<Time> {
+        match self.state {
+            SenderState::SynSent => Some(self.asked),
+            _ => self.flight.oldest(),
+        }
+    }
+
+    fn data(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
+        let again = index < self.flight.next();
+        let mut packet = context.data_packet(&self.message, index, self.limit);
+        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        self.request(&mut packet, now);
+        self.flight.depart(now, index);
+        self.last = Some((now, packet.wire));
+        if self.flight.first_lost().is_none() && self.flight.next() == self.packets {
+            self.step(SenderEvent::AllSent);
+        }
+        packet
+    }
+}
