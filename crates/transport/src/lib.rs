@@ -12,6 +12,7 @@ pub mod ndp;
 pub mod opening;
 pub mod phost;
 pub mod registry;
+pub mod rpo;
 pub mod shared;
 pub mod states;
 pub mod tcp;

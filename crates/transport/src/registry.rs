@@ -47,6 +47,7 @@ transports! {
     "amrt" => crate::amrt::Amrt,
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
+    "rpo" => crate::rpo::Rpo,
     "tcp" => crate::tcp::NewReno,
     "dctcp" => crate::tcp::Dctcp,
     "d2tcp" => crate::tcp::D2tcp,
