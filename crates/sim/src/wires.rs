@@ -385,6 +385,7 @@ impl<'a> Wires<'a> {
                 busy: port.busy_until(now),
                 faults: self.faults.as_ref().map_or(FaultCounts::default(), |f| f.injector.counts()[number]),
                 queue_mean_bytes: if now.0 == 0 { 0.0 } else { integral / now.0 as f64 },
+                gauges: port.gauges(now),
             }
         };
         names.into_iter().zip(&self.egress).enumerate().map(record).collect()
