@@ -241,3 +241,209 @@ impl Discipline for CrossQueueEcn {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::AnyDiscipline;
+    use crate::{Buffer, Departure, Fate, Full, Packets, Port};
+    use headway_packet::{HostId, PacketKind, Sizes};
+    use headway_units::{ParamValue, Rate};
+
+    /// Handles below 100 are normal, below 200 opportunistic, below 300 of a first window, then control.
+    struct Pool(Vec<Packet>);
+
+    impl Packets<u32> for Pool {
+        fn packet(&mut self, handle: u32) -> &mut Packet {
+            &mut self.0[handle as usize]
+        }
+    }
+
+    fn word(name: &str, word: &str) -> (String, ParamValue) {
+        (name.into(), ParamValue::Choice(word.into()))
+    }
+
+    fn period(slots: u64) -> (String, ParamValue) {
+        ("period".into(), ParamValue::Time(SLOT * slots))
+    }
+
+    const SLOT: Time = Time(1_230_400);
+
+    /// A port with room for `data` packets whose wire is busy with a control packet, and its packets.
+    fn port(params: &[(String, ParamValue)], data: u32) -> (Port<u32>, Pool) {
+        let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
+        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 7 };
+        let rules = AnyDiscipline::make("cross-queue-ecn", params, &context).expect("known").expect("valid");
+        let packet = |i: u32| {
+            let kind = if i < 300 { PacketKind::Data } else { PacketKind::Grant };
+            let mut p = Packet::new(kind, HostId(0), HostId(1), i);
+            (p.wire, p.priority, p.ecn) = match i {
+                0..100 => (1538, 1, Ecn::Ect),
+                100..200 => (1538, 2, Ecn::Ect),
+                200..300 => (1538, 1, Ecn::Ect),
+                _ => (84, 0, Ecn::NotEct),
+            };
+            p.flags = PacketFlags::when((200..300).contains(&i), PacketFlags::UNSCHEDULED);
+            p
+        };
+        let (mut port, mut pool) = (Port::new(rules, context.into()), Pool((0..310).map(packet).collect()));
+        port.pass(Time::ZERO, pool.packet(309));
+        (port, pool)
+    }
+
+    fn offer(port: &mut Port<u32>, pool: &mut Pool, handles: &[u32]) -> Vec<Full<u32>> {
+        let full = handles.iter().filter_map(|&h| port.offer(Time(1), h, pool).err()).collect();
+        port.check().expect("identities");
+        full
+    }
+
+    /// What leaves next, and whether with a mark.
+    fn leaves(port: &mut Port<u32>, pool: &mut Pool) -> Option<(u32, bool)> {
+        let Departure { handle, .. } = port.next(port.free_at(), pool)?;
+        Some((handle, pool.packet(handle).ecn == Ecn::Ce))
+    }
+
+    fn dropped(handle: u32, reason: DropReason) -> Full<u32> {
+        Full { handle, trimmed: false, fate: Fate::Dropped(reason) }
+    }
+
+    fn gauge(port: &Port<u32>, name: &str) -> (u64, u64) {
+        let gauges = port.gauges(port.free_at());
+        let gauge = gauges.iter().find(|g| g.name == name).expect("a gauge of that name");
+        (gauge.value, gauge.max)
+    }
+
+    #[test]
+    fn control_goes_before_normal_and_normal_before_opportunistic_packets() {
+        let (mut port, mut pool) = port(&[], 50);
+        assert!(offer(&mut port, &mut pool, &[100, 1, 300, 101, 2, 301]).is_empty());
+        assert_eq!(gauge(&port, "normal_queue_packets"), (2, 2));
+        assert_eq!(gauge(&port, "opportunistic_queue_packets"), (2, 2));
+        let order: Vec<u32> = std::iter::from_fn(|| leaves(&mut port, &mut pool)).map(|l| l.0).collect();
+        assert_eq!(order, [300, 301, 1, 2, 100, 101]);
+        assert_eq!(gauge(&port, "normal_queue_packets"), (0, 2));
+        assert_eq!(gauge(&port, "normal_bytes"), (2 * 1538, 2 * 1538));
+        assert_eq!(gauge(&port, "opportunistic_bytes"), (2 * 1538, 2 * 1538));
+    }
+
+    /// Marks of normal packets 1, 2 and 3 with `waiting` opportunistic packets behind them and k = 4.
+    fn marks(rule: &str, waiting: u32) -> Vec<bool> {
+        let (mut port, mut pool) =
+            port(&[period(4), word("mark_when", rule), ("low_limit".into(), ParamValue::Int(9))], 50);
+        let behind: Vec<u32> = (100..100 + waiting).collect();
+        assert!(offer(&mut port, &mut pool, &behind).is_empty());
+        assert!(offer(&mut port, &mut pool, &[1]).is_empty());
+        // Nothing has been measured: all is spare, four packets a period.
+        let (handle, marked) = leaves(&mut port, &mut pool).expect("it waits");
+        assert_eq!(handle, 1);
+        vec![marked]
+    }
+
+    #[test]
+    fn the_opportunistic_queue_is_compared_with_k_by_each_rule() {
+        for (rule, first) in [("reaches", 4), ("exceeds", 5), ("exceeds-or-any", 5)] {
+            for waiting in 0..8 {
+                assert_eq!(marks(rule, waiting), [waiting >= first], "{rule}, {waiting}");
+            }
+        }
+    }
+
+    #[test]
+    fn k_is_what_normal_packets_left_over_in_the_last_period() {
+        let (mut port, mut pool) = port(&[period(10)], 50);
+        // Six normal packets in each period of ten slots, from the second one on: k = 4.
+        let mut used = 1;
+        for round in 1..4u64 {
+            for slot in 0..6 {
+                let now = SLOT * (10 * round + slot);
+                while port.free_at() <= now && !port.is_empty() {
+                    leaves(&mut port, &mut pool);
+                }
+                port.pass(now, pool.packet(used));
+                used += 1;
+            }
+        }
+        assert_eq!(gauge(&port, "threshold_packets").0, 4);
+        let now = port.free_at() + SLOT * 40;
+        port.pass(now, pool.packet(used));
+        assert_eq!(gauge(&port, "threshold_packets").0, 10, "a quiet port has all to spare");
+    }
+
+    #[test]
+    fn a_port_full_of_normal_packets_marks_them_all() {
+        // k is 0 from the second period on, and no opportunistic packet gets in: RPO §VII.
+        for (rule, all) in [("reaches", true), ("exceeds", false), ("exceeds-or-any", false)] {
+            let (mut port, mut pool) = port(&[period(4), word("mark_when", rule)], 50);
+            let packets: Vec<u32> = (1..40).collect();
+            assert!(offer(&mut port, &mut pool, &packets).is_empty());
+            let left: Vec<bool> = std::iter::from_fn(|| leaves(&mut port, &mut pool)).map(|l| l.1).collect();
+            assert!(left[..3].iter().all(|marked| !marked), "{rule}");
+            assert_eq!(left[8..].iter().all(|&marked| marked), all, "{rule}");
+            assert_eq!(left[8..].iter().any(|&marked| marked), all, "{rule}");
+        }
+    }
+
+    #[test]
+    fn packets_of_a_first_window_are_dropped_behind_one_that_waits() {
+        let unscheduled = DropReason::Unscheduled;
+        let (mut guarded, mut pool) = port(&[], 50);
+        let full = offer(&mut guarded, &mut pool, &[100, 200, 201, 1, 202]);
+        assert_eq!(full, [dropped(201, unscheduled), dropped(202, unscheduled)]);
+        assert_eq!(guarded.counters().dropped, [0, 0, 2]);
+        let (mut strict, mut pool) = port(&[word("drop", "all")], 50);
+        assert_eq!(
+            offer(&mut strict, &mut pool, &[1, 2, 200]),
+            [dropped(2, unscheduled), dropped(200, unscheduled)]
+        );
+        let (mut off, mut pool) = port(&[word("drop", "off")], 50);
+        assert!(offer(&mut off, &mut pool, &[1, 200, 201]).is_empty());
+        let (mut three, mut pool) = port(&[("drop_threshold".into(), ParamValue::Int(3))], 50);
+        assert_eq!(offer(&mut three, &mut pool, &[1, 200, 201, 202]), [dropped(202, unscheduled)]);
+    }
+
+    #[test]
+    fn normal_packets_push_out_the_last_opportunistic_ones() {
+        let (mut shared, mut pool) = port(&[("low_limit".into(), ParamValue::Int(9))], 4);
+        assert!(offer(&mut shared, &mut pool, &[100, 101, 1, 102]).is_empty());
+        let full = offer(&mut shared, &mut pool, &[2, 103, 3, 4, 5]);
+        let victims: Vec<u32> = full.iter().map(|f| f.handle).collect();
+        assert_eq!(
+            victims,
+            [102, 103, 101, 100, 5],
+            "the last one each time, then nobody is left to give way"
+        );
+        assert_eq!(shared.counters().dropped, [5, 0, 0]);
+        assert_eq!(gauge(&shared, "normal_queue_packets").1, 4);
+        let order: Vec<u32> = std::iter::from_fn(|| leaves(&mut shared, &mut pool)).map(|l| l.0).collect();
+        assert_eq!(order, [1, 2, 3, 4]);
+        let ends = shared.free_at();
+        assert_eq!(shared.queue_integral(ends), shared.queue_integral(ends + SLOT), "nothing waits any more");
+        let off = [("push_out".into(), ParamValue::Bool(false)), ("low_limit".into(), ParamValue::Int(9))];
+        let (mut apart, mut pool) = port(&off, 2);
+        assert_eq!(offer(&mut apart, &mut pool, &[100, 101, 1])[0].handle, 1);
+    }
+
+    #[test]
+    fn a_smaller_packet_does_not_make_room_in_a_buffer_of_bytes() {
+        let buffer = Buffer { data: Limit::Bytes(2000), control: Limit::Packets(2) };
+        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 7 };
+        let rules = AnyDiscipline::make("cross-queue-ecn", &[], &context).expect("known").expect("valid");
+        let (_, mut pool) = port(&[], 1);
+        let mut port = Port::new(rules, context.into());
+        port.pass(Time::ZERO, pool.packet(309));
+        pool.packet(100).wire = 300;
+        assert!(offer(&mut port, &mut pool, &[100, 1]).is_empty());
+        assert_eq!(offer(&mut port, &mut pool, &[2])[0].handle, 2, "300 bytes are not enough");
+        pool.packet(3).wire = 300;
+        assert_eq!(offer(&mut port, &mut pool, &[3])[0].handle, 100);
+    }
+
+    #[test]
+    fn the_opportunistic_queue_has_a_bound_of_its_own() {
+        let (mut own, mut pool) = port(&[], 8);
+        let full = offer(&mut own, &mut pool, &[100, 101, 102, 103, 104]);
+        assert_eq!(full, [dropped(104, DropReason::BufferFull)], "half the buffer");
+        let (mut short, mut pool) = port(&[period(1)], 100);
+        assert_eq!(offer(&mut short, &mut pool, &[100, 101, 102]).len(), 1, "twice what a period carries");
+    }
+}

@@ -275,10 +275,8 @@ impl Ledger {
         let Some(record) = self.records.get_mut(&Self::key_of(packet)) else { return };
         let named = packet.index..packet.index.saturating_add(packet.count.max(1));
         match packet.kind {
-            PacketKind::Data => {
-                if record.arrived.insert(packet.index) {
-                    record.arrived_bytes += u64::from(packet.payload);
-                }
+            PacketKind::Data if record.arrived.insert(packet.index) => {
+                record.arrived_bytes += u64::from(packet.payload);
             }
             PacketKind::Grant | PacketKind::Token => {
                 record.receiver_driven = true;
