@@ -10,17 +10,21 @@ pub enum DropReason {
     BufferFull = 0,
     /// The buffer for control was full.
     ControlFull = 1,
+    /// A packet of a first window met a queue, at a port that lets such packets use spare room alone.
+    Unscheduled = 2,
 }
 
 impl DropReason {
     /// Every reason, in the order of [`PortCounters::dropped`].
-    pub const ALL: [DropReason; 2] = [DropReason::BufferFull, DropReason::ControlFull];
+    pub const ALL: [DropReason; 3] =
+        [DropReason::BufferFull, DropReason::ControlFull, DropReason::Unscheduled];
 
     /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
             DropReason::BufferFull => "buffer_full",
             DropReason::ControlFull => "control_full",
+            DropReason::Unscheduled => "unscheduled",
         }
     }
 }

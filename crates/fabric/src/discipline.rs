@@ -2,7 +2,7 @@
 
 use crate::{Buffer, DropReason, Limit};
 use headway_packet::{Packet, Sizes};
-use headway_units::{Params, Rate, Time};
+use headway_units::{Gauge, Params, Rate, Time};
 
 /// What a discipline knows of its port when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,22 @@ pub enum Overflow {
         /// Which class; it holds data.
         class: usize,
     },
+    /// The last packet of a class is dropped, and this one takes its place; if the class is empty, or its
+    /// last packet too small to make room, this one is dropped. Of data packets only.
+    Displace {
+        /// Which class gives way; it holds data.
+        from: usize,
+        /// The class of the packet that takes the place.
+        to: usize,
+    },
     /// It goes back to where it came from.
     Return,
+}
+
+/// What waits at a port, class by class, for disciplines that decide by it.
+pub trait Lengths {
+    /// Packets that wait in a class.
+    fn packets(&self, class: usize) -> u32;
 }
 
 /// Packets that wait at a port when neither a scenario nor the discipline says otherwise.
@@ -114,22 +128,36 @@ pub trait Discipline: Sized {
         Ok(())
     }
 
+    /// [`Discipline::admit`], with the length of every queue at hand.
+    #[inline(always)]
+    fn admit_by_class<L: Lengths>(
+        &mut self,
+        port: &PortContext,
+        arrival: &Arrival,
+        lengths: &L,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        let _ = lengths;
+        self.admit(port, arrival, packet)
+    }
+
     /// What happens to a packet that was not admitted, for whatever reason.
     fn overflow(&mut self, packet: &Packet) -> Overflow {
         let _ = packet;
         Overflow::Drop
     }
 
-    /// [`Discipline::admit`] and [`Discipline::class_of`] in one.
+    /// [`Discipline::admit_by_class`] and [`Discipline::class_of`] in one.
     #[doc(hidden)]
     #[inline(always)]
-    fn arrive(
+    fn arrive<L: Lengths>(
         &mut self,
         port: &PortContext,
         arrival: &Arrival,
+        lengths: &L,
         packet: &mut Packet,
     ) -> Result<usize, DropReason> {
-        self.admit(port, arrival, packet)?;
+        self.admit_by_class(port, arrival, lengths, packet)?;
         Ok(self.class_of(packet))
     }
 
@@ -146,5 +174,18 @@ pub trait Discipline: Sized {
     /// What happens to a packet as its transmission starts.
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
         let _ = (departing, packet);
+    }
+
+    /// [`Discipline::depart`], with the length of every queue behind the packet at hand.
+    #[inline(always)]
+    fn depart_by_class<L: Lengths>(&mut self, departing: &Departing, lengths: &L, packet: &mut Packet) {
+        let _ = lengths;
+        self.depart(departing, packet);
+    }
+
+    /// What the rules measure of their port beside what every port counts.
+    fn gauges<L: Lengths>(&self, now: Time, lengths: &L) -> Vec<Gauge> {
+        let _ = (now, lengths);
+        Vec::new()
     }
 }

@@ -6,6 +6,7 @@
 
 mod anti_ecn;
 mod counters;
+mod cross_queue;
 mod discipline;
 mod drop_tail;
 mod ecn_threshold;
@@ -18,7 +19,8 @@ mod trimming;
 
 pub use anti_ecn::{AntiEcn, AntiEcnParams, GapRule};
 pub use counters::{DropReason, PortCounters};
-pub use discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
+pub use cross_queue::{CrossQueueEcn, CrossQueueParams, DropRule, MarkWhen};
+pub use discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space};
 pub use drop_tail::DropTail;
 pub use ecn_threshold::{EcnThreshold, EcnThresholdParams, MarkAt};
 pub use explicit_rate::{ExplicitRate, ExplicitRateParams};

@@ -6,7 +6,7 @@ use crate::discipline::{Arrival, Departing, Overflow, PortContext};
 use crate::queues::Queues;
 use crate::registry::AnyDiscipline;
 use headway_packet::{Ecn, Packet};
-use headway_units::{Rate, Time};
+use headway_units::{Gauge, Rate, Time};
 use std::sync::Arc;
 
 /// Where the packets behind a port's handles are.
@@ -148,7 +148,7 @@ impl<H: Copy> Port<H> {
 
     /// Packets waiting.
     pub fn waiting(&self) -> u32 {
-        self.queues.packets()
+        self.queues.waiting_packets()
     }
 
     /// What happened so far.
@@ -191,9 +191,14 @@ impl<H: Copy> Port<H> {
         std::mem::replace(&mut self.peak, self.queues.bytes())
     }
 
+    /// What the port's rules measure beside the counters.
+    pub fn gauges(&self, now: Time) -> Vec<Gauge> {
+        self.rules.gauges(now, &self.queues)
+    }
+
     /// Checks the counters' identities.
     pub fn check(&self) -> Result<(), String> {
-        self.counters().check(u64::from(self.queues.packets()))
+        self.counters().check(u64::from(self.queues.waiting_packets()))
     }
 
     /// Queues a packet, or says which packet was hit for want of room, and how.
@@ -215,7 +220,7 @@ impl<H: Copy> Port<H> {
     fn admit(&mut self, now: Time, packet: &mut Packet, data: bool) -> Result<usize, DropReason> {
         let (waiting, bytes) = self.queues.waiting(data);
         let arrival = Arrival { now, packets: waiting, bytes, in_service: now < self.free_at };
-        let admitted = self.rules.arrive(&self.context, &arrival, packet);
+        let admitted = self.rules.arrive(&self.context, &arrival, &self.queues, packet);
         let buffer = &self.context.buffer;
         let limit = if data { buffer.data } else { buffer.control };
         if !limit.admits(waiting, bytes, packet.wire) && admitted.is_ok() {
@@ -253,16 +258,48 @@ impl<H: Copy> Port<H> {
                 }
                 None => self.trim(now, handle, packets),
             },
+            Overflow::Displace { from, to } if self.gives_way(from, handle, packets) => {
+                self.displace(now, handle, reason, (from, to), packets)
+            }
             Overflow::Return => {
                 self.returned += 1;
                 packets.packet(handle).bounce();
                 Full { handle, trimmed: false, fate: Fate::Returned }
             }
-            Overflow::Drop => {
+            Overflow::Drop | Overflow::Displace { .. } => {
                 self.dropped[reason as usize] += 1;
                 Full { handle, trimmed: false, fate: Fate::Dropped(reason) }
             }
         }
+    }
+
+    /// Whether a packet fits once the last one of a class has left.
+    fn gives_way<P: Packets<H>>(&self, class: usize, handle: H, packets: &mut P) -> bool {
+        let Some(last) = self.queues.last(class) else { return false };
+        let gone = packets.packet(last).wire;
+        let (waiting, bytes) = self.queues.waiting(true);
+        self.context.buffer.data.admits(waiting - 1, bytes - u64::from(gone), packets.packet(handle).wire)
+    }
+
+    /// Drops the last packet of a class, which holds one, and queues another in its place.
+    fn displace<P: Packets<H>>(
+        &mut self,
+        now: Time,
+        handle: H,
+        reason: DropReason,
+        (from, to): (usize, usize),
+        packets: &mut P,
+    ) -> Full<H> {
+        let mut hit = handle;
+        if let Some(last) = self.queues.pop_last(from) {
+            let wire = packets.packet(last).wire;
+            self.waited += bytes_times(wire.into(), now);
+            self.queues.left(true, wire);
+            self.enqueue(now, handle, packets.packet(handle).wire, (to, true));
+            hit = last;
+        }
+        self.dropped[reason as usize] += 1;
+        Full { handle: hit, trimmed: false, fate: Fate::Dropped(reason) }
     }
 
     /// Cuts the payload off a packet that is in no queue, and queues what is left if it can.
@@ -317,7 +354,7 @@ impl<H: Copy> Port<H> {
     fn start(&mut self, now: Time, packet: &mut Packet) -> Time {
         let takes = self.rate.time_of(u64::from(packet.wire));
         let departing = Departing { now, takes, data_waiting: self.queues.data_packets() };
-        self.rules.depart(&departing, packet);
+        self.rules.depart(&departing, &self.queues, packet);
         self.passed.dequeued += 1;
         self.passed.marked += u64::from(matches!(packet.ecn, Ecn::Spare | Ecn::Ce));
         self.passed.wire_bytes += u64::from(packet.wire);
@@ -385,7 +422,7 @@ mod tests {
             let outcome = port.offer(Time(1), i, &mut pool);
             assert_eq!(outcome.is_ok(), i < 4, "packet {i}");
         }
-        assert_eq!(port.counters().dropped, [2, 0]);
+        assert_eq!(port.counters().dropped, [2, 0, 0]);
         assert_eq!(port.counters().queue_max_packets, 3);
         port.check().expect("identities");
         let mut order = Vec::new();
@@ -405,7 +442,7 @@ mod tests {
         for i in [1, 8, 2, 9, 10] {
             let _ = port.offer(Time(5), i, &mut pool);
         }
-        assert_eq!(port.counters().dropped, [0, 1]);
+        assert_eq!(port.counters().dropped, [0, 1, 0]);
         let order: Vec<_> =
             std::iter::from_fn(|| port.next(port.free_at(), &mut pool)).map(|d| d.handle).collect();
         assert_eq!(order, [8, 9, 1, 2]);

@@ -1,5 +1,6 @@
 //! Queues of one port and the buffers behind them.
 
+use crate::discipline::Lengths;
 use headway_units::{Rate, Time};
 
 /// How much may wait.
@@ -114,6 +115,13 @@ pub(crate) struct Queues<H> {
     rest: Box<[Ring<H>]>,
 }
 
+impl<H: Copy> Lengths for Queues<H> {
+    #[inline]
+    fn packets(&self, class: usize) -> u32 {
+        self.ring(class).map_or(0, |queue| queue.len)
+    }
+}
+
 impl<H: Copy> Queues<H> {
     pub(crate) fn new(classes: usize, strict: bool) -> Self {
         assert!((1..=32).contains(&classes), "a port has 1 to 32 classes");
@@ -198,6 +206,17 @@ impl<H: Copy> Queues<H> {
         handle
     }
 
+    /// The last packet of a class, which stays.
+    pub(crate) fn last(&self, class: usize) -> Option<H> {
+        let queue = self.ring(class)?;
+        let last = queue.len.checked_sub(1)?;
+        Some(queue.slots[(queue.head + last) as usize & (queue.slots.len() - 1)])
+    }
+
+    fn ring(&self, class: usize) -> Option<&Ring<H>> {
+        if class < 2 { Some(&self.first[class]) } else { self.rest.get(class - 2) }
+    }
+
     /// Bit `c` is set while class `c` holds something.
     #[inline]
     pub(crate) fn occupied(&self) -> u32 {
@@ -222,7 +241,7 @@ impl<H: Copy> Queues<H> {
     }
 
     #[inline]
-    pub(crate) fn packets(&self) -> u32 {
+    pub(crate) fn waiting_packets(&self) -> u32 {
         self.packets[0] + self.packets[1]
     }
 

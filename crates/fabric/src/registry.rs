@@ -1,9 +1,14 @@
 //! The list of port disciplines: one line each.
 
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
-use crate::{AntiEcn, Buffer, DropReason, DropTail, EcnThreshold, ExplicitRate, StrictPriority, Trimming};
+use crate::discipline::{
+    Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space,
+};
+use crate::{
+    AntiEcn, Buffer, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate, StrictPriority,
+    Trimming,
+};
 use headway_packet::{Packet, Sizes};
-use headway_units::{ParamError, ParamSpec, ParamValue, Params};
+use headway_units::{Gauge, ParamError, ParamSpec, ParamValue, Params, Time};
 
 macro_rules! disciplines {
     ($($name:literal => $variant:ident),+ $(,)?) => {
@@ -28,8 +33,14 @@ macro_rules! disciplines {
             }
 
             #[inline(always)]
-            pub(crate) fn arrive(&mut self, port: &PortContext, arrival: &Arrival, packet: &mut Packet) -> Result<usize, DropReason> {
-                match self { $(AnyDiscipline::$variant(d) => d.arrive(port, arrival, packet)),+ }
+            pub(crate) fn arrive<L: Lengths>(
+                &mut self,
+                port: &PortContext,
+                arrival: &Arrival,
+                lengths: &L,
+                packet: &mut Packet,
+            ) -> Result<usize, DropReason> {
+                match self { $(AnyDiscipline::$variant(d) => d.arrive(port, arrival, lengths, packet)),+ }
             }
 
             #[cold]
@@ -47,8 +58,12 @@ macro_rules! disciplines {
             }
 
             #[inline]
-            pub(crate) fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
-                match self { $(AnyDiscipline::$variant(d) => d.depart(departing, packet)),+ }
+            pub(crate) fn depart<L: Lengths>(&mut self, departing: &Departing, lengths: &L, packet: &mut Packet) {
+                match self { $(AnyDiscipline::$variant(d) => d.depart_by_class(departing, lengths, packet)),+ }
+            }
+
+            pub(crate) fn gauges<L: Lengths>(&self, now: Time, lengths: &L) -> Vec<Gauge> {
+                match self { $(AnyDiscipline::$variant(d) => d.gauges(now, lengths)),+ }
             }
         }
 
@@ -80,6 +95,7 @@ disciplines! {
     "ecn-threshold" => EcnThreshold,
     "trimming" => Trimming,
     "explicit-rate" => ExplicitRate,
+    "cross-queue-ecn" => CrossQueueEcn,
 }
 
 fn with<D: Discipline>(params: &[(String, ParamValue)], port: &PortContext) -> Result<D, ParamError> {

@@ -2,7 +2,7 @@
 
 use crate::faults::FaultCounts;
 use headway_fabric::PortCounters;
-use headway_units::{Rate, Time};
+use headway_units::{Gauge, Rate, Time};
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub struct LinkRecord {
     pub queue_mean_bytes: f64,
     /// What went wrong behind the port, which counts none of it.
     pub faults: FaultCounts,
+    /// What the port's rules measured of themselves.
+    pub gauges: Vec<Gauge>,
 }
 
 /// What a sample measures.
@@ -69,6 +71,8 @@ pub enum Metric {
     QueueMaxBytes,
     /// Share of the interval spent transmitting.
     Utilisation,
+    /// A gauge of the port's rules, at the end of the interval.
+    Gauge(&'static str),
 }
 
 impl Metric {
@@ -79,6 +83,7 @@ impl Metric {
             Metric::QueueBytes => "queue_bytes",
             Metric::QueueMaxBytes => "queue_max_bytes",
             Metric::Utilisation => "utilisation",
+            Metric::Gauge(name) => name,
         }
     }
 }
@@ -112,6 +117,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRecord>,
     /// One a directed link.
     pub links: Vec<LinkRecord>,
+    /// What the hosts' machines measured of themselves, host by host.
+    pub host_gauges: Vec<Vec<Gauge>>,
     /// In time order.
     pub samples: Vec<Sample>,
     /// Virtual time at which the run ended.

@@ -368,6 +368,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             flows,
             links,
             warnings: self.warnings(interrupted),
+            host_gauges: self.hosts.iter().map(|host| host.endpoint.gauges(self.now)).collect(),
             samples: self.sampler.map(Sampler::finish).unwrap_or_default(),
             end: self.now,
             events: self.events,

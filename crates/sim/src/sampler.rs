@@ -92,6 +92,8 @@ impl Sampler {
                 (Metric::QueueMaxBytes, port.take_peak() as f64),
                 (Metric::Utilisation, share),
             ];
+            let gauges = port.gauges(now).into_iter().map(|g| (Metric::Gauge(g.name), g.value as f64));
+            let rows = rows.into_iter().chain(gauges);
             self.samples.extend(rows.map(|(metric, value)| Sample { at: now, entity, metric, value }));
         }
     }

@@ -236,6 +236,7 @@ impl<'a> Wires<'a> {
                 busy: port.busy_until(now),
                 faults: self.transit.fault_counts(number),
                 queue_mean_bytes: if now.0 == 0 { 0.0 } else { integral / now.0 as f64 },
+                gauges: port.gauges(now),
             }
         };
         names.into_iter().zip(&self.egress).enumerate().map(record).collect()

@@ -118,6 +118,7 @@ impl Books {
                 counters: port.counters(),
                 busy: port.busy_until(now).saturating_sub(before.busy),
                 queue_mean_bytes: if open == 0 { 0.0 } else { integral / open as f64 },
+                gauges: Vec::new(),
             }
         };
         network.link_names().into_iter().zip(egress).enumerate().map(record).collect()

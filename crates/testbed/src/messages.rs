@@ -159,6 +159,7 @@ impl Link {
             rate: Rate::new(self.rate_bps)?,
             busy: Time(self.busy),
             queue_mean_bytes: self.queue_mean_bytes,
+            gauges: Vec::new(),
             faults: {
                 let [dropped_by_number, dropped_at_random, duplicated, delayed] = self.faults;
                 FaultCounts { dropped_by_number, dropped_at_random, duplicated, delayed }

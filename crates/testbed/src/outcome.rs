@@ -67,6 +67,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let mut outcome = Outcome {
         flows: flows(job, &heard),
         links,
+        host_gauges: Vec::new(),
         samples: samples(job, &heard, switch),
         end: heard.lasted,
         events: switch.received,

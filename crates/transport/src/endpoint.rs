@@ -12,7 +12,7 @@
 use crate::Message;
 use crate::states::StateTable;
 use headway_packet::{HostId, Packet, Sizes};
-use headway_units::{Params, Rate, Time};
+use headway_units::{Gauge, Params, Rate, Time};
 
 /// What a machine tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +117,11 @@ pub trait Endpoint {
     fn poll_event(&mut self) -> Option<EndpointEvent>;
     /// Messages that the machine holds state for, in either direction: 0 when it is quiet.
     fn live_messages(&self) -> usize;
+    /// What the machine measures of itself, for the results of a run; always the same names.
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        let _ = now;
+        Vec::new()
+    }
 }
 
 impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
@@ -146,6 +151,9 @@ impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
     }
     fn live_messages(&self) -> usize {
         (**self).live_messages()
+    }
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        (**self).gauges(now)
     }
 }
 
@@ -185,6 +193,8 @@ pub trait Transport: 'static {
     const INFO: TransportInfo;
     /// Whether an acknowledged packet may release two, as in slow start, and a repeated acknowledgement one.
     const WINDOW_GROWS: bool = false;
+    /// Whether grants name the packets that they permit; otherwise the sender chooses.
+    const GRANTS_NAME: bool = true;
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);
@@ -278,5 +288,8 @@ impl<E: Endpoint> Endpoint for Checked<E> {
     }
     fn live_messages(&self) -> usize {
         self.inner.live_messages()
+    }
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        self.inner.gauges(now)
     }
 }

@@ -14,6 +14,7 @@ pub mod opening;
 pub mod phost;
 pub mod rcp;
 pub mod registry;
+pub mod rpo;
 pub mod shared;
 pub mod states;
 pub mod tcp;

@@ -48,6 +48,7 @@ transports! {
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
     "rcp" => crate::rcp::Rcp,
+    "rpo" => crate::rpo::Rpo,
     "tcp" => crate::tcp::NewReno,
     "dctcp" => crate::tcp::Dctcp,
     "d2tcp" => crate::tcp::D2tcp,

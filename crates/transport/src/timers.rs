@@ -31,6 +31,11 @@ impl<K: Ord + Copy> Timers<K> {
         self.heap.peek().map(|entry| entry.0.0)
     }
 
+    /// What the earliest deadline is for.
+    pub fn first(&self) -> Option<K> {
+        self.heap.peek().map(|entry| entry.0.2)
+    }
+
     /// Takes the earliest deadline that is not after `now`.
     pub fn pop_due(&mut self, now: Time) -> Option<(Time, K)> {
         if self.next()? > now {

@@ -4,8 +4,9 @@ use super::seconds;
 use super::statistics::{QUANTILE_DEFINITION, equal_count, jain, mean, quantile};
 use super::tables::{busy_fraction, slowdown};
 use headway_sim::{FlowState, LinkRecord, Outcome, RunSpec};
-use headway_units::Time;
+use headway_units::{Gauge, Time};
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 
 /// Bins of equal count.
 const BINS: usize = 10;
@@ -40,6 +41,7 @@ pub fn summarise(
     map.append(&mut completion(&measured));
     map.insert("by_size".into(), json!({ "equal_count": even_bins(&measured), "bands": bands(&measured) }));
     links(&mut map, bottleneck, outcome);
+    map.insert("gauges".into(), gauges(outcome));
     let throughputs: Vec<f64> =
         measured.iter().filter(|m| m.fct > 0.0).map(|m| 8.0 * m.bytes as f64 / m.fct).collect();
     map.insert("jain".into(), json!(jain(&throughputs)));
@@ -140,6 +142,23 @@ fn links(map: &mut Map<String, Json>, bottleneck: &[String], outcome: &Outcome) 
     map.insert("marks".into(), marks.into());
     let repeated: u64 = outcome.flows.iter().map(|f| f.retransmitted).sum();
     map.insert("retransmitted_bytes".into(), repeated.into());
+}
+
+/// What machines and the rules of switch ports measured of themselves, by name: the largest value that any of
+/// them ever had, the mean of their means over time, and the sum of their last values.
+fn gauges(outcome: &Outcome) -> Json {
+    let ports = outcome.links.iter().filter(|l| l.from_switch).flat_map(|l| &l.gauges);
+    let mut by_name: BTreeMap<&str, Vec<&Gauge>> = BTreeMap::new();
+    for gauge in outcome.host_gauges.iter().flatten().chain(ports) {
+        by_name.entry(gauge.name).or_default().push(gauge);
+    }
+    let one = |(name, all): (&str, Vec<&Gauge>)| {
+        let most = all.iter().map(|g| g.max).max();
+        let means: Vec<f64> = all.iter().map(|g| g.mean).collect();
+        let sum: u64 = all.iter().map(|g| g.value).sum();
+        (name.to_string(), json!({ "max": most, "mean": mean(&means), "sum": sum }))
+    };
+    Json::Object(by_name.into_iter().map(one).collect())
 }
 
 /// The link with the most busy time; the first of them when several tie.

@@ -60,11 +60,15 @@ const LINKS: &[Column] = &[
 pub const SERIES: &[Column] = &[
     ("t_s", "s", "end of the interval"),
     ("entity", "", "name of a flow or of a link"),
-    ("metric", "", "throughput_bps, queue_bytes, queue_max_bytes or utilisation"),
+    (
+        "metric",
+        "",
+        "throughput_bps, queue_bytes, queue_max_bytes, utilisation, or a gauge of the port's rules",
+    ),
     (
         "value",
         "as the metric says",
-        "bit/s of new application bytes delivered; B at the end of the interval; most B in the interval; share of the interval spent transmitting",
+        "bit/s of new application bytes delivered; B at the end of the interval; most B in the interval; share of the interval spent transmitting; of a gauge, its value at the end of the interval",
     ),
 ];
 

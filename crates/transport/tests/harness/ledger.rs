@@ -158,6 +158,8 @@ pub struct Ledger {
     hosts: u32,
     /// Whether windows grow: `Transport::WINDOW_GROWS`.
     pub window_grows: bool,
+    /// Whether grants name packets: `Transport::GRANTS_NAME`.
+    pub grants_name: bool,
     /// Whether receivers pull by number.
     pulls: bool,
     base_rtt: Time,
@@ -200,7 +202,16 @@ impl Ledger {
         let unfinished = opens.len();
         let keyed = opens.into_iter().map(|(_, src, m)| ((HostId(src.into()), m.dst, m.id), record(m)));
         let (hosts, base_rtt) = (plan.hosts.into(), path.base_rtt);
-        Ledger { records: keyed.collect(), sizes, hosts, window_grows: false, pulls, base_rtt, unfinished }
+        Ledger {
+            records: keyed.collect(),
+            sizes,
+            hosts,
+            window_grows: false,
+            grants_name: true,
+            pulls,
+            base_rtt,
+            unfinished,
+        }
     }
 
     /// Messages that are not both completed and acknowledged.
@@ -250,7 +261,7 @@ impl Ledger {
         if self.pulls {
             return record.pulls.departs(now, packet, self.base_rtt).map_or(Ok(()), fail);
         }
-        if record.sent.insert(packet.index) && !record.permits(packet, self.window_grows) {
+        if record.sent.insert(packet.index) && !record.permits(packet, self.window_grows, self.grants_name) {
             return fail(Broken::Unauthorised);
         }
         if !record.affords(packet) {
@@ -264,10 +275,8 @@ impl Ledger {
         let Some(record) = self.records.get_mut(&Self::key_of(packet)) else { return };
         let named = packet.index..packet.index.saturating_add(packet.count.max(1));
         match packet.kind {
-            PacketKind::Data => {
-                if record.arrived.insert(packet.index) {
-                    record.arrived_bytes += u64::from(packet.payload);
-                }
+            PacketKind::Data if record.arrived.insert(packet.index) => {
+                record.arrived_bytes += u64::from(packet.payload);
             }
             PacketKind::Grant | PacketKind::Token => {
                 record.receiver_driven = true;
@@ -382,8 +391,12 @@ impl Record {
     /// packet for each acknowledged one, as in slow start; and an acknowledgement without news says that a
     /// packet has left the network, so that one more may enter it. A protocol whose permissions are none of
     /// these (credits without names) states its own rule here.
-    fn permits(&self, packet: &Packet, window_grows: bool) -> bool {
+    /// Where grants name no packets, they count: new packets beyond the first window are as many as permitted.
+    fn permits(&self, packet: &Packet, window_grows: bool, grants_name: bool) -> bool {
         let unscheduled = packet.index < packet.count;
+        if self.receiver_driven && !grants_name {
+            return unscheduled || self.sent.range(packet.count..).count() as u64 <= self.permitted;
+        }
         if self.receiver_driven {
             return unscheduled || self.named.contains(&packet.index);
         }

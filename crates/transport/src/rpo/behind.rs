@@ -1,0 +1,88 @@
+//! The opportunistic packets of a message that have not been acknowledged.
+
+use headway_units::Time;
+use std::collections::BTreeMap;
+
+/// Packets by index, with the time when each left; `None` for one that waits at its host.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Behind {
+    packets: BTreeMap<u32, Option<Time>>,
+    waiting: u32,
+}
+
+impl Behind {
+    /// Packets that wait at the host.
+    pub(super) fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// A packet is queued at the host.
+    pub(super) fn queue(&mut self, index: u32) {
+        self.remove(index);
+        self.packets.insert(index, None);
+        self.waiting += 1;
+    }
+
+    /// A packet leaves the host; `false` if it does not wait there.
+    pub(super) fn leave(&mut self, now: Time, index: u32) -> bool {
+        let Some(left) = self.packets.get_mut(&index).filter(|left| left.is_none()) else { return false };
+        *left = Some(now);
+        self.waiting -= 1;
+        true
+    }
+
+    /// A packet is not opportunistic any more, or has arrived; `false` if it was not here.
+    pub(super) fn remove(&mut self, index: u32) -> bool {
+        let gone = self.packets.remove(&index);
+        self.waiting -= u32::from(gone == Some(None));
+        gone.is_some()
+    }
+
+    /// All packets from `end` on have arrived.
+    pub(super) fn remove_from(&mut self, end: u32) {
+        let gone = self.packets.split_off(&end);
+        self.waiting -= gone.values().filter(|left| left.is_none()).count() as u32;
+    }
+
+    /// Whether a packet waits at the host.
+    pub(super) fn waits(&self, index: u32) -> bool {
+        self.packets.get(&index) == Some(&None)
+    }
+
+    /// The smallest packet that waits at the host, or left at least `age` ago; and whether it has left.
+    pub(super) fn due(&self, now: Time, age: Time) -> Option<(u32, bool)> {
+        let due = |left: &Option<Time>| left.is_none_or(|at| at.saturating_add(age) <= now);
+        self.packets.iter().find(|(_, left)| due(left)).map(|(&index, left)| (index, left.is_some()))
+    }
+
+    /// When the first of those under way left.
+    pub(super) fn oldest(&self) -> Option<Time> {
+        self.packets.values().flatten().min().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_what_waits_through_every_change() {
+        let mut behind = Behind::default();
+        for index in [9, 8, 7, 6] {
+            behind.queue(index);
+        }
+        assert!(behind.leave(Time(10), 9) && behind.leave(Time(20), 8) && !behind.leave(Time(30), 9));
+        assert_eq!(behind.waiting(), 2);
+        assert_eq!((behind.oldest(), behind.waits(7), behind.waits(8)), (Some(Time(10)), true, false));
+        assert_eq!(behind.due(Time(15), Time(5)), Some((6, false)), "the smallest, which waits");
+        assert!(behind.remove(6) && behind.remove(7) && !behind.remove(7));
+        assert_eq!(behind.waiting(), 0);
+        assert_eq!(behind.due(Time(15), Time(5)), Some((9, true)), "8 is too young");
+        assert_eq!(behind.due(Time(14), Time(5)), None);
+        behind.queue(5);
+        behind.queue(9);
+        assert_eq!(behind.waiting(), 2, "9 is queued anew");
+        behind.remove_from(6);
+        assert_eq!((behind.waiting(), behind.oldest()), (1, None));
+    }
+}

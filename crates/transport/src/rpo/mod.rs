@@ -1,0 +1,207 @@
+//! RPO: every grant releases a normal packet from the front of the message and, while the way there has room,
+//! an opportunistic one from its end, which gives way to all normal ones.
+//!
+//! Source: J. Hu et al., ICNP 2021. Sections are cited where they are implemented. The switch side is the
+//! `cross-queue-ecn` discipline of the fabric crate; the host's own link is served and marked here by the
+//! same rule. The sender chooses the packets, so a grant names none: it says which packet earned it, how many
+//! it permits, and what has arrived from either end of the message.
+
+mod behind;
+mod log;
+mod outgoing;
+mod receiver;
+mod sender;
+
+use crate::endpoint::{Endpoint, HostContext, Transport, TransportInfo};
+use crate::message::Message;
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::{Gauge, ParamKind, Time};
+use outgoing::SenderState;
+use receiver::{Receiver, ReceiverState};
+use sender::Sender;
+
+headway_units::choice! {
+    /// How lost packets are found.
+    pub enum Detection {
+        /// By their sender, as soon as a grant acknowledges one that left later in the same queue.
+        Acknowledgements = "acknowledgements",
+        /// By their receiver, a time-out after the grant: the letter of RPO §IV-C.
+        Timer = "timer",
+    }
+}
+
+headway_units::choice! {
+    /// Which round trip the loss time-out is measured in.
+    pub enum LossTimer {
+        /// The one through empty queues.
+        BaseRtt = "base-rtt",
+        /// That, plus one full-buffer drain at each switch.
+        MaxRtt = "max-rtt",
+    }
+}
+
+headway_units::choice! {
+    /// What the grant for an opportunistic packet says of marks, which only normal packets carry.
+    pub enum OpportunisticMark {
+        /// What the last normal packet of the message said.
+        Inherit = "inherit",
+        /// Nothing: it is never marked.
+        Never = "never",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of RPO.
+    pub struct RpoParams {
+        /// Packets sent before the first grant; 0 = one bandwidth-delay product of the pair. RPO §IV-A
+        window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// How lost packets are found.
+        detection: Detection = Detection::Acknowledgements, ParamKind::Choice(Detection::WORDS);
+        /// Packets that may overtake one of the same queue before it counts as lost.
+        reordering: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Time after which a receiver asks again, in round trips: without any arrival, or with `detection = \"timer\"` since the grant. RPO §IV-C
+        loss_timeout: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
+        /// Which round trip `loss_timeout` and `restart_timeout` count.
+        loss_timer: LossTimer = LossTimer::BaseRtt, ParamKind::Choice(LossTimer::WORDS);
+        /// Doublings of that time-out, at most.
+        backoff: u64 = 5, ParamKind::Int { min: 0, max: 20 };
+        /// Silence after which a sender repeats packet 0, in round trips; doubles each time.
+        restart_timeout: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
+        /// Age, in base round trips, at which an opportunistic packet without acknowledgement is sent again as a normal one once the two ends have met; 0 = at once. RPO §IV-A
+        meeting_patience: f64 = 1.5, ParamKind::Float { min: 0.0, max: 1000.0 };
+        /// What grants for opportunistic packets say of marks.
+        opportunistic_mark: OpportunisticMark = OpportunisticMark::Inherit, ParamKind::Choice(OpportunisticMark::WORDS);
+        /// The host's own link marks by its opportunistic queue, as ports do.
+        nic_marks: bool = true, ParamKind::Bool;
+    }
+}
+
+impl RpoParams {
+    /// `factor` of the round trips that time-outs count.
+    fn timeout(&self, path: &crate::Path, factor: f64) -> Time {
+        let rtt = match self.loss_timer {
+            LossTimer::BaseRtt => path.base_rtt,
+            LossTimer::MaxRtt => path.max_rtt,
+        };
+        crate::shared::scale(rtt, factor)
+    }
+}
+
+/// Data classes: normal packets go first everywhere.
+const NORMAL: u8 = 1;
+const OPPORTUNISTIC: u8 = 2;
+
+/// The transport's declaration.
+pub struct Rpo;
+
+impl Transport for Rpo {
+    type Endpoint = RpoEndpoint;
+    type Params = RpoParams;
+    const GRANTS_NAME: bool = false;
+    const INFO: TransportInfo = TransportInfo {
+        name: "rpo",
+        summary: "receiver-driven; a grant releases a normal packet and, unless marked, an opportunistic one from the message's end",
+        paper: "RPO, ICNP 2021",
+        discipline: "cross-queue-ecn",
+        states: &[SenderState::TABLE, ReceiverState::TABLE],
+        deviations: &[
+            "§IV-A: the paper does not say how a sender knows which opportunistic packets arrived. Here every grant says which packet earned it, and up to where the message has arrived from its front and from its end.",
+            "§IV-A: when the two ends meet, opportunistic packets are sent again as normal ones if nothing has been heard of them for one and a half base round trips, which is those that wait in a queue; `meeting_patience = 0` is the letter, which also repeats those that are merely on their way.",
+            "§IV-A: an opportunistic packet that still waits at its own host at the meeting changes queues there instead of being sent twice.",
+            "§IV-B: the host's own link serves and marks by the same rule as a switch port; without it the opportunistic packets of a lone message queue at its host, a bandwidth-delay product more each round trip. `nic_marks = false` leaves it out.",
+            "§IV-C: only normal packets carry marks. The grant for an opportunistic packet repeats the last mark of the message's normal packets; otherwise a draining opportunistic queue would call for more. `opportunistic_mark = \"never\"` is the letter.",
+            "§IV-C: losses are found by the sender, by grants for packets that left later in the same queue, and repaired with the permissions at hand, so that no repair adds a packet to those under way. The receiver's time-out of three round trips is the last resort, counted from the last arrival. `detection = \"timer\"` is the letter: a time-out for each grant.",
+            "§IV-C: the time-out counts base round trips and doubles up to five times; `loss_timer = \"max-rtt\"` and `backoff = 0` change that.",
+            "§IV-C: with `detection = \"timer\"`, a missing opportunistic packet is asked for only while the message is not marked: it may wait in a queue for as long as it is.",
+            "§IV-A: the paper does not say how a sender whose whole first window is lost continues; here it repeats packet 0 after a silence of three round trips.",
+            "§IV-A: a packet that arrives twice earns one grant.",
+        ],
+    };
+
+    fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> crate::endpoint::Promises {
+        // A lost tail waits for the receiver's time-out, and its repair for a round trip.
+        let slow = params.timeout(path, params.loss_timeout.max(params.restart_timeout) + 1.0);
+        crate::endpoint::Promises { repair: slow.max(path.max_rtt * 4), ramp: Time::ZERO }
+    }
+
+    fn endpoint(params: &RpoParams, context: HostContext) -> RpoEndpoint {
+        RpoEndpoint {
+            sender: Sender::new(params.clone()),
+            receiver: Receiver::new(params.clone()),
+            shared: Shared::new(context),
+        }
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// More packets of a first window may leave.
+    Opening(HostId, u32),
+    /// A sent message has heard nothing.
+    Silence(HostId, u32),
+    /// An opportunistic packet of a message whose ends have met is due as a normal one.
+    Meeting(HostId, u32),
+    /// Packets of this peer's message are overdue.
+    Loss(HostId, u32),
+}
+
+impl TimerKey {
+    /// Whom it is about.
+    fn peer(self) -> HostId {
+        let (TimerKey::Opening(peer, _)
+        | TimerKey::Silence(peer, _)
+        | TimerKey::Meeting(peer, _)
+        | TimerKey::Loss(peer, _)) = self;
+        peer
+    }
+}
+
+type Shared = crate::shared::Shared<TimerKey>;
+
+/// One host's RPO.
+pub struct RpoEndpoint {
+    sender: Sender,
+    receiver: Receiver,
+    shared: Shared,
+}
+
+impl Endpoint for RpoEndpoint {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
+            PacketKind::Grant => self.sender.grant(&mut self.shared, now, packet),
+            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            _ => {}
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((_, key)) = self.shared.timers.pop_due(now) {
+            match key {
+                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
+                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
+                TimerKey::Meeting(peer, id) => self.sender.meeting(&mut self.shared, now, peer, id),
+                TimerKey::Loss(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
+            }
+        }
+    }
+
+    fn forget(&mut self, now: Time, peer: HostId) {
+        self.shared.forget(peer, |key| key.peer() == peer);
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(now, peer);
+    }
+
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        let mut gauges = self.sender.gauges();
+        gauges.extend(self.receiver.gauges(now));
+        gauges
+    }
+
+    crate::shared::outputs_of_halves!();
+}

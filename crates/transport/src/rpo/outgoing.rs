@@ -1,0 +1,359 @@
+//! One message at its sender: which packet leaves next, from which end.
+
+use super::behind::Behind;
+use super::log::Log;
+use super::{OPPORTUNISTIC, Shared, TimerKey};
+use crate::index_window::IndexWindow;
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use headway_packet::{Packet, PacketFlags};
+use headway_units::Time;
+use std::collections::BTreeSet;
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        Burst { Grant => Dual, MarkedGrant => Stopped, Silence => Burst, Met => Met, Finished => Done }
+        Dual { Grant => Dual, MarkedGrant => Stopped, Silence => Dual, Met => Met, Finished => Done }
+        Stopped { Grant => Dual, MarkedGrant => Stopped, Silence => Stopped, Met => Met, Finished => Done }
+        Met { Grant => Met, MarkedGrant => Met, Silence => Met, Finished => Done }
+        Done {}
+    }
+    events { Grant, MarkedGrant, Silence, Met, Finished }
+}
+
+/// Doublings of the restart time-out at most.
+const MAX_BACKOFF: u32 = 10;
+
+/// A packet on its way to a queue of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    pub(super) index: u32,
+    /// It has left before.
+    pub(super) again: bool,
+}
+
+/// See the module.
+pub(super) struct Outgoing {
+    pub(super) message: Message,
+    packets: u32,
+    pub(super) opening: OpeningSchedule,
+    state: SenderState,
+    /// First packet that has not been queued as a normal one in its turn; packets from `back` on have been
+    /// queued as opportunistic ones. RPO §IV-A
+    front: u32,
+    back: u32,
+    /// Packets known to have arrived: these, and all from `above` on.
+    arrived: IndexWindow,
+    above: u32,
+    /// First packets that have not left as normal ones in their turn: of the first window, and after it.
+    departed: [u32; 2],
+    /// Normal packets that wait here out of turn.
+    queued: Vec<u32>,
+    /// Opportunistic packets without acknowledgement.
+    opportunistic: Behind,
+    /// Packets to send again.
+    lost: BTreeSet<u32>,
+    /// What left as normal, and as opportunistic packets.
+    logs: [Log; 2],
+    /// Permissions for normal packets that found nothing to send.
+    credit: u32,
+    /// Age at which an opportunistic packet is due as a normal one.
+    patience: Time,
+    meeting_at: Option<Time>,
+    /// Last packet sent or grant heard.
+    active: Time,
+    restart: Time,
+    backoff: u32,
+    /// The one silence deadline in force; others of this message are left over and mean nothing.
+    silence_at: Time,
+}
+
+impl Outgoing {
+    pub(super) fn new(
+        message: &Message,
+        opening: OpeningSchedule,
+        packets: u32,
+        now: Time,
+        (patience, restart): (Time, Time),
+    ) -> Outgoing {
+        let front = opening.window();
+        let mut out = Outgoing {
+            message: *message,
+            packets,
+            opening,
+            state: SenderState::Burst,
+            front,
+            back: packets,
+            arrived: IndexWindow::default(),
+            above: packets,
+            departed: [0, front],
+            queued: Vec::new(),
+            opportunistic: Behind::default(),
+            lost: BTreeSet::new(),
+            logs: [Log::default(), Log::default()],
+            credit: 0,
+            patience,
+            meeting_at: None,
+            active: now,
+            restart,
+            backoff: 0,
+            silence_at: Time::MAX,
+        };
+        out.meet();
+        out
+    }
+
+    fn step(&mut self, event: SenderEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    fn is_after_window(&self, index: u32) -> usize {
+        usize::from(index >= self.opening.window())
+    }
+
+    fn has_met(&self) -> bool {
+        self.front >= self.back
+    }
+
+    fn meet(&mut self) {
+        if self.has_met() {
+            self.step(SenderEvent::Met);
+        }
+    }
+
+    fn has_arrived(&self, index: u32) -> bool {
+        index >= self.above || self.arrived.contains(index)
+    }
+
+    /// Opportunistic packets that wait at this host.
+    pub(super) fn waiting_opportunistic(&self) -> u32 {
+        self.opportunistic.waiting()
+    }
+
+    /// Takes in what a grant says of arrivals and losses; `false` for a grant heard before.
+    pub(super) fn acknowledge(&mut self, grant: &Packet, tolerance: Option<u32>) -> bool {
+        self.arrived.skip_to(grant.remaining.min(self.packets));
+        let above = grant.message_bytes.min(self.above.into()) as u32;
+        if above < self.above {
+            self.above = above;
+            self.opportunistic.remove_from(above);
+        }
+        if grant.flags.has(PacketFlags::AGAIN) {
+            return true;
+        }
+        let (queue, number) = ((grant.token & 1) as usize, grant.token >> 1);
+        let fresh = self.logs[queue].take(number, grant.index);
+        if !fresh && self.has_arrived(grant.index) {
+            return false;
+        }
+        self.arrived.insert(grant.index);
+        self.opportunistic.remove(grant.index);
+        self.lost.remove(&grant.index);
+        if let Some(tolerance) = tolerance.filter(|_| fresh) {
+            while let Some(index) = self.logs[queue].overtaken(number, tolerance) {
+                self.overtaken(queue, index);
+            }
+        }
+        true
+    }
+
+    /// A departure that later ones of its queue have overtaken: the packet is lost, unless it has arrived
+    /// otherwise or left again.
+    fn overtaken(&mut self, queue: usize, index: u32) {
+        let current = queue == 0 || self.opportunistic.remove(index);
+        if current && !self.has_arrived(index) {
+            self.lost.insert(index);
+        }
+    }
+
+    /// A grant permits a normal packet; says whether an opportunistic one may leave beside it. RPO §IV-A
+    pub(super) fn permitted(&mut self, marked: bool) -> bool {
+        self.credit = self.credit.saturating_add(1);
+        self.step(if marked { SenderEvent::MarkedGrant } else { SenderEvent::Grant });
+        self.state == SenderState::Dual
+    }
+
+    /// The next normal packet, if one is permitted: what was lost, then the front, and after the meeting
+    /// those opportunistic packets that are not heard of.
+    pub(super) fn next_normal(&mut self, now: Time) -> Option<Next> {
+        if self.credit == 0 {
+            return None;
+        }
+        let next = self.repair_normal().or_else(|| self.fresh_normal()).or_else(|| self.due(now))?;
+        self.credit -= 1;
+        Some(next)
+    }
+
+    /// RPO §IV-C: lost normal packets keep their priority, lost opportunistic ones gain it once the normal
+    /// ones have come past them.
+    fn repair_normal(&mut self) -> Option<Next> {
+        loop {
+            let index = self.lost.first().copied().filter(|&i| i < self.back || self.has_met())?;
+            self.lost.remove(&index);
+            if !self.has_arrived(index) {
+                self.queued.push(index);
+                return Some(Next { index, again: true });
+            }
+        }
+    }
+
+    fn fresh_normal(&mut self) -> Option<Next> {
+        if self.has_met() {
+            return None;
+        }
+        let index = self.front;
+        self.front += 1;
+        self.meet();
+        Some(Next { index, again: false })
+    }
+
+    /// RPO §IV-A: once the ends have met, opportunistic packets that still wait somewhere go again as
+    /// normal ones, the smallest first.
+    fn due(&mut self, now: Time) -> Option<Next> {
+        if !self.has_met() {
+            return None;
+        }
+        let (index, again) = self.opportunistic.due(now, self.patience)?;
+        self.opportunistic.remove(index);
+        self.queued.push(index);
+        Some(Next { index, again })
+    }
+
+    /// The next opportunistic packet: what was lost, then the next one from the end. RPO §IV-A
+    pub(super) fn next_opportunistic(&mut self) -> Option<Next> {
+        if self.has_met() {
+            return None;
+        }
+        while let Some(index) = self.lost.last().copied().filter(|&i| i >= self.back) {
+            self.lost.remove(&index);
+            if !self.has_arrived(index) {
+                self.opportunistic.queue(index);
+                return Some(Next { index, again: true });
+            }
+        }
+        self.back -= 1;
+        self.opportunistic.queue(self.back);
+        let index = self.back;
+        self.meet();
+        Some(Next { index, again: false })
+    }
+
+    /// The receiver asks for packet `index`: the queue it goes to, if it is to be sent again. A packet that has
+    /// never left counts as permitted instead.
+    pub(super) fn requested(&mut self, index: u32) -> Option<(Next, u8)> {
+        if index >= self.packets || self.has_arrived(index) {
+            return None;
+        }
+        if index >= self.front && index < self.back {
+            self.credit = self.credit.saturating_add(1);
+            return None;
+        }
+        let in_turn = index >= self.departed[self.is_after_window(index)] && index < self.front;
+        let waits = self.opportunistic.waits(index);
+        if in_turn || self.queued.contains(&index) || (waits && !self.has_met()) {
+            return None;
+        }
+        self.lost.remove(&index);
+        self.logs.iter_mut().for_each(|log| log.forget(index));
+        let again = !waits;
+        if index >= self.back && !self.has_met() {
+            self.opportunistic.queue(index);
+            return Some((Next { index, again }, OPPORTUNISTIC));
+        }
+        self.opportunistic.remove(index);
+        self.queued.push(index);
+        Some((Next { index, again }, super::NORMAL))
+    }
+
+    /// A normal packet leaves: its number.
+    pub(super) fn normal_leaves(&mut self, now: Time, next: Next) -> u32 {
+        self.active = now;
+        match self.queued.iter().position(|&i| i == next.index) {
+            Some(place) => {
+                self.queued.swap_remove(place);
+            }
+            None => self.departed[self.is_after_window(next.index)] = next.index + 1,
+        }
+        self.logs[0].push(next.index) << 1
+    }
+
+    /// An opportunistic packet leaves: its number, or `None` if it has become a normal one, or arrived.
+    pub(super) fn opportunistic_leaves(&mut self, now: Time, index: u32) -> Option<u32> {
+        if !self.opportunistic.leave(now, index) {
+            return None;
+        }
+        self.active = now;
+        Some(self.logs[1].push(index) << 1 | 1)
+    }
+
+    /// Whether packet `index` of a first window is sent without permission.
+    pub(super) fn is_unscheduled(&self, next: Next) -> bool {
+        !next.again && next.index < self.opening.window()
+    }
+
+    /// Arms the deadline at which the next opportunistic packet is due, if permissions wait for one.
+    pub(super) fn await_due(&mut self, shared: &mut Shared, now: Time) {
+        if self.credit == 0 || !self.has_met() {
+            return;
+        }
+        let Some(oldest) = self.opportunistic.oldest() else { return };
+        let at = oldest.saturating_add(self.patience);
+        if self.meeting_at.is_none_or(|armed| armed <= now || at < armed) {
+            shared.timers.arm(at, TimerKey::Meeting(self.message.dst, self.message.id));
+            self.meeting_at = Some(at);
+        }
+    }
+
+    /// Something was heard.
+    pub(super) fn heard(&mut self, shared: &mut Shared, now: Time) {
+        self.active = now;
+        if self.backoff > 0 {
+            self.backoff = 0;
+            self.await_answer(shared, now.saturating_add(self.restart));
+        }
+    }
+
+    /// Silence to wait for before the next repetition of packet 0.
+    fn time_to_restart(&self) -> Time {
+        self.restart.saturating_mul(1 << self.backoff)
+    }
+
+    /// Puts the silence deadline at `at`.
+    pub(super) fn await_answer(&mut self, shared: &mut Shared, at: Time) {
+        self.silence_at = at;
+        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    }
+
+    /// The silence deadline: packet 0, which carries the message's size, is repeated when nothing at all has
+    /// been heard, because the whole first window or the receiver's last word was lost.
+    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time) -> Option<Next> {
+        if now < self.silence_at {
+            return None;
+        }
+        let due = self.active.saturating_add(self.time_to_restart());
+        if due > now {
+            self.await_answer(shared, due);
+            return None;
+        }
+        self.step(SenderEvent::Silence);
+        self.active = now;
+        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+        self.await_answer(shared, now.saturating_add(self.time_to_restart()));
+        let waits = self.departed[0] == 0 || self.queued.contains(&0);
+        if waits {
+            return None;
+        }
+        self.logs[0].forget(0);
+        self.lost.remove(&0);
+        self.queued.push(0);
+        Some(Next { index: 0, again: true })
+    }
+
+    /// The receiver has everything.
+    pub(super) fn finish(&mut self) {
+        self.step(SenderEvent::Finished);
+    }
+}

@@ -1,0 +1,298 @@
+//! The receiving half of RPO.
+
+use super::{Detection, OPPORTUNISTIC, OpportunisticMark, RpoParams, Shared, TimerKey};
+use crate::endpoint::EndpointEvent;
+use crate::finished::FinishedMessages;
+use crate::index_window::IndexWindow;
+use crate::timers::Timers;
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_units::{Gauge, Level, Time};
+use rustc_hash::FxHashMap;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        Unmarked { Unmarked => Unmarked, Marked => Marked, Overdue => Unmarked, Last => Done }
+        Marked { Unmarked => Unmarked, Marked => Marked, Overdue => Marked, Last => Done }
+        Done {}
+    }
+    events { Unmarked, Marked, Overdue, Last }
+}
+
+/// A message being received.
+struct Incoming {
+    packets: u32,
+    bytes: u64,
+    received: IndexWindow,
+    /// Everything from here to the end has arrived.
+    above: u32,
+    received_bytes: u64,
+    /// Bytes that arrived ahead of a missing one and wait for it.
+    held: u64,
+    state: ReceiverState,
+    timeout: Time,
+    /// The last arrival of a new packet, or request for one.
+    heard: Time,
+    /// Requests in a row.
+    attempts: u32,
+    /// With a time-out for each grant: the two ends as the sender has them if it missed no grant, and the
+    /// permitted packets with their deadlines and the requests made for them.
+    ends: (u32, u32),
+    expected: Timers<(u32, u32)>,
+    /// The deadline of the first window, and its packets.
+    window: Option<(Time, u32)>,
+    /// The one deadline in force; others of this message are left over and mean nothing.
+    loss_at: Option<Time>,
+    tag: u32,
+    entropy: u32,
+}
+
+/// All messages that this host receives.
+pub(super) struct Receiver {
+    params: RpoParams,
+    messages: FxHashMap<(HostId, u32), Incoming>,
+    finished: FinishedMessages,
+    /// The re-sequencing buffer. RPO §IV-C
+    held: Level,
+    duplicates: u64,
+}
+
+impl Receiver {
+    pub(super) fn new(params: RpoParams) -> Receiver {
+        Receiver {
+            params,
+            messages: FxHashMap::default(),
+            finished: FinishedMessages::default(),
+            held: Level::default(),
+            duplicates: 0,
+        }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn gauges(&self, now: Time) -> [Gauge; 2] {
+        [self.held.gauge("reorder_buffer_bytes", now), Gauge::count("duplicate_packets", self.duplicates)]
+    }
+
+    /// The sender is gone.
+    pub(super) fn forget(&mut self, now: Time, peer: HostId) {
+        let mut held = self.held.value();
+        self.messages.retain(|key, incoming| {
+            held -= if key.0 == peer { incoming.held } else { 0 };
+            key.0 != peer
+        });
+        self.held.set(now, held);
+        self.finished.forget(peer);
+    }
+
+    /// RPO §IV-C: every new packet, normal or opportunistic, is answered by a grant.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        let Some(incoming) = self.messages.get_mut(&key) else {
+            return self.first(shared, now, packet);
+        };
+        if packet.index >= incoming.packets || !incoming.received.insert(packet.index) {
+            self.duplicates += 1;
+            return;
+        }
+        let (tag, bytes) = (packet.tag, u32::from(packet.payload));
+        shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+        let before = incoming.held;
+        incoming.arrived(&shared.context.sizes, now, packet);
+        let held = self.held.value() - before + incoming.held;
+        self.held.set(now, held);
+        if incoming.received.len() == incoming.packets {
+            self.complete(shared, key, packet);
+            return;
+        }
+        let marked = incoming.echo(packet, self.params.opportunistic_mark);
+        incoming.grant(shared, key, packet, marked);
+        if self.params.detection == Detection::Timer {
+            incoming.expect(now, marked);
+        }
+        incoming.arm(shared, now, key);
+    }
+
+    /// A packet of a message that is not being received: a new one, or one that has finished.
+    #[cold]
+    fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let (peer, id) = (packet.src, packet.message);
+        if self.finished.contains(peer, id) {
+            // The sender has not heard that it is done.
+            self.duplicates += 1;
+            let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
+            shared.control.push_back(done);
+        } else if let Some(incoming) = self.admit(shared, now, packet) {
+            self.messages.insert((peer, id), incoming);
+            self.data(shared, now, packet);
+        }
+    }
+
+    /// State for a message on its first packet: its first window counts as permitted.
+    fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
+        let context = &shared.context;
+        let packets = u32::try_from(context.sizes.packets(packet.message_bytes)).ok()?;
+        let timeout = self.params.timeout(&(context.path)(packet.src), self.params.loss_timeout);
+        let window = packet.count.clamp(1, packets);
+        let by = now.saturating_add(timeout);
+        Some(Incoming {
+            packets,
+            bytes: packet.message_bytes,
+            received: IndexWindow::default(),
+            above: packets,
+            received_bytes: 0,
+            held: 0,
+            state: ReceiverState::Unmarked,
+            timeout,
+            heard: now,
+            attempts: 0,
+            ends: (window, packets),
+            expected: Timers::default(),
+            window: (self.params.detection == Detection::Timer).then_some((by, window)),
+            loss_at: None,
+            tag: packet.tag,
+            entropy: packet.entropy,
+        })
+    }
+
+    fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
+        let (peer, id) = key;
+        if let Some(mut incoming) = self.messages.remove(&key) {
+            incoming.step(ReceiverEvent::Last);
+        }
+        self.finished.insert(peer, id);
+        shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
+        let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
+        shared.control.push_back(done);
+    }
+
+    /// A message's deadline: asks for what is missing.
+    pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let key = (peer, id);
+        let Some(incoming) = self.messages.get_mut(&key) else { return };
+        if incoming.loss_at.is_none_or(|at| now < at) {
+            return;
+        }
+        incoming.loss_at = None;
+        let backoff = self.params.backoff as u32;
+        incoming.request_expected(shared, now, key, backoff);
+        if now >= incoming.silent_at() {
+            // Nothing comes any more: one packet sets the exchange going again.
+            let missing = incoming.received.next_missing(0);
+            incoming.request(shared, key, missing);
+            incoming.heard = now;
+            incoming.attempts = (incoming.attempts + 1).min(backoff);
+        }
+        incoming.arm(shared, now, key);
+    }
+}
+
+impl Incoming {
+    fn step(&mut self, event: ReceiverEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Keeps the books of a new packet.
+    fn arrived(&mut self, sizes: &Sizes, now: Time, packet: &Packet) {
+        while self.above > 0 && self.received.contains(self.above - 1) {
+            self.above -= 1;
+        }
+        self.received_bytes += u64::from(packet.payload);
+        let in_order = u64::from(self.received.next_missing(0)) * u64::from(sizes.payload);
+        self.held = self.received_bytes.saturating_sub(in_order.min(self.bytes));
+        (self.heard, self.attempts) = (now, 0);
+    }
+
+    /// Whether the grant for a packet is marked. RPO §IV-C
+    fn echo(&mut self, packet: &Packet, opportunistic: OpportunisticMark) -> bool {
+        if packet.priority < OPPORTUNISTIC {
+            let marked = packet.ecn == Ecn::Ce;
+            self.step(if marked { ReceiverEvent::Marked } else { ReceiverEvent::Unmarked });
+            return marked;
+        }
+        opportunistic == OpportunisticMark::Inherit && self.state == ReceiverState::Marked
+    }
+
+    /// A grant for a packet that arrived: one normal packet, and an opportunistic one unless marked.
+    fn grant(&self, shared: &mut Shared, (peer, id): (HostId, u32), packet: &Packet, marked: bool) {
+        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
+        grant.index = packet.index;
+        grant.token = packet.token;
+        grant.count = if marked { 1 } else { 2 };
+        grant.flags = PacketFlags::when(marked, PacketFlags::ECE);
+        self.report(&mut grant);
+        shared.control.push_back(grant);
+    }
+
+    /// A grant for a packet that is missing.
+    fn request(&mut self, shared: &mut Shared, (peer, id): (HostId, u32), index: u32) {
+        self.step(ReceiverEvent::Overdue);
+        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
+        (grant.index, grant.count, grant.flags) = (index, 1, PacketFlags::AGAIN);
+        self.report(&mut grant);
+        shared.control.push_back(grant);
+    }
+
+    /// What has arrived: all packets below `remaining`, and all from `message_bytes` on.
+    fn report(&self, grant: &mut Packet) {
+        grant.remaining = self.received.next_missing(0);
+        grant.message_bytes = self.above.into();
+    }
+
+    /// Deadlines for the packets that a grant just permitted.
+    fn expect(&mut self, now: Time, marked: bool) {
+        let by = now.saturating_add(self.timeout);
+        if self.ends.0 < self.ends.1 {
+            self.expected.arm(by, (self.ends.0, 0));
+            self.ends.0 += 1;
+        }
+        if !marked && self.ends.0 < self.ends.1 {
+            self.ends.1 -= 1;
+            self.expected.arm(by, (self.ends.1, 0));
+        }
+    }
+
+    /// Asks for permitted packets that are past their deadlines.
+    fn request_expected(&mut self, shared: &mut Shared, now: Time, key: (HostId, u32), backoff: u32) {
+        if let Some((_, window)) = self.window.take_if(|(by, _)| *by <= now) {
+            let missing = (0..window).filter(|&index| !self.received.contains(index));
+            missing.for_each(|index| self.expected.arm(now, (index, 0)));
+        }
+        while let Some((_, (index, attempts))) = self.expected.pop_due(now) {
+            if self.received.contains(index) {
+                continue;
+            }
+            // An opportunistic packet of a marked message waits in a queue, perhaps for long.
+            let waits = self.state == ReceiverState::Marked && index >= self.ends.1;
+            let attempts = if waits { attempts } else { (attempts + 1).min(backoff) };
+            if !waits {
+                self.request(shared, key, index);
+            }
+            let patience = self.timeout.saturating_mul(1 << attempts);
+            self.expected.arm(now.saturating_add(patience), (index, attempts));
+        }
+    }
+
+    /// When nothing has come for too long.
+    fn silent_at(&self) -> Time {
+        self.heard.saturating_add(self.timeout.saturating_mul(1 << self.attempts))
+    }
+
+    /// Arms this message's one deadline in the machine.
+    fn arm(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
+        while self.expected.first().is_some_and(|(index, _)| self.received.contains(index)) {
+            self.expected.pop_due(Time::MAX);
+        }
+        let deadlines = [self.expected.next(), self.window.map(|(by, _)| by)];
+        let earliest = deadlines.into_iter().flatten().fold(self.silent_at(), Time::min);
+        // A deadline in force that is not later is looked at when it comes, and moved on.
+        if self.loss_at.is_none_or(|at| at <= now || earliest < at) {
+            shared.timers.arm(earliest, TimerKey::Loss(peer, id));
+            self.loss_at = Some(earliest);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The sending half of RPO: the messages, and the two queues at the host's own link.
+
+use super::outgoing::{Next, Outgoing};
+use super::{Detection, NORMAL, OPPORTUNISTIC, RpoParams, Shared, TimerKey};
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use crate::shared::scale;
+use headway_packet::{Ecn, HostId, Packet, PacketFlags};
+use headway_units::{Gauge, SpareMeter, Time};
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::VecDeque;
+
+/// Packets of one message that wait for the wire.
+#[derive(Clone, Copy)]
+struct Run {
+    message: DefaultKey,
+    next: Next,
+    count: u32,
+}
+
+/// All messages that this host sends.
+pub(super) struct Sender {
+    params: RpoParams,
+    messages: SlotMap<DefaultKey, Outgoing>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// First in, first out over all messages.
+    normal: VecDeque<Run>,
+    /// Served when nothing normal waits. Packets that have become normal ones are passed over.
+    opportunistic: VecDeque<Run>,
+    /// Opportunistic packets that do wait.
+    waiting: u32,
+    /// What normal packets leave over of the host's link, in round trips of its longest path.
+    spare: SpareMeter,
+    period: Time,
+    data_packets: u64,
+    opportunistic_packets: u64,
+}
+
+impl Sender {
+    pub(super) fn new(params: RpoParams) -> Sender {
+        Sender {
+            params,
+            messages: SlotMap::new(),
+            by_id: FxHashMap::default(),
+            normal: VecDeque::new(),
+            opportunistic: VecDeque::new(),
+            waiting: 0,
+            spare: SpareMeter::new(headway_units::Rate::gbps(1), Time::ZERO, Time::ZERO),
+            period: Time::ZERO,
+            data_packets: 0,
+            opportunistic_packets: 0,
+        }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        !self.normal.is_empty() || self.waiting > 0
+    }
+
+    pub(super) fn gauges(&self) -> Vec<Gauge> {
+        vec![
+            Gauge::count("data_packets", self.data_packets),
+            Gauge::count("opportunistic_packets", self.opportunistic_packets),
+        ]
+    }
+
+    /// RPO §IV-A: a new message sends one bandwidth-delay product of normal packets.
+    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let context = &shared.context;
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let window = match self.params.window {
+            0 => path.bdp_packets(context.nic, &context.sizes),
+            n => n as u32,
+        };
+        if path.base_rtt > self.period {
+            self.period = path.base_rtt;
+            self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
+        }
+        let slot = context.sizes.slot(path.bottleneck);
+        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
+        let patience = scale(path.base_rtt, self.params.meeting_patience);
+        let restart = self.params.timeout(&path, self.params.restart_timeout);
+        let key = self.messages.insert(Outgoing::new(message, opening, packets, now, (patience, restart)));
+        self.by_id.insert((message.dst, message.id), key);
+        self.release_opening(shared, now, message.dst, message.id);
+        self.messages[key].await_answer(shared, now.saturating_add(restart));
+    }
+
+    /// Queues the packets of the first window whose time has come.
+    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        let (first, count) = out.opening.take(now);
+        if count > 0 {
+            let next = Next { index: first, again: false };
+            self.normal.push_back(Run { message: key, next, count });
+        }
+        if let Some(at) = out.opening.next() {
+            shared.timers.arm(at, TimerKey::Opening(peer, id));
+        }
+    }
+
+    /// RPO §IV-A: a grant releases a normal packet, and an opportunistic one unless it is marked.
+    pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
+        let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
+        let before = self.messages[key].waiting_opportunistic();
+        self.answer(shared, now, grant, key);
+        self.waiting = self.waiting + self.messages[key].waiting_opportunistic() - before;
+    }
+
+    fn answer(&mut self, shared: &mut Shared, now: Time, grant: &Packet, key: DefaultKey) {
+        let out = &mut self.messages[key];
+        out.heard(shared, now);
+        let acknowledged = self.params.detection == Detection::Acknowledgements;
+        let tolerance = acknowledged.then_some(self.params.reordering as u32);
+        if !out.acknowledge(grant, tolerance) || !out.message.responsive {
+            return;
+        }
+        let mut both = false;
+        if grant.flags.has(PacketFlags::AGAIN) {
+            match out.requested(grant.index) {
+                Some((next, NORMAL)) => self.normal.push_back(Run { message: key, next, count: 1 }),
+                Some((next, _)) => self.opportunistic.push_back(Run { message: key, next, count: 1 }),
+                None => {}
+            }
+        } else {
+            both = out.permitted(grant.flags.has(PacketFlags::ECE));
+        }
+        self.spend(shared, now, key);
+        // The normal packet first: it may be the one at which the two ends meet.
+        if both && let Some(next) = self.messages[key].next_opportunistic() {
+            self.opportunistic.push_back(Run { message: key, next, count: 1 });
+        }
+    }
+
+    /// Queues normal packets for the permissions at hand.
+    fn spend(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+        let out = &mut self.messages[key];
+        while let Some(next) = out.next_normal(now) {
+            match self.normal.back_mut() {
+                Some(run) if run.message == key && run.follows(next) => run.count += 1,
+                _ => self.normal.push_back(Run { message: key, next, count: 1 }),
+            }
+        }
+        out.await_due(shared, now);
+    }
+
+    /// An opportunistic packet of a message whose ends have met is due.
+    pub(super) fn meeting(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let before = self.messages[key].waiting_opportunistic();
+        self.spend(shared, now, key);
+        self.waiting = self.waiting + self.messages[key].waiting_opportunistic() - before;
+    }
+
+    /// Nothing has been heard of a message.
+    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        if let Some(next) = self.messages[key].silence(shared, now) {
+            self.normal.push_back(Run { message: key, next, count: 1 });
+        }
+    }
+
+    /// The receiver has everything.
+    pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
+        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
+            && let Some(mut out) = self.messages.remove(key)
+        {
+            out.finish();
+            self.waiting -= out.waiting_opportunistic();
+            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+        }
+    }
+
+    /// The receiver is gone.
+    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        self.by_id.retain(|key, _| key.0 != peer);
+        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        self.normal.retain(|run| self.messages.contains_key(run.message));
+        self.opportunistic.retain(|run| self.messages.contains_key(run.message));
+        self.waiting = self.messages.values().map(Outgoing::waiting_opportunistic).sum();
+    }
+
+    /// The next data packet, for a wire that is free now.
+    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+        let packet = self.poll_normal(shared, now).or_else(|| self.poll_opportunistic(shared, now))?;
+        self.data_packets += 1;
+        Some(packet)
+    }
+
+    fn poll_normal(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+        loop {
+            let run = self.normal.front_mut()?;
+            let (key, next) = (run.message, run.next);
+            run.next.index += 1;
+            run.count -= 1;
+            if run.count == 0 {
+                self.normal.pop_front();
+            }
+            let Some(out) = self.messages.get_mut(key) else { continue };
+            let token = out.normal_leaves(now, next);
+            let mut packet = data(out, &shared.context, next, token);
+            if self.is_crowded(&shared.context, now) {
+                packet.ecn = Ecn::Ce;
+            }
+            self.spare.note(now, packet.wire.into());
+            return Some(packet);
+        }
+    }
+
+    /// Whether the host's own link marks: RPO §IV-B, as a port does.
+    fn is_crowded(&mut self, context: &HostContext, now: Time) -> bool {
+        let k = self.spare.spare(now) / u64::from(context.sizes.full_wire());
+        self.params.nic_marks && u64::from(self.waiting) >= k
+    }
+
+    fn poll_opportunistic(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+        loop {
+            let run = self.opportunistic.pop_front()?;
+            let Some(out) = self.messages.get_mut(run.message) else { continue };
+            let Some(token) = out.opportunistic_leaves(now, run.next.index) else { continue };
+            self.waiting -= 1;
+            self.opportunistic_packets += 1;
+            let mut packet = data(out, &shared.context, run.next, token);
+            packet.priority = OPPORTUNISTIC;
+            return Some(packet);
+        }
+    }
+}
+
+impl Run {
+    /// Whether a packet continues this run.
+    fn follows(&self, next: Next) -> bool {
+        !self.next.again && !next.again && self.next.index + self.count == next.index
+    }
+}
+
+fn data(out: &Outgoing, context: &HostContext, next: Next, token: u32) -> Packet {
+    let mut packet = context.data_packet(&out.message, next.index, out.opening.window());
+    packet.ecn = Ecn::Ect;
+    packet.token = token;
+    packet.flags = PacketFlags::when(out.is_unscheduled(next), PacketFlags::UNSCHEDULED)
+        .with(PacketFlags::when(next.again, PacketFlags::AGAIN));
+    packet
+}

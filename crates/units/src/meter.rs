@@ -1,0 +1,140 @@
+//! What ports and hosts measure of themselves over time.
+
+use crate::{Rate, Time};
+
+/// A number that a machine or a port reports beside what every one of them does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gauge {
+    /// Name in results, with its unit as the last word: `reorder_buffer_bytes`.
+    pub name: &'static str,
+    /// The present value.
+    pub value: u64,
+    /// The largest so far.
+    pub max: u64,
+    /// The mean over time from the start of the run; of what only counts, the present value.
+    pub mean: f64,
+}
+
+impl Gauge {
+    /// A gauge of something that only counts.
+    pub const fn count(name: &'static str, value: u64) -> Gauge {
+        Gauge { name, value, max: value, mean: value as f64 }
+    }
+}
+
+/// A quantity that rises and falls: its value, its peak and its mean over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Level {
+    value: u64,
+    max: u64,
+    integral: u128,
+    since: Time,
+}
+
+impl Level {
+    /// The value is `value` from `now` on.
+    #[inline]
+    pub fn set(&mut self, now: Time, value: u64) {
+        self.integral += u128::from(self.value) * u128::from(now.saturating_sub(self.since).0);
+        self.since = now;
+        self.value = value;
+        self.max = self.max.max(value);
+    }
+
+    /// The present value.
+    pub const fn value(&self) -> u64 {
+        self.value
+    }
+
+    /// The level as a gauge of this name.
+    pub fn gauge(&self, name: &'static str, now: Time) -> Gauge {
+        let mut level = *self;
+        level.set(now, self.value);
+        let mean = if now == Time::ZERO { 0.0 } else { level.integral as f64 / now.0 as f64 };
+        Gauge { name, value: self.value, max: self.max, mean }
+    }
+}
+
+/// How much of a link was left over in the last whole period of a fixed length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpareMeter {
+    period: Time,
+    /// Bytes that fit into a period.
+    whole: u64,
+    ends: Time,
+    /// Bytes counted in the period that ends at `ends`.
+    bytes: u64,
+    spare: u64,
+}
+
+impl SpareMeter {
+    /// A meter of a link of `rate`, whose first period ends at `first`; before that, all is spare.
+    pub const fn new(rate: Rate, period: Time, first: Time) -> SpareMeter {
+        let whole = rate.bytes_in(period);
+        SpareMeter { period, whole, ends: first, bytes: 0, spare: whole }
+    }
+
+    /// Counts bytes that leave at `now`.
+    #[inline]
+    pub fn note(&mut self, now: Time, bytes: u64) {
+        self.roll(now);
+        self.bytes += bytes;
+    }
+
+    /// Bytes that nothing counted took in the last whole period.
+    #[inline]
+    pub fn spare(&mut self, now: Time) -> u64 {
+        self.roll(now);
+        self.spare
+    }
+
+    #[inline]
+    fn roll(&mut self, now: Time) {
+        if now >= self.ends {
+            self.turn(now);
+        }
+    }
+
+    #[cold]
+    fn turn(&mut self, now: Time) {
+        let later = (now - self.ends).0 / self.period.0.max(1);
+        let counted = if later == 0 { self.bytes } else { 0 };
+        self.spare = self.whole.saturating_sub(counted);
+        self.bytes = 0;
+        self.ends = self.ends.saturating_add(self.period.saturating_mul(later + 1)).max(now + Time(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_knows_its_peak_and_its_mean_over_time() {
+        let mut level = Level::default();
+        level.set(Time(100), 8);
+        level.set(Time(150), 2);
+        let gauge = level.gauge("depth", Time(200));
+        assert_eq!((gauge.value, gauge.max), (2, 8));
+        assert_eq!(gauge.mean, (50.0 * 8.0 + 50.0 * 2.0) / 200.0);
+        assert_eq!(Level::default().gauge("depth", Time::ZERO).mean, 0.0);
+    }
+
+    #[test]
+    fn spare_is_what_the_last_whole_period_left() {
+        // 10 Gb/s for 8 us are 10,000 bytes.
+        let mut meter = SpareMeter::new(Rate::gbps(10), Time::us(8), Time::us(3));
+        assert_eq!(meter.spare(Time::ZERO), 10_000, "all, before anything is known");
+        meter.note(Time::us(3), 4000);
+        meter.note(Time::us(10), 3000);
+        assert_eq!(meter.spare(Time::us(10)), 10_000, "the period is not over");
+        assert_eq!(meter.spare(Time::us(11)), 3000);
+        meter.note(Time::us(18), 20_000);
+        assert_eq!(meter.spare(Time::us(19)), 0, "more than fits counts as all");
+        assert_eq!(meter.spare(Time::us(27)), 10_000);
+        meter.note(Time::us(28), 5000);
+        assert_eq!(meter.spare(Time::us(100)), 10_000, "nothing left in the period before");
+        meter.note(Time::us(100), 1);
+        assert_eq!(meter.spare(Time::us(107)), 9_999);
+    }
+}
