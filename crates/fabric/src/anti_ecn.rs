@@ -60,6 +60,8 @@ impl Discipline for AntiEcn {
         paper: "AMRT, IEEE TNSM 2022 §IV-A",
     };
 
+    const LIGHT: bool = true;
+
     fn new(params: &AntiEcnParams, port: &PortContext) -> Self {
         let bytes = match (params.gap_bytes, params.rule) {
             (0, GapRule::Literal) => 1500,

@@ -101,6 +101,9 @@ pub trait Discipline: Sized {
     /// Its description.
     const INFO: DisciplineInfo;
 
+    /// Whether its rules take a few instructions a packet, and no call is worth making for them.
+    const LIGHT: bool = false;
+
     /// The rules for one port.
     fn new(params: &Self::Params, port: &PortContext) -> Self;
 

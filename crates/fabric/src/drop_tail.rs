@@ -17,6 +17,8 @@ impl Discipline for DropTail {
     const INFO: DisciplineInfo =
         DisciplineInfo { name: "drop-tail", summary: "one first-in first-out queue, tail drop", paper: "" };
 
+    const LIGHT: bool = true;
+
     fn new(_: &DropTailParams, _: &PortContext) -> Self {
         DropTail
     }

@@ -63,6 +63,8 @@ impl Discipline for EcnThreshold {
         paper: "DCTCP, SIGCOMM 2010 §3.1",
     };
 
+    const LIGHT: bool = true;
+
     fn new(params: &EcnThresholdParams, _: &PortContext) -> Self {
         EcnThreshold {
             threshold: params.threshold as u32,

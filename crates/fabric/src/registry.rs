@@ -40,7 +40,7 @@ macro_rules! disciplines {
                 lengths: &L,
                 packet: &mut Packet,
             ) -> Result<usize, DropReason> {
-                match self { $(AnyDiscipline::$variant(d) => d.arrive(port, arrival, lengths, packet)),+ }
+                match self { $(AnyDiscipline::$variant(d) => arrive(d, port, arrival, lengths, packet)),+ }
             }
 
             #[cold]
@@ -52,14 +52,14 @@ macro_rules! disciplines {
                 match self { $(AnyDiscipline::$variant(_) => !<$variant as Discipline>::CHOOSES),+ }
             }
 
-            #[inline]
+            #[inline(never)]
             pub(crate) fn choose(&mut self, occupied: u32) -> usize {
                 match self { $(AnyDiscipline::$variant(d) => d.choose(occupied)),+ }
             }
 
-            #[inline]
+            #[inline(always)]
             pub(crate) fn depart<L: Lengths>(&mut self, departing: &Departing, lengths: &L, packet: &mut Packet) {
-                match self { $(AnyDiscipline::$variant(d) => d.depart_by_class(departing, lengths, packet)),+ }
+                match self { $(AnyDiscipline::$variant(d) => depart(d, departing, lengths, packet)),+ }
             }
 
             pub(crate) fn gauges<L: Lengths>(&self, now: Time, lengths: &L) -> Vec<Gauge> {
@@ -96,6 +96,38 @@ disciplines! {
     "trimming" => Trimming,
     "explicit-rate" => ExplicitRate,
     "cross-queue-ecn" => CrossQueueEcn,
+}
+
+/// What a packet costs under one discipline should not grow with the number of disciplines: the few that take
+/// a handful of instructions are compiled into the driver's loop, the others are called.
+#[inline(always)]
+fn arrive<D: Discipline, L: Lengths>(
+    rules: &mut D,
+    port: &PortContext,
+    arrival: &Arrival,
+    lengths: &L,
+    packet: &mut Packet,
+) -> Result<usize, DropReason> {
+    if D::LIGHT {
+        return rules.arrive(port, arrival, lengths, packet);
+    }
+    // A copy, so that only here it has to lie in memory.
+    let arrival = *arrival;
+    called(|| rules.arrive(port, &arrival, lengths, packet))
+}
+
+#[inline(always)]
+fn depart<D: Discipline, L: Lengths>(rules: &mut D, departing: &Departing, lengths: &L, packet: &mut Packet) {
+    if D::LIGHT {
+        return rules.depart_by_class(departing, lengths, packet);
+    }
+    let departing = *departing;
+    called(|| rules.depart_by_class(&departing, lengths, packet));
+}
+
+#[inline(never)]
+fn called<T>(work: impl FnOnce() -> T) -> T {
+    work()
 }
 
 fn with<D: Discipline>(params: &[(String, ParamValue)], port: &PortContext) -> Result<D, ParamError> {

@@ -26,6 +26,8 @@ impl Discipline for StrictPriority {
         paper: "pHost, CoNEXT 2015",
     };
 
+    const LIGHT: bool = true;
+
     fn new(params: &StrictPriorityParams, _: &PortContext) -> Self {
         StrictPriority { levels: params.levels as usize }
     }
