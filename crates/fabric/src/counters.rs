@@ -10,17 +10,20 @@ pub enum DropReason {
     BufferFull = 0,
     /// The buffer for control was full.
     ControlFull = 1,
+    /// The packet was unscheduled, and the queue was too long for that.
+    Selective = 2,
 }
 
 impl DropReason {
     /// Every reason, in the order of [`PortCounters::dropped`].
-    pub const ALL: [DropReason; 2] = [DropReason::BufferFull, DropReason::ControlFull];
+    pub const ALL: [DropReason; 3] = [DropReason::BufferFull, DropReason::ControlFull, DropReason::Selective];
 
     /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
             DropReason::BufferFull => "buffer_full",
             DropReason::ControlFull => "control_full",
+            DropReason::Selective => "selective",
         }
     }
 }

@@ -12,6 +12,7 @@ mod ecn_threshold;
 mod port;
 mod queues;
 pub mod registry;
+mod selective_drop;
 mod strict_priority;
 mod trimming;
 
@@ -22,5 +23,6 @@ pub use drop_tail::DropTail;
 pub use ecn_threshold::{EcnThreshold, EcnThresholdParams, MarkAt};
 pub use port::{Departure, Fate, Full, Packets, Port};
 pub use queues::{Buffer, Limit};
+pub use selective_drop::{SelectiveDrop, SelectiveDropParams};
 pub use strict_priority::StrictPriority;
 pub use trimming::{Rule, TrimVariant, Trimming, TrimmingParams, Victim};

@@ -385,7 +385,7 @@ mod tests {
             let outcome = port.offer(Time(1), i, &mut pool);
             assert_eq!(outcome.is_ok(), i < 4, "packet {i}");
         }
-        assert_eq!(port.counters().dropped, [2, 0]);
+        assert_eq!(port.counters().dropped, [2, 0, 0]);
         assert_eq!(port.counters().queue_max_packets, 3);
         port.check().expect("identities");
         let mut order = Vec::new();
@@ -405,7 +405,7 @@ mod tests {
         for i in [1, 8, 2, 9, 10] {
             let _ = port.offer(Time(5), i, &mut pool);
         }
-        assert_eq!(port.counters().dropped, [0, 1]);
+        assert_eq!(port.counters().dropped, [0, 1, 0]);
         let order: Vec<_> =
             std::iter::from_fn(|| port.next(port.free_at(), &mut pool)).map(|d| d.handle).collect();
         assert_eq!(order, [8, 9, 1, 2]);

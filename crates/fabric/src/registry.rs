@@ -1,7 +1,7 @@
 //! The list of port disciplines: one line each.
 
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
-use crate::{AntiEcn, Buffer, DropReason, DropTail, EcnThreshold, StrictPriority, Trimming};
+use crate::{AntiEcn, Buffer, DropReason, DropTail, EcnThreshold, SelectiveDrop, StrictPriority, Trimming};
 use headway_packet::{Packet, Sizes};
 use headway_units::{ParamError, ParamSpec, ParamValue, Params};
 
@@ -78,6 +78,7 @@ disciplines! {
     "strict-priority" => StrictPriority,
     "anti-ecn" => AntiEcn,
     "ecn-threshold" => EcnThreshold,
+    "selective-drop" => SelectiveDrop,
     "trimming" => Trimming,
 }
 

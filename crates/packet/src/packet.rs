@@ -22,7 +22,8 @@ pub enum PacketKind {
     /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
     /// the application class, where receivers serve classes apart.
     Data = 0,
-    /// Permission for packets `index .. index + count`.
+    /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
+    /// `token` says in all, the newest in class `remaining`.
     Grant = 1,
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
     Rts = 2,
@@ -40,7 +41,7 @@ pub enum PacketKind {
     Nack = 7,
     /// Permission for as many packets as `token` says, counted from the beginning of the message.
     Pull = 8,
-    /// Packets `index .. index + count` have not arrived and are wanted again.
+    /// Packets `index .. index + count` have not arrived and are wanted again, in class `remaining`.
     Resend = 9,
     /// The sender has heard, and serves others first.
     Busy = 10,
@@ -48,7 +49,8 @@ pub enum PacketKind {
     Credit = 11,
     /// The sender has nothing more to send: no more credits.
     CreditStop = 12,
-    /// Asks what is known at the far end, or on the way: the protocol's business.
+    /// Asks what is known at the far end, or on the way: the protocol's business; `message_bytes` and `count`
+    /// as in data.
     Probe = 13,
 }
 

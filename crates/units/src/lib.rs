@@ -10,6 +10,6 @@ mod rate;
 mod time;
 
 pub use mix::mix;
-pub use params::{ParamError, ParamField, ParamKind, ParamSpec, ParamValue, Params};
+pub use params::{ParamError, ParamField, ParamKind, ParamSpec, ParamValue, Params, rebased};
 pub use rate::Rate;
 pub use time::Time;
