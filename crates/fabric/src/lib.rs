@@ -14,6 +14,7 @@ mod explicit_rate;
 mod port;
 mod queues;
 pub mod registry;
+mod selective_drop;
 mod strict_priority;
 mod trimming;
 
@@ -26,5 +27,6 @@ pub use ecn_threshold::{EcnThreshold, EcnThresholdParams, MarkAt};
 pub use explicit_rate::{ExplicitRate, ExplicitRateParams};
 pub use port::{Departure, Fate, Full, Packets, Port};
 pub use queues::{Buffer, Limit};
+pub use selective_drop::{SelectiveDrop, SelectiveDropParams};
 pub use strict_priority::StrictPriority;
 pub use trimming::{Rule, TrimVariant, Trimming, TrimmingParams, Victim};

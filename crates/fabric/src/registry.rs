@@ -4,8 +4,8 @@ use crate::discipline::{
     Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space,
 };
 use crate::{
-    AntiEcn, Buffer, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate, StrictPriority,
-    Trimming,
+    AntiEcn, Buffer, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate, SelectiveDrop,
+    StrictPriority, Trimming,
 };
 use headway_packet::{Packet, Sizes};
 use headway_units::{Gauge, ParamError, ParamSpec, ParamValue, Params, Time};
@@ -93,6 +93,7 @@ disciplines! {
     "strict-priority" => StrictPriority,
     "anti-ecn" => AntiEcn,
     "ecn-threshold" => EcnThreshold,
+    "selective-drop" => SelectiveDrop,
     "trimming" => Trimming,
     "explicit-rate" => ExplicitRate,
     "cross-queue-ecn" => CrossQueueEcn,

@@ -1,4 +1,9 @@
-//! Strict priorities with tail drop: the switch that pHost assumes.
+//! Strict priorities with tail drop: the switch that pHost and Homa assume.
+//!
+//! Homa's switches have eight queues, of which control shares the first with the shortest messages
+//! (`levels = 8`, `control_apart = false`); here control has one of its own above eight of data unless a
+//! scenario says otherwise. All data of a port shares one buffer: what finds it full is dropped, whatever its
+//! class. Ports share nothing: a switch whose ports borrow from one memory is approximated by larger buffers.
 
 use crate::discipline::{Discipline, DisciplineInfo, PortContext};
 use headway_packet::Packet;
@@ -8,7 +13,9 @@ headway_units::params! {
     /// Parameters of strict priority queueing.
     pub struct StrictPriorityParams {
         /// Number of queues; packets of a higher class than the last share the last.
-        levels: u64 = 8, ParamKind::Int { min: 1, max: 32 };
+        levels: u64 = 9, ParamKind::Int { min: 1, max: 32 };
+        /// Whether control has the first queue for itself, or shares it with the first class of data.
+        control_apart: bool = true, ParamKind::Bool;
     }
 }
 
@@ -16,6 +23,8 @@ headway_units::params! {
 #[derive(Clone, Debug)]
 pub struct StrictPriority {
     levels: usize,
+    /// Classes that lie before the first queue.
+    skipped: u8,
 }
 
 impl Discipline for StrictPriority {
@@ -23,13 +32,13 @@ impl Discipline for StrictPriority {
     const INFO: DisciplineInfo = DisciplineInfo {
         name: "strict-priority",
         summary: "strict priority queues, data classes share one tail-drop buffer",
-        paper: "pHost, CoNEXT 2015",
+        paper: "pHost, CoNEXT 2015; Homa, SIGCOMM 2018",
     };
 
     const LIGHT: bool = true;
 
     fn new(params: &StrictPriorityParams, _: &PortContext) -> Self {
-        StrictPriority { levels: params.levels as usize }
+        StrictPriority { levels: params.levels as usize, skipped: u8::from(!params.control_apart) }
     }
 
     fn classes(&self) -> usize {
@@ -38,6 +47,34 @@ impl Discipline for StrictPriority {
 
     #[inline]
     fn class_of(&self, packet: &Packet) -> usize {
-        usize::from(packet.priority).min(self.levels - 1)
+        usize::from(packet.priority.saturating_sub(self.skipped)).min(self.levels - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Buffer, Limit};
+    use headway_packet::{HostId, PacketKind, Sizes};
+    use headway_units::Rate;
+
+    /// The queue of each of the classes 0 to 9.
+    fn queues(levels: u64, control_apart: bool) -> Vec<usize> {
+        let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
+        let port = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 };
+        let rules = StrictPriority::new(&StrictPriorityParams { levels, control_apart }, &port);
+        let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(1), 0);
+        let mut queue = |class| {
+            packet.priority = class;
+            rules.class_of(&packet)
+        };
+        (0..10).map(&mut queue).collect()
+    }
+
+    #[test]
+    fn eight_classes_of_data_lie_behind_control_or_begin_with_it() {
+        assert_eq!(queues(9, true), [0, 1, 2, 3, 4, 5, 6, 7, 8, 8]);
+        assert_eq!(queues(8, false), [0, 0, 1, 2, 3, 4, 5, 6, 7, 7]);
+        assert_eq!(queues(1, true), [0; 10]);
     }
 }

@@ -23,7 +23,8 @@ pub enum PacketKind {
     /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
     /// round trip.
     Data = 0,
-    /// Permission for packets `index .. index + count`.
+    /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
+    /// `token` says in all, the newest in class `remaining`.
     Grant = 1,
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
     /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left.
@@ -43,7 +44,7 @@ pub enum PacketKind {
     Nack = 7,
     /// Permission for as many packets as `token` says, counted from the beginning of the message.
     Pull = 8,
-    /// Packets `index .. index + count` have not arrived and are wanted again.
+    /// Packets `index .. index + count` have not arrived and are wanted again, in class `remaining`.
     Resend = 9,
     /// The sender has heard, and serves others first.
     Busy = 10,
@@ -51,7 +52,8 @@ pub enum PacketKind {
     Credit = 11,
     /// The sender has nothing more to send: no more credits.
     CreditStop = 12,
-    /// Asks what is known at the far end, or on the way: the protocol's business.
+    /// Asks what is known at the far end, or on the way: the protocol's business; `message_bytes` and `count`
+    /// as in data.
     Probe = 13,
 }
 

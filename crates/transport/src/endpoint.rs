@@ -183,6 +183,21 @@ pub struct Promises {
     pub ramp: Time,
 }
 
+/// What is known of the messages before any is sent, for protocols that are configured by it.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// Sizes in bytes with their weights, which add up to 1.
+    pub sizes: Vec<(u64, f64)>,
+    /// Mean size, exact where `sizes` are samples.
+    pub mean: f64,
+    /// A longest path.
+    pub path: Path,
+    /// Rate of the hosts' links.
+    pub nic: Rate,
+    /// Packet sizes.
+    pub packet: Sizes,
+}
+
 /// A protocol: its description, its parameters, and how to make a host's instance.
 pub trait Transport: 'static {
     /// The machine.
@@ -195,6 +210,12 @@ pub trait Transport: 'static {
     const WINDOW_GROWS: bool = false;
     /// Whether grants name the packets that they permit; otherwise the sender chooses.
     const GRANTS_NAME: bool = true;
+    /// Whether [`Transport::tune`] does anything.
+    const TUNES: bool = false;
+    /// Sets the parameters that operators of this protocol compute from their traffic, unless they are set.
+    fn tune(params: &mut Self::Params, traffic: &Traffic) {
+        let _ = (params, traffic);
+    }
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);

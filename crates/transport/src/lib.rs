@@ -3,10 +3,12 @@
 //! [`endpoint`] is the contract between a machine and whoever drives it; [`registry`] is the list of
 //! machines. Each protocol has a folder of its own. Shared parts are small pieces that machines own.
 
+pub mod aeolus;
 pub mod amrt;
 mod arrived;
 pub mod endpoint;
 pub mod finished;
+pub mod homa;
 pub mod index_window;
 pub mod message;
 pub mod ndp;

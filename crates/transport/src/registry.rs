@@ -1,6 +1,6 @@
 //! The list of transports: one line each.
 
-use crate::endpoint::{Transport, TransportInfo};
+use crate::endpoint::{Traffic, Transport, TransportInfo};
 use headway_units::{ParamError, ParamSpec, ParamValue, Params};
 
 /// Something to do with a transport whose name is known only at run time, compiled once for each.
@@ -45,6 +45,8 @@ macro_rules! transports {
 
 transports! {
     "amrt" => crate::amrt::Amrt,
+    "homa" => crate::homa::Homa,
+    "homa-aeolus" => crate::homa::HomaAeolus,
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
     "rcp" => crate::rcp::Rcp,
@@ -77,6 +79,41 @@ pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<P
         }
     }
     visit(name, Resolve(set))
+}
+
+/// Whether the transport called `name` has parameters that follow from the traffic.
+pub fn tunes(name: &str) -> bool {
+    struct Tunes;
+    impl TransportVisitor for Tunes {
+        type Output = bool;
+        fn visit<T: Transport>(self) -> bool {
+            T::TUNES
+        }
+    }
+    visit(name, Tunes).unwrap_or(false)
+}
+
+/// What is set, and what the transport called `name` makes of the traffic for parameters that are not.
+pub fn tuned(
+    name: &str,
+    set: &[(String, ParamValue)],
+    traffic: &Traffic,
+) -> Option<Result<Vec<(String, ParamValue)>, ParamError>> {
+    struct Tune<'a>(&'a [(String, ParamValue)], &'a Traffic);
+    impl TransportVisitor for Tune<'_> {
+        type Output = Result<Vec<(String, ParamValue)>, ParamError>;
+        fn visit<T: Transport>(self) -> Self::Output {
+            let mut params = T::Params::default();
+            self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone()))?;
+            let before = params.values();
+            T::tune(&mut params, self.1);
+            let specs = T::Params::specs();
+            let changed = specs.iter().zip(params.values()).zip(before).filter(|((_, new), old)| new != old);
+            let added = changed.map(|((spec, new), _)| (spec.name.to_string(), new));
+            Ok(self.0.iter().cloned().chain(added).collect())
+        }
+    }
+    visit(name, Tune(set, traffic))
 }
 
 #[cfg(test)]

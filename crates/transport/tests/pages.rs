@@ -82,8 +82,13 @@ fn citations(name: &str) -> Vec<(String, Vec<String>)> {
     found.into_iter().collect()
 }
 
-/// The sources of a machine, sorted: a folder of its own, or a file or folder among TCP's controllers.
+/// The sources of a machine, sorted: a folder of its own, or a file or folder among TCP's controllers, or the
+/// folder and the file of a machine and its add-on.
 fn files(source: &Path, name: &str) -> Vec<PathBuf> {
+    if let Some((machine, addition)) = name.split_once('-') {
+        let addition = source.join(format!("{addition}.rs"));
+        return [vec![addition], files(source, machine)].concat();
+    }
     let controllers = source.join("tcp/control");
     let folder = [source.join(name), controllers.join(name)].into_iter().find(|folder| folder.is_dir());
     let Some(folder) = folder else { return vec![controllers.join(format!("{name}.rs"))] };

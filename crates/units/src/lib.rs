@@ -12,6 +12,6 @@ mod time;
 
 pub use meter::{Gauge, Level, SpareMeter};
 pub use mix::mix;
-pub use params::{ParamError, ParamField, ParamKind, ParamSpec, ParamValue, Params};
+pub use params::{ParamError, ParamField, ParamKind, ParamSpec, ParamValue, Params, rebased};
 pub use rate::Rate;
 pub use time::Time;

@@ -135,6 +135,18 @@ pub trait Params: Clone + Default + fmt::Debug + PartialEq {
     fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError>;
 }
 
+/// The values `after`, but for those in which `params` differs from `before`, which stand; `except` never do.
+/// What a preset does: it changes what nobody said.
+pub fn rebased<P: Params>(params: &P, before: &P, after: P, except: &[&str]) -> Result<P, ParamError> {
+    let mut out = after;
+    for ((spec, mine), usual) in P::specs().iter().zip(params.values()).zip(before.values()) {
+        if !except.contains(&spec.name) && mine != usual {
+            out.set(spec.name, mine)?;
+        }
+    }
+    Ok(out)
+}
+
 /// Conversion between a field of a parameter struct and a [`ParamValue`].
 pub trait ParamField: Clone {
     /// The field as a value.

@@ -11,6 +11,7 @@ pub mod model;
 pub mod plan;
 pub mod sample;
 pub mod topology;
+mod tuning;
 
 pub use load::Request;
 pub use plan::{Plan, Point};

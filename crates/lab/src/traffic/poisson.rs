@@ -188,6 +188,16 @@ impl Poisson {
         }
     }
 
+    /// Distribution of sizes.
+    pub(crate) fn cdf(&self) -> &Cdf {
+        &self.cdf
+    }
+
+    /// Messages a second.
+    pub(crate) fn rate(&self) -> f64 {
+        1e12 / self.mean_gap_ps
+    }
+
     /// Twice the expected time of all arrivals, and some of the largest messages after them.
     pub(super) fn horizon(&self) -> (Time, u64) {
         let arrivals = 2.0 * self.expected_flows() * self.mean_gap_ps;

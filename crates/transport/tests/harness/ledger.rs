@@ -90,6 +90,8 @@ pub struct Record {
     spent: u64,
     /// Packets permitted, counted as often as they were.
     permitted: u64,
+    /// Highest number of a permission that counts from the beginning of the message.
+    number: u32,
     /// Acknowledgements that told the sender nothing.
     repeated_acks: u32,
     /// Whether permissions with names, or packets declared to go without, have been seen: the message's
@@ -194,6 +196,7 @@ impl Ledger {
             acked: BTreeSet::new(),
             spent: 0,
             permitted: 0,
+            number: 0,
             repeated_acks: 0,
             receiver_driven: false,
             pulls: Pulls::default(),
@@ -225,9 +228,11 @@ impl Ledger {
             PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => {
                 (packet.dst, packet.src, packet.message)
             }
-            PacketKind::Data | PacketKind::Header | PacketKind::Rts => {
-                (packet.src, packet.dst, packet.message)
-            }
+            PacketKind::Data
+            | PacketKind::Header
+            | PacketKind::Rts
+            | PacketKind::Busy
+            | PacketKind::Probe => (packet.src, packet.dst, packet.message),
             _ => (packet.dst, packet.src, packet.message),
         }
     }
@@ -278,7 +283,9 @@ impl Ledger {
             PacketKind::Data if record.arrived.insert(packet.index) => {
                 record.arrived_bytes += u64::from(packet.payload);
             }
-            PacketKind::Grant | PacketKind::Token => {
+            PacketKind::Grant if packet.flags.has(PacketFlags::PULL) => record.raise(packet.token),
+            // A request for packets that have not arrived permits them, each once more.
+            PacketKind::Grant | PacketKind::Token | PacketKind::Resend => {
                 record.receiver_driven = true;
                 record.permitted += u64::from(packet.count.max(1));
                 record.named.extend(named);
@@ -381,6 +388,18 @@ impl Record {
     fn claims(&mut self, count: u32) -> bool {
         let limit = self.first_window.filter(|_| self.receiver_driven).unwrap_or(u32::MAX);
         *self.claimed.get_or_insert(count) == count && count <= limit
+    }
+
+    /// A permission whose number counts all packets from the beginning of the message: one that comes late,
+    /// or again, permits nothing. A sender may choose the packets, but goes no further than that number.
+    fn raise(&mut self, number: u32) {
+        self.receiver_driven = true;
+        let before = self.number.max(self.claimed.unwrap_or(0));
+        if number > before {
+            self.permitted += u64::from(number - before);
+            self.named.extend(before..number.min(self.packets));
+            self.number = number;
+        }
     }
 
     /// Conservation: what may leave for the first time.

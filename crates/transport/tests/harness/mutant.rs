@@ -124,7 +124,8 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
 
     fn receive(&mut self, now: Time, packet: &Packet) {
         self.clock.set(now);
-        let permission = matches!(packet.kind, PacketKind::Grant | PacketKind::Token | PacketKind::Ack);
+        let kinds = [PacketKind::Grant, PacketKind::Token, PacketKind::Ack, PacketKind::Resend];
+        let permission = kinds.contains(&packet.kind);
         let deaf = self.fault == Fault::DeafToSomePermissions && permission && packet.index % 7 == 3;
         if !deaf {
             self.inner.receive(now, packet);

@@ -1,0 +1,74 @@
+//! Parameters of transports that follow from the traffic, where a scenario names flow-size distributions.
+
+use super::topology::Topology;
+use crate::traffic::{Entry, Pattern};
+use crate::workload::{Cdf, Interpolation};
+
+use headway_sim::{FabricSpec, Network, TransportSpec};
+use headway_transport::endpoint::Traffic;
+use headway_transport::registry;
+
+/// Sizes that stand for a distribution read as straight lines.
+const SAMPLES: u32 = 10_000;
+
+/// Lets each transport that is configured by its traffic see the distributions of its entries; one that has
+/// none keeps its defaults.
+pub(super) fn tune(
+    transports: &mut [TransportSpec],
+    entries: &[Entry],
+    topology: &Topology,
+    fabric: &FabricSpec,
+) {
+    for (position, transport) in transports.iter_mut().enumerate() {
+        if !registry::tunes(&transport.name) {
+            continue;
+        }
+        let own = entries.iter().filter(|entry| usize::from(entry.common.transport) == position);
+        let Some(traffic) = traffic(own, topology, fabric) else { continue };
+        if let Some(Ok(params)) = registry::tuned(&transport.name, &transport.params, &traffic) {
+            transport.params = params;
+        }
+    }
+}
+
+/// The sizes of all random messages of these entries, each distribution weighted by its messages a second.
+fn traffic<'a>(
+    entries: impl Iterator<Item = &'a Entry>,
+    topology: &Topology,
+    fabric: &FabricSpec,
+) -> Option<Traffic> {
+    let random = entries.filter_map(|entry| match &entry.pattern {
+        Pattern::Poisson(poisson) => Some((poisson.cdf(), poisson.rate())),
+        _ => None,
+    });
+    let random: Vec<(&Cdf, f64)> = random.collect();
+    let all: f64 = random.iter().map(|(_, rate)| rate).sum();
+    if random.is_empty() {
+        return None;
+    }
+    let network = Network::build(&topology.spec, fabric).ok()?;
+    let (first, last) = (0, topology.hosts.checked_sub(1)?);
+    let sized = |&(cdf, rate): &(&Cdf, f64)| sizes(cdf).into_iter().map(move |(b, w)| (b, w * rate / all));
+    Some(Traffic {
+        sizes: random.iter().flat_map(sized).collect(),
+        mean: random.iter().map(|(cdf, rate)| cdf.mean() * rate / all).sum(),
+        // Hosts are numbered along the network: its ends are as far apart as any two.
+        path: network.path(first, last),
+        nic: network.links()[0].spec.rate,
+        packet: fabric.sizes,
+    })
+}
+
+/// Sizes of a distribution with their weights: exact where only the rows' sizes occur.
+fn sizes(cdf: &Cdf) -> Vec<(u64, f64)> {
+    match cdf.interpolation() {
+        Interpolation::Step => {
+            let before = std::iter::once(0.0).chain(cdf.rows().iter().map(|row| row.1));
+            cdf.rows().iter().zip(before).map(|(row, before)| (row.0.max(1), row.1 - before)).collect()
+        }
+        Interpolation::Linear => {
+            let middle = |i: u32| (f64::from(i) + 0.5) / f64::from(SAMPLES);
+            (0..SAMPLES).map(|i| (cdf.quantile(middle(i)), 1.0 / f64::from(SAMPLES))).collect()
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Aeolus: what a receiver-driven transport adds for its first window. The window leaves at line rate in
+//! packets that a switch drops while it has a queue; each that arrives is acknowledged, a probe behind them
+//! says where the window ends, and what was lost is sent again with the permissions of the host protocol,
+//! before anything else.
+//!
+//! Source: S. Hu et al., SIGCOMM 2020 (APNet 2018), whose text was not at hand: rules are as the papers that
+//! compare against it and later implementations have them. The switch side is the `selective-drop` discipline
+//! of the fabric crate. The parts here know no host protocol: [`FirstWindow`] is the sender's,
+//! [`FirstArrivals`] the receiver's.
+
+use crate::index_window::IndexWindow;
+use headway_units::ParamKind;
+use std::collections::BTreeSet;
+
+headway_units::choice! {
+    /// What tells a sender that a packet of the first window was lost.
+    pub enum LossSign {
+        /// The acknowledgement of a later packet, or of the probe: for paths that keep packets in order.
+        Holes = "holes",
+        /// The acknowledgement of the probe alone: where packets of a message take many paths.
+        Probe = "probe",
+    }
+}
+
+headway_units::params! {
+    /// Parameters of Aeolus.
+    pub struct AeolusParams {
+        /// What tells a sender that a packet of the first window was lost: `probe` where packets are sprayed over paths.
+        loss_sign: LossSign = LossSign::Holes, ParamKind::Choice(LossSign::WORDS);
+    }
+}
+
+/// A first window at its sender.
+#[derive(Clone, Debug)]
+pub struct FirstWindow {
+    window: u32,
+    sign: LossSign,
+    acked: IndexWindow,
+    /// Packets sent again with permission: at most once each from here.
+    again: IndexWindow,
+    lost: BTreeSet<u32>,
+    /// Packets below this have been looked at.
+    judged: u32,
+    probed: bool,
+}
+
+impl FirstWindow {
+    /// A window of this many packets, of which none has left.
+    pub fn new(window: u32, params: &AeolusParams) -> FirstWindow {
+        FirstWindow {
+            window,
+            sign: params.loss_sign,
+            acked: IndexWindow::default(),
+            again: IndexWindow::default(),
+            lost: BTreeSet::new(),
+            judged: 0,
+            probed: false,
+        }
+    }
+
+    /// Whether the probe is to follow, once the window has left.
+    pub fn wants_probe(&self) -> bool {
+        !self.probed
+    }
+
+    /// The probe leaves.
+    pub fn probed(&mut self) {
+        self.probed = true;
+    }
+
+    /// Packet `index` was acknowledged.
+    pub fn acked(&mut self, index: u32) {
+        if index >= self.window {
+            return;
+        }
+        self.acked.insert(index);
+        self.lost.remove(&index);
+        if self.sign == LossSign::Holes {
+            self.judge(index);
+        }
+    }
+
+    /// The probe was answered: what is not acknowledged by now was lost.
+    pub fn probe_answered(&mut self) {
+        self.judge(self.window);
+    }
+
+    fn judge(&mut self, end: u32) {
+        for index in self.judged..end {
+            if !self.acked.contains(index) && !self.again.contains(index) {
+                self.lost.insert(index);
+            }
+        }
+        self.judged = self.judged.max(end);
+    }
+
+    /// How many packets are known to be lost and have not been sent again.
+    pub fn lost(&self) -> u32 {
+        self.lost.len() as u32
+    }
+
+    /// The first packet that is known to be lost: what a permission is used for before all else.
+    pub fn first_lost(&self) -> Option<u32> {
+        self.lost.first().copied()
+    }
+
+    /// The first packet that nothing is known of: what a permission is used for when all else is sent.
+    pub fn first_unheard(&self) -> Option<u32> {
+        let mut index = self.acked.next_missing(0);
+        while self.again.contains(index) {
+            index = self.acked.next_missing(index + 1);
+        }
+        (index < self.window).then_some(index)
+    }
+
+    /// Packet `index` leaves again, by whatever right.
+    pub fn sent_again(&mut self, index: u32) {
+        if index < self.window {
+            self.lost.remove(&index);
+            self.again.insert(index);
+        }
+    }
+}
+
+/// A first window at its receiver: what of its permissions came to nothing.
+#[derive(Clone, Debug, Default)]
+pub struct FirstArrivals {
+    ended: bool,
+    written_off: u32,
+    repeated: u32,
+}
+
+impl FirstArrivals {
+    /// The probe arrived behind a window of which `missing` packets had not.
+    pub fn probed(&mut self, missing: u32) {
+        if !self.ended {
+            self.ended = true;
+            self.written_off = missing;
+        }
+    }
+
+    /// A packet of the window arrived as it was first sent.
+    pub fn late(&mut self) {
+        if self.ended {
+            self.written_off = self.written_off.saturating_sub(1);
+        }
+    }
+
+    /// A packet sent with permission brought nothing new: its first copy had arrived, and was not heard of.
+    pub fn repeated(&mut self) {
+        self.repeated = self.repeated.saturating_add(1);
+    }
+
+    /// Permissions, those of the window among them, that brought no packet and will not.
+    pub fn in_vain(&self) -> u32 {
+        self.written_off.saturating_add(self.repeated)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(sign: LossSign) -> FirstWindow {
+        FirstWindow::new(6, &AeolusParams { loss_sign: sign })
+    }
+
+    #[test]
+    fn holes_below_an_acknowledged_packet_are_lost_and_the_tail_waits_for_the_probe() {
+        let mut first = window(LossSign::Holes);
+        [0, 3].into_iter().for_each(|i| first.acked(i));
+        assert_eq!((first.lost(), first.first_lost()), (2, Some(1)));
+        first.acked(2);
+        assert_eq!(first.first_lost(), Some(1), "late, not lost");
+        first.sent_again(1);
+        assert_eq!((first.lost(), first.first_unheard()), (0, Some(4)));
+        first.probe_answered();
+        assert_eq!((first.lost(), first.first_lost()), (2, Some(4)), "packet 1 is not lost a second time");
+    }
+
+    #[test]
+    fn where_order_means_nothing_only_the_probe_tells() {
+        let mut first = window(LossSign::Probe);
+        [5, 0].into_iter().for_each(|i| first.acked(i));
+        assert_eq!(first.lost(), 0);
+        first.probe_answered();
+        assert_eq!(first.lost(), 4);
+        first.acked(99);
+        assert_eq!(first.lost(), 4);
+    }
+
+    #[test]
+    fn unheard_packets_run_out() {
+        let mut first = window(LossSign::Holes);
+        first.acked(1);
+        let mut sent = Vec::new();
+        while let Some(index) = first.first_unheard() {
+            first.sent_again(index);
+            sent.push(index);
+        }
+        assert_eq!(sent, [0, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn the_probe_writes_off_once_and_what_comes_late_is_taken_back() {
+        let mut arrivals = FirstArrivals::default();
+        arrivals.late();
+        assert_eq!(arrivals.in_vain(), 0);
+        arrivals.probed(3);
+        arrivals.probed(9);
+        assert_eq!(arrivals.in_vain(), 3);
+        arrivals.late();
+        arrivals.repeated();
+        assert_eq!(arrivals.in_vain(), 3);
+    }
+}

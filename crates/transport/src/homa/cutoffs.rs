@@ -1,0 +1,212 @@
+//! Which priority a packet has, and how the split of the priorities follows from the sizes of messages.
+
+use super::params::{CUTOFFS, LINUX_CUTOFFS, Settings, UnscheduledBy, packets_of};
+use crate::endpoint::Traffic;
+use headway_packet::Sizes;
+
+/// The queue classes of a host's data: 1 is served first among them, control has 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Priorities {
+    /// Classes of data.
+    all: u8,
+    /// The first of them are for unscheduled packets, the others for scheduled ones.
+    unscheduled: u8,
+    /// Largest size of each unscheduled class but the last; 0 where there is none.
+    cutoffs: [u64; CUTOFFS],
+    by: UnscheduledBy,
+}
+
+impl Priorities {
+    pub(super) fn new(settings: &Settings) -> Priorities {
+        let all = settings.priorities as u8;
+        let wanted = match settings.unscheduled_levels {
+            0 => all / 2,
+            n => n as u8,
+        };
+        let mut cutoffs = settings.cutoffs();
+        if cutoffs == [0; CUTOFFS] {
+            cutoffs[..LINUX_CUTOFFS.len()].copy_from_slice(&LINUX_CUTOFFS);
+        }
+        // A single class serves both kinds.
+        let unscheduled = wanted.clamp(1, (all - 1).clamp(1, CUTOFFS as u8 + 1));
+        Priorities { all, unscheduled, cutoffs, by: settings.unscheduled_by }
+    }
+
+    /// Classes of scheduled packets.
+    pub(super) fn scheduled(&self) -> u32 {
+        u32::from(self.all - self.unscheduled).max(1)
+    }
+
+    /// The lowest class.
+    pub(super) fn lowest(&self) -> u8 {
+        self.all
+    }
+
+    /// The class of unscheduled packets with this size. Homa §3.4
+    pub(super) fn of_size(&self, bytes: u64) -> u8 {
+        let last = usize::from(self.unscheduled) - 1;
+        let fits = |cutoff: &u64| *cutoff > 0 && bytes <= *cutoff;
+        self.cutoffs[..last].iter().position(fits).unwrap_or(last) as u8 + 1
+    }
+
+    /// The class of unscheduled packet `index` of a message.
+    pub(super) fn of_unscheduled(&self, bytes: u64, index: u32, sizes: &Sizes) -> u8 {
+        self.of_size(match self.by {
+            UnscheduledBy::Length => bytes,
+            UnscheduledBy::Remaining => bytes_from(bytes, index, sizes),
+        })
+    }
+
+    /// The class of the message of this rank among `active` ones: the lowest classes that tell them apart, so
+    /// that a newcomer finds a higher one free; where there are too few, the last share one. Homa §3.4
+    pub(super) fn of_rank(&self, rank: usize, active: usize) -> u8 {
+        let levels = (self.scheduled() as usize).min(active.max(1));
+        self.all - (levels - 1 - rank.min(levels - 1)) as u8
+    }
+}
+
+/// Bytes of a message from packet `index` on.
+pub(super) fn bytes_from(bytes: u64, index: u32, sizes: &Sizes) -> u64 {
+    bytes.saturating_sub(u64::from(index) * u64::from(sizes.payload))
+}
+
+/// Sets what a scenario leaves open from the sizes of its messages. Homa §3.4
+///
+/// The unscheduled packets get as many of the priorities as their share of the bytes, at least one, and at
+/// least one is left for the scheduled ones. The cut-offs give each of their levels as many bytes.
+pub(super) fn tune(settings: &mut Settings, traffic: &Traffic) {
+    let priorities = settings.priorities;
+    if priorities < 2 || settings.cutoffs() != [0; CUTOFFS] || traffic.sizes.is_empty() {
+        return;
+    }
+    let payload = u64::from(traffic.packet.payload);
+    let rtt_packets = match settings.rtt_bytes {
+        0 => traffic.path.bdp_packets(traffic.nic, &traffic.packet),
+        bytes => packets_of(bytes, &traffic.packet),
+    };
+    let window = u64::from(rtt_packets) * payload;
+    if settings.unscheduled_levels == 0 {
+        let sent = |&(bytes, weight): &(u64, f64)| bytes.min(window) as f64 * weight;
+        let share: f64 = traffic.sizes.iter().map(sent).sum::<f64>() / traffic.mean;
+        let levels = (share * priorities as f64 + 0.5) as u64;
+        settings.unscheduled_levels = levels.clamp(1, (priorities - 1).min(CUTOFFS as u64 + 1));
+    }
+    let levels = settings.unscheduled_levels;
+    let all = unscheduled_up_to(traffic, window, settings.unscheduled_by, u64::MAX);
+    let fields = [
+        &mut settings.cutoff_1,
+        &mut settings.cutoff_2,
+        &mut settings.cutoff_3,
+        &mut settings.cutoff_4,
+        &mut settings.cutoff_5,
+        &mut settings.cutoff_6,
+        &mut settings.cutoff_7,
+    ];
+    for (level, field) in (1..levels).zip(fields) {
+        let wanted = all * level as f64 / levels as f64;
+        *field = smallest(|size| unscheduled_up_to(traffic, window, settings.unscheduled_by, size) >= wanted);
+    }
+}
+
+/// Unscheduled bytes of a mean message whose size, as the priority sees it, is at most `size`.
+fn unscheduled_up_to(traffic: &Traffic, window: u64, by: UnscheduledBy, size: u64) -> f64 {
+    let of = |&(bytes, weight): &(u64, f64)| {
+        let sent = bytes.min(window);
+        let counted = match by {
+            UnscheduledBy::Length if bytes <= size => sent,
+            UnscheduledBy::Length => 0,
+            // The bytes of the window have between `bytes` and `bytes - sent` bytes after them.
+            UnscheduledBy::Remaining => size.saturating_sub(bytes - sent).min(sent),
+        };
+        counted as f64 * weight
+    };
+    traffic.sizes.iter().map(of).sum()
+}
+
+/// The smallest size of at least one byte that is enough.
+fn smallest(enough: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (1, u64::MAX);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Path;
+    use headway_units::{Rate, Time};
+
+    /// Sizes with equal weights on a path of ten packets.
+    fn traffic(sizes: &[u64]) -> Traffic {
+        let weight = 1.0 / sizes.len() as f64;
+        let nic = Rate::gbps(10);
+        let packet = Sizes::default();
+        let rtt = packet.slot(nic) * 10;
+        Traffic {
+            sizes: sizes.iter().map(|&bytes| (bytes, weight)).collect(),
+            mean: sizes.iter().sum::<u64>() as f64 * weight,
+            path: Path { base_rtt: rtt, max_rtt: rtt + Time::us(1), bottleneck: nic, paths: 0 },
+            nic,
+            packet,
+        }
+    }
+
+    #[test]
+    fn each_unscheduled_level_gets_as_many_bytes() {
+        // Half of the bytes are unscheduled: 14600 of a message of 29200.
+        let mut settings = Settings { unscheduled_by: UnscheduledBy::Remaining, ..Settings::default() };
+        tune(&mut settings, &traffic(&[29_200]));
+        assert_eq!(settings.unscheduled_levels, 4);
+        assert_eq!(settings.cutoffs(), [18_250, 21_900, 25_550, 0, 0, 0, 0]);
+        // Messages of 1, 2 and 3 units by length: six units of bytes, three levels of two.
+        let mut settings =
+            Settings { unscheduled_by: UnscheduledBy::Length, unscheduled_levels: 3, ..Settings::default() };
+        tune(&mut settings, &traffic(&[1000, 2000, 3000]));
+        assert_eq!(settings.cutoffs(), [2000, 3000, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn short_messages_leave_one_level_to_scheduled_packets_and_long_ones_take_all_but_one() {
+        let mut short = Settings::default();
+        tune(&mut short, &traffic(&[100, 200]));
+        assert_eq!((short.unscheduled_levels, Priorities::new(&short).scheduled()), (7, 1));
+        let mut long = Settings::default();
+        tune(&mut long, &traffic(&[100_000_000]));
+        assert_eq!((long.unscheduled_levels, Priorities::new(&long).scheduled()), (1, 7));
+    }
+
+    #[test]
+    fn what_a_scenario_says_stands() {
+        let said = Settings { unscheduled_levels: 2, cutoff_1: 5000, ..Settings::default() };
+        let mut tuned = said.clone();
+        tune(&mut tuned, &traffic(&[29_200]));
+        assert_eq!(tuned, said);
+    }
+
+    #[test]
+    fn without_sizes_the_levels_are_those_of_linux() {
+        let priorities = Priorities::new(&Settings::default());
+        let classes = [1, 200, 201, 2800, 15_000, 15_001].map(|bytes| priorities.of_size(bytes));
+        assert_eq!(classes, [1, 1, 2, 2, 3, 4]);
+        assert_eq!(priorities.scheduled(), 4);
+    }
+
+    #[test]
+    fn ranks_take_the_lowest_scheduled_classes() {
+        let priorities = Priorities::new(&Settings::default());
+        let classes = |active: usize| (0..active).map(|r| priorities.of_rank(r, active)).collect::<Vec<_>>();
+        assert_eq!(classes(1), [8]);
+        assert_eq!(classes(2), [7, 8]);
+        assert_eq!(classes(4), [5, 6, 7, 8]);
+        assert_eq!(classes(6), [5, 6, 7, 8, 8, 8]);
+        let single = Priorities::new(&Settings { priorities: 1, ..Settings::default() });
+        assert_eq!((single.of_size(1), single.of_size(1 << 40), single.of_rank(0, 3)), (1, 1, 1));
+    }
+}

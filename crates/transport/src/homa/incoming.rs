@@ -1,0 +1,237 @@
+//! A message at its receiver: what it was permitted, what of that is on its way, and what is missing.
+
+use super::ranking::Key;
+use super::{CUMULATIVE, Shared, TimerKey};
+use crate::aeolus::FirstArrivals;
+use crate::index_window::IndexWindow;
+use headway_packet::{Packet, PacketKind};
+use headway_units::Time;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        Unscheduled { Data => Unscheduled, Grant => Granted, Missing => Unscheduled, Busy => Unscheduled, Last => Done }
+        Granted { Data => Granted, Grant => Granted, Missing => Granted, Busy => Granted, Last => Done }
+        Done {}
+    }
+    events { Data, Grant, Missing, Busy, Last }
+}
+
+/// What the one deadline of a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    /// Nothing is on its way.
+    Nothing,
+    /// Packets are looked for then.
+    Look(Time),
+    /// Its turn to ask for packets comes then.
+    Turn(Time),
+}
+
+/// A message being received.
+pub(super) struct Incoming {
+    pub(super) packets: u32,
+    pub(super) bytes: u64,
+    /// Packets of the first window, which need no grant.
+    pub(super) window: u32,
+    /// Packets permitted in all, those of the first window among them.
+    pub(super) granted: u32,
+    pub(super) received: IndexWindow,
+    pub(super) first: FirstArrivals,
+    /// Order of arrival of the messages.
+    pub(super) order: u64,
+    /// Packets that may be on their way.
+    pub(super) rtt_packets: u32,
+    pub(super) timeout: Time,
+    /// Rank under which it stands among the messages to be granted, if it does.
+    pub(super) ranked: Option<u32>,
+    /// What it adds to the packets on their way to this host.
+    pub(super) counted: u32,
+    pub(super) tag: u32,
+    pub(super) entropy: u32,
+    state: ReceiverState,
+    /// Last arrival, or word of the sender.
+    active: Time,
+    /// What was permitted when packets were last looked for.
+    looked_at: u32,
+    attempts: u32,
+    wait: Wait,
+}
+
+impl Incoming {
+    /// A message that `packet` is the first to speak of.
+    pub(super) fn new(packet: &Packet, packets: u32, order: u64, now: Time) -> Incoming {
+        let window = packet.count.clamp(1, packets);
+        Incoming {
+            packets,
+            bytes: packet.message_bytes,
+            window,
+            granted: window,
+            received: IndexWindow::default(),
+            first: FirstArrivals::default(),
+            order,
+            rtt_packets: window,
+            timeout: Time::ZERO,
+            ranked: None,
+            counted: 0,
+            tag: packet.tag,
+            entropy: packet.entropy,
+            state: ReceiverState::Unscheduled,
+            active: now,
+            looked_at: 0,
+            attempts: 0,
+            wait: Wait::Nothing,
+        }
+    }
+
+    pub(super) fn step(&mut self, event: ReceiverEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Packets still to be received: its rank. Homa §3.5
+    pub(super) fn remaining(&self) -> u32 {
+        self.packets - self.received.len()
+    }
+
+    /// Permissions that the whole message takes.
+    fn needed(&self) -> u32 {
+        self.packets.saturating_add(self.first.in_vain())
+    }
+
+    /// Permissions still to be given.
+    pub(super) fn ungranted(&self) -> u32 {
+        self.needed().saturating_sub(self.granted)
+    }
+
+    /// Packets permitted that have neither arrived nor been written off.
+    pub(super) fn outstanding(&self) -> u32 {
+        self.granted.saturating_sub(self.received.len().saturating_add(self.first.in_vain()))
+    }
+
+    /// A packet arrived that had not.
+    pub(super) fn progress(&mut self, now: Time) {
+        (self.active, self.attempts) = (now, 0);
+        self.step(ReceiverEvent::Data);
+    }
+
+    /// Permits `count` more packets, in a class. Homa §3.3
+    pub(super) fn grant(&mut self, shared: &mut Shared, (peer, id): Key, count: u32, class: u8) {
+        self.step(ReceiverEvent::Grant);
+        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
+        (grant.index, grant.count) = (self.granted, count);
+        self.granted += count;
+        (grant.token, grant.remaining, grant.flags) = (self.granted, class.into(), CUMULATIVE);
+        shared.control.push_back(grant);
+    }
+
+    fn patience(&self, backoff: u32) -> Time {
+        self.timeout.saturating_mul(1 << self.attempts.min(backoff))
+    }
+
+    fn arm(&self, shared: &mut Shared, (peer, id): Key, at: Time) {
+        shared.timers.arm(at, TimerKey::Missing(peer, id));
+    }
+
+    /// Looks for packets in a while, if any are on their way and nothing is due.
+    pub(super) fn watch(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
+        if self.wait == Wait::Nothing && self.outstanding() > 0 {
+            self.look_later(shared, key, now.saturating_add(self.patience(backoff)));
+        }
+    }
+
+    fn look_later(&mut self, shared: &mut Shared, key: Key, at: Time) {
+        self.looked_at = self.granted;
+        self.wait = Wait::Look(at);
+        self.arm(shared, key, at);
+    }
+
+    /// The sender serves others first: what is missing is given more time. Homa §3.7
+    pub(super) fn busy(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
+        self.active = now;
+        self.step(ReceiverEvent::Busy);
+        if self.wait != Wait::Nothing {
+            self.look_later(shared, key, now.saturating_add(self.patience(backoff)));
+        }
+    }
+
+    /// Whether its deadline has come; if so, whether it is its turn to ask.
+    pub(super) fn is_due(&self, now: Time) -> Option<bool> {
+        match self.wait {
+            Wait::Look(at) if at <= now => Some(false),
+            Wait::Turn(at) if at <= now => Some(true),
+            _ => None,
+        }
+    }
+
+    /// How many packets are missing, by the rule that nothing of the message, or nothing of what was
+    /// permitted when it was last looked at, is on its way any more; `None` where it is too early to say.
+    pub(super) fn look(
+        &mut self,
+        shared: &mut Shared,
+        key: Key,
+        now: Time,
+        silence: bool,
+        backoff: u32,
+    ) -> Option<u32> {
+        let quiet_at = self.active.saturating_add(self.patience(backoff));
+        if silence && quiet_at > now {
+            self.look_later(shared, key, quiet_at);
+            return None;
+        }
+        if silence {
+            self.looked_at = self.granted;
+        }
+        let missing = self.missing(self.looked_at).count() as u32;
+        if missing > 0 {
+            return Some(missing);
+        }
+        self.wait = Wait::Nothing;
+        self.watch(shared, key, now, backoff);
+        None
+    }
+
+    /// Packets that have not arrived among those that `granted` permissions were for, no more than are on
+    /// their way.
+    fn missing(&self, granted: u32) -> impl Iterator<Item = u32> {
+        // Permissions used for lost packets of the first window named none beyond it. Aeolus §4
+        let end = granted.saturating_sub(self.first.in_vain()).max(self.window).min(self.packets);
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let index = self.received.next_missing(from);
+            from = index + 1;
+            (index < end).then_some(index)
+        })
+        .take(self.outstanding() as usize)
+    }
+
+    /// Asks when its turn comes.
+    pub(super) fn take_turn(&mut self, shared: &mut Shared, key: Key, at: Time) {
+        self.wait = Wait::Turn(at);
+        self.arm(shared, key, at);
+    }
+
+    /// Asks for what is missing, a packet for each run of it. Homa §3.7
+    pub(super) fn ask(&mut self, shared: &mut Shared, key: Key, now: Time, class: u8, backoff: u32) {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for index in self.missing(self.looked_at.max(self.window)) {
+            match runs.last_mut() {
+                Some((first, count)) if *first + *count == index => *count += 1,
+                _ => runs.push((index, 1)),
+            }
+        }
+        if !runs.is_empty() {
+            self.step(ReceiverEvent::Missing);
+            self.attempts = self.attempts.saturating_add(1);
+        }
+        for (first, count) in runs {
+            let mut ask = shared.control_packet(PacketKind::Resend, key.0, key.1, self.tag, self.entropy);
+            (ask.index, ask.count, ask.remaining) = (first, count, class.into());
+            shared.control.push_back(ask);
+        }
+        self.active = now;
+        self.wait = Wait::Nothing;
+        self.watch(shared, key, now, backoff);
+    }
+}

@@ -1,0 +1,268 @@
+//! A message at its sender: which of its packets may leave, and which is next.
+
+use super::cutoffs::{Priorities, bytes_from};
+use super::{Shared, TimerKey};
+use crate::aeolus::FirstWindow;
+use crate::endpoint::HostContext;
+use crate::index_window::IndexWindow;
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+use std::collections::BTreeSet;
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        Unscheduled { Grant => Granted, Resend => Unscheduled, Silence => Unscheduled, Finished => Done }
+        Granted { Grant => Granted, Resend => Granted, Silence => Granted, Finished => Done }
+        Done {}
+    }
+    events { Grant, Resend, Silence, Finished }
+}
+
+/// Doublings of the silence before another probe at most.
+pub(super) const MAX_BACKOFF: u32 = 10;
+
+/// What leaves next, and by what right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// Asked for by name.
+    Asked(u32),
+    /// Of the first window, for the first time.
+    Unscheduled(u32),
+    /// The probe behind the first window. Aeolus §4
+    Probe,
+    /// Permitted by a grant, for the first time.
+    Granted(u32),
+    /// Of the first window once more, with a permission. Aeolus §4
+    Recovered(u32),
+}
+
+/// A message being sent.
+pub(super) struct Outgoing {
+    pub(super) message: Message,
+    pub(super) packets: u32,
+    /// Order of opening, for ties and for the oldest.
+    pub(super) order: u64,
+    pub(super) opening: OpeningSchedule,
+    pub(super) state: SenderState,
+    /// Packets of the first window whose time has come.
+    pub(super) released: u32,
+    pub(super) departed: IndexWindow,
+    /// Packets permitted in all, those of the first window among them.
+    permitted: u32,
+    /// Permissions that a choice of packets was made for; without Aeolus, the packet's index says it.
+    used: u32,
+    /// Class of scheduled packets, as the last grant said. Homa §3.4
+    class: u8,
+    /// Bytes from the end that travel no worse than unscheduled ones; 0 = none.
+    boosted: u64,
+    pub(super) asked: BTreeSet<u32>,
+    asked_class: u8,
+    pub(super) first_window: Option<FirstWindow>,
+    /// Last departure of a packet, and that or the last word of the receiver.
+    sent: Time,
+    pub(super) active: Time,
+    base_rtt: Time,
+    pub(super) timeout: Time,
+    pub(super) backoff: u32,
+    /// The one silence deadline in force; others of this message are left over and mean nothing.
+    pub(super) silence_at: Time,
+    /// The rank it has among the messages that are ready, if it is one of them.
+    pub(super) ranked: Option<u32>,
+}
+
+/// What a sender decides when a message is opened.
+pub(super) struct Terms {
+    pub(super) opening: OpeningSchedule,
+    pub(super) packets: u32,
+    pub(super) order: u64,
+    pub(super) base_rtt: Time,
+    pub(super) timeout: Time,
+    pub(super) boosted: u64,
+    pub(super) first_window: Option<FirstWindow>,
+    pub(super) class: u8,
+}
+
+impl Outgoing {
+    pub(super) fn new(message: &Message, terms: Terms, now: Time) -> Outgoing {
+        Outgoing {
+            message: *message,
+            packets: terms.packets,
+            order: terms.order,
+            permitted: terms.opening.window(),
+            opening: terms.opening,
+            state: SenderState::Unscheduled,
+            released: 0,
+            departed: IndexWindow::default(),
+            used: 0,
+            class: terms.class,
+            boosted: terms.boosted,
+            asked: BTreeSet::new(),
+            asked_class: terms.class,
+            first_window: terms.first_window,
+            sent: now,
+            active: now,
+            base_rtt: terms.base_rtt,
+            timeout: terms.timeout,
+            backoff: 0,
+            silence_at: Time::MAX,
+            ranked: None,
+        }
+    }
+
+    pub(super) fn step(&mut self, event: SenderEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Packets left to send, repetitions that are wanted among them. Homa §3.2
+    pub(super) fn remaining(&self) -> u32 {
+        let lost = self.first_window.as_ref().map_or(0, FirstWindow::lost);
+        (self.packets - self.departed.len()).saturating_add(self.asked.len() as u32).saturating_add(lost)
+    }
+
+    /// The packet that may leave next.
+    pub(super) fn pick(&self) -> Option<Pick> {
+        if let Some(&index) = self.asked.first() {
+            return Some(Pick::Asked(index));
+        }
+        let first = self.departed.next_missing(0);
+        if first < self.released {
+            return Some(Pick::Unscheduled(first));
+        }
+        let window = self.opening.window();
+        let next = self.departed.next_missing(window);
+        let may_go_on = self.message.responsive && next < self.packets;
+        let Some(first_window) = &self.first_window else {
+            return (may_go_on && next < self.permitted).then_some(Pick::Granted(next));
+        };
+        if first >= window && first_window.wants_probe() {
+            return Some(Pick::Probe);
+        }
+        if self.permitted - window <= self.used {
+            return None;
+        }
+        // Aeolus §4: what is lost first, then what is new, then what nothing is known of.
+        match first_window.first_lost() {
+            Some(index) => Some(Pick::Recovered(index)),
+            None if may_go_on => Some(Pick::Granted(next)),
+            None => first_window.first_unheard().filter(|i| self.departed.contains(*i)).map(Pick::Recovered),
+        }
+    }
+
+    /// A grant raises what is permitted in all; one that comes late changes nothing. Homa §3.3
+    pub(super) fn permit(&mut self, number: u32, class: u8) {
+        if number > self.permitted {
+            self.permitted = number;
+            self.class = class;
+            self.step(SenderEvent::Grant);
+        }
+    }
+
+    /// Takes packets `from..end` for wanted by name; `false` when nothing will be sent again for it. Homa §3.7
+    pub(super) fn ask(&mut self, now: Time, from: u32, end: u32, class: u8) -> bool {
+        let window = self.opening.window();
+        let end = end.min(if self.message.responsive { self.packets } else { window });
+        let unsent = (from..end).any(|i| !self.departed.contains(i));
+        // What left a moment ago is on its way, if the sender is still at it.
+        let under_way = unsent && now < self.sent.saturating_add(self.base_rtt);
+        if self.first_window.is_none() && self.message.responsive {
+            // The receiver has granted it, and the grant may be lost.
+            self.permitted = self.permitted.max(end);
+        }
+        let before = self.asked.len();
+        for index in from..end {
+            let named = self.first_window.is_some() && index >= window;
+            if (self.departed.contains(index) && !under_way) || (named && !self.departed.contains(index)) {
+                self.asked.insert(index);
+            }
+        }
+        self.asked_class = class;
+        self.asked.len() > before
+    }
+
+    /// The packet that was picked leaves now.
+    pub(super) fn depart(
+        &mut self,
+        context: &HostContext,
+        now: Time,
+        pick: Pick,
+        priorities: &Priorities,
+    ) -> Packet {
+        (self.sent, self.active) = (now, now);
+        let index = match pick {
+            Pick::Probe => {
+                if let Some(first_window) = &mut self.first_window {
+                    first_window.probed();
+                }
+                return self.probe(context, priorities);
+            }
+            Pick::Asked(index) => {
+                self.asked.remove(&index);
+                // The grant for a packet that has not left is lost, or still to come.
+                self.used += u32::from(index >= self.opening.window() && !self.departed.contains(index));
+                index
+            }
+            Pick::Granted(index) | Pick::Recovered(index) => {
+                self.used += 1;
+                index
+            }
+            Pick::Unscheduled(index) => index,
+        };
+        let again = !self.departed.insert(index);
+        if let Some(first_window) = self.first_window.as_mut().filter(|_| again) {
+            first_window.sent_again(index);
+        }
+        let unscheduled = matches!(pick, Pick::Unscheduled(_));
+        let mut packet = context.data_packet(&self.message, index, self.opening.window());
+        packet.priority = self.class_of(pick, index, context, priorities);
+        packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
+            .with(PacketFlags::when(again, PacketFlags::AGAIN));
+        packet
+    }
+
+    /// Homa §3.4
+    fn class_of(&self, pick: Pick, index: u32, context: &HostContext, priorities: &Priorities) -> u8 {
+        let bytes = self.message.bytes;
+        match pick {
+            Pick::Asked(_) => self.asked_class,
+            Pick::Unscheduled(_) => priorities.of_unscheduled(bytes, index, &context.sizes),
+            _ => {
+                let rest = bytes_from(bytes, index, &context.sizes);
+                let tail = rest <= self.boosted;
+                if tail { self.class.min(priorities.of_size(rest)) } else { self.class }
+            }
+        }
+    }
+
+    /// Asks the receiver what it has, behind all packets of the first window. Aeolus §4
+    pub(super) fn probe(&self, context: &HostContext, priorities: &Priorities) -> Packet {
+        let message = &self.message;
+        let mut packet = Packet::new(PacketKind::Probe, context.host, message.dst, message.id);
+        packet.wire = context.sizes.control;
+        (packet.tag, packet.entropy) = (message.tag, message.entropy);
+        packet.message_bytes = message.bytes;
+        packet.count = self.opening.window();
+        packet.index = packet.count - 1;
+        if self.first_window.is_some() {
+            packet.flags = PacketFlags::UNSCHEDULED;
+            // In the queue of the packets that it follows: ahead of them it would find them missing.
+            packet.priority = priorities.of_size(message.bytes);
+        }
+        packet
+    }
+
+    /// Silence to wait for before a probe.
+    pub(super) fn patience(&self) -> Time {
+        self.timeout.saturating_mul(1 << self.backoff)
+    }
+
+    /// Puts the silence deadline at `at`.
+    pub(super) fn await_answer(&mut self, shared: &mut Shared, at: Time) {
+        self.silence_at = at;
+        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    }
+}

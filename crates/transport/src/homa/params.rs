@@ -1,0 +1,222 @@
+//! Parameters of Homa, and the published systems whose values they can take together.
+
+use crate::endpoint::{HostContext, Path};
+use headway_packet::Sizes;
+use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebased};
+
+headway_units::choice! {
+    /// Which Homa the values stand for.
+    pub enum Preset {
+        /// The SIGCOMM 2018 paper and its authors' simulator.
+        Sigcomm18 = "sigcomm18",
+        /// The Linux kernel module and the Internet-Draft.
+        Linux = "linux",
+        /// Homa as the AMRT and RPO papers compare against it.
+        Amrt = "amrt",
+    }
+}
+
+headway_units::choice! {
+    /// When a packet counts as missing.
+    pub enum LossTimer {
+        /// When it was authorised a time-out ago and has not arrived, whatever else has.
+        Packet = "packet",
+        /// When nothing at all of its message has arrived for a time-out.
+        Silence = "silence",
+    }
+}
+
+headway_units::choice! {
+    /// How a receiver asks for missing packets.
+    pub enum Asking {
+        /// As many as its link can take: one a frame time over all messages.
+        Paced = "paced",
+        /// All at once.
+        AtOnce = "at-once",
+    }
+}
+
+headway_units::choice! {
+    /// What the priority of an unscheduled packet follows.
+    pub enum UnscheduledBy {
+        /// The bytes of its message from this packet on.
+        Remaining = "remaining",
+        /// The bytes of the whole message.
+        Length = "length",
+    }
+}
+
+headway_units::params! {
+    /// What Homa can be told, with the values of `sigcomm18`.
+    pub struct Settings {
+        /// Which Homa: the values of all parameters that are not given.
+        preset: Preset = Preset::Sigcomm18, ParamKind::Choice(Preset::WORDS);
+        /// Messages granted at a time, the degree of overcommitment; 0 = as many as there are scheduled priorities. Homa §3.5. linux: 8, amrt: 2 of the paper's 2 to 8
+        overcommit: u64 = 0, ParamKind::Int { min: 0, max: 1000 };
+        /// RTTbytes: bytes sent without a grant, and granted beyond what has arrived, in whole packets; 0 = a bandwidth-delay product of the pair. linux: 40000
+        rtt_bytes: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000 };
+        /// Bytes that all messages of a receiver may have on their way; each of n gets this divided by n + 1. 0 = RTTbytes for each. linux: 400000
+        max_incoming: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000_000 };
+        /// When a packet counts as missing. linux: silence
+        loss_timer: LossTimer = LossTimer::Packet, ParamKind::Choice(LossTimer::WORDS);
+        /// Base round trips in the time-out, to which one drain of full buffers on the way is added.
+        resend_rtts: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
+        /// The time-out is no shorter than this. linux: 5 ms
+        resend_floor: Time = Time::ZERO, ParamKind::Time;
+        /// Doublings of the time-out at most, while asking has no result. linux: 0
+        backoff: u64 = 5, ParamKind::Int { min: 0, max: 20 };
+        /// How missing packets are asked for. linux: at-once
+        asking: Asking = Asking::Paced, ParamKind::Choice(Asking::WORDS);
+        /// Priorities of data; control has one above them.
+        priorities: u64 = 8, ParamKind::Int { min: 1, max: 31 };
+        /// Priorities among them for unscheduled packets; 0 = by their share of the bytes, where the sizes are known, else half. linux: 4
+        unscheduled_levels: u64 = 0, ParamKind::Int { min: 0, max: 8 };
+        /// What the priority of an unscheduled packet follows. linux, amrt: length
+        unscheduled_by: UnscheduledBy = UnscheduledBy::Remaining, ParamKind::Choice(UnscheduledBy::WORDS);
+        /// Scheduled packets among the last RTTbytes of a message have at least the priority that unscheduled ones would have. linux, amrt: false
+        boost_tail: bool = true, ParamKind::Bool;
+        /// Share of grants, and of packets sent, that go to the oldest message. linux: 0.05
+        fifo_share: f64 = 0.0, ParamKind::Float { min: 0.0, max: 0.5 };
+        /// Largest size in bytes of the first unscheduled priority; 0 = by the sizes, where they are known, else 200.
+        cutoff_1: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        /// The same of the second; else 2800.
+        cutoff_2: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        /// The same of the third; else 15000.
+        cutoff_3: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        /// The same of the fourth.
+        cutoff_4: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        /// The same of the fifth.
+        cutoff_5: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        /// The same of the sixth.
+        cutoff_6: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        /// The same of the seventh.
+        cutoff_7: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+    }
+}
+
+/// Cut-offs of the Linux module, in bytes.
+pub(super) const LINUX_CUTOFFS: [u64; 3] = [200, 2800, 15_000];
+
+/// Unscheduled levels that have a cut-off each; the last has none.
+pub(super) const CUTOFFS: usize = 7;
+
+impl Settings {
+    fn of(preset: Preset) -> Settings {
+        let plain = Settings { preset, ..Settings::default() };
+        match preset {
+            Preset::Sigcomm18 => plain,
+            Preset::Linux => Settings {
+                overcommit: 8,
+                rtt_bytes: 40_000,
+                max_incoming: 400_000,
+                loss_timer: LossTimer::Silence,
+                resend_floor: Time::ms(5),
+                backoff: 0,
+                asking: Asking::AtOnce,
+                unscheduled_levels: 4,
+                unscheduled_by: UnscheduledBy::Length,
+                boost_tail: false,
+                fifo_share: 0.05,
+                cutoff_1: LINUX_CUTOFFS[0],
+                cutoff_2: LINUX_CUTOFFS[1],
+                cutoff_3: LINUX_CUTOFFS[2],
+                ..plain
+            },
+            Preset::Amrt => {
+                Settings { overcommit: 2, unscheduled_by: UnscheduledBy::Length, boost_tail: false, ..plain }
+            }
+        }
+    }
+
+    /// Cut-offs as they are set, 0 where they are not.
+    pub(super) fn cutoffs(&self) -> [u64; CUTOFFS] {
+        [
+            self.cutoff_1,
+            self.cutoff_2,
+            self.cutoff_3,
+            self.cutoff_4,
+            self.cutoff_5,
+            self.cutoff_6,
+            self.cutoff_7,
+        ]
+    }
+
+    /// Packets of RTTbytes over `path`.
+    pub(super) fn rtt_packets(&self, path: &Path, context: &HostContext) -> u32 {
+        match self.rtt_bytes {
+            0 => path.bdp_packets(context.nic, &context.sizes),
+            bytes => packets_of(bytes, &context.sizes),
+        }
+    }
+
+    /// The time-out over `path`: some base round trips, and one drain of its full buffers.
+    pub(super) fn timeout(&self, path: &Path) -> Time {
+        let queues = path.max_rtt.saturating_sub(path.base_rtt);
+        crate::shared::scale(path.base_rtt, self.resend_rtts).saturating_add(queues).max(self.resend_floor)
+    }
+}
+
+/// Packets that hold this many bytes.
+pub(super) fn packets_of(bytes: u64, sizes: &Sizes) -> u32 {
+    u32::try_from(bytes.div_ceil(sizes.payload.into())).unwrap_or(u32::MAX).max(1)
+}
+
+/// Homa's parameters. Setting `preset` gives all others the values of that preset, but for those that differ
+/// from the one before: what else a scenario says stands, in whatever order it is said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HomaParams(pub Settings);
+
+impl HomaParams {
+    /// The values of a preset.
+    pub fn of(preset: Preset) -> HomaParams {
+        HomaParams(Settings::of(preset))
+    }
+}
+
+impl Params for HomaParams {
+    fn specs() -> Vec<ParamSpec> {
+        Settings::specs()
+    }
+
+    fn values(&self) -> Vec<ParamValue> {
+        self.0.values()
+    }
+
+    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
+        let before = self.0.preset;
+        self.0.set(name, value)?;
+        if name == "preset" {
+            self.0 = rebased(&self.0, &Settings::of(before), Settings::of(self.0.preset), &["preset"])?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_sets_what_is_not_said() {
+        assert_eq!(HomaParams::default(), HomaParams::of(Preset::Sigcomm18));
+        let mut params = HomaParams::default();
+        assert_eq!(params.set("overcommit", ParamValue::Int(6)), Ok(()));
+        assert_eq!(params.set("preset", ParamValue::Choice("linux".into())), Ok(()));
+        assert_eq!((params.0.overcommit, params.0.rtt_bytes), (6, 40_000), "what was said stands");
+        assert_eq!(params.set("preset", ParamValue::Choice("amrt".into())), Ok(()));
+        assert_eq!((params.0.overcommit, params.0.rtt_bytes, params.0.cutoff_1), (6, 0, 0));
+        assert_eq!(HomaParams::of(Preset::Amrt).0.overcommit, 2);
+    }
+
+    #[test]
+    fn the_timeout_has_a_floor() {
+        let path = Path {
+            base_rtt: Time::us(10),
+            max_rtt: Time::us(50),
+            bottleneck: headway_units::Rate::gbps(10),
+            paths: 0,
+        };
+        assert_eq!(HomaParams::default().0.timeout(&path), Time::us(70));
+        assert_eq!(HomaParams::of(Preset::Linux).0.timeout(&path), Time::ms(5));
+    }
+}

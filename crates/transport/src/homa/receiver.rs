@@ -1,0 +1,338 @@
+//! The receiving half of Homa: whom to grant, how much, and in which priority.
+
+use super::cutoffs::{Priorities, bytes_from};
+use super::incoming::{Incoming, ReceiverEvent};
+use super::params::{Asking, LossTimer, Settings, packets_of};
+use super::ranking::{Key, Ranking};
+use super::{Shared, WHOLE, thousandths};
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::finished::FinishedMessages;
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+
+/// Bytes that the oldest message is granted at a time. Homa §5.2
+const FIFO_INCREMENT: u64 = 50_000;
+
+/// All messages that this host receives.
+pub(super) struct Receiver {
+    settings: Settings,
+    priorities: Priorities,
+    /// Whether first windows are acknowledged, and grants are numbers that senders use as they like.
+    aeolus: bool,
+    messages: FxHashMap<Key, Incoming>,
+    finished: FinishedMessages,
+    ranking: Ranking,
+    arrived: u64,
+    /// Packets on their way to this host with permission.
+    incoming: u64,
+    /// Messages granted in this round; kept for its room.
+    active: Vec<Key>,
+    /// What the oldest message is owed, in thousandths of a packet, and its share of each packet granted.
+    owed: u64,
+    fifo_share: u32,
+    /// When the next packet may be asked for.
+    turn: Time,
+}
+
+impl Receiver {
+    pub(super) fn new(settings: Settings, priorities: Priorities, aeolus: bool) -> Receiver {
+        Receiver {
+            fifo_share: thousandths(settings.fifo_share),
+            settings,
+            priorities,
+            aeolus,
+            messages: FxHashMap::default(),
+            finished: FinishedMessages::default(),
+            ranking: Ranking::default(),
+            arrived: 0,
+            incoming: 0,
+            active: Vec::new(),
+            owed: 0,
+            turn: Time::ZERO,
+        }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn backoff(&self) -> u32 {
+        self.settings.backoff as u32
+    }
+
+    /// The sender is gone; others may be granted in its place.
+    pub(super) fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
+        let mut gone: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
+        gone.sort_unstable();
+        for key in gone {
+            self.drop_message(key);
+        }
+        self.finished.forget(peer);
+        self.grant(shared, now);
+    }
+
+    fn drop_message(&mut self, key: Key) -> Option<Incoming> {
+        let message = self.messages.remove(&key)?;
+        self.incoming -= u64::from(message.counted);
+        if let Some(rank) = message.ranked {
+            self.ranking.remove(key, (rank, message.order));
+        }
+        Some(message)
+    }
+
+    /// A data packet.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        if !self.know(shared, now, packet) {
+            return;
+        }
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        if packet.index >= message.packets {
+            return;
+        }
+        let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
+        if self.aeolus && pushed {
+            acknowledge(shared, packet, PacketFlags::default());
+        }
+        if !message.received.insert(packet.index) {
+            if self.aeolus && !pushed {
+                // Aeolus §4: the permission was used for a packet that was there.
+                message.first.repeated();
+                self.changed(shared, now, key);
+            }
+            return;
+        }
+        if self.aeolus && pushed {
+            message.first.late();
+        }
+        message.progress(now);
+        let (tag, bytes) = (packet.tag, u32::from(packet.payload));
+        shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+        if message.remaining() == 0 {
+            self.complete(shared, key, packet);
+            self.grant(shared, now);
+        } else {
+            self.changed(shared, now, key);
+        }
+    }
+
+    /// Makes state for a message that is new; `false` for one that is over, or makes no sense.
+    fn know(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> bool {
+        let key = (packet.src, packet.message);
+        if self.messages.contains_key(&key) {
+            return true;
+        }
+        if self.finished.contains(key.0, key.1) {
+            // The sender has not heard that it is done.
+            finish(shared, packet);
+            return false;
+        }
+        let context = &shared.context;
+        let Ok(packets) = u32::try_from(context.sizes.packets(packet.message_bytes)) else { return false };
+        if packet.index >= packets {
+            return false;
+        }
+        self.arrived += 1;
+        let mut message = Incoming::new(packet, packets, self.arrived, now);
+        let path = (context.path)(packet.src);
+        message.rtt_packets = self.settings.rtt_packets(&path, context);
+        message.timeout = self.settings.timeout(&path);
+        self.messages.insert(key, message);
+        true
+    }
+
+    fn complete(&mut self, shared: &mut Shared, key: Key, packet: &Packet) {
+        if let Some(mut message) = self.drop_message(key) {
+            message.step(ReceiverEvent::Last);
+        }
+        self.finished.insert(key.0, key.1);
+        let completed = EndpointEvent::Completed { tag: packet.tag, src: key.0, message: key.1 };
+        shared.events.push_back(completed);
+        finish(shared, packet);
+    }
+
+    /// The numbers of a message have changed: it is ranked anew, and whoever has room is granted.
+    fn changed(&mut self, shared: &mut Shared, now: Time, key: Key) {
+        self.rank(key);
+        self.grant(shared, now);
+        let backoff = self.backoff();
+        if let Some(message) = self.messages.get_mut(&key) {
+            message.watch(shared, key, now, backoff);
+        }
+    }
+
+    /// Puts a message where its rank is now, and accounts for what is on its way.
+    fn rank(&mut self, key: Key) {
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        let counted = message.outstanding();
+        self.incoming = self.incoming + u64::from(counted) - u64::from(message.counted);
+        message.counted = counted;
+        let rank = (message.ungranted() > 0).then(|| message.remaining());
+        if message.ranked == rank {
+            return;
+        }
+        if let Some(before) = std::mem::replace(&mut message.ranked, rank) {
+            self.ranking.remove(key, (before, message.order));
+        }
+        if let Some(rank) = rank {
+            self.ranking.insert(key, (rank, message.order));
+        }
+    }
+
+    /// The degree of overcommitment. Homa §3.5
+    fn degree(&self) -> usize {
+        match self.settings.overcommit {
+            0 => self.priorities.scheduled() as usize,
+            n => n as usize,
+        }
+    }
+
+    /// Grants the messages with the least left to receive, until each has what may be on its way. Homa §3.5
+    fn grant(&mut self, shared: &mut Shared, now: Time) {
+        let mut active = std::mem::take(&mut self.active);
+        loop {
+            active.clear();
+            active.extend(self.ranking.first(self.degree()));
+            let mut promoted = false;
+            for (rank, &key) in active.iter().enumerate() {
+                let class = self.priorities.of_rank(rank, active.len());
+                let room = self.room(key, active.len(), &shared.context.sizes);
+                promoted |= self.grant_one(shared, now, key, room, class);
+            }
+            // Homa §3.5: with the last grant of one, the next message becomes active.
+            if !promoted {
+                break;
+            }
+        }
+        self.active = active;
+        self.grant_oldest(shared, now);
+    }
+
+    /// Packets that a message may be granted now, as one of `active`.
+    fn room(&self, key: Key, active: usize, sizes: &Sizes) -> u32 {
+        let Some(message) = self.messages.get(&key) else { return 0 };
+        let outstanding = message.outstanding();
+        if self.settings.max_incoming == 0 {
+            return message.rtt_packets.saturating_sub(outstanding);
+        }
+        let window = packets_of(self.settings.max_incoming / (active as u64 + 1), sizes);
+        let all = u64::from(packets_of(self.settings.max_incoming, sizes)).saturating_sub(self.incoming);
+        window.saturating_sub(outstanding).min(u32::try_from(all).unwrap_or(u32::MAX))
+    }
+
+    /// Grants a message up to `room` packets; answers whether it is granted in full thereby.
+    fn grant_one(&mut self, shared: &mut Shared, now: Time, key: Key, room: u32, class: u8) -> bool {
+        let backoff = self.backoff();
+        let Some(message) = self.messages.get_mut(&key) else { return false };
+        let count = room.min(message.ungranted());
+        if count == 0 {
+            return false;
+        }
+        message.grant(shared, key, count, class);
+        message.watch(shared, key, now, backoff);
+        let full = message.ungranted() == 0;
+        self.owed += u64::from(count) * u64::from(self.fifo_share);
+        self.rank(key);
+        full
+    }
+
+    /// Now and then the oldest message is granted, whatever its rank. Homa §5.2
+    fn grant_oldest(&mut self, shared: &mut Shared, now: Time) {
+        let increment = packets_of(FIFO_INCREMENT, &shared.context.sizes);
+        let price = u64::from(increment) * u64::from(WHOLE);
+        if self.owed < price {
+            return;
+        }
+        let Some(key) = self.ranking.oldest() else { return };
+        self.owed -= price;
+        let class = self.priorities.of_rank(0, self.priorities.scheduled() as usize);
+        self.grant_one(shared, now, key, increment, class);
+    }
+
+    /// The sender is alive, and serves others first. Homa §3.7
+    pub(super) fn busy(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let (key, backoff) = ((packet.src, packet.message), self.backoff());
+        if let Some(message) = self.messages.get_mut(&key) {
+            message.busy(shared, key, now, backoff);
+        }
+    }
+
+    /// The sender asks what there is of a message.
+    pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        let known = self.messages.contains_key(&key);
+        if !self.know(shared, now, packet) {
+            return;
+        }
+        if self.aeolus && packet.flags.has(PacketFlags::UNSCHEDULED) {
+            acknowledge(shared, packet, PacketFlags::UNSCHEDULED);
+            if let Some(message) = self.messages.get_mut(&key) {
+                // Aeolus §4: what has not arrived ahead of the probe was dropped.
+                let arrived = message.received.next_missing(0).min(message.window);
+                let missing = (arrived..message.window).filter(|i| !message.received.contains(*i)).count();
+                message.first.probed(missing as u32);
+            }
+            return self.changed(shared, now, key);
+        }
+        if !known {
+            // Homa §3.7: nothing of it has arrived, so all of the first window is missing.
+            self.rank(key);
+            self.miss(shared, now, key, packet.count);
+        }
+    }
+
+    /// The deadline of a message has come. Homa §3.7
+    pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let (key, backoff) = ((peer, id), self.backoff());
+        let silence = self.settings.loss_timer == LossTimer::Silence;
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        match message.is_due(now) {
+            None => {}
+            Some(true) => self.ask(shared, now, key),
+            Some(false) => {
+                if let Some(missing) = message.look(shared, key, now, silence, backoff) {
+                    self.miss(shared, now, key, missing);
+                }
+            }
+        }
+    }
+
+    /// Asks for missing packets, or waits for the turn to do so.
+    fn miss(&mut self, shared: &mut Shared, now: Time, key: Key, packets: u32) {
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        if self.settings.asking == Asking::AtOnce {
+            return self.ask(shared, now, key);
+        }
+        let slot = shared.context.sizes.slot(shared.context.nic);
+        let at = self.turn.max(now);
+        self.turn = at.saturating_add(slot.saturating_mul(packets.into()));
+        if at > now { message.take_turn(shared, key, at) } else { self.ask(shared, now, key) }
+    }
+
+    fn ask(&mut self, shared: &mut Shared, now: Time, key: Key) {
+        let backoff = self.backoff();
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        let rest = bytes_of(&shared.context, message);
+        message.ask(shared, key, now, self.priorities.of_size(rest), backoff);
+    }
+}
+
+/// Bytes still to be received, to a packet.
+fn bytes_of(context: &HostContext, message: &Incoming) -> u64 {
+    bytes_from(message.bytes, message.received.len(), &context.sizes)
+}
+
+/// Tells the sender that its message is complete.
+fn finish(shared: &mut Shared, packet: &Packet) {
+    let (peer, id) = (packet.src, packet.message);
+    let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
+    shared.control.push_back(done);
+}
+
+/// Acknowledges one packet of a first window, or with a flag the probe behind it. Aeolus §4
+fn acknowledge(shared: &mut Shared, packet: &Packet, flags: PacketFlags) {
+    let (peer, id) = (packet.src, packet.message);
+    let ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
+    shared.control.push_back(Packet { index: packet.index, flags, ..ack });
+}

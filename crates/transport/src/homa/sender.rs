@@ -1,0 +1,236 @@
+//! The sending half of Homa: the message with the least left to send goes first.
+
+use super::cutoffs::Priorities;
+use super::outgoing::{MAX_BACKOFF, Outgoing, SenderEvent, Terms};
+use super::params::Settings;
+use super::{Shared, TimerKey, WHOLE, thousandths};
+use crate::aeolus::{AeolusParams, FirstWindow};
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All messages that this host sends.
+pub(super) struct Sender {
+    settings: Settings,
+    priorities: Priorities,
+    aeolus: Option<AeolusParams>,
+    messages: SlotMap<DefaultKey, Outgoing>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// Messages with a packet that may leave, by packets left to send, the older first. Homa §3.2
+    ready: BTreeSet<(u32, u64, DefaultKey)>,
+    /// The same by age.
+    ages: BTreeMap<u64, DefaultKey>,
+    opened: u64,
+    /// What the oldest message is owed, in thousandths of a packet, and its share of each packet.
+    owed: u32,
+    fifo_share: u32,
+}
+
+impl Sender {
+    pub(super) fn new(settings: Settings, priorities: Priorities, aeolus: Option<AeolusParams>) -> Sender {
+        Sender {
+            fifo_share: thousandths(settings.fifo_share),
+            settings,
+            priorities,
+            aeolus,
+            messages: SlotMap::new(),
+            by_id: FxHashMap::default(),
+            ready: BTreeSet::new(),
+            ages: BTreeMap::new(),
+            opened: 0,
+            owed: 0,
+        }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    #[inline]
+    pub(super) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Homa §3.2: a new message sends RTTbytes without waiting.
+    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let out = Outgoing::new(message, self.terms(&shared.context, now, message), now);
+        let patience = out.patience();
+        let key = self.messages.insert(out);
+        self.by_id.insert((message.dst, message.id), key);
+        self.release_opening(shared, now, message.dst, message.id);
+        self.messages[key].await_answer(shared, now.saturating_add(patience));
+    }
+
+    fn terms(&mut self, context: &HostContext, now: Time, message: &Message) -> Terms {
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let window = self.settings.rtt_packets(&path, context);
+        let slot = context.sizes.slot(path.bottleneck);
+        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
+        let tail = u64::from(window) * u64::from(context.sizes.payload);
+        self.opened += 1;
+        Terms {
+            packets,
+            order: self.opened,
+            base_rtt: path.base_rtt,
+            timeout: self.settings.timeout(&path),
+            boosted: if self.settings.boost_tail { tail } else { 0 },
+            first_window: self.aeolus.as_ref().map(|params| FirstWindow::new(opening.window(), params)),
+            class: self.priorities.lowest(),
+            opening,
+        }
+    }
+
+    /// Lets the packets of the first window go whose time has come.
+    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        let (first, count) = out.opening.take(now);
+        out.released = first + count;
+        if let Some(at) = out.opening.next() {
+            shared.timers.arm(at, TimerKey::Opening(peer, id));
+        }
+        self.rank(key);
+    }
+
+    /// Puts a message where its rank is now among those that are ready, or takes it out.
+    fn rank(&mut self, key: DefaultKey) {
+        let out = &mut self.messages[key];
+        let rank = out.pick().map(|_| out.remaining());
+        if out.ranked == rank {
+            return;
+        }
+        if let Some(before) = std::mem::replace(&mut out.ranked, rank) {
+            self.ready.remove(&(before, out.order, key));
+        }
+        match rank {
+            Some(remaining) => {
+                self.ready.insert((remaining, out.order, key));
+                self.ages.insert(out.order, key);
+            }
+            None => {
+                self.ages.remove(&out.order);
+            }
+        }
+    }
+
+    /// The receiver has said something that brings a message on.
+    fn heard(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
+        let out = &mut self.messages[key];
+        out.active = now;
+        if out.backoff > 0 {
+            out.backoff = 0;
+            out.await_answer(shared, now.saturating_add(out.timeout));
+        }
+        self.rank(key);
+    }
+
+    /// Homa §3.3: packets up to a number may be sent, in the class that the grant says.
+    pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
+        let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
+        let class = self.class(grant.remaining);
+        self.messages[key].permit(grant.token, class);
+        self.heard(shared, now, key);
+    }
+
+    /// A class that came in a packet.
+    fn class(&self, class: u32) -> u8 {
+        class.clamp(1, self.priorities.lowest().into()) as u8
+    }
+
+    /// Homa §3.7: packets that have not arrived are sent again, or the answer is busy.
+    pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, ask: &Packet) {
+        let (peer, id) = (ask.src, ask.message);
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let class = self.class(ask.remaining);
+        let out = &mut self.messages[key];
+        out.step(SenderEvent::Resend);
+        if !out.ask(now, ask.index, ask.index.saturating_add(ask.count), class) {
+            let (tag, entropy) = (out.message.tag, out.message.entropy);
+            let busy = shared.control_packet(PacketKind::Busy, peer, id, tag, entropy);
+            shared.control.push_back(busy);
+        }
+        self.heard(shared, now, key);
+    }
+
+    /// A packet of the first window has arrived, or the probe behind it. Aeolus §4
+    pub(super) fn ack(&mut self, shared: &mut Shared, now: Time, ack: &Packet) {
+        let Some(&key) = self.by_id.get(&(ack.src, ack.message)) else { return };
+        let Some(first_window) = &mut self.messages[key].first_window else { return };
+        if ack.flags.has(PacketFlags::UNSCHEDULED) {
+            first_window.probe_answered();
+        } else {
+            first_window.acked(ack.index);
+        }
+        self.heard(shared, now, key);
+    }
+
+    /// The receiver has everything.
+    pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
+        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
+            && let Some(mut out) = self.messages.remove(key)
+        {
+            out.step(SenderEvent::Finished);
+            if let Some(rank) = out.ranked {
+                self.ready.remove(&(rank, out.order, key));
+                self.ages.remove(&out.order);
+            }
+            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+        }
+    }
+
+    /// The receiver is gone.
+    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        self.by_id.retain(|key, _| key.0 != peer);
+        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        self.ready.retain(|(_, _, key)| self.messages.contains_key(*key));
+        self.ages.retain(|_, key| self.messages.contains_key(*key));
+    }
+
+    /// Asks by a probe when nothing has been heard: the whole first window, or the last word, may be lost.
+    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let out = &mut self.messages[key];
+        if now < out.silence_at {
+            return;
+        }
+        // A message that waits for this host's own wire cannot have been answered.
+        let since = if out.ranked.is_some() || out.opening.next().is_some() { now } else { out.active };
+        let due = since.saturating_add(out.patience());
+        if due > now {
+            return out.await_answer(shared, due);
+        }
+        out.step(SenderEvent::Silence);
+        out.active = now;
+        out.backoff = (out.backoff + 1).min(MAX_BACKOFF);
+        let probe = out.probe(&shared.context, &self.priorities);
+        shared.control.push_back(probe);
+        out.await_answer(shared, now.saturating_add(out.patience()));
+    }
+
+    /// The message whose turn it is: the one with the least left, now and then the oldest. Homa §5.2
+    fn next(&mut self) -> Option<DefaultKey> {
+        let &(_, _, shortest) = self.ready.first()?;
+        self.owed += self.fifo_share;
+        if self.owed < WHOLE {
+            return Some(shortest);
+        }
+        self.owed -= WHOLE;
+        self.ages.values().next().copied()
+    }
+
+    /// The next packet of a message, for a wire that is free now.
+    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+        let key = self.next()?;
+        let out = &mut self.messages[key];
+        let pick = out.pick()?;
+        let packet = out.depart(&shared.context, now, pick, &self.priorities);
+        self.rank(key);
+        Some(packet)
+    }
+}
