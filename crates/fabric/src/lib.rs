@@ -6,6 +6,7 @@
 
 mod anti_ecn;
 mod counters;
+mod credit_shaping;
 mod discipline;
 mod drop_tail;
 mod ecn_threshold;
@@ -17,6 +18,7 @@ mod trimming;
 
 pub use anti_ecn::{AntiEcn, AntiEcnParams, GapRule};
 pub use counters::{DropReason, PortCounters};
+pub use credit_shaping::{CreditShaping, CreditShapingParams};
 pub use discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
 pub use drop_tail::DropTail;
 pub use ecn_threshold::{EcnThreshold, EcnThresholdParams, MarkAt};

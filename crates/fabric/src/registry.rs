@@ -1,9 +1,9 @@
 //! The list of port disciplines: one line each.
 
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
-use crate::{AntiEcn, Buffer, DropReason, DropTail, EcnThreshold, StrictPriority, Trimming};
+use crate::{AntiEcn, Buffer, CreditShaping, DropReason, DropTail, EcnThreshold, StrictPriority, Trimming};
 use headway_packet::{Packet, Sizes};
-use headway_units::{ParamError, ParamSpec, ParamValue, Params};
+use headway_units::{ParamError, ParamSpec, ParamValue, Params, Time};
 
 macro_rules! disciplines {
     ($($name:literal => $variant:ident),+ $(,)?) => {
@@ -41,9 +41,17 @@ macro_rules! disciplines {
                 match self { $(AnyDiscipline::$variant(_) => !<$variant as Discipline>::CHOOSES),+ }
             }
 
+            pub(crate) fn shapes(&self) -> bool {
+                match self { $(AnyDiscipline::$variant(_) => <$variant as Discipline>::SHAPES),+ }
+            }
+
+            pub(crate) fn opens(&self, occupied: u32) -> Time {
+                match self { $(AnyDiscipline::$variant(d) => d.opens(occupied)),+ }
+            }
+
             #[inline]
-            pub(crate) fn choose(&mut self, occupied: u32) -> usize {
-                match self { $(AnyDiscipline::$variant(d) => d.choose(occupied)),+ }
+            pub(crate) fn choose(&mut self, now: Time, occupied: u32) -> usize {
+                match self { $(AnyDiscipline::$variant(d) => d.choose(now, occupied)),+ }
             }
 
             #[inline]
@@ -79,6 +87,7 @@ disciplines! {
     "anti-ecn" => AntiEcn,
     "ecn-threshold" => EcnThreshold,
     "trimming" => Trimming,
+    "credit-shaping" => CreditShaping,
 }
 
 fn with<D: Discipline>(params: &[(String, ParamValue)], port: &PortContext) -> Result<D, ParamError> {

@@ -8,7 +8,9 @@ use crate::prefetch::prefetch;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
-use crate::wires::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE, Wires};
+use crate::wires::{
+    CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE, Wires,
+};
 use headway_fabric::{Fate, Full};
 use headway_network::{BuildError, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress};
@@ -158,6 +160,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             WIRE_FREE => self.wire_free(number),
             TIMER => self.timer(number),
             FLOW_START => self.start_flows(),
+            RELEASE => self.wires.release(number, self.now),
             _ => self.sample(),
         }
     }

@@ -17,6 +17,7 @@ pub(crate) const WIRE_FREE: u32 = 2 << KIND_SHIFT;
 pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
 pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
 pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
+pub(crate) const RELEASE: u32 = 6 << KIND_SHIFT;
 const KIND_SHIFT: u32 = 29;
 pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 
@@ -66,6 +67,9 @@ const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, on
 /// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
 /// a link's delay after that. The next hop's port is chosen as a packet leaves, while it is at hand: its
 /// arrival then names all it will touch, and those can be brought into the cache ahead of time.
+///
+/// A port that shapes may hold packets back while its wire is free. Then an event of another kind looks after
+/// it, [`RELEASE`], by when the first of them could reach the far end; an arrival that goes first moves it.
 pub(crate) struct Wires<'a> {
     pub(crate) egress: Vec<Egress>,
     pub(crate) pool: Pool,
@@ -76,6 +80,8 @@ pub(crate) struct Wires<'a> {
     ahead: bool,
     /// Whether there is a tap, or there are faults: one branch a hop for both.
     special: bool,
+    /// By port, where ports shape: the [`RELEASE`] event in force, `Time::MAX` when none is.
+    releases: Vec<Time>,
     faults: Option<Box<Faults>>,
     network: Arc<Network>,
     hosts: u32,
@@ -133,7 +139,9 @@ impl<'a> Wires<'a> {
         if ahead {
             queue.look_ahead(3 * STEP);
         }
+        let shaped = egress.iter().any(|e| e.port.is_shaped());
         Ok(Wires {
+            releases: if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() },
             queue,
             ahead,
             pool: Pool::default(),
@@ -181,12 +189,12 @@ impl<'a> Wires<'a> {
             }
         }
         if let Some(event) = self.queue.upcoming(2 * STEP)
-            && matches!(kind(&event), FORWARD | WIRE_FREE)
+            && matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE)
         {
             egress[number(&event)].port.waiting_places().for_each(|handles| prefetch(handles, 0));
         }
         if let Some(event) = self.queue.upcoming(STEP)
-            && matches!(kind(&event), FORWARD | WIRE_FREE)
+            && matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE)
         {
             let leaving = egress[number(&event)].port.leaving(Time(event.at));
             leaving.for_each(|handle| pool.prefetch(handle));
@@ -268,10 +276,31 @@ impl<'a> Wires<'a> {
     pub(crate) fn catch_up(&mut self, number: u32, now: Time) {
         loop {
             let port = &self.egress[number as usize].port;
-            if port.is_empty() || port.free_at() > now {
+            if port.is_deserted() || port.free_at() > now {
                 return;
             }
+            if port.is_shaped() {
+                return self.catch_up_shaped(number, now);
+            }
             self.send_next(number);
+        }
+    }
+
+    /// The same for a port that shapes: the first packet may have to wait longer than for the wire.
+    #[inline(never)]
+    fn catch_up_shaped(&mut self, number: u32, now: Time) {
+        let next = |wires: &Self| wires.egress[number as usize].port.next_start();
+        while let Some(start) = next(self).filter(|start| *start <= now) {
+            self.send_at(number, start);
+        }
+    }
+
+    /// Sends the packet whose turn it is at `start`.
+    fn send_at(&mut self, number: u32, start: Time) {
+        let egress = &mut self.egress[number as usize];
+        let (link, port) = (egress.link(), &mut egress.port);
+        if let Some(departure) = port.next(start, &mut self.pool) {
+            self.launch(number, link, departure.handle, departure.ends);
         }
     }
 
@@ -297,21 +326,67 @@ impl<'a> Wires<'a> {
                 }
                 return Ok(());
             }
-            if egress.port.is_empty() {
+            if egress.port.is_deserted() {
                 let link = egress.link();
                 let ends = egress.port.pass(now, self.pool.get_mut(handle));
                 self.launch(number, link, handle, ends);
                 return Ok(());
             }
+            if egress.port.is_shaped() {
+                return self.offer_shaped(number, handle, now);
+            }
             self.send_next(number);
         }
+    }
+
+    /// A packet arrives at a port that shapes, whose wire may be free although others wait.
+    #[inline(never)]
+    fn offer_shaped(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
+        self.catch_up_shaped(number, now);
+        let offered = self.egress[number as usize].port.offer(now, handle, &mut self.pool);
+        // What waited has left if it could; only the newcomer can start at this instant.
+        if self.egress[number as usize].port.next_start().is_some_and(|start| start <= now) {
+            self.send_at(number, now);
+        }
+        self.watch_shaped(number, now);
+        offered
+    }
+
+    /// Makes sure that a port that shapes is looked after in time, if something waits there.
+    fn watch_shaped(&mut self, number: u32, now: Time) {
+        let egress = &mut self.egress[number as usize];
+        let Some(start) = egress.port.next_start() else { return };
+        if egress.port.free_at() > now {
+            // What arrives meanwhile may be first to leave, as soon as the wire is free.
+            if !egress.armed {
+                self.arm(number);
+            }
+            return;
+        }
+        let at = start + egress.delay;
+        let release = &mut self.releases[number as usize];
+        if at < *release {
+            *release = at;
+            self.queue.push(at.0, CLASS_PACKET, RELEASE | number, 0);
+        }
+    }
+
+    /// The event that looks after a port whose wire is free but whose packets were held back.
+    pub(crate) fn release(&mut self, number: u32, now: Time) {
+        if self.releases[number as usize] != now {
+            // An earlier one was made after this.
+            return;
+        }
+        self.releases[number as usize] = Time::MAX;
+        self.catch_up(number, now);
+        self.watch_shaped(number, now);
     }
 
     /// After a full queue hit a packet at a port: something may wait there that did not before.
     #[cold]
     pub(crate) fn overflowed(&mut self, number: u32) {
         let egress = &self.egress[number as usize];
-        if !egress.armed && !egress.port.is_empty() {
+        if !egress.armed && !egress.port.is_empty() && !egress.port.is_shaped() {
             self.arm(number);
         }
     }
@@ -339,9 +414,14 @@ impl<'a> Wires<'a> {
     pub(crate) fn look_after(&mut self, number: u32, now: Time) {
         self.egress[number as usize].armed = false;
         self.catch_up(number, now);
-        if !self.egress[number as usize].port.is_empty() {
-            self.arm(number);
+        let port = &self.egress[number as usize].port;
+        if port.is_deserted() {
+            return;
         }
+        if port.is_shaped() {
+            return self.watch_shaped(number, now);
+        }
+        self.arm(number);
     }
 
     /// Puts a host's packet on its idle wire; `more` asks for an event when the wire is free again.

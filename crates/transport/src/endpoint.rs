@@ -185,6 +185,11 @@ pub trait Transport: 'static {
     const INFO: TransportInfo;
     /// Whether an acknowledged packet may release two, as in slow start, and a repeated acknowledgement one.
     const WINDOW_GROWS: bool = false;
+    /// Whether messages have packets that leave without any permission.
+    const FIRST_WINDOW: bool = true;
+    /// Whether it needs both directions of a flow on the same links: routes are symmetric then, unless a scenario
+    /// says otherwise.
+    const SYMMETRIC: bool = false;
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);

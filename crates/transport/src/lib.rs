@@ -5,6 +5,7 @@
 
 pub mod amrt;
 pub mod endpoint;
+pub mod expresspass;
 pub mod finished;
 pub mod index_window;
 pub mod message;

@@ -18,6 +18,8 @@ pub struct Entry {
     pub info: TransportInfo,
     /// Its declared parameters.
     pub params: Vec<ParamSpec>,
+    /// Whether it needs both directions of a flow on the same links.
+    pub symmetric: bool,
 }
 
 macro_rules! transports {
@@ -30,6 +32,7 @@ macro_rules! transports {
             vec![$(Entry {
                 info: <$type as Transport>::INFO,
                 params: <<$type as Transport>::Params as Params>::specs(),
+                symmetric: <$type as Transport>::SYMMETRIC,
             }),+]
         }
 
@@ -45,6 +48,7 @@ macro_rules! transports {
 
 transports! {
     "amrt" => crate::amrt::Amrt,
+    "expresspass" => crate::expresspass::ExpressPass,
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
     "tcp" => crate::tcp::NewReno,

@@ -135,6 +135,17 @@ pub trait Params: Clone + Default + fmt::Debug + PartialEq {
     fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError>;
 }
 
+/// What `mine` says, over other defaults: `fresh`, but for the values of `mine` that are not the `usual` ones.
+/// For parameters among which one, a preset, gives the others their defaults.
+pub fn rebase<P: Params>(mine: &P, usual: &P, mut fresh: P) -> Result<P, ParamError> {
+    for ((spec, mine), usual) in P::specs().iter().zip(mine.values()).zip(usual.values()) {
+        if mine != usual {
+            fresh.set(spec.name, mine)?;
+        }
+    }
+    Ok(fresh)
+}
+
 /// Conversion between a field of a parameter struct and a [`ParamValue`].
 pub trait ParamField: Clone {
     /// The field as a value.

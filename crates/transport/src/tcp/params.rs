@@ -1,6 +1,6 @@
 //! Parameters of the connection machine, the two fidelity presets, and how a controller's join them.
 
-use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time};
+use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebase};
 
 headway_units::choice! {
     /// Which published experiments the defaults stand for.
@@ -133,13 +133,11 @@ impl<P: ByPreset> Default for TcpParams<P> {
 impl<P: ByPreset> TcpParams<P> {
     /// Takes the values of the preset that is set now, but for what differs from those of the one `before`.
     fn follow_preset(&mut self, before: Preset) -> Result<(), ParamError> {
-        let (usual, mine) = (Self::of(before).values(), self.values());
-        *self = Self::of(self.connection.preset);
-        for ((spec, mine), usual) in Self::specs().iter().zip(mine).zip(usual) {
-            if spec.name != "preset" && mine != usual {
-                self.set(spec.name, mine)?;
-            }
-        }
+        let preset = self.connection.preset;
+        // The preset itself is not among what differs.
+        let mut mine = self.clone();
+        mine.connection.preset = before;
+        *self = rebase(&mine, &Self::of(before), Self::of(preset))?;
         Ok(())
     }
 }

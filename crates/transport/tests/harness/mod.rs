@@ -41,6 +41,7 @@ impl TransportVisitor for RunPlan<'_> {
         let make = |context: HostContext| Mutant::new(T::endpoint(&params, context), self.fault);
         let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
         mesh.ledger.window_grows = T::WINDOW_GROWS;
+        mesh.ledger.credits = !T::FIRST_WINDOW;
         let outcome = mesh.run();
         (outcome, mesh.into_trace())
     }
