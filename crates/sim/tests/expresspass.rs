@@ -3,8 +3,11 @@
 mod common;
 
 use common::{flow, link, mean, outcome, param, sampled, spec};
-use headway_fabric::{Buffer, Limit};
-use headway_sim::{Entity, FlowSpec, FlowState, Metric, Outcome, Routing, RunSpec, TopologySpec};
+use headway_fabric::registry::AnyDiscipline;
+use headway_fabric::{Buffer, Limit, Packets, Port, PortContext};
+use headway_packet::Packet;
+use headway_sim::{Entity, FlowSpec, FlowState, Metric, Network, Outcome, Routing, RunSpec, TopologySpec};
+use headway_sim::{Tap, run_tapped};
 use headway_units::{ParamValue, Time};
 
 /// ExpressPass with its own ports, and data buffers of the authors' scripts.
@@ -177,4 +180,82 @@ fn ports_that_do_not_shape_let_queues_grow() {
     println!("{} {} {}", all_done(&shaped), all_done(&held), all_done(&open));
     assert!(credit_drops(&held) > 0 && data_drops(&held) == 0);
     assert_eq!(credit_drops(&open), 0, "nothing is in their way");
+}
+
+/// Every packet as it starts on a link.
+#[derive(Default)]
+struct Seen(Vec<(u32, Time, Packet)>);
+
+impl Tap for Seen {
+    fn started(&mut self, link: u32, start: Time, packet: &Packet) {
+        self.0.push((link, start, *packet));
+    }
+}
+
+struct Pool(Vec<Packet>);
+
+impl Packets<u32> for Pool {
+    fn packet(&mut self, handle: u32) -> &mut Packet {
+        &mut self.0[handle as usize]
+    }
+}
+
+/// When packets leave a port that is looked at all the time.
+fn eager(context: PortContext, arrivals: &[(Time, Packet)]) -> Vec<Time> {
+    let rules = AnyDiscipline::make("credit-shaping", &[], &context).expect("known").expect("valid");
+    let mut port = Port::new(rules, context.into());
+    let mut pool = Pool(arrivals.iter().map(|(_, packet)| *packet).collect());
+    let mut starts = Vec::new();
+    for (handle, until) in (0u32..).zip(arrivals.iter().map(|(at, _)| *at).chain([Time::s(1)])) {
+        let mut at = Time::ZERO;
+        while let Some(start) = port.next_start().map(|start| start.max(at)).filter(|start| *start <= until) {
+            port.next(start, &mut pool).expect("it may leave");
+            starts.push(start);
+            at = start;
+        }
+        if (handle as usize) < arrivals.len() {
+            let _ = port.offer(until, handle, &mut pool);
+            if port.next_start().is_some_and(|start| start <= until) {
+                port.next(until, &mut pool).expect("it may leave");
+                starts.push(until);
+            }
+        }
+    }
+    starts
+}
+
+/// A port is brought up to date as seldom as possible, and sends every packet when it should all the same.
+#[test]
+fn ports_that_nobody_looks_at_send_when_they_should() {
+    // Links of different lengths, so that nothing arrives at one port twice in an instant.
+    let hosts = 9;
+    let delay = |host: u32| Time(3_000_000 + u64::from(host) * 100_003);
+    let links = (0..hosts).map(|host| (host, hosts, link(10, delay(host)))).collect();
+    let topology = TopologySpec::Graph { hosts, switches: 1, links };
+    let flows = (0..40u32).map(|i| (i % 4, (i % 4 + 1 + i / 4 % 8) % hosts, i));
+    let flows = flows.map(|(src, dst, i)| flow(src, dst, 190_000 + u64::from(i * 7919), Time::us(i.into())));
+    let mut run = xpass(topology, flows.collect(), Time::s(1));
+    run.fabric.buffer.data = Limit::Packets(6);
+    let mut seen = Seen::default();
+    let out = run_tapped(&run, &mut seen, &mut |_| true).expect("a valid run");
+    assert!(all_done(&out) > Time::us(100) && credit_drops(&out) > 100);
+    let network = Network::build(&run.topology, &run.fabric).expect("a network");
+    for host in 0..hosts {
+        let number = network.links().iter().position(|l| l.to == host).expect("a port") as u32;
+        let (_, context) = network.discipline(number, run.seed).expect("a discipline");
+        let crosses = |s: &&(u32, Time, Packet)| s.0 < hosts && s.2.dst.0 == host;
+        let arrival =
+            |s: &(u32, Time, Packet)| (s.1 + context.rate.time_of(s.2.wire.into()) + delay(s.0), s.2);
+        let mut arrivals: Vec<_> = seen.0.iter().filter(crosses).map(arrival).collect();
+        arrivals.sort_by_key(|(at, _)| *at);
+        assert!(arrivals.windows(2).all(|w| w[0].0 < w[1].0), "no two at once");
+        let starts: Vec<_> = seen.0.iter().filter(|s| s.0 == number).map(|s| s.1).collect();
+        let expected = eager(context, &arrivals);
+        let differs = starts.iter().zip(&expected).position(|(is, should)| is != should);
+        let place = differs.map(|i| (i, starts[i], expected[i]));
+        assert_eq!(place, None, "port of host {host}: place, is, should be");
+        // The run ends with its last flow, not with its last credit.
+        let ahead = expected.len().abs_diff(starts.len());
+        assert!(ahead < 20 && starts.len() > 200, "port of host {host}: {ahead} of {}", starts.len());
+    }
 }
