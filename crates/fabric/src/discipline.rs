@@ -167,11 +167,24 @@ pub trait Discipline: Sized {
     /// Whether [`Discipline::choose`] is asked; otherwise the lowest class that holds something is served.
     const CHOOSES: bool = false;
 
-    /// The class that is served next; bit `c` of `occupied` says that class `c` holds something, and one
-    /// does.
+    /// The class that is served next, `now`; bit `c` of `occupied` says that class `c` holds something, and
+    /// one does. Where classes are held back, it is one that is not.
     #[inline]
-    fn choose(&mut self, occupied: u32) -> usize {
+    fn choose(&mut self, now: Time, occupied: u32) -> usize {
+        let _ = now;
         occupied.trailing_zeros() as usize
+    }
+
+    /// Whether packets may be held back although the wire is free: then [`Discipline::opens`] is asked, and
+    /// [`Discipline::choose`] too, and no packet goes past the queues. Such a port has at most 31 classes.
+    const SHAPES: bool = false;
+
+    /// The instant before which nothing may leave that waits in the `occupied` classes, of which there is one at
+    /// least; past when something may leave at once.
+    #[inline]
+    fn opens(&self, occupied: u32) -> Time {
+        let _ = occupied;
+        Time::ZERO
     }
 
     /// What happens to a packet as its transmission starts.

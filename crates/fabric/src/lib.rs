@@ -6,6 +6,7 @@
 
 mod anti_ecn;
 mod counters;
+mod credit_shaping;
 mod cross_queue;
 mod discipline;
 mod drop_tail;
@@ -20,6 +21,7 @@ mod trimming;
 
 pub use anti_ecn::{AntiEcn, AntiEcnParams, GapRule};
 pub use counters::{DropReason, PortCounters};
+pub use credit_shaping::{CreditShaping, CreditShapingParams};
 pub use cross_queue::{CrossQueueEcn, CrossQueueParams, DropRule, MarkWhen};
 pub use discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space};
 pub use drop_tail::DropTail;

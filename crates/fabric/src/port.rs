@@ -94,7 +94,7 @@ impl<H: Copy> Port<H> {
         Port {
             free_at: Time::ZERO,
             rate: context.rate,
-            queues: Queues::new(rules.classes(), rules.is_strict()),
+            queues: Queues::new(rules.classes(), rules.is_strict(), rules.shapes()),
             rules,
             passed: Passed::default(),
             waited: 0,
@@ -118,6 +118,31 @@ impl<H: Copy> Port<H> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
+    }
+
+    /// Whether a packet that finds the wire free goes straight to it ([`Port::pass`]): nothing waits, and the
+    /// rules never hold anything back. Where they may, it is offered, and leaves when [`Port::next_start`] says.
+    #[inline]
+    pub fn is_deserted(&self) -> bool {
+        self.queues.is_deserted()
+    }
+
+    /// Whether rules may hold packets back although the wire is free.
+    #[inline]
+    pub fn is_shaped(&self) -> bool {
+        self.queues.is_shaped()
+    }
+
+    /// The instant from which the next waiting packet may start; in the past when it may at once, `None` when
+    /// nothing waits. Another arrival may bring it forward.
+    #[inline]
+    pub fn next_start(&self) -> Option<Time> {
+        let classes = self.queues.classes();
+        match classes {
+            0 => None,
+            _ if self.is_shaped() => Some(self.free_at.max(self.rules.opens(classes))),
+            _ => Some(self.free_at),
+        }
     }
 
     /// Where the handles of waiting packets lie, class by class, the first to leave first in each: places
@@ -316,17 +341,20 @@ impl<H: Copy> Port<H> {
         }
     }
 
-    /// Starts the next packet on a wire that is free at `now`.
+    /// Starts the next packet on a wire that is free at `now`, [`Port::next_start`] or later.
     #[inline(always)]
     pub fn next<P: Packets<H>>(&mut self, now: Time, packets: &mut P) -> Option<Departure<H>> {
         debug_assert!(now >= self.free_at, "the wire is busy until {}", self.free_at);
         if self.queues.is_empty() {
             return None;
         }
-        let occupied = self.queues.occupied();
+        debug_assert!(self.next_start().is_some_and(|start| now >= start), "nothing may leave at {now}");
         // Most ports serve the lowest class first, and need not ask their rules.
-        let class =
-            if self.queues.strict { occupied.trailing_zeros() as usize } else { self.rules.choose(occupied) };
+        let class = if self.queues.strict {
+            self.queues.occupied().trailing_zeros() as usize
+        } else {
+            self.rules.choose(now, self.queues.classes())
+        };
         let handle = self.queues.pop(class);
         let packet = packets.packet(handle);
         self.waited += bytes_times(packet.wire.into(), now);
@@ -335,7 +363,7 @@ impl<H: Copy> Port<H> {
         Some(Departure { handle, ends })
     }
 
-    /// Whether a packet offered now would leave at once.
+    /// Whether the wire is free and nothing waits for it.
     #[inline]
     pub fn is_idle(&self, now: Time) -> bool {
         now >= self.free_at && self.queues.is_empty()

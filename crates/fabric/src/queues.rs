@@ -98,11 +98,16 @@ impl<H: Copy> Ring<H> {
     }
 }
 
+/// A bit of [`Queues::occupied`] that is no class: set for ever where rules may hold packets back. Such queues
+/// never look deserted, and a packet that arrives does not go past them; where nothing is ever held back,
+/// nobody has to ask.
+const SHAPED: u32 = 1 << 31;
+
 /// First-in first-out queues by class. The fields every packet asks for come first in memory.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Queues<H> {
-    /// Bit `c` is set while class `c` holds something.
+    /// Bit `c` is set while class `c` holds something; the highest one says [`SHAPED`].
     occupied: u32,
     /// Packets and bytes waiting: index 0 for control, 1 for data.
     packets: [u32; 2],
@@ -123,13 +128,13 @@ impl<H: Copy> Lengths for Queues<H> {
 }
 
 impl<H: Copy> Queues<H> {
-    pub(crate) fn new(classes: usize, strict: bool) -> Self {
-        assert!((1..=32).contains(&classes), "a port has 1 to 32 classes");
+    pub(crate) fn new(classes: usize, strict: bool, shaped: bool) -> Self {
+        assert!((1..=31).contains(&classes), "a port has 1 to 31 classes");
         let rest = (2..classes).map(|_| Ring::new()).collect();
         Queues {
             first: [Ring::new(), Ring::new()],
             rest,
-            occupied: 0,
+            occupied: if shaped { SHAPED } else { 0 },
             packets: [0; 2],
             strict,
             bytes: [0; 2],
@@ -163,7 +168,7 @@ impl<H: Copy> Queues<H> {
     /// Classes that hold something, lowest first.
     #[inline]
     fn rings(&self) -> impl Iterator<Item = &Ring<H>> {
-        let mut rest = self.occupied;
+        let mut rest = self.occupied & !SHAPED;
         std::iter::from_fn(move || {
             let class = rest.trailing_zeros() as usize;
             rest &= rest.wrapping_sub(1);
@@ -217,10 +222,29 @@ impl<H: Copy> Queues<H> {
         if class < 2 { Some(&self.first[class]) } else { self.rest.get(class - 2) }
     }
 
-    /// Bit `c` is set while class `c` holds something.
+    /// Bit `c` is set while class `c` holds something; of a port that does not shape.
     #[inline]
     pub(crate) fn occupied(&self) -> u32 {
+        debug_assert!(!self.is_shaped());
         self.occupied
+    }
+
+    /// The same of any port.
+    #[inline]
+    pub(crate) fn classes(&self) -> u32 {
+        self.occupied & !SHAPED
+    }
+
+    /// Whether rules may hold packets back.
+    #[inline]
+    pub(crate) fn is_shaped(&self) -> bool {
+        self.occupied & SHAPED != 0
+    }
+
+    /// Whether nothing waits and nothing is ever held back.
+    #[inline]
+    pub(crate) fn is_deserted(&self) -> bool {
+        self.occupied == 0
     }
 
     /// Accounts for a packet that was handed out.
@@ -232,7 +256,7 @@ impl<H: Copy> Queues<H> {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.occupied == 0
+        self.classes() == 0
     }
 
     #[inline]

@@ -4,8 +4,8 @@ use crate::discipline::{
     Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space,
 };
 use crate::{
-    AntiEcn, Buffer, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate, SelectiveDrop,
-    StrictPriority, Trimming,
+    AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate,
+    SelectiveDrop, StrictPriority, Trimming,
 };
 use headway_packet::{Packet, Sizes};
 use headway_units::{Gauge, ParamError, ParamSpec, ParamValue, Params, Time};
@@ -52,9 +52,17 @@ macro_rules! disciplines {
                 match self { $(AnyDiscipline::$variant(_) => !<$variant as Discipline>::CHOOSES),+ }
             }
 
+            pub(crate) fn shapes(&self) -> bool {
+                match self { $(AnyDiscipline::$variant(_) => <$variant as Discipline>::SHAPES),+ }
+            }
+
+            pub(crate) fn opens(&self, occupied: u32) -> Time {
+                match self { $(AnyDiscipline::$variant(d) => d.opens(occupied)),+ }
+            }
+
             #[inline(never)]
-            pub(crate) fn choose(&mut self, occupied: u32) -> usize {
-                match self { $(AnyDiscipline::$variant(d) => d.choose(occupied)),+ }
+            pub(crate) fn choose(&mut self, now: Time, occupied: u32) -> usize {
+                match self { $(AnyDiscipline::$variant(d) => d.choose(now, occupied)),+ }
             }
 
             #[inline(always)]
@@ -97,6 +105,7 @@ disciplines! {
     "trimming" => Trimming,
     "explicit-rate" => ExplicitRate,
     "cross-queue-ecn" => CrossQueueEcn,
+    "credit-shaping" => CreditShaping,
 }
 
 /// What a packet costs under one discipline should not grow with the number of disciplines: the few that take

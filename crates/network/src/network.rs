@@ -219,7 +219,7 @@ impl Network {
         }
         let paths = match self.fabric.routing {
             Routing::Pinned => u32::try_from(self.path_numbers(src, dst)).unwrap_or(u32::MAX),
-            Routing::Ecmp | Routing::Spray => 0,
+            Routing::Ecmp | Routing::Spray | Routing::Symmetric => 0,
         };
         Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths }
     }

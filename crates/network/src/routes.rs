@@ -7,7 +7,7 @@ use headway_packet::Packet;
 use headway_units::mix;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
 /// Shape of the network, as far as routing needs it.
@@ -173,6 +173,7 @@ pub struct Choice {
     routing: Routing,
     salts: Vec<u64>,
     spray: Vec<Pcg32>,
+    symmetric: Symmetric,
 }
 
 impl Choice {
@@ -182,7 +183,11 @@ impl Choice {
         let range = 0..u64::from(switches);
         let salts = range.clone().map(|s| derive(seed, Purpose::Salt, s)).collect();
         let spray = range.map(|s| crate::rng::stream(seed, Purpose::Spray, s)).collect();
-        Choice { routing, salts, spray }
+        let symmetric = match routing {
+            Routing::Symmetric => Symmetric::new(network, seed),
+            _ => Symmetric::default(),
+        };
+        Choice { routing, salts, spray, symmetric }
     }
 
     /// The port by which `switch` forwards `packet`; `None` when its destination is out of reach.
@@ -192,6 +197,9 @@ impl Choice {
         match router.hop(switch, packet.dst.0) {
             Hop::One(port) => Some(port),
             Hop::Many { first, count, level } => Some(first + self.pick(switch, packet, count, level)),
+            Hop::Listed { .. } if self.routing == Routing::Symmetric => {
+                self.symmetric.listed(network, switch, packet)
+            }
             Hop::Listed { first, count } => {
                 Some(router.table.list[(first + self.pick(switch, packet, count, 0)) as usize])
             }
@@ -208,9 +216,73 @@ impl Choice {
             }
             Routing::Spray => self.spray[switch as usize].next_u32(),
             Routing::Pinned => return packet.entropy / level.max(1) % count,
+            Routing::Symmetric => self.symmetric.hash(packet, level.into()),
         };
         // The high bits of the product: as good as a remainder, without a division.
         ((u64::from(number) * u64::from(count)) >> 32) as u32
+    }
+}
+
+/// Routes that are the same in both directions. ExpressPass §3.1
+///
+/// On structured topologies every switch of a tier chooses by the same hash among next hops that are numbered
+/// alike, so that both directions meet at the same spine or core. On any other graph the host with the lower
+/// number decides: the other direction walks its path, and takes it backwards.
+#[derive(Default)]
+struct Symmetric {
+    salt: u64,
+    /// By port of a switch: the port of the same link's other direction.
+    reverse: Vec<u32>,
+}
+
+impl Symmetric {
+    fn new(network: &Network, seed: u64) -> Symmetric {
+        // Parallel links are paired in the order of their making.
+        let mut made = FxHashMap::<(u32, u32), Vec<u32>>::default();
+        for (number, link) in network.links().iter().enumerate() {
+            made.entry((link.from, link.to)).or_default().push(number as u32);
+        }
+        let other = |(number, link): (usize, &Link)| {
+            let place = made[&(link.from, link.to)].iter().position(|n| *n == number as u32);
+            made.get(&(link.to, link.from)).zip(place).map_or(number as u32, |(back, place)| back[place])
+        };
+        let reverse = network.links().iter().enumerate().map(other).collect();
+        Symmetric { salt: derive(seed, Purpose::Salt, u64::MAX), reverse }
+    }
+
+    #[inline]
+    fn hash(&self, packet: &Packet, place: u64) -> u32 {
+        let (a, b) = (packet.src.0.min(packet.dst.0), packet.src.0.max(packet.dst.0));
+        let addresses = u64::from(a) << 32 | u64::from(b);
+        mix(mix(addresses ^ self.salt.wrapping_add(place)) ^ u64::from(packet.entropy)) as u32
+    }
+
+    /// The next hop from a switch of a graph that has several.
+    fn listed(&self, network: &Network, switch: u32, packet: &Packet) -> Option<u32> {
+        if packet.src < packet.dst {
+            return self.outward(network, switch, packet, packet.dst.0);
+        }
+        // The way of the other direction, up to here.
+        let mut port = packet.dst.0;
+        loop {
+            let next = network.links()[port as usize].to.checked_sub(network.hosts())?;
+            if next == switch {
+                return Some(self.reverse[port as usize]);
+            }
+            port = self.outward(network, next, packet, packet.src.0)?;
+        }
+    }
+
+    /// The next hop of packets from the lower host to the higher one.
+    fn outward(&self, network: &Network, switch: u32, packet: &Packet, dst: u32) -> Option<u32> {
+        match network.router.hop(switch, dst) {
+            Hop::Listed { first, count } => {
+                let number = u64::from(self.hash(packet, switch.into()));
+                let place = (number * u64::from(count)) >> 32;
+                Some(network.router.table.list[first as usize + place as usize])
+            }
+            _ => network.router.any(switch, dst),
+        }
     }
 }
 

@@ -92,6 +92,9 @@ pub enum Routing {
     Spray,
     /// The entropy field is the number of the path.
     Pinned,
+    /// By a hash in which the two addresses are alike: packets of a flow in both directions cross the same
+    /// switches and links.
+    Symmetric,
 }
 
 /// What the ports of the network do.

@@ -8,7 +8,7 @@ use crate::prefetch::prefetch;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
-use crate::transit::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, SAMPLE, TIMER, WIRE_FREE};
+use crate::transit::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE};
 use crate::wires::Wires;
 use headway_fabric::{Fate, Full};
 use headway_network::{BuildError, Network};
@@ -162,6 +162,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             WIRE_FREE => self.wire_free(number),
             TIMER => self.timer(number),
             FLOW_START => self.start_flows(),
+            RELEASE => self.wires.release(number, self.now),
             _ => self.sample(),
         }
     }

@@ -10,6 +10,7 @@ mod prefetch;
 mod queue;
 mod run;
 mod sampler;
+mod shaped;
 mod tap;
 mod transit;
 mod wires;

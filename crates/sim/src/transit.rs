@@ -14,6 +14,7 @@ pub(crate) const WIRE_FREE: u32 = 2 << KIND_SHIFT;
 pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
 pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
 pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
+pub(crate) const RELEASE: u32 = 6 << KIND_SHIFT;
 const KIND_SHIFT: u32 = 29;
 pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 

@@ -3,7 +3,7 @@
 use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
 use crate::tap::Tap;
-use crate::transit::{CLASS_PACKET, DELIVER, FORWARD, Link, NUMBER, Transit, WIRE_FREE};
+use crate::transit::{CLASS_PACKET, DELIVER, FORWARD, Link, NUMBER, RELEASE, Transit, WIRE_FREE};
 use headway_fabric::{Full, Port, PortContext};
 use headway_network::{BuildError, LinkRecord, Network, RunSpec};
 use headway_packet::Packet;
@@ -26,13 +26,13 @@ pub(crate) struct Egress {
     /// switch's no later than the first waiting packet's arrival at the far end.
     pub(crate) armed: bool,
     /// From the last bit's departure to its arrival there, forwarding time of a switch included.
-    delay: Time,
+    pub(crate) delay: Time,
     pub(crate) port: Port<u32>,
 }
 
 impl Egress {
     #[inline(always)]
-    fn link(&self, number: u32) -> Link {
+    pub(crate) fn link(&self, number: u32) -> Link {
         Link { number, to: self.to, delay: self.delay }
     }
 }
@@ -44,12 +44,14 @@ const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, on
 /// A switch port with packets waiting has no event a departure; it is brought up to date when the next
 /// packet arrives at it, and at the latest when the first waiting packet could reach the far end. That is
 /// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
-/// a link's delay after that.
+/// a link's delay after that. Ports that may hold packets back are looked after in `shaped.rs`.
 pub(crate) struct Wires<'a> {
     pub(crate) egress: Vec<Egress>,
     pub(crate) transit: Transit<'a>,
     /// Whether to ask for what later events touch.
     ahead: bool,
+    /// By port, where ports shape: the [`RELEASE`] event in force, `Time::MAX` when none is.
+    pub(crate) releases: Vec<Time>,
     hosts: u32,
 }
 
@@ -90,7 +92,9 @@ impl<'a> Wires<'a> {
             queue.look_ahead(3 * STEP);
         }
         let hosts = network.hosts();
-        Ok(Wires { egress, transit: Transit::new(network, spec, tap, queue)?, ahead, hosts })
+        let shaped = egress.iter().any(|e| e.port.is_shaped());
+        let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };
+        Ok(Wires { egress, transit: Transit::new(network, spec, tap, queue)?, ahead, releases, hosts })
     }
 
     /// Looks ahead, or does not, whatever the size of the network.
@@ -126,12 +130,12 @@ impl<'a> Wires<'a> {
             }
         }
         if let Some(event) = queue.upcoming(2 * STEP)
-            && matches!(kind(&event), FORWARD | WIRE_FREE)
+            && matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE)
         {
             egress[number(&event)].port.waiting_places().for_each(|handles| prefetch(handles, 0));
         }
         if let Some(event) = queue.upcoming(STEP)
-            && matches!(kind(&event), FORWARD | WIRE_FREE)
+            && matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE)
         {
             let leaving = egress[number(&event)].port.leaving(Time(event.at));
             leaving.for_each(|handle| pool.prefetch(handle));
@@ -143,7 +147,10 @@ impl<'a> Wires<'a> {
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, number: u32, now: Time) {
         let (egress, transit) = (&mut self.egress[number as usize], &mut self.transit);
-        while egress.port.free_at() <= now {
+        while egress.port.free_at() <= now && !egress.port.is_deserted() {
+            if egress.port.is_shaped() {
+                return self.catch_up_shaped(number, now);
+            }
             let Some(departure) = egress.port.next(egress.port.free_at(), &mut transit.pool) else { return };
             transit.launch(egress.link(number), departure.handle, departure.ends);
         }
@@ -154,11 +161,15 @@ impl<'a> Wires<'a> {
     pub(crate) fn offer(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
         let (egress, transit) = (&mut self.egress[number as usize], &mut self.transit);
         while egress.port.free_at() <= now {
-            let Some(waited) = egress.port.next(egress.port.free_at(), &mut transit.pool) else {
+            if egress.port.is_deserted() {
                 let ends = egress.port.pass(now, transit.pool.get_mut(handle));
                 transit.launch(egress.link(number), handle, ends);
                 return Ok(());
-            };
+            }
+            if egress.port.is_shaped() {
+                return self.offer_shaped(number, handle, now);
+            }
+            let Some(waited) = egress.port.next(egress.port.free_at(), &mut transit.pool) else { break };
             transit.launch(egress.link(number), waited.handle, waited.ends);
         }
         egress.port.offer(now, handle, &mut transit.pool)?;
@@ -172,14 +183,14 @@ impl<'a> Wires<'a> {
     #[cold]
     pub(crate) fn overflowed(&mut self, number: u32) {
         let egress = &self.egress[number as usize];
-        if !egress.armed && !egress.port.is_empty() {
+        if !egress.armed && !egress.port.is_empty() && !egress.port.is_shaped() {
             self.arm(number);
         }
     }
 
     /// Makes sure that a switch port with packets waiting is looked after in time.
     #[inline]
-    fn arm(&mut self, number: u32) {
+    pub(crate) fn arm(&mut self, number: u32) {
         let egress = &mut self.egress[number as usize];
         egress.armed = true;
         let at = egress.port.free_at() + egress.delay;
@@ -191,9 +202,14 @@ impl<'a> Wires<'a> {
     pub(crate) fn look_after(&mut self, number: u32, now: Time) {
         self.egress[number as usize].armed = false;
         self.catch_up(number, now);
-        if !self.egress[number as usize].port.is_empty() {
-            self.arm(number);
+        let port = &self.egress[number as usize].port;
+        if port.is_deserted() {
+            return;
         }
+        if port.is_shaped() {
+            return self.watch_shaped(number, now);
+        }
+        self.arm(number);
     }
 
     /// Puts a host's packet on its idle wire; `more` asks for an event when the wire is free again.

@@ -101,15 +101,16 @@ pub(crate) struct Egress {
     pub(crate) port: Port<u32>,
     to: u32,
     delay: Time,
-    armed: bool,
+    /// The event in force that looks after this port; `Time::MAX` when none is.
+    due: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     /// A frame reaches a port.
     Arrive { port: u32, frame: u32 },
-    /// A port with frames waiting has its wire free.
-    WireFree { port: u32 },
+    /// A port with frames waiting has its wire free, or may let go what it held back.
+    Serve { port: u32 },
     /// Time for a sample.
     Sample,
     /// A frame reaches a host.
@@ -156,7 +157,12 @@ impl Core {
             let (rules, context) =
                 if link.from < network.hosts() { uplink(context)? } else { (rules, context) };
             let delay = network.hop_delay(link);
-            egress.push(Egress { port: Port::new(rules, context.into()), to: link.to, delay, armed: false });
+            egress.push(Egress {
+                port: Port::new(rules, context.into()),
+                to: link.to,
+                delay,
+                due: Time::MAX,
+            });
         }
         let to_hosts = network.links().iter().filter(|link| link.to < network.hosts());
         let shortest = to_hosts.map(|link| network.hop_delay(link) + link.spec.rate.time_of(SHORTEST_FRAME));
@@ -230,7 +236,7 @@ impl Core {
             self.now = at;
             match what {
                 What::Arrive { port, frame } => self.offer(port, frame),
-                What::WireFree { port } => self.wire_free(port),
+                What::Serve { port } => self.serve(port),
                 What::Deliver { host, frame } => self.out.push_back((host, frame, at)),
                 What::Sample => {
                     let next = self.books.sample(at, &mut self.egress);
@@ -293,29 +299,52 @@ impl Core {
 
     fn offer(&mut self, number: u32, frame: u32) {
         let egress = &mut self.egress[number as usize];
-        if egress.port.is_idle(self.now) {
+        if egress.port.is_deserted() && egress.port.free_at() <= self.now {
             let ends = egress.port.pass(self.now, self.frames.packet(frame));
             return self.launch(number, frame, ends);
         }
         if egress.port.offer(self.now, frame, &mut self.frames).is_err() {
             return self.frames.free.push(frame);
         }
-        if !egress.armed {
-            egress.armed = true;
-            let at = egress.port.free_at();
-            self.push(at, What::WireFree { port: number });
+        // A port that shapes may have its wire free, and this frame go first.
+        match egress.port.next_start() {
+            Some(start) if start <= self.now && egress.port.is_shaped() => self.send_next(number),
+            _ => self.watch(number),
         }
     }
 
-    fn wire_free(&mut self, number: u32) {
+    /// The event that looks after a port, unless another has taken its place.
+    fn serve(&mut self, number: u32) {
         let egress = &mut self.egress[number as usize];
-        egress.armed = false;
-        let Some(departure) = egress.port.next(self.now, &mut self.frames) else { return };
-        if !egress.port.is_empty() {
-            egress.armed = true;
-            self.push(departure.ends, What::WireFree { port: number });
+        if egress.due != self.now {
+            return;
         }
+        egress.due = Time::MAX;
+        match egress.port.next_start() {
+            Some(start) if start <= self.now => self.send_next(number),
+            _ => self.watch(number),
+        }
+    }
+
+    /// Starts the next frame on a free wire, and looks after what waits behind it.
+    fn send_next(&mut self, number: u32) {
+        let egress = &mut self.egress[number as usize];
+        let Some(departure) = egress.port.next(self.now, &mut self.frames) else { return };
+        self.watch(number);
         self.launch(number, departure.handle, departure.ends);
+    }
+
+    /// Makes sure that the next frame that waits at a port leaves as soon as it may.
+    fn watch(&mut self, number: u32) {
+        let egress = &mut self.egress[number as usize];
+        let Some(start) = egress.port.next_start() else { return };
+        // On a busy wire: what arrives meanwhile may be the first to leave after it.
+        let free_at = egress.port.free_at();
+        let at = if free_at > self.now { free_at } else { start };
+        if at < egress.due {
+            egress.due = at;
+            self.push(at, What::Serve { port: number });
+        }
     }
 
     /// Puts a frame that left a port on its link, where faults may meet it.

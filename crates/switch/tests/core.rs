@@ -5,7 +5,7 @@ use headway_fabric::{Buffer, Limit};
 use headway_network::{FabricSpec, LinkChoice, LinkSpec, Metric, Network, Routing, SampleSpec, TopologySpec};
 use headway_packet::{Ecn, HostId, Packet, PacketKind, Sizes};
 use headway_switch::{Addresses, Core, CoreConfig, FrameError, Tap, parse};
-use headway_units::{Rate, Time};
+use headway_units::{Rate, Time, TokenBucket};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,13 +13,17 @@ use std::sync::Arc;
 const HOSTS: u32 = 4;
 
 fn core(bottleneck: u64, packets: u32) -> Core {
+    core_of("anti-ecn", bottleneck, packets)
+}
+
+fn core_of(discipline: &str, bottleneck: u64, packets: u32) -> Core {
     let link =
         |mbps: u64| LinkSpec { rate: Rate::new(mbps * 1_000_000).expect("a rate"), delay: Time::us(100) };
     let topology =
         TopologySpec::Dumbbell { senders: 2, receivers: 2, access: link(100), bottleneck: link(bottleneck) };
     let limit = Limit::Packets(packets);
     let fabric = FabricSpec {
-        discipline: "anti-ecn".into(),
+        discipline: discipline.into(),
         params: Vec::new(),
         buffer: Buffer { data: limit, control: limit },
         routing: Routing::Ecmp,
@@ -45,7 +49,11 @@ fn core(bottleneck: u64, packets: u32) -> Core {
 
 /// A data frame with its mark set, `bytes` of payload behind the header.
 fn frame(from: u32, to: u32, index: u32, bytes: usize) -> Vec<u8> {
-    let mut packet = Packet::new(PacketKind::Data, HostId(from), HostId(to), 0);
+    frame_of(PacketKind::Data, from, to, index, bytes)
+}
+
+fn frame_of(kind: PacketKind, from: u32, to: u32, index: u32, bytes: usize) -> Vec<u8> {
+    let mut packet = Packet::new(kind, HostId(from), HostId(to), 0);
     (packet.index, packet.payload, packet.wire, packet.priority) = (index, bytes as u16, 1538, 1);
     let mut payload = packet.header_bytes().to_vec();
     payload.resize(payload.len() + bytes, index as u8);
@@ -141,6 +149,48 @@ fn a_full_buffer_drops_and_the_books_say_so() {
     assert_eq!(peak, 8.0 * 1538.0);
 }
 
+/// Starts of frames on the link `s0->s1`.
+fn starts(core: &mut Core, seen: &Seen) -> Vec<Time> {
+    drain(core);
+    let name = core.network().link_names().iter().position(|n| n == "s0->s1").expect("a link") as u32;
+    seen.0.borrow().iter().filter(|row| row.0 == name).map(|row| row.1).collect()
+}
+
+#[test]
+fn credits_that_are_held_back_leave_when_they_may_and_data_goes_first() {
+    let (mut core, seen) = (core_of("credit-shaping", 10, 64), Seen::default());
+    core.set_tap(Box::new(seen.clone()));
+    let credit = frame_of(PacketKind::Credit, 0, 2, 0, 0);
+    let wire = u64::from(parse(&credit, 0, &Addresses::new(HOSTS)).expect("good").wire);
+    let (access, rate) = (Rate::new(100_000_000).expect("a rate"), Rate::new(10_000_000).expect("a rate"));
+    for _ in 0..4 {
+        core.receive(Time::us(5), 0, &credit).expect("good");
+    }
+    // A data frame that comes when the wire is free and three credits are held back.
+    let data = frame(1, 3, 9, 1412);
+    core.receive(Time::us(500), 1, &data).expect("good");
+    let arrives = |at: Time, bytes| at + access.time_of(bytes) + Time::us(100);
+    let mut bucket = TokenBucket::of_link(rate, 84, 1538, 168);
+    let mut expected = Vec::new();
+    let (mut free, at_data) = (Time::ZERO, arrives(Time::us(500), 1538));
+    let mut waiting = Some(at_data);
+    for i in 1..=4 {
+        let came = arrives(Time::us(5), wire * i);
+        let mut start = free.max(came).max(bucket.opens(wire));
+        if let Some(at) = waiting.filter(|at| *at < start) {
+            expected.push(at);
+            (free, waiting) = (at + rate.time_of(1538), None);
+            start = start.max(free);
+        }
+        expected.push(start);
+        bucket.take(start, wire);
+        free = start + rate.time_of(wire);
+    }
+    assert_eq!(waiting, None, "the data frame came first");
+    assert_eq!(starts(&mut core, &seen), expected);
+    core.links(Time::s(1));
+}
+
 #[test]
 fn what_is_refused_is_counted_by_reason() {
     let mut core = core(100, 16);
@@ -156,7 +206,8 @@ struct Seen(Rc<RefCell<Vec<(u32, Time, Ecn)>>>);
 
 impl Tap for Seen {
     fn started(&mut self, link: u32, start: Time, frame: &[u8]) {
-        let packet = parse(frame, 0, &Addresses::new(HOSTS)).expect("a good frame");
+        let packet = (0..2).find_map(|from| parse(frame, from, &Addresses::new(HOSTS)).ok());
+        let packet = packet.expect("a good frame of host 0 or 1");
         self.0.borrow_mut().push((link, start, packet.ecn));
     }
 }

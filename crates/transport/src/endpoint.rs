@@ -216,6 +216,11 @@ pub trait Transport: 'static {
     fn tune(params: &mut Self::Params, traffic: &Traffic) {
         let _ = (params, traffic);
     }
+    /// Whether messages have packets that leave without any permission.
+    const FIRST_WINDOW: bool = true;
+    /// Whether it needs both directions of a flow on the same links: routes are symmetric then, unless a scenario
+    /// says otherwise.
+    const SYMMETRIC: bool = false;
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);

@@ -7,6 +7,7 @@ pub mod aeolus;
 pub mod amrt;
 mod arrived;
 pub mod endpoint;
+pub mod expresspass;
 pub mod finished;
 pub mod homa;
 pub mod index_window;

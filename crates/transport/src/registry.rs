@@ -18,6 +18,8 @@ pub struct Entry {
     pub info: TransportInfo,
     /// Its declared parameters.
     pub params: Vec<ParamSpec>,
+    /// Whether it needs both directions of a flow on the same links.
+    pub symmetric: bool,
 }
 
 macro_rules! transports {
@@ -30,6 +32,7 @@ macro_rules! transports {
             vec![$(Entry {
                 info: <$type as Transport>::INFO,
                 params: <<$type as Transport>::Params as Params>::specs(),
+                symmetric: <$type as Transport>::SYMMETRIC,
             }),+]
         }
 
@@ -47,6 +50,7 @@ transports! {
     "amrt" => crate::amrt::Amrt,
     "homa" => crate::homa::Homa,
     "homa-aeolus" => crate::homa::HomaAeolus,
+    "expresspass" => crate::expresspass::ExpressPass,
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
     "rcp" => crate::rcp::Rcp,

@@ -4,12 +4,14 @@
 //! Time is an integer count of picoseconds since the start of a run (64 bits hold 213 days). Nothing
 //! that decides an event uses floating point.
 
+mod bucket;
 mod meter;
 mod mix;
 mod params;
 mod rate;
 mod time;
 
+pub use bucket::TokenBucket;
 pub use meter::{Gauge, Level, SpareMeter};
 pub use mix::mix;
 pub use params::{ParamError, ParamField, ParamKind, ParamSpec, ParamValue, Params, rebased};

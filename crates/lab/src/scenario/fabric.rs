@@ -7,8 +7,10 @@ use headway_sim::{FabricSpec, Routing, TransportSpec};
 use headway_units::{ParamSpec, ParamValue, Time};
 use serde_json::{Map, Value as Json, json};
 
-/// Names of the routing modes, in the order of [`Routing`].
-pub const ROUTINGS: &[&str] = &["ecmp", "spray", "pinned"];
+/// The routing modes, in the order of their names.
+const MODES: [Routing; 4] = [Routing::Ecmp, Routing::Spray, Routing::Pinned, Routing::Symmetric];
+/// Names of the routing modes.
+pub const ROUTINGS: &[&str] = &["ecmp", "spray", "pinned", "symmetric"];
 
 /// A transport as a scenario asks for it, with the parameters that it sets.
 pub type Choice = TransportSpec;
@@ -79,7 +81,7 @@ pub fn read(
         discipline: String::new(),
         params: Vec::new(),
         buffer: Buffer { data: Limit::Packets(1), control: Limit::Packets(1) },
-        routing: Routing::Ecmp,
+        routing: own_routing(transports),
         sizes: Sizes::default(),
         switch_latency,
     };
@@ -102,7 +104,8 @@ pub fn read(
     };
     let limit = |key| table.get(key).map(|item| positive(&item)).transpose();
     let space = Space { data: limit("buffer")?, control: limit("control_buffer")? };
-    (spec.sizes, spec.routing) = sizes_and_routing(Some(table))?;
+    let (sizes, routing) = sizes_and_routing(Some(table))?;
+    (spec.sizes, spec.routing) = (sizes, routing.unwrap_or(spec.routing));
     let found = headway_fabric::registry::find(&spec.discipline);
     spec.params = read_params(table, &found.map(|(_, specs)| specs).unwrap_or_default())?;
     spec.buffer = buffer(&spec, space, at)?;
@@ -120,13 +123,17 @@ fn buffer(spec: &FabricSpec, space: Space, at: &Origin) -> Result<Buffer, Scenar
         .map_err(|e| wrong(e.to_string()))
 }
 
-/// Packet sizes and routing, which traffic depends on.
-pub fn sizes_and_routing(table: Option<&Reader<'_>>) -> Result<(Sizes, Routing), ScenarioError> {
-    let Some(table) = table else { return Ok((Sizes::default(), Routing::Ecmp)) };
-    let routing = match table.get("routing") {
-        Some(item) => [Routing::Ecmp, Routing::Spray, Routing::Pinned][item.choice(ROUTINGS)?],
-        None => Routing::Ecmp,
-    };
+/// How switches choose among paths when the scenario does not say: by a hash, the same in both directions where
+/// one of the transports needs that.
+fn own_routing(transports: &[Choice]) -> Routing {
+    let symmetric = |t: &Choice| headway_transport::registry::find(&t.name).is_some_and(|e| e.symmetric);
+    if transports.iter().any(symmetric) { Routing::Symmetric } else { Routing::Ecmp }
+}
+
+/// Packet sizes and routing, if the scenario says: traffic depends on them.
+pub fn sizes_and_routing(table: Option<&Reader<'_>>) -> Result<(Sizes, Option<Routing>), ScenarioError> {
+    let Some(table) = table else { return Ok((Sizes::default(), None)) };
+    let routing = table.get("routing").map(|item| Ok(MODES[item.choice(ROUTINGS)?])).transpose()?;
     Ok((sizes(table)?, routing))
 }
 
@@ -164,11 +171,7 @@ pub fn show_limit(limit: Limit) -> String {
 
 /// Every key of the fabric with its value.
 pub fn fabric_json(spec: &FabricSpec) -> Json {
-    let routing = ROUTINGS[match spec.routing {
-        Routing::Ecmp => 0,
-        Routing::Spray => 1,
-        Routing::Pinned => 2,
-    }];
+    let routing = MODES.iter().position(|mode| *mode == spec.routing).map_or("", |place| ROUTINGS[place]);
     let mut map = Map::new();
     let known = headway_fabric::registry::find(&spec.discipline).map(|(_, specs)| specs).unwrap_or_default();
     map.insert("discipline".into(), spec.discipline.as_str().into());

@@ -8,7 +8,7 @@ use super::{About, Scenario, Setup, fabric};
 use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};
 use crate::traffic::{self, Start};
-use headway_sim::Network;
+use headway_sim::{Network, Routing};
 use headway_units::Time;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -155,7 +155,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
     let at = own_item.as_ref().map_or(topology_item.at(), Item::at).clone();
     let known: Vec<_> = own.iter().cloned().collect();
     let probe = fabric::sizes_and_routing(fabric_table.as_ref())?;
-    let (sizes, routing) = probe;
+    let (sizes, routing) = (probe.0, probe.1.unwrap_or(Routing::Ecmp));
     let context = traffic::Context { topology: &topology, sizes, routing, folder, start };
     let mut transports = Vec::new();
     let traffic_item = table.need("traffic")?;

@@ -99,6 +99,8 @@ pub struct Record {
     receiver_driven: bool,
     /// The books of a message that is pulled by number.
     pulls: Pulls,
+    /// Numbers of the credits that have reached the sender, and whether it may still use them.
+    credits: BTreeMap<u32, bool>,
 }
 
 /// What a sender that is pulled by number was permitted, and did. Permissions have no names: the number
@@ -162,6 +164,8 @@ pub struct Ledger {
     pub window_grows: bool,
     /// Whether grants name packets: `Transport::GRANTS_NAME`.
     pub grants_name: bool,
+    /// Whether every packet takes a credit: no `Transport::FIRST_WINDOW`.
+    pub credits: bool,
     /// Whether receivers pull by number.
     pulls: bool,
     base_rtt: Time,
@@ -200,6 +204,7 @@ impl Ledger {
             repeated_acks: 0,
             receiver_driven: false,
             pulls: Pulls::default(),
+            credits: BTreeMap::new(),
         };
         let opens = plan.opens();
         let unfinished = opens.len();
@@ -211,6 +216,7 @@ impl Ledger {
             hosts,
             window_grows: false,
             grants_name: true,
+            credits: false,
             pulls,
             base_rtt,
             unfinished,
@@ -232,7 +238,8 @@ impl Ledger {
             | PacketKind::Header
             | PacketKind::Rts
             | PacketKind::Busy
-            | PacketKind::Probe => (packet.src, packet.dst, packet.message),
+            | PacketKind::Probe
+            | PacketKind::CreditStop => (packet.src, packet.dst, packet.message),
             _ => (packet.dst, packet.src, packet.message),
         }
     }
@@ -248,7 +255,9 @@ impl Ledger {
             return fail(Broken::Unknown);
         }
         if !packet.is_data() {
-            let well_formed = packet.payload == 0 && packet.wire == self.sizes.control;
+            // Credits may be of different sizes on purpose.
+            let sized = packet.wire == self.sizes.control || packet.kind == PacketKind::Credit;
+            let well_formed = packet.payload == 0 && packet.wire > 0 && sized;
             return if well_formed { Ok(()) } else { fail(Broken::Malformed) };
         }
         let payload = self.sizes.payload_of(record.message.bytes, packet.index.into());
@@ -262,6 +271,9 @@ impl Ledger {
         record.receiver_driven |= packet.flags.has(PacketFlags::UNSCHEDULED);
         if !record.claims(packet.count) {
             return fail(Broken::WrongWindow);
+        }
+        if self.credits {
+            return record.spends_credit(packet).map_or(Ok(()), fail);
         }
         if self.pulls {
             return record.pulls.departs(now, packet, self.base_rtt).map_or(Ok(()), fail);
@@ -280,8 +292,9 @@ impl Ledger {
         let Some(record) = self.records.get_mut(&Self::key_of(packet)) else { return };
         let named = packet.index..packet.index.saturating_add(packet.count.max(1));
         match packet.kind {
-            PacketKind::Data if record.arrived.insert(packet.index) => {
-                record.arrived_bytes += u64::from(packet.payload);
+            PacketKind::Data => {
+                let new = record.arrived.insert(packet.index);
+                record.arrived_bytes += if new { packet.payload.into() } else { 0 };
             }
             PacketKind::Grant if packet.flags.has(PacketFlags::PULL) => record.raise(packet.token),
             // A request for packets that have not arrived permits them, each once more.
@@ -289,6 +302,9 @@ impl Ledger {
                 record.receiver_driven = true;
                 record.permitted += u64::from(packet.count.max(1));
                 record.named.extend(named);
+            }
+            PacketKind::Credit => {
+                record.credits.entry(packet.token).or_insert(true);
             }
             PacketKind::Ack if self.pulls => {
                 record.acked.insert(packet.index);
@@ -408,9 +424,10 @@ impl Record {
     /// permissions that have arrived. A sender that hears acknowledgements instead of permissions has a
     /// window: at most `count` packets sent and not acknowledged. A window that grows does so by at most one
     /// packet for each acknowledged one, as in slow start; and an acknowledgement without news says that a
-    /// packet has left the network, so that one more may enter it. A protocol whose permissions are none of
-    /// these (credits without names) states its own rule here.
-    /// Where grants name no packets, they count: new packets beyond the first window are as many as permitted.
+    /// packet has left the network, so that one more may enter it. Where grants name no packets, they count: new
+    /// packets beyond the first window are as many as permitted. Credits without names have books of their own
+    /// ([`Record::spends_credit`]), and so have pulls; a protocol whose permissions are none of these states its
+    /// rule here.
     fn permits(&self, packet: &Packet, window_grows: bool, grants_name: bool) -> bool {
         let unscheduled = packet.index < packet.count;
         if self.receiver_driven && !grants_name {
@@ -425,6 +442,22 @@ impl Record {
             return (packet.index as usize) < first_window + 2 * acked + self.repeated_acks as usize;
         }
         unscheduled || self.sent.len() <= acked + first_window
+    }
+
+    /// Conservation where permissions have no names but numbers: each packet, first or repeated, takes one that has
+    /// come and was not used; there is no first window.
+    fn spends_credit(&mut self, packet: &Packet) -> Option<Broken> {
+        let first = self.sent.insert(packet.index);
+        if packet.count > 0 {
+            return Some(Broken::WrongWindow);
+        }
+        match self.credits.get_mut(&packet.token) {
+            Some(unused) if *unused => {
+                *unused = false;
+                None
+            }
+            _ => Some(if first { Broken::Unauthorised } else { Broken::Overspent }),
+        }
     }
 
     /// Conservation: what may leave at all. Each permission is used once; one that the network repeats

@@ -42,6 +42,7 @@ impl TransportVisitor for RunPlan<'_> {
         let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
         mesh.ledger.window_grows = T::WINDOW_GROWS;
         mesh.ledger.grants_name = T::GRANTS_NAME;
+        mesh.ledger.credits = !T::FIRST_WINDOW;
         let outcome = mesh.run();
         (outcome, mesh.into_trace())
     }

@@ -102,7 +102,7 @@ impl<E: Endpoint> Mutant<E> {
                     headway_packet::Sizes::default().payload_of(packet.message_bytes, last.into());
                 extra.wire = headway_packet::Sizes::default().data_wire(extra.payload);
                 extra.flags = PacketFlags::default();
-                self.extra = (last >= packet.count && self.once()).then_some(extra);
+                self.extra = (last >= packet.count.max(1) && self.once()).then_some(extra);
             }
             Fault::SendsTwice if packet.is_data() && packet.index > 0 => {
                 self.extra = self.once().then_some(*packet);
@@ -126,7 +126,9 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
         self.clock.set(now);
         let kinds = [PacketKind::Grant, PacketKind::Token, PacketKind::Ack, PacketKind::Resend];
         let permission = kinds.contains(&packet.kind);
-        let deaf = self.fault == Fault::DeafToSomePermissions && permission && packet.index % 7 == 3;
+        // Credits have no names: a machine does without some of them as a matter of course.
+        let some = permission && packet.index % 7 == 3 || packet.kind == PacketKind::Credit;
+        let deaf = self.fault == Fault::DeafToSomePermissions && some;
         if !deaf {
             self.inner.receive(now, packet);
         }

@@ -61,7 +61,7 @@ pub struct Outcome {
     pub repeated: u64,
     /// Control packets that left a host.
     pub control_packets: u64,
-    /// Grants and tokens among them.
+    /// Permissions among them: grants, tokens, pulls, credits.
     pub permissions: u64,
     /// Packets that the network lost.
     pub lost: u64,
@@ -242,8 +242,8 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             self.outcome.repeated += u64::from(packet.flags.has(PacketFlags::AGAIN));
         } else {
             self.outcome.control_packets += 1;
-            let permission = matches!(packet.kind, PacketKind::Grant | PacketKind::Token | PacketKind::Pull);
-            self.outcome.permissions += u64::from(permission);
+            let permissions = [PacketKind::Grant, PacketKind::Token, PacketKind::Pull, PacketKind::Credit];
+            self.outcome.permissions += u64::from(permissions.contains(&packet.kind));
         }
         let marked = self.mark(host, end, packet);
         self.carry(end, marked);

@@ -1,0 +1,120 @@
+//! Symmetric routes: both directions of a flow on the same links, whatever the network; other modes are not.
+
+use headway_fabric::{Buffer, Limit};
+use headway_network::{Choice, FabricSpec, LinkSpec, Network, Routing, TopologySpec};
+use headway_packet::{HostId, Packet, PacketKind, Sizes};
+use headway_units::{Rate, Time};
+use std::collections::BTreeSet;
+
+const LINK: LinkSpec = LinkSpec { rate: Rate::gbps(10), delay: Time::us(1) };
+
+fn network(topology: &TopologySpec, routing: Routing) -> Network {
+    let limit = Limit::Packets(8);
+    let fabric = FabricSpec {
+        discipline: "drop-tail".into(),
+        params: Vec::new(),
+        buffer: Buffer { data: limit, control: limit },
+        routing,
+        sizes: Sizes::default(),
+        switch_latency: Time::ZERO,
+    };
+    Network::build(topology, &fabric).expect("a network")
+}
+
+/// Links that a packet crosses.
+fn way(network: &Network, choice: &mut Choice, src: u32, dst: u32, entropy: u32) -> Vec<u32> {
+    let mut packet = Packet::new(PacketKind::Data, HostId(src), HostId(dst), 0);
+    packet.entropy = entropy;
+    let mut links = vec![src];
+    loop {
+        let node = network.links()[links[links.len() - 1] as usize].to;
+        if node == dst {
+            return links;
+        }
+        let switch = node - network.hosts();
+        links.push(choice.route(network, switch, &packet).expect("a route"));
+        assert!(links.len() < 20, "{src} to {dst} goes round in circles");
+    }
+}
+
+/// Nodes of a way, and which of the parallel links between two nodes it takes.
+fn places(network: &Network, links: &[u32]) -> Vec<(u32, u32, usize)> {
+    let place = |number: &u32| {
+        let link = &network.links()[*number as usize];
+        let parallel = |l: &&headway_network::Link| (l.from, l.to) == (link.from, link.to);
+        let before = network.links()[..*number as usize].iter().filter(parallel).count();
+        (link.from, link.to, before)
+    };
+    links.iter().map(place).collect()
+}
+
+fn is_symmetric(network: &Network, seed: u64) -> bool {
+    let mut choice = Choice::new(network, seed);
+    let mut same = true;
+    for src in 0..network.hosts() {
+        for dst in (0..network.hosts()).filter(|dst| *dst != src) {
+            for entropy in 0..5 {
+                let out = way(network, &mut choice, src, dst, entropy);
+                let back = way(network, &mut choice, dst, src, entropy);
+                assert_eq!(out.len(), network.links_between(src, dst).expect("a path").len(), "no detours");
+                let turned = places(network, &back).into_iter().rev().map(|(a, b, n)| (b, a, n));
+                same &= places(network, &out).into_iter().eq(turned);
+            }
+        }
+    }
+    same
+}
+
+/// Two hosts at each end of three columns of switches, every one joined to all of the next, twice; and two more
+/// hosts half way.
+fn mesh() -> TopologySpec {
+    let node = |column: u32, row: u32| 6 + 3 * column + row;
+    let mut links: Vec<_> = (0..2).map(|h| (h, node(0, h), LINK)).collect();
+    links.extend((2..4).map(|h| (h, node(3, h - 2), LINK)));
+    links.extend((4..6).map(|h| (h, node(1, h - 4), LINK)));
+    for column in 0..3 {
+        for pair in 0..18 {
+            let (a, b) = (node(column, pair / 3 % 3), node(column + 1, (pair + pair / 9) % 3));
+            links.push(if pair % 2 == 0 { (a, b, LINK) } else { (b, a, LINK) });
+        }
+    }
+    TopologySpec::Graph { hosts: 6, switches: 12, links }
+}
+
+fn shapes() -> Vec<(&'static str, TopologySpec)> {
+    vec![
+        (
+            "leaf-spine",
+            TopologySpec::LeafSpine { racks: 4, hosts_per_rack: 3, spines: 5, host: LINK, spine: LINK },
+        ),
+        ("fat-tree of 4", TopologySpec::FatTree { k: 4, hosts_per_edge: 2, host: LINK, fabric: LINK }),
+        ("fat-tree of 6", TopologySpec::FatTree { k: 6, hosts_per_edge: 1, host: LINK, fabric: LINK }),
+        ("graph", mesh()),
+    ]
+}
+
+#[test]
+fn both_directions_cross_the_same_links() {
+    for (name, topology) in shapes() {
+        let symmetric = network(&topology, Routing::Symmetric);
+        assert!((1..4).all(|seed| is_symmetric(&symmetric, seed)), "{name}");
+        assert!(!is_symmetric(&network(&topology, Routing::Ecmp), 1), "{name}: the test can tell");
+    }
+}
+
+#[test]
+fn flows_are_spread_over_all_paths_and_seeds_differ() {
+    for (name, topology) in shapes() {
+        let network = network(&topology, Routing::Symmetric);
+        let last = network.hosts() - 1;
+        let (src, dst) = if name == "graph" { (0, 3) } else { (0, last) };
+        let ways = |seed| -> Vec<Vec<u32>> {
+            let mut choice = Choice::new(&network, seed);
+            (0..400).map(|entropy| way(&network, &mut choice, src, dst, entropy)).collect()
+        };
+        let paths = network.path_numbers(src, dst) as usize;
+        let used: BTreeSet<_> = ways(1).into_iter().collect();
+        assert!(used.len() >= paths, "{name}: {} of {paths}", used.len());
+        assert_ne!(ways(1), ways(2), "{name}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Ports that shape: their packets may have to wait longer than for the wire.
+//!
+//! An event of its own kind, [`RELEASE`], looks after such a port while its wire is free: by when the first packet
+//! that is held back could reach the far end. An arrival that goes first moves it.
+
+use crate::transit::{CLASS_PACKET, RELEASE};
+use crate::wires::Wires;
+use headway_fabric::Full;
+use headway_units::Time;
+
+impl Wires<'_> {
+    /// Sends what has left a port that shapes by `now`, in order, each at its own time.
+    #[inline(never)]
+    pub(crate) fn catch_up_shaped(&mut self, number: u32, now: Time) {
+        let next = |wires: &Self| wires.egress[number as usize].port.next_start();
+        while let Some(start) = next(self).filter(|start| *start <= now) {
+            self.send_at(number, start);
+        }
+    }
+
+    /// Sends the packet whose turn it is at `start`.
+    fn send_at(&mut self, number: u32, start: Time) {
+        let (egress, transit) = (&mut self.egress[number as usize], &mut self.transit);
+        if let Some(departure) = egress.port.next(start, &mut transit.pool) {
+            transit.launch(egress.link(number), departure.handle, departure.ends);
+        }
+    }
+
+    /// A packet arrives at a port that shapes, whose wire may be free although others wait.
+    #[inline(never)]
+    pub(crate) fn offer_shaped(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
+        self.catch_up_shaped(number, now);
+        let offered = self.egress[number as usize].port.offer(now, handle, &mut self.transit.pool);
+        // What waited has left if it could; only the newcomer can start at this instant.
+        if self.egress[number as usize].port.next_start().is_some_and(|start| start <= now) {
+            self.send_at(number, now);
+        }
+        self.watch_shaped(number, now);
+        offered
+    }
+
+    /// Makes sure that a port that shapes is looked after in time, if something waits there.
+    pub(crate) fn watch_shaped(&mut self, number: u32, now: Time) {
+        let egress = &mut self.egress[number as usize];
+        let Some(start) = egress.port.next_start() else { return };
+        if egress.port.free_at() > now {
+            // What arrives meanwhile may be first to leave, as soon as the wire is free.
+            if !egress.armed {
+                self.arm(number);
+            }
+            return;
+        }
+        let at = start + egress.delay;
+        let release = &mut self.releases[number as usize];
+        if at < *release {
+            *release = at;
+            self.transit.queue.push(at.0, CLASS_PACKET, RELEASE | number, 0);
+        }
+    }
+
+    /// The event that looks after a port whose wire is free but whose packets were held back.
+    pub(crate) fn release(&mut self, number: u32, now: Time) {
+        if self.releases[number as usize] != now {
+            // An earlier one was made after this.
+            return;
+        }
+        self.releases[number as usize] = Time::MAX;
+        self.catch_up(number, now);
+        self.watch_shaped(number, now);
+    }
+}

@@ -1,0 +1,186 @@
+//! ExpressPass: receivers send a credit for every data packet, and switches drop the credits whose data would
+//! not fit.
+//!
+//! Source: I. Cho, K. Jang, D. Han, SIGCOMM 2017, and the authors' simulator where the paper leaves a choice.
+//! Sections are cited where they are implemented. The switch side is the `credit-shaping` discipline of the
+//! fabric crate. Each message is a flow of its own.
+
+mod feedback;
+mod line;
+mod params;
+mod receiver;
+mod sender;
+
+pub use params::{ExpressPassParams, Feedback, Preset, Recovery, Values};
+
+use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
+use crate::message::Message;
+use crate::{EndpointEvent, shared};
+use headway_packet::{HostId, Packet, PacketKind, Sizes};
+use headway_units::Time;
+use line::{CreditLine, credit_slot};
+use receiver::{Receiver, ReceiverState};
+use sender::{Sender, SenderState};
+
+/// The transport's declaration.
+pub struct ExpressPass;
+
+impl Transport for ExpressPass {
+    type Endpoint = ExpressPassEndpoint;
+    type Params = ExpressPassParams;
+    const FIRST_WINDOW: bool = false;
+    const SYMMETRIC: bool = true;
+    const INFO: TransportInfo = TransportInfo {
+        name: "expresspass",
+        summary: "receivers send a credit a packet, switches drop the credits whose data would not fit",
+        paper: "ExpressPass, SIGCOMM 2017",
+        discipline: "credit-shaping",
+        states: &[SenderState::TABLE, ReceiverState::TABLE],
+        deviations: &[
+            "§3.2: the defaults are those of the authors' simulator and its fat-tree script, which differ from the paper in the rule of feedback and add a slower start of short messages and an early stop; `preset = \"paper\"` is the paper's rule and constants.",
+            "§3.3: a stop is answered by one small packet once all data has arrived, and repeated until then, so that the sender knows that it is done. In the authors' simulator a sender is done when no credits come, and data lost at the end of a flow stays lost.",
+            "§3.3: a receiver names what it misses when it finds a gap, and a sender sends that again; `recovery = \"go-back-n\"` sends all after it too, as the authors' simulator does. Their receivers keep nothing that arrives after a gap, these do.",
+            "§3.3: requests and stops carry the number of the sender's attempt, and credits older than the last one used are not used, so that late and repeated packets do no harm; the authors' simulator ends when credits are out of order.",
+            "§3.3: repetitions of requests, stops and negative acknowledgements are further apart each time, up to 64 times; the authors' simulator repeats at a constant interval.",
+            "§3.1: the jitter of gaps and the sizes of credits are hashes of host, message and credit number: machines own no generator.",
+            "§3.2: a message that starts as one of n fair sharers has 1/n of the highest rate at first, instead of `alpha`.",
+        ],
+    };
+
+    fn promises(params: &ExpressPassParams, path: &Path, packets: u64) -> Promises {
+        let slot = credit_slot(params, path.bottleneck, &Sizes::default());
+        // As many gaps at the first rate as a short message has credits, or a round trip of a long one's.
+        let first = packets.min(40).max(params.adaptive_start);
+        let ramp = Time((slot.0 as f64 * first as f64 / params.alpha) as u64) + path.max_rtt * 4;
+        Promises { repair: (path.max_rtt * 4).saturating_add(params.retry), ramp }
+    }
+
+    fn endpoint(params: &ExpressPassParams, context: HostContext) -> ExpressPassEndpoint {
+        ExpressPassEndpoint {
+            sender: Sender::new(params.0.clone()),
+            receiver: Receiver::new(params.0.clone(), &context),
+            line: CreditLine::new(params, context.nic, &context.sizes),
+            shared: Shared::new(context),
+        }
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// Nothing was heard of a request or a stop.
+    Silence(HostId, u32),
+    /// The next credit of a message is due.
+    Credit(HostId, u32),
+    /// What is missing of a message has not come.
+    Missing(HostId, u32),
+    /// A credit may leave this host.
+    Line,
+}
+
+impl TimerKey {
+    /// Whom it is about, if anyone.
+    fn peer(self) -> Option<HostId> {
+        match self {
+            TimerKey::Silence(peer, _) | TimerKey::Credit(peer, _) | TimerKey::Missing(peer, _) => Some(peer),
+            TimerKey::Line => None,
+        }
+    }
+}
+
+/// `control` is the data class of the host's link: one queue for data and all control but credits, in the order
+/// of their making, as at a switch port.
+type Shared = shared::Shared<TimerKey>;
+
+/// What became of the credits of a host so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CreditCounters {
+    /// Made for messages to this host.
+    pub made: u64,
+    /// Dropped at this host's own link.
+    pub dropped: u64,
+    /// Received for messages from this host.
+    pub received: u64,
+    /// Received and not used: there was nothing to send any more.
+    pub wasted: u64,
+}
+
+/// One host's ExpressPass.
+pub struct ExpressPassEndpoint {
+    sender: Sender,
+    receiver: Receiver,
+    line: CreditLine,
+    shared: Shared,
+}
+
+impl ExpressPassEndpoint {
+    /// What became of credits.
+    pub fn credits(&self) -> CreditCounters {
+        let (received, wasted) = self.sender.credits();
+        CreditCounters { made: self.receiver.made(), dropped: self.line.dropped(), received, wasted }
+    }
+}
+
+impl Endpoint for ExpressPassEndpoint {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        let (shared, line) = (&mut self.shared, &mut self.line);
+        match packet.kind {
+            PacketKind::Credit => self.sender.credit(shared, now, packet),
+            PacketKind::Data => self.receiver.data(shared, now, packet),
+            PacketKind::Rts => self.receiver.request(shared, line, now, packet),
+            PacketKind::CreditStop => self.receiver.stop(shared, now, packet),
+            PacketKind::Resend => self.sender.missing(shared, now, packet),
+            PacketKind::Finished => self.sender.finished(shared, packet),
+            _ => {}
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((_, key)) = self.shared.timers.pop_due(now) {
+            let shared = &mut self.shared;
+            match key {
+                TimerKey::Silence(peer, id) => self.sender.silence(shared, now, peer, id),
+                TimerKey::Credit(peer, id) => self.receiver.credit(shared, &mut self.line, now, (peer, id)),
+                TimerKey::Missing(peer, id) => self.receiver.insist(shared, now, (peer, id)),
+                TimerKey::Line => self.line.woken(shared, now),
+            }
+        }
+    }
+
+    fn forget(&mut self, _now: Time, peer: HostId) {
+        self.shared.forget(peer, |key| key.peer() == Some(peer));
+        self.line.retain(|credit| credit.dst != peer);
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(peer);
+    }
+
+    /// Credits go first whenever they may leave. ExpressPass §3.1
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if let Some(credit) = self.line.take(&mut self.shared, now) {
+            return Some(credit);
+        }
+        self.shared.control.pop_front()
+    }
+
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        !self.shared.control.is_empty() || !self.line.is_empty()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.shared.timers.next()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.shared.events.pop_front()
+    }
+
+    fn live_messages(&self) -> usize {
+        self.sender.live() + self.receiver.live()
+    }
+}

@@ -1,0 +1,155 @@
+//! Parameters of ExpressPass, and the three sets of values for them that were published.
+
+use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebased};
+use std::ops::Deref;
+
+headway_units::choice! {
+    /// Whose values the parameters have that a scenario does not set.
+    pub enum Preset {
+        /// The fat-tree script of the authors' simulator.
+        Released = "released",
+        /// What that simulator has without a script.
+        Ns2Defaults = "ns2-defaults",
+        /// The paper.
+        Paper = "paper",
+    }
+}
+
+headway_units::choice! {
+    /// How a receiver changes its rate of credits.
+    pub enum Feedback {
+        /// The released code's: the loss aimed at falls to nothing at full rate, and a rate that loses too much
+        /// falls to what got through.
+        Adaptive = "adaptive",
+        /// The paper's: the loss aimed at is constant, and exceeded at full rate.
+        Constant = "constant",
+    }
+}
+
+headway_units::choice! {
+    /// What a sender sends again when its receiver misses packets.
+    pub enum Recovery {
+        /// What is missing.
+        Selective = "selective",
+        /// That, and all after it.
+        GoBackN = "go-back-n",
+    }
+}
+
+headway_units::params! {
+    /// The values of all parameters.
+    pub struct Values {
+        /// Values of all parameters that are not given: released (the fat-tree script of the authors' simulator), ns2-defaults, paper.
+        preset: Preset = Preset::Released, ParamKind::Choice(Preset::WORDS);
+        /// Rate at which credits start, as a share of the highest. ExpressPass §3.2
+        alpha: f64 = 0.5, ParamKind::Float { min: 0.0001, max: 1.0 };
+        /// Weight of the highest rate in an increase, at first. ns2-defaults, paper: 0.5. ExpressPass §3.2
+        w_init: f64 = 0.0625, ParamKind::Float { min: 0.0001, max: 1.0 };
+        /// The same, at least. ExpressPass §3.2
+        w_min: f64 = 0.01, ParamKind::Float { min: 0.0001, max: 1.0 };
+        /// The same, at most. ExpressPass §3.2
+        w_max: f64 = 0.5, ParamKind::Float { min: 0.0001, max: 1.0 };
+        /// How a receiver changes its rate. paper: constant
+        feedback: Feedback = Feedback::Adaptive, ParamKind::Choice(Feedback::WORDS);
+        /// Share of credits that may be lost; where feedback is adaptive, at a rate near 0. paper: 0.1. ExpressPass §3.2
+        target_loss: f64 = 0.125, ParamKind::Float { min: 0.0, max: 0.9 };
+        /// Messages of fewer packets start at a rate that is less in proportion; 0 = none. paper: 0
+        adaptive_start: u64 = 40, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// A sender stops credits early that got this many times as many in the last round trip as it needs; 0 = never. paper: 0
+        early_stop: u64 = 1, ParamKind::Int { min: 0, max: 1000 };
+        /// What is sent again after a loss.
+        recovery: Recovery = Recovery::Selective, ParamKind::Choice(Recovery::WORDS);
+        /// Greatest deviation of the gap between two credits from its mean, as a share of it. ExpressPass §3.1
+        jitter: f64 = 0.1, ParamKind::Float { min: 0.0, max: 0.9 };
+        /// Bytes by which a credit may be shorter than a control packet. ns2-defaults, paper: 0
+        credit_shorter: u64 = 8, ParamKind::Int { min: 0, max: 60 };
+        /// Bytes by which a credit may be longer. ns2-defaults: 0. ExpressPass §3.1
+        credit_longer: u64 = 8, ParamKind::Int { min: 0, max: 1000 };
+        /// Credits that wait at a host's own link at most, as at a switch port. ns2-defaults: 10
+        credit_queue: u64 = 8, ParamKind::Int { min: 1, max: 1_000_000 };
+        /// Credits that may leave a host back to back. ns2-defaults: 10
+        credit_burst: u64 = 2, ParamKind::Int { min: 1, max: 1_000_000 };
+        /// Time after which requests and negative acknowledgements are repeated; a largest round trip, where that is more. ns2-defaults: 100 ms
+        retry: Time = Time::us(100), ParamKind::Time;
+        /// Time after which a stop is repeated, while no round trip is measured. Later it is two round trips.
+        linger: Time = Time::ms(2), ParamKind::Time;
+    }
+}
+
+impl Values {
+    /// The values of a preset.
+    pub fn of(preset: Preset) -> Values {
+        let released = Values { preset, ..Values::default() };
+        match preset {
+            Preset::Released => released,
+            Preset::Ns2Defaults => Values {
+                w_init: 0.5,
+                credit_shorter: 0,
+                credit_longer: 0,
+                credit_queue: 10,
+                credit_burst: 10,
+                retry: Time::ms(100),
+                ..released
+            },
+            Preset::Paper => Values {
+                w_init: 0.5,
+                feedback: Feedback::Constant,
+                target_loss: 0.1,
+                adaptive_start: 0,
+                early_stop: 0,
+                credit_shorter: 0,
+                ..released
+            },
+        }
+    }
+}
+
+/// Parameters of ExpressPass. Setting `preset` gives all others the values of that preset, but for those that
+/// differ from the one before: what else a scenario says stands, in whatever order it is said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExpressPassParams(pub Values);
+
+impl Deref for ExpressPassParams {
+    type Target = Values;
+
+    fn deref(&self) -> &Values {
+        &self.0
+    }
+}
+
+impl Params for ExpressPassParams {
+    fn specs() -> Vec<ParamSpec> {
+        Values::specs()
+    }
+
+    fn values(&self) -> Vec<ParamValue> {
+        self.0.values()
+    }
+
+    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
+        let before = self.preset;
+        self.0.set(name, value)?;
+        if name == "preset" {
+            self.0 = rebased(&self.0, &Values::of(before), Values::of(self.preset), &["preset"])?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_sets_what_is_not_said() {
+        let mut params = ExpressPassParams::default();
+        assert_eq!(params.0, Values::of(Preset::Released), "declared defaults are those of the release");
+        let word = |preset: Preset| ParamValue::Choice(preset.word().into());
+        assert_eq!(params.set("alpha", ParamValue::Float(0.0625)), Ok(()));
+        assert_eq!(params.set("preset", word(Preset::Paper)), Ok(()));
+        assert_eq!(params.0, Values { alpha: 0.0625, ..Values::of(Preset::Paper) });
+        assert_eq!(params.set("preset", word(Preset::Ns2Defaults)), Ok(()));
+        assert_eq!(params.0, Values { alpha: 0.0625, ..Values::of(Preset::Ns2Defaults) });
+        assert!(params.set("rate", ParamValue::Int(1)).is_err());
+    }
+}

@@ -1,0 +1,316 @@
+//! The receiving half of ExpressPass: sends credits, at a rate that it learns from those that are lost.
+
+use super::feedback::{CreditRate, ONE, share};
+use super::line::{CreditLine, credit_slot};
+use super::params::Values;
+use super::{Shared, TimerKey};
+use crate::endpoint::{EndpointEvent, HostContext};
+use crate::finished::FinishedMessages;
+use crate::index_window::IndexWindow;
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::{Time, mix};
+use rustc_hash::FxHashMap;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        Crediting { Data => Crediting, Stop => CloseWait, Last => Closed }
+        CloseWait { Data => CloseWait, Request => Crediting, Last => Closed }
+        Closed {}
+    }
+    events { Request, Data, Stop, Last }
+}
+
+/// A message by its sender and number.
+type Key = (HostId, u32);
+
+/// Largest round trips until what is missing is asked for again: one to ask for credits, one for a credit, and
+/// what the sender's own queue takes.
+const REPAIR_ROUND_TRIPS: u64 = 3;
+
+/// Doublings of that time at most, and gaps named at a time.
+const MAX_DOUBLINGS: u32 = 6;
+const MAX_GAPS: usize = 16;
+
+/// A message being received.
+struct Incoming {
+    packets: u32,
+    received: IndexWindow,
+    /// Packets below are known to have been sent.
+    sent: u32,
+    state: ReceiverState,
+    /// Number of the sender's last request.
+    attempt: u32,
+    tag: u32,
+    entropy: u32,
+    rate: CreditRate,
+    /// Number of the next credit, and of the next one of which data should tell.
+    credit: u32,
+    expected: u32,
+    /// From a credit to its data, smoothed. ExpressPass §3.2
+    rtt: Time,
+    /// What jitter and sizes of credits come from.
+    seed: u64,
+    /// Deadlines in force, `Time::MAX` when none is: the next credit, the next repetition of what is missing.
+    credit_due: Time,
+    missing_due: Time,
+    patience: Time,
+    repeats: u32,
+}
+
+/// All messages that this host receives.
+pub(super) struct Receiver {
+    params: Values,
+    /// Time between two credits at the highest rate.
+    slot: Time,
+    messages: FxHashMap<Key, Incoming>,
+    finished: FinishedMessages,
+    made: u64,
+}
+
+impl Receiver {
+    pub(super) fn new(params: Values, context: &HostContext) -> Receiver {
+        let slot = credit_slot(&params, context.nic, &context.sizes);
+        let (messages, finished) = Default::default();
+        Receiver { params, slot, messages, finished, made: 0 }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Credits made so far.
+    pub(super) fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// The sender is gone.
+    pub(super) fn forget(&mut self, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.finished.forget(peer);
+    }
+
+    /// ExpressPass §3.3: a request starts credits, at the first rate.
+    pub(super) fn request(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        if self.finished.contains(key.0, key.1) {
+            return say_finished(shared, packet);
+        }
+        let rate = self.first_rate(packet, now);
+        match self.messages.get_mut(&key) {
+            Some(incoming) if packet.token <= incoming.attempt => return,
+            Some(incoming) => {
+                incoming.attempt = packet.token;
+                if incoming.state == ReceiverState::Crediting {
+                    return;
+                }
+                incoming.step(ReceiverEvent::Request);
+                incoming.rate = rate;
+            }
+            None => {
+                let Ok(packets) = u32::try_from(shared.context.sizes.packets(packet.message_bytes)) else {
+                    return;
+                };
+                let seed =
+                    mix(u64::from(shared.context.host.0) << 32 | u64::from(key.0.0)) ^ u64::from(key.1);
+                let patience = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
+                let incoming = Incoming {
+                    packets,
+                    received: IndexWindow::default(),
+                    sent: 0,
+                    state: ReceiverState::Crediting,
+                    attempt: packet.token,
+                    tag: packet.tag,
+                    entropy: packet.entropy,
+                    rate,
+                    credit: 1,
+                    expected: 1,
+                    rtt: Time::ZERO,
+                    seed: mix(seed),
+                    credit_due: Time::MAX,
+                    missing_due: Time::MAX,
+                    patience: patience.max(self.params.retry),
+                    repeats: 0,
+                };
+                self.messages.insert(key, incoming);
+            }
+        }
+        self.send_credit(shared, line, now, key);
+    }
+
+    /// `count` says of how many fair sharers the message is one.
+    fn first_rate(&self, request: &Packet, now: Time) -> CreditRate {
+        let mut params = self.params.clone();
+        if request.count > 1 {
+            (params.alpha, params.adaptive_start) = (1.0 / f64::from(request.count), 0);
+        }
+        CreditRate::new(&params, request.remaining, now)
+    }
+
+    /// The next credit of a message is due.
+    pub(super) fn credit(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, key: Key) {
+        let due = |incoming: &Incoming| incoming.credit_due <= now;
+        if self.messages.get(&key).is_some_and(due) {
+            self.send_credit(shared, line, now, key);
+        }
+    }
+
+    /// ExpressPass §3.2: the rate may change as a credit leaves; the next one follows after a gap with jitter.
+    fn send_credit(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, key: Key) {
+        let Some(incoming) = self.messages.get_mut(&key) else { return };
+        incoming.rate.update(now, incoming.rtt, self.slot);
+        let lot =
+            mix(incoming.seed.wrapping_add(u64::from(incoming.credit).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let usual = shared.control_packet(PacketKind::Credit, key.0, key.1, incoming.tag, incoming.entropy);
+        let sizes = self.params.credit_shorter + self.params.credit_longer + 1;
+        let least = u64::from(usual.wire).saturating_sub(self.params.credit_shorter).max(1);
+        let wire = least + (((lot & (ONE - 1)) * sizes) >> 32);
+        let (token, count) = (incoming.credit, incoming.attempt);
+        let credit = Packet { token, count, lifetime: now, wire: wire as u16, ..usual };
+        incoming.credit = incoming.credit.saturating_add(1);
+        self.made += 1;
+        line.push(shared, now, credit);
+        let gap = jittered(incoming.rate.gap(self.slot), share(self.params.jitter), lot >> 32);
+        incoming.credit_due = now.saturating_add(gap);
+        shared.timers.arm(incoming.credit_due, TimerKey::Credit(key.0, key.1));
+    }
+
+    /// Data tells which credits were used and which lost, and how long it took.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        let Some(incoming) = self.messages.get_mut(&key).filter(|m| packet.index < m.packets) else { return };
+        incoming.step(ReceiverEvent::Data);
+        incoming.learn(now, packet);
+        if incoming.received.insert(packet.index) {
+            incoming.repeats = 0;
+            let (src, message, tag) = (key.0, key.1, incoming.tag);
+            let bytes = u32::from(packet.payload);
+            shared.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes });
+            if incoming.is_complete() {
+                shared.events.push_back(EndpointEvent::Completed { tag, src, message });
+                return self.close(shared, key, packet);
+            }
+        }
+        incoming.sent_up_to(shared, now, key, packet.index);
+        incoming.sent = incoming.sent.max(packet.index + 1);
+    }
+
+    /// ExpressPass §3.3: no more credits. Nothing that was sent can still be on its way behind this.
+    pub(super) fn stop(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        if self.finished.contains(key.0, key.1) {
+            return say_finished(shared, packet);
+        }
+        let Some(incoming) = self.messages.get_mut(&key).filter(|m| packet.token >= m.attempt) else {
+            return;
+        };
+        let again = incoming.state == ReceiverState::CloseWait;
+        incoming.attempt = packet.token;
+        incoming.step(ReceiverEvent::Stop);
+        incoming.credit_due = Time::MAX;
+        if incoming.is_complete() {
+            return self.close(shared, key, packet);
+        }
+        let end = packet.index.min(incoming.packets);
+        if end > incoming.sent {
+            incoming.sent_up_to(shared, now, key, end);
+        } else if again {
+            // Its sender waits, and has not heard what is missing, or not been heard.
+            incoming.name_gaps(shared, now, key);
+        }
+    }
+
+    /// A message that is complete and gets no more credits is over.
+    fn close(&mut self, shared: &mut Shared, key: Key, packet: &Packet) {
+        let closes = |m: &Incoming| m.state == ReceiverState::CloseWait;
+        if self.messages.get(&key).is_some_and(closes)
+            && let Some(mut incoming) = self.messages.remove(&key)
+        {
+            incoming.step(ReceiverEvent::Last);
+            self.finished.insert(key.0, key.1);
+            say_finished(shared, packet);
+        }
+    }
+
+    /// What is missing has not come: it, or what asked for it, may be lost.
+    pub(super) fn insist(&mut self, shared: &mut Shared, now: Time, key: Key) {
+        let due = |m: &&mut Incoming| m.missing_due <= now;
+        let Some(incoming) = self.messages.get_mut(&key).filter(due) else { return };
+        incoming.missing_due = Time::MAX;
+        incoming.repeats += 1;
+        incoming.name_gaps(shared, now, key);
+    }
+}
+
+impl Incoming {
+    fn step(&mut self, event: ReceiverEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.received.len() == self.packets
+    }
+
+    /// ExpressPass §3.2: a gap in the numbers of credits that come back is a loss of credits.
+    fn learn(&mut self, now: Time, packet: &Packet) {
+        if packet.token < self.expected || packet.token >= self.credit {
+            return;
+        }
+        self.rate.used((packet.token - self.expected).into());
+        self.expected = packet.token + 1;
+        let sample = now.saturating_sub(packet.lifetime);
+        self.rtt = match self.rtt {
+            Time::ZERO => sample,
+            rtt => Time((4 * u128::from(rtt.0) / 5) as u64 + sample.0 / 5),
+        };
+    }
+
+    /// All packets below `end` have been sent: names those that are missing and were not known to be.
+    fn sent_up_to(&mut self, shared: &mut Shared, now: Time, key: Key, end: u32) {
+        if end > self.sent {
+            self.miss(shared, now, key, self.sent..end);
+            self.sent = end;
+        }
+    }
+
+    /// Asks for all that is known to be missing, or the first of it.
+    fn name_gaps(&mut self, shared: &mut Shared, now: Time, key: Key) {
+        let mut from = self.received.next_missing(0);
+        for _ in 0..MAX_GAPS {
+            if from >= self.sent {
+                break;
+            }
+            let end = (from..self.sent).find(|i| self.received.contains(*i)).unwrap_or(self.sent);
+            self.miss(shared, now, key, from..end);
+            from = self.received.next_missing(end);
+        }
+    }
+
+    /// Asks for packets that were sent and have not come.
+    fn miss(&mut self, shared: &mut Shared, now: Time, (peer, id): Key, range: std::ops::Range<u32>) {
+        let packet = shared.control_packet(PacketKind::Resend, peer, id, self.tag, self.entropy);
+        let count = range.end - range.start;
+        shared.control.push_back(Packet { index: range.start, count, ..packet });
+        if self.missing_due == Time::MAX {
+            let patience = self.patience.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS));
+            self.missing_due = now.saturating_add(patience);
+            shared.timers.arm(self.missing_due, TimerKey::Missing(peer, id));
+        }
+    }
+}
+
+/// A gap that deviates by up to `jitter` of itself, as `lot` says; both are shares.
+fn jittered(gap: Time, jitter: u64, lot: u64) -> Time {
+    let span = ((u128::from(gap.0) * u128::from(jitter)) >> 32) as u64;
+    let offset = ((u128::from(span) * 2 * u128::from(lot)) >> 32) as u64;
+    Time((gap.0 - span).saturating_add(offset).max(1))
+}
+
+/// Answers a request or a stop for a message that is over, or becomes so with this packet.
+fn say_finished(shared: &mut Shared, packet: &Packet) {
+    let (peer, id, tag) = (packet.src, packet.message, packet.tag);
+    let finished = shared.control_packet(PacketKind::Finished, peer, id, tag, packet.entropy);
+    shared.control.push_back(finished);
+}

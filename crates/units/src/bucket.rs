@@ -1,0 +1,89 @@
+//! A token bucket, as an instant instead of a level.
+
+use crate::{Rate, Time};
+
+/// Lets packets of one class through at a fixed rate of bytes, a few of them back to back.
+///
+/// The level of the bucket is kept as the instant at which it will be full, so that nothing happens to it as
+/// time passes and nothing is rounded but the time of one packet.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenBucket {
+    full_at: Time,
+    /// Time in which the tokens of `quantum` bytes come.
+    period: Time,
+    quantum: u64,
+    /// Time in which an empty bucket fills.
+    depth: Time,
+}
+
+impl TokenBucket {
+    /// A full bucket that gets the tokens of `quantum` bytes every `period`, and holds those of `depth`
+    /// bytes. Both sizes are at least 1.
+    pub fn new(quantum: u64, period: Time, depth: u64) -> TokenBucket {
+        let mut bucket =
+            TokenBucket { full_at: Time::ZERO, period, quantum: quantum.max(1), depth: Time::ZERO };
+        bucket.depth = bucket.time_of(depth.max(1));
+        bucket
+    }
+
+    /// The bucket of a class that may take `share` of every `share + rest` bytes of a link of this rate, and
+    /// `depth` bytes at once.
+    pub fn of_link(rate: Rate, share: u64, rest: u64, depth: u64) -> TokenBucket {
+        TokenBucket::new(share, rate.time_of(share + rest), depth)
+    }
+
+    fn time_of(&self, bytes: u64) -> Time {
+        Time((u128::from(self.period.0) * u128::from(bytes)).div_ceil(self.quantum.into()) as u64)
+    }
+
+    /// The earliest instant at which a packet of `bytes` bytes may pass; long past when it may at once. A packet
+    /// that is larger than the bucket passes a full one.
+    #[inline]
+    pub fn opens(&self, bytes: u64) -> Time {
+        self.full_at.saturating_sub(self.depth.saturating_sub(self.time_of(bytes)))
+    }
+
+    /// A packet of `bytes` bytes passes at `now`.
+    #[inline]
+    pub fn take(&mut self, now: Time, bytes: u64) {
+        self.full_at = self.full_at.max(now).saturating_add(self.time_of(bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When packets of these sizes pass that all wait from the beginning.
+    fn passes(mut bucket: TokenBucket, sizes: &[u64]) -> Vec<Time> {
+        let mut now = Time::ZERO;
+        let mut pass = |&bytes: &u64| {
+            now = now.max(bucket.opens(bytes));
+            bucket.take(now, bytes);
+            now
+        };
+        sizes.iter().map(&mut pass).collect()
+    }
+
+    #[test]
+    fn a_burst_passes_at_once_and_then_one_a_period() {
+        // 84 of every 1622 bytes at 10 Gb/s: one every 1297.6 ns.
+        let bucket = TokenBucket::of_link(Rate::gbps(10), 84, 1538, 168);
+        let period = Time::ps(1_297_600);
+        let expected = [Time::ZERO, Time::ZERO, period, period * 2, period * 3];
+        assert_eq!(passes(bucket, &[84; 5]), expected);
+        assert_eq!(passes(bucket, &[168, 42, 42]), [Time::ZERO, Time(period.0 / 2), period]);
+    }
+
+    #[test]
+    fn an_idle_bucket_saves_no_more_than_it_holds() {
+        let mut bucket = TokenBucket::new(1, Time(10), 2);
+        bucket.take(Time::ZERO, 2);
+        assert_eq!(bucket.opens(1), Time(10));
+        let later = Time(1000);
+        assert!(bucket.opens(2) <= later);
+        bucket.take(later, 2);
+        assert_eq!(bucket.opens(1), later + Time(10));
+        assert_eq!(bucket.opens(9), later + Time(20), "as soon as it is full");
+    }
+}
