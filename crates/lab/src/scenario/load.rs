@@ -176,7 +176,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         return Err(item.fail(problem));
     }
     let fabric = fabric::read(fabric_table.as_ref(), &transports, topology.switch_latency, &at)?;
-    tuning::tune(&mut transports, &entries, &topology, &fabric);
+    super::tuning::tune(&mut transports, &entries, &topology, &fabric);
     let stop = table.get("stop").map_or(Ok(SAFETY_STOP), |i| i.period())?;
     let warmup_item = table.get("warmup");
     let warmup = warmup_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;

@@ -3,7 +3,6 @@
 use super::topology::Topology;
 use crate::traffic::{Entry, Pattern};
 use crate::workload::{Cdf, Interpolation};
-
 use headway_sim::{FabricSpec, Network, TransportSpec};
 use headway_transport::endpoint::Traffic;
 use headway_transport::registry;

@@ -17,6 +17,16 @@ headway_units::choice! {
 }
 
 headway_units::choice! {
+    /// What a message that is granted may have on its way.
+    pub enum GrantWindow {
+        /// RTTbytes, however it began.
+        RttBytes = "rtt-bytes",
+        /// As much as its first window: one grant for each packet that arrives, as AMRT §III-A describes it.
+        FirstWindow = "first-window",
+    }
+}
+
+headway_units::choice! {
     /// When a packet counts as missing.
     pub enum LossTimer {
         /// When it was authorised a time-out ago and has not arrived, whatever else has.
@@ -57,6 +67,8 @@ headway_units::params! {
         rtt_bytes: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000 };
         /// Bytes that all messages of a receiver may have on their way; each of n gets this divided by n + 1. 0 = RTTbytes for each. linux: 400000
         max_incoming: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000_000 };
+        /// What a granted message may have on its way, where `max_incoming` does not say: differs for flows that start as fair sharers. amrt: first-window
+        grant_window: GrantWindow = GrantWindow::RttBytes, ParamKind::Choice(GrantWindow::WORDS);
         /// When a packet counts as missing. linux: silence
         loss_timer: LossTimer = LossTimer::Packet, ParamKind::Choice(LossTimer::WORDS);
         /// Base round trips in the time-out, to which one drain of full buffers on the way is added.

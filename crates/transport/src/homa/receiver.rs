@@ -2,7 +2,7 @@
 
 use super::cutoffs::{Priorities, bytes_from};
 use super::incoming::{Incoming, ReceiverEvent};
-use super::params::{Asking, LossTimer, Settings, packets_of};
+use super::params::{Asking, GrantWindow, LossTimer, Settings, packets_of};
 use super::ranking::{Key, Ranking};
 use super::{Shared, WHOLE, thousandths};
 use crate::endpoint::{EndpointEvent, HostContext};
@@ -136,7 +136,9 @@ impl Receiver {
         self.arrived += 1;
         let mut message = Incoming::new(packet, packets, self.arrived, now);
         let path = (context.path)(packet.src);
-        message.rtt_packets = self.settings.rtt_packets(&path, context);
+        if self.settings.grant_window == GrantWindow::RttBytes {
+            message.rtt_packets = self.settings.rtt_packets(&path, context);
+        }
         message.timeout = self.settings.timeout(&path);
         self.messages.insert(key, message);
         true
