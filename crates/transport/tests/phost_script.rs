@@ -8,7 +8,7 @@
 
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::{Checked, Path};
-use headway_transport::phost::{FreeRule, Mode, Phost, PhostEndpoint, PhostParams, Policy};
+use headway_transport::phost::{FreeRule, Mode, Phost, PhostEndpoint, PhostParams, Policy, Restore};
 use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
 use headway_units::{Rate, Time};
 
@@ -453,6 +453,26 @@ fn an_answer_restores_a_downgraded_source() {
     let now = us(11) + slots(20);
     assert_eq!(s.on(now, data(500, 10)), ["delivered 1460", "token 22"]);
     assert_eq!(s.effects(now + slots(10)), [], "a dozen is out again");
+}
+
+#[test]
+fn in_the_authors_simulator_a_receiver_sleeps_through_answers_and_then_gives_one_token() {
+    let mut s = Script::new(PhostParams { restore: Restore::Token, ..PhostParams::default() });
+    for index in 0..10 {
+        s.hear(us(11), data(500, index));
+    }
+    s.sends(us(11));
+    assert_eq!(s.effects(us(11) + slots(20)).len(), 11, "downgraded after a dozen");
+    let answered = Packet { token: 12, ..data(500, 12) };
+    assert_eq!(s.on(us(11) + slots(20), answered), ["delivered 1460"], "it sleeps on");
+    // Thirty slots after the last token; three were answered, so that three are out again, and it sleeps.
+    let woken = us(11) + slots(11 + 30);
+    let three: Vec<_> = (0..3).map(|n| (woken + slots(n), one(&format!("token {}", 22 + n)))).collect();
+    assert_eq!(s.effects(woken + slots(20)), three);
+    // Nothing is answered any more: one token each thirty slots.
+    let lone: Vec<_> =
+        (1..4).map(|n| (woken + slots(2 + 30 * n), one(&format!("token {}", 24 + n)))).collect();
+    assert_eq!(s.effects(woken + slots(2 + 100)), lone);
 }
 
 #[test]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from fnmatch import fnmatchcase
 from functools import reduce
 from typing import Any
 
@@ -76,14 +77,14 @@ def flows_below(context: Context, column: str, limit: float) -> float:
     return sum(1.0 for value in values if value < limit) / len(values)
 
 
-def links_sum(context: Context, column: str) -> float:
-    """The sum of a column over all links."""
-    return float(math.fsum(_column(context.point(), "links", column)))
+def links_sum(context: Context, column: str, like: str = "*") -> float:
+    """The sum of a column over all links, or over those called like `'leaf*->h*'`."""
+    return float(math.fsum(_column(context.point(), "links", column, like)))
 
 
-def links_largest(context: Context, column: str) -> float:
-    """The largest value of a column over all links."""
-    return max(_column(context.point(), "links", column))
+def links_largest(context: Context, column: str, like: str = "*") -> float:
+    """The largest value of a column over all links, or over those called like `'leaf*->h*'`."""
+    return max(_column(context.point(), "links", column, like))
 
 
 # --- sampled series ---
@@ -241,11 +242,15 @@ def _cell(point: PointRun, table: str, name: str, column: str) -> float:
     return number(rows[column][0], f"{column} of {name}")
 
 
-def _column(point: PointRun, table: str, column: str) -> list[float]:
+def _column(point: PointRun, table: str, column: str, like: str = "*") -> list[float]:
     frame = getattr(point.run, table).to_polars()
     if column not in frame.columns:
         raise CannotMeasure(f"{table} have no column {column}")
-    values = [float(v) for v in frame[column].drop_nulls().to_list()]
+    rows = zip(frame["name"].to_list(), frame[column].to_list(), strict=True)
+    named = [value for name, value in rows if like == "*" or fnmatchcase(str(name), like)]
+    if not named:
+        raise CannotMeasure(f"no {table} are called like {like}")
+    values = [float(v) for v in named if v is not None]
     if not values:
         raise CannotMeasure(f"{column} of the {table} is empty in this run")
     return values

@@ -38,6 +38,8 @@ pub(super) struct Terms {
     pub(super) rtt: Time,
     /// Whether tokens are passed by later ones that were answered, as only expiring tokens are.
     pub(super) passing: bool,
+    /// Whether a downgraded source gets one token at a time until it answers.
+    pub(super) one_token: bool,
 }
 
 /// A token that is out, or a free one.
@@ -246,10 +248,17 @@ impl Incoming {
             self.retired.used += 1;
         }
         self.drop_front();
+        if !self.terms.one_token {
+            self.note_answer();
+        }
+        place.is_some()
+    }
+
+    /// A source that has answered enough is not downgraded any more.
+    pub(super) fn note_answer(&mut self) {
         if self.state == ReceiverState::Downgraded && !self.at_limit() {
             self.step(ReceiverEvent::Answered);
         }
-        place.is_some()
     }
 
     /// Forgets authorisations at the front that are retired or passed for good.
@@ -293,7 +302,9 @@ impl Incoming {
 
     /// A new pass over the message: what is missing is asked for again.
     pub(super) fn next_pass(&mut self) {
-        self.write_off_all();
+        if !self.terms.one_token {
+            self.write_off_all();
+        }
         self.cursor = 0;
         self.fruitless = (self.fruitless + 1).min(MAX_BACKOFF);
         self.step(ReceiverEvent::Overdue);
@@ -301,6 +312,10 @@ impl Incoming {
 
     /// pHost §3: after the time-out a downgraded source gets a new window.
     pub(super) fn forgive(&mut self) {
+        if self.terms.one_token {
+            self.answered = self.answered.max((self.issued + 1).saturating_sub(self.terms.limit));
+            return self.step(ReceiverEvent::Forgiven);
+        }
         if !self.terms.passing {
             // What was out is asked for again, one for one.
             let open = self.authorised.iter().filter(|a| a.open).map(|a| (a.index, a.attempt.max(1)));
@@ -312,7 +327,8 @@ impl Incoming {
 
     /// When the source, downgraded, has been silent for long enough.
     pub(super) fn restored_at(&self) -> Time {
-        self.asked_at.max(self.heard_at).saturating_add(self.terms.downgrade)
+        let last = if self.terms.one_token { self.asked_at } else { self.asked_at.max(self.heard_at) };
+        last.saturating_add(self.terms.downgrade)
     }
 
     /// How many of `slots` may go on to other messages: those lent earlier are there already, and no more
@@ -438,6 +454,7 @@ mod tests {
             lifetime: Time::MAX,
             rtt: Time(100),
             passing: false,
+            one_token: false,
         };
         let announced = Announced {
             peer: HostId(1),

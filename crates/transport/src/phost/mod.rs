@@ -49,6 +49,17 @@ headway_units::choice! {
     }
 }
 
+headway_units::choice! {
+    /// What a source that was downgraded may get when the time is over.
+    pub enum Restore {
+        /// A whole window of tokens. pHost §3
+        Window = "window",
+        /// One token, and the next when that is answered or the time is over again; the time counts from the
+        /// last token, as the authors' simulator has it.
+        Token = "token",
+    }
+}
+
 headway_units::params! {
     /// Parameters of pHost.
     pub struct PhostParams {
@@ -68,6 +79,8 @@ headway_units::params! {
         outstanding_limit: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// How long a silent source stays downgraded, in base round trips. AMRT §VII
         downgrade_time: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
+        /// What a source gets when the downgrade is over; paced only.
+        restore: Restore = Restore::Window, ParamKind::Choice(Restore::WORDS);
         /// Frame times after the last token before missing packets get new ones; 0 = the bandwidth-delay product plus 2 when paced, the largest round trip plus 2 on arrival. pHost §3
         resend_wait: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Silence after which a source announces a message again, in largest round trips; doubles each time.
@@ -95,7 +108,7 @@ impl Transport for Phost {
             "§3: tokens are paced by the full frame on the wire, framing included; without it the downlink is over-committed by 2.5 %.",
             "§3: a downgraded source is restored as soon as it answers a token, not only at the end of the time-out; otherwise any queueing delay would stop a message for three round trips.",
             "§3: downgrading is per message, as in the authors' simulator, not per source.",
-            "§3: a restored source may get a whole window of tokens, where the authors' simulator gives it one.",
+            "§3: a restored source may get a whole window of tokens, where the authors' simulator gives it one (`restore = \"token\"`); there a receiver that has no one to give a token to sleeps until the first time-out, whatever arrives.",
             "§3: the hold-back after an announcement counts only free packets that come on top of a full pipe; a lone message is never held back.",
             "§3: the limit of unanswered tokens is two above the bandwidth-delay product, so that a lone message does not trip it.",
             "§3: an announcement is repeated after silence, and a receiver answers any packet of a finished message with another acknowledgement; the authors' simulator never loses control packets.",

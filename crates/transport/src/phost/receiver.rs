@@ -2,7 +2,7 @@
 
 use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
 
-use super::{Mode, PhostParams, Shared, TimerKey};
+use super::{Mode, PhostParams, Restore, Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::shared::scale;
@@ -72,6 +72,7 @@ impl Receiver {
         let known = self.by_id.get(&(packet.src, packet.message)).copied();
         let Some(key) = known.or_else(|| self.admit(shared, now, packet)) else { return };
         let message = &mut self.messages[key];
+        let first = message.state == ReceiverState::Announced;
         if packet.index >= message.packets || packet.message_bytes != message.message_bytes {
             return;
         }
@@ -89,7 +90,11 @@ impl Receiver {
         if freed && self.params.mode == Mode::Arrival {
             self.slot_freed(shared, now, key);
         }
-        self.resume(shared, now, key);
+        match self.params.restore {
+            // The authors' simulator: no packet but a message's first wakes a receiver that has no one to serve.
+            Restore::Token if self.params.mode == Mode::Paced && !first => self.arm(shared, now, key),
+            _ => self.resume(shared, now, key),
+        }
     }
 
     /// Gives the pacer another look, and the message a deadline.
@@ -161,6 +166,7 @@ impl Receiver {
             lifetime: self.params.lifetime(slot),
             rtt: path.base_rtt,
             passing: paced,
+            one_token: paced && self.params.restore == Restore::Token,
         }
     }
 

@@ -100,6 +100,7 @@ impl Receiver {
     /// pHost §3: a source that leaves too many tokens unanswered is downgraded; others have its slots.
     fn admissible(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) -> bool {
         let message = &mut self.messages[key];
+        message.note_answer();
         if message.state == ReceiverState::Active && message.at_limit() {
             message.step(ReceiverEvent::Limit);
             self.arm(shared, now, key);
