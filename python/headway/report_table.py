@@ -31,6 +31,8 @@ SUMMARY_NUMBERS = (
     *("link_utilisation", "bottleneck_utilisation", "queue_max_bytes", "queue_max_packets"),
     *("drops", "trims", "marks", "retransmitted_bytes", "jain", "deadline_missed_fraction"),
 )
+# Of each gauge in summary.json, as in `gauges.reorder_buffer_bytes.max`.
+GAUGE_PARTS = ("max", "mean", "sum")
 # What the native module adds to the table of a model: its settings in packets and round trips.
 _MODEL_KEYS = frozenset({"c_packets_per_rtt", "sizes_packets", "r_over_c", "t_r_over_t_i", "fixed_r_over_c"})
 
@@ -63,7 +65,7 @@ class _Check:
                 self._fail(f"`report.figure`: no figure is called `{name}`", "figure", name, _hint(
                     name, (*FIGURES, *ALIASES), FIGURES))  # fmt: skip
         for name in self._texts("y"):
-            if name not in SUMMARY_NUMBERS:
+            if name not in SUMMARY_NUMBERS and not _is_gauge(name):
                 self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(
                     name, SUMMARY_NUMBERS, SUMMARY_NUMBERS))  # fmt: skip
         self._texts("notes")
@@ -103,6 +105,12 @@ class _Check:
         path = ("report", key)
         found = self._source.value(path, value) if value is not None else None
         return found or self._source.key(path)
+
+
+def _is_gauge(name: str) -> bool:
+    """Whether `name` can be a gauge: what machines and ports measure of themselves is theirs to name."""
+    parts = name.split(".")
+    return len(parts) == 3 and parts[0] == "gauges" and parts[1].isidentifier() and parts[2] in GAUGE_PARTS
 
 
 def _hint(name: str, known: Iterable[str], shown: Iterable[str]) -> str:

@@ -47,8 +47,8 @@ headway_units::choice! {
 headway_units::params! {
     /// Parameters of cross-queue marking.
     pub struct CrossQueueParams {
-        /// Time over which the rate of normal packets is measured, and k holds: the round trip. RPO §IV-B
-        period: Time = Time::us(50), ParamKind::Time;
+        /// Time over which the rate of normal packets is measured, and k holds; 0 = the longest base round trip of the first host. RPO §IV-B
+        round_trip: Time = Time::ZERO, ParamKind::Time;
         /// When a normal packet is marked. RPO §IV-B
         mark_when: MarkWhen = MarkWhen::Reaches, ParamKind::Choice(MarkWhen::WORDS);
         /// Which normal packets are dropped at the threshold. RPO §IV-A
@@ -57,10 +57,13 @@ headway_units::params! {
         drop_threshold: u64 = 1, ParamKind::Int { min: 1, max: 1_000_000 };
         /// A normal packet that finds the buffer full takes the place of the last opportunistic one.
         push_out: bool = true, ParamKind::Bool;
-        /// Opportunistic packets that may wait; 0 = half the buffer, and at most twice what the link carries in a period.
+        /// Opportunistic packets that may wait; 0 = half the buffer, and at most twice what the link carries in a round trip.
         low_limit: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
     }
 }
+
+/// The paper's own round trip, for ports that no network is known of. RPO §IV-B
+const PAPER_ROUND_TRIP: Time = Time::us(50);
 
 /// The classes after control.
 const NORMAL: usize = 1;
@@ -145,13 +148,14 @@ impl Discipline for CrossQueueEcn {
             Limit::Packets(n) => u64::from(n),
             Limit::Bytes(n) => n / packet,
         };
-        let carried = port.rate.bytes_in(params.period) / packet;
+        let round_trip = if params.round_trip == Time::ZERO { PAPER_ROUND_TRIP } else { params.round_trip };
+        let carried = port.rate.bytes_in(round_trip) / packet;
         let low_limit = match params.low_limit {
             0 => (buffer / 2).min(2 * carried).max(1),
             n => n,
         };
         // Ports do not measure in step.
-        let phase = Time(mix(port.seed) % params.period.0.max(1));
+        let phase = Time(mix(port.seed) % round_trip.0);
         CrossQueueEcn(Box::new(State {
             mark_when: params.mark_when,
             drop: params.drop,
@@ -159,7 +163,7 @@ impl Discipline for CrossQueueEcn {
             push_out: params.push_out,
             low_limit: low_limit as u32,
             packet,
-            spare: SpareMeter::new(port.rate, params.period, phase),
+            spare: SpareMeter::new(port.rate, round_trip, phase),
             may_push_out: false,
             normal: Level::default(),
             opportunistic: Level::default(),
@@ -264,7 +268,7 @@ mod tests {
     }
 
     fn period(slots: u64) -> (String, ParamValue) {
-        ("period".into(), ParamValue::Time(SLOT * slots))
+        ("round_trip".into(), ParamValue::Time(SLOT * slots))
     }
 
     const SLOT: Time = Time(1_230_400);

@@ -11,7 +11,7 @@ use headway_fabric::registry::AnyDiscipline;
 use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
-use headway_units::Time;
+use headway_units::{ParamValue, Time};
 use std::sync::Arc;
 
 /// Why a network cannot be built.
@@ -111,7 +111,24 @@ impl Network {
         links.extend(plan.links.drain(..).filter(|l| l.from >= hosts));
         let router = Router::new(plan.router, hosts, plan.switches, &links);
         let fabric = fabric.clone();
-        Ok(Network { hosts, links, router, fabric, switches: plan.switches, names: plan.names })
+        let mut network =
+            Network { hosts, links, router, fabric, switches: plan.switches, names: plan.names };
+        network.tell_round_trip();
+        Ok(network)
+    }
+
+    /// Sets the discipline's parameter `round_trip`, if it declares one and the scenario leaves it at 0, to the
+    /// longest base round trip of the first host.
+    fn tell_round_trip(&mut self) {
+        const NAME: &str = "round_trip";
+        let open = ParamValue::Time(Time::ZERO);
+        let found = headway_fabric::registry::find(&self.fabric.discipline);
+        let asks = found.is_some_and(|(_, specs)| specs.iter().any(|s| s.name == NAME && s.default == open));
+        if asks && !self.fabric.params.iter().any(|(name, value)| name == NAME && *value != open) {
+            let longest = (1..self.hosts).map(|peer| self.path(0, peer).base_rtt).max();
+            self.fabric.params.retain(|(name, _)| name != NAME);
+            self.fabric.params.extend(longest.map(|rtt| (NAME.into(), ParamValue::Time(rtt))));
+        }
     }
 
     /// Hosts.

@@ -68,6 +68,32 @@ fn amrt_model<'py>(
     Ok(dict)
 }
 
+/// RPO's model (ICNP 2021 §V, equations 1 to 6), in packets per round trip and round trips.
+#[pyfunction]
+#[pyo3(signature = (c_packets_per_rtt, r_over_c, size_packets, t_c, flows = 1.0))]
+fn rpo_model<'py>(
+    py: Python<'py>,
+    c_packets_per_rtt: f64,
+    r_over_c: f64,
+    size_packets: f64,
+    t_c: f64,
+    flows: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let gains = model::rpo::gains(c_packets_per_rtt, r_over_c, size_packets, flows, t_c)
+        .map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let dict = PyDict::new(py);
+    let values = [
+        ("t_i", gains.t_i),
+        ("t_f", gains.t_f),
+        ("t_1", gains.t_1),
+        ("t_2", gains.t_2),
+        ("u_gain", gains.u_gain),
+        ("fct_gain", gains.fct_gain),
+    ];
+    values.into_iter().try_for_each(|(name, value)| dict.set_item(name, value))?;
+    Ok(dict)
+}
+
 #[pymodule]
 fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
@@ -76,5 +102,6 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<result::ArrowTable>()?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
-    module.add_function(wrap_pyfunction!(amrt_model, module)?)
+    module.add_function(wrap_pyfunction!(amrt_model, module)?)?;
+    module.add_function(wrap_pyfunction!(rpo_model, module)?)
 }

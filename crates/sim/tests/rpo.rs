@@ -22,12 +22,6 @@ fn gauge(out: &Outcome, link: &str, name: &str) -> (u64, u64) {
     (gauge.value, gauge.max)
 }
 
-/// Sets what the ports measure over.
-fn period(mut run: RunSpec, period: Time) -> RunSpec {
-    run.fabric.params.push(("period".into(), ParamValue::Time(period)));
-    run
-}
-
 /// One flow of five packets in flight, evenly spread, from a host four times as fast as the 10 Gb/s link
 /// between the switches, over a path of exactly 40 packets of that link.
 fn fast_host(bytes: u64) -> RunSpec {
@@ -43,7 +37,7 @@ fn fast_host(bytes: u64) -> RunSpec {
     let mut one = fair(flow(0, 1, bytes, Time::ZERO), 8, 0);
     one.opening.window = Some(40);
     let run = spec(topology, "rpo", vec![one], Time::ms(20));
-    sampled(period(run, RTT), RTT)
+    sampled(run, RTT)
 }
 
 /// Packets of the flow that cross the bottleneck in each round trip, from the first one with any.
@@ -112,7 +106,7 @@ fn two_flows(bytes: [u64; 2]) -> RunSpec {
     };
     let flows = (0..2).map(|i| fair(flow(i, 2 + i, bytes[i as usize], Time::ZERO), 2, i)).collect();
     let run = spec(topology, "rpo", flows, Time::ms(6));
-    sampled(period(run, Time::us(44)), Time::us(44))
+    sampled(run, Time::us(44))
 }
 
 #[test]
@@ -154,7 +148,7 @@ fn a_newcomer_takes_spare_room_alone_and_those_that_flow_lose_nothing() {
 #[test]
 fn without_marks_at_the_host_a_lone_flow_queues_there() {
     let topology = TopologySpec::SingleSwitch { hosts: 2, link: link(10, Time::us(10)) };
-    let run = period(spec(topology, "rpo", vec![flow(0, 1, 3_000_000, Time::ZERO)], Time::ms(10)), RTT);
+    let run = spec(topology, "rpo", vec![flow(0, 1, 3_000_000, Time::ZERO)], Time::ms(10));
     let low = |run: &RunSpec| {
         let out = outcome(run);
         let sent = out.host_gauges[0].iter().find(|g| g.name == "opportunistic_packets").expect("counted");
@@ -176,7 +170,7 @@ fn incast_completes_whatever_the_first_window_loses() {
         let flows = (0..20).map(|i| flow(i, 20, 200_000, Time::ZERO)).collect();
         let mut run = spec(topology.clone(), "rpo", flows, Time::ms(100));
         run.fabric.buffer.data = Limit::Packets(value);
-        let run = param(period(run, RTT), "detection", ParamValue::Choice(reading.into()));
+        let run = param(run, "detection", ParamValue::Choice(reading.into()));
         let out = outcome(&run);
         let finish = out.flows.iter().map(|f| f.finish.expect("it ends")).max().expect("flows");
         // 20 x 200 kB take 3.37 ms of the link.

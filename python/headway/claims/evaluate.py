@@ -97,6 +97,8 @@ def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[PointRun]], transport
     if missing:
         are = "is" if len(missing) == 1 else "are"
         return Result(claim, pending(f"{', '.join(missing)} {are} not among the transports"), {})
+    if claim.measure is None:
+        return Result(claim, pending(claim.pending), {})
     if not by_seed:
         return Result(claim, pending("no run of the scenario is finished"), {})
     contexts = [Context(runs, claim.variant, claim.at or {}) for _, runs in sorted(by_seed.items())]
@@ -107,7 +109,7 @@ def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[PointRun]], transport
         judgement = _judge(claim, samples, stated)
     except CannotMeasure as error:
         return Result(claim, pending(str(error)), {})
-    beside = _beside(claim, contexts)
+    beside = _beside(claim, claim.measure, contexts)
     return Result(claim, _explained(claim, judgement, beside, gaps), beside)
 
 
@@ -162,11 +164,11 @@ def _explained(
     return Judgement(judgement.verdict, reason, judgement.measured, judgement.ci95, judgement.seeds)
 
 
-def _beside(claim: Claim, contexts: Sequence[Context]) -> dict[str, float | None]:
+def _beside(claim: Claim, measure: Expression, contexts: Sequence[Context]) -> dict[str, float | None]:
     """The measure on other variants, as means over seeds; None where a variant was not run."""
     found: dict[str, float | None] = {}
     for variant in claim.beside:
-        samples, _ = _samples(claim.measure, [context.of(variant) for context in contexts])
+        samples, _ = _samples(measure, [context.of(variant) for context in contexts])
         numbers = [s for s in samples if isinstance(s, float)]
         found[variant] = estimate(numbers).mean if numbers else None
     return found

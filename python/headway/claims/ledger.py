@@ -25,10 +25,11 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
     "qualifier": str,
     "scenario": str,
     "transports": list,
-    "measure": str,
     "how": str,
 }
 OPTIONAL: dict[str, type | tuple[type, ...]] = {
+    "measure": str,
+    "pending": str,
     "variant": str,
     "at": dict,
     "holds": str,
@@ -54,13 +55,14 @@ class Claim:
     scenario: str
     transports: tuple[str, ...]
     how: str
-    measure: Expression
+    measure: Expression | None
     variant: str | None = None
     at: Mapping[str, Any] | None = None
     holds: Expression | None = None
     direction: Expression | None = None
     otherwise: str = ""
     beside: tuple[str, ...] = ()
+    pending: str = ""
 
     def published_facts(self) -> dict[str, Any]:
         """What the paper says, as JSON can hold it."""
@@ -203,13 +205,14 @@ class _Reader:
             scenario=entry["scenario"],
             transports=tuple(entry["transports"]),
             how=entry["how"],
-            measure=self._expression("measure", entry["measure"]),
+            measure=self._expression("measure", entry["measure"]) if "measure" in entry else None,
             variant=entry.get("variant"),
             at=entry.get("at"),
             holds=self._optional("holds"),
             direction=self._optional("direction"),
             otherwise=entry.get("otherwise", ""),
             beside=tuple(entry.get("beside", ())),
+            pending=entry.get("pending", ""),
         )
         self._check_sense(claim)
         return claim
@@ -237,6 +240,10 @@ class _Reader:
 
     def _check_sense(self, claim: Claim) -> None:
         """Statements need a predicate, numbers must not have one, orders name what they order."""
+        if (claim.measure is None) == (not claim.pending):
+            raise self._source.error(self._index, "id", "a claim has either 'measure', or 'pending' and the reason")
+        if claim.pending:
+            return
         if claim.beside and claim.variant is None:
             raise self._source.error(self._index, "beside", "'beside' replaces 'variant', which is missing")
         published = claim.published

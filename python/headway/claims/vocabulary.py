@@ -187,7 +187,15 @@ def most(_: Context, *values: float) -> float:
 
 def model(_: Context, key: str, c: float, r_over_c: float, size: float, t_r: float) -> float:
     """AMRT's closed-form model (§V, equations 2 to 10): packets per RTT, R/C, packets, RTTs."""
-    values = _headway.amrt_model(c, r_over_c, size, t_r)
+    return _of_model(_headway.amrt_model(c, r_over_c, size, t_r), key)
+
+
+def rpo_model(_: Context, key: str, c: float, r_over_c: float, size: float, t_c: float) -> float:
+    """RPO's closed-form model of one flow (§V, equations 1 to 6): packets per RTT, R/C, packets, RTTs."""
+    return _of_model(_headway.rpo_model(c, r_over_c, size, t_c), key)
+
+
+def _of_model(values: dict[str, float], key: str) -> float:
     if key not in values:
         raise CannotMeasure(f"the model has no {key} (it has {', '.join(sorted(values))})")
     return float(values[key])
@@ -225,7 +233,7 @@ def share(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
 _PLAIN = (
     *(summary, manifest, flow, link, flows_sum, flows_below, links_sum, links_largest),
     *(series, throughput, rate, utilisation, queue, mean, peak, trough, when_above, when_below),
-    *(percent_lower, percent_higher, within, jain, least, most, model),
+    *(percent_lower, percent_higher, within, jain, least, most, model, rpo_model),
 )
 _FORMS = (of, at, largest, smallest, share)
 

@@ -56,13 +56,26 @@ def number(value: object) -> float | None:
 
 def summary_label(key: str) -> tuple[str, str]:
     """What a key of summary.json is called, and its quantity."""
+    if key.startswith("gauges."):
+        _, name, part = key.split(".")
+        words = name.replace("_", " ")
+        quantity = "bytes" if name.endswith("_bytes") else "count"
+        return words.removesuffix(" bytes") + f", {part}", quantity
     return _SUMMARY_LABELS.get(key, (key, "count"))
+
+
+def summary_number(point: Point, key: str) -> float | None:
+    """A number of a point's summary; `a.b` goes into `a`."""
+    found: object = point.summary
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return number(found)
 
 
 def _load_metrics(study: Study) -> list[str]:
     wanted = study.results.report.get("y")
     names = [wanted] if isinstance(wanted, str) else list(wanted) if isinstance(wanted, list) else []
-    known = [str(n) for n in names if any(number(p.summary.get(str(n))) is not None for p in study.points)]
+    known = [str(n) for n in names if any(summary_number(p, str(n)) is not None for p in study.points)]
     return known or ["fct_mean_s", "fct_p99_s"]
 
 
@@ -99,7 +112,7 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
     for variant in study.variants:
         rows = []
         for x in study.xs(facet):
-            found = over_seeds([number(p.summary.get(metric)) for p in study.group(variant, facet, x)])
+            found = over_seeds([summary_number(p, metric) for p in study.group(variant, facet, x)])
             if found:
                 half = found.half or 0.0
                 rows.append((x, found.mean, max(found.mean - half, 0.0), found.mean + half))

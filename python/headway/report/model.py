@@ -1,9 +1,9 @@
-"""AMRT's closed-form model (TNSM 2022, section V, equations 2 to 10) as a figure: its Fig. 8.
+"""The closed-form models of AMRT (TNSM 2022, section V) and RPO (ICNP 2021, section V) as figures: their Fig. 8.
 
 Two gains over a receiver-driven transport that never refills: of utilisation, against the rate left (R/C) and flow
-size, and of completion time, against the moment of the drop (T_R/T_i) and flow size; each for the earliest and the
-latest convergence. The equations are evaluated by the native module, or read from `model.json` if the results hold one
-(rows of `r_over_c`, `size_packets`, `t_r` and the four gains).
+size, and of completion time, against the moment of the drop (T_R/T_i) and flow size; AMRT's each for the earliest and
+the latest convergence. The equations are evaluated by the native module, or read from `model.json` if the results hold
+one (rows of `r_over_c`, `size_packets`, `t_r` and the gains).
 """
 
 from __future__ import annotations
@@ -21,8 +21,50 @@ from .ticks import auto_axis
 
 Model = Callable[[float, float, float, float], Mapping[str, float]]
 CURVE_POINTS = 80
-FIXED_R_OVER_C = 0.5  # of the panels over T_R / T_i, for which the paper gives no R
-GAINS = ("u_gain_earliest", "u_gain_latest", "fct_gain_earliest", "fct_gain_latest")
+FIXED_R_OVER_C = 0.5  # of the panels over T_R / T_i where the scenario does not say; AMRT's paper gives no R
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One paper's model: its native function, and the curves of each of the two gains."""
+
+    native: str
+    title: str
+    caption: str
+    u_gains: Mapping[str, str]
+    fct_gains: Mapping[str, str]
+    drop: str
+
+    @property
+    def gains(self) -> tuple[str, ...]:
+        """Names of all gains."""
+        return (*self.u_gains, *self.fct_gains)
+
+
+AMRT = Kind(
+    "amrt_model",
+    "AMRT's model: gain over a transport that does not refill",
+    "Equations 2 to 10, C = {c:.3g} packets per RTT. U gain: T_1/T_2 with T_R = 0. FCT gain: (T_1 - T_i)/(T_2 - T_i) "
+    "with R/C = {fixed:g}; it is large because AMRT loses under one RTT.",
+    {
+        "u_gain_earliest": "U gain, earliest convergence",
+        "u_gain_latest": "U gain, latest convergence",
+    },
+    {
+        "fct_gain_earliest": "FCT gain, earliest convergence",
+        "fct_gain_latest": "FCT gain, latest convergence",
+    },
+    "T_R / T_i",
+)
+RPO = Kind(
+    "rpo_model",
+    "RPO's model: gain over a transport that does not refill",
+    "Equations 1 to 6, one flow, C = {c:.3g} packets per RTT. U gain: T_2/T_1 with T_c = 0. FCT gain: "
+    "(T_2 - T_i)/(T_1 - T_i) with R/C = {fixed:g}.",
+    {"u_gain": "U gain"},
+    {"fct_gain": "FCT gain"},
+    "T_c / T_i",
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +76,7 @@ class Setting:
     size_names: tuple[str, ...]
     r_over_c: tuple[float, ...]
     t_r_over_t_i: tuple[float, ...]
+    fixed_r_over_c: float
 
 
 def setting_of(table: Mapping[str, Any]) -> Setting:
@@ -48,6 +91,7 @@ def setting_of(table: Mapping[str, Any]) -> Setting:
         tuple(display("bytes", size) for size in sizes),
         _fine([float(share) for share in table.get("rate_shares", (0.1, 0.9))]),
         _fine([float(share) for share in table.get("loss_shares", (0.0, 0.875))]),
+        float(table.get("fixed_rate_share", FIXED_R_OVER_C)),
     )
 
 
@@ -57,49 +101,50 @@ def _fine(wanted: list[float]) -> tuple[float, ...]:
     return tuple(sorted({*wanted, *(low + (high - low) * i / CURVE_POINTS for i in range(CURVE_POINTS + 1))}))
 
 
-def native_model() -> Model | None:
+def native_model(kind: Kind) -> Model | None:
     """The library's own evaluation of the equations."""
     try:
-        from headway._headway import amrt_model
+        from headway import _headway
     except ImportError:
         return None
-    return amrt_model
+    model: Model = getattr(_headway, kind.native)
+    return model
 
 
 def figure(results: Results, model: Model | None = None) -> Figure:
     """The figure; the setting is in the scenario's [model] table, or in [report]."""
-    figure_id, title = "model", "AMRT's model: gain over a transport that does not refill"
     own = results.scenario.get("model")
+    kind = RPO if isinstance(own, Mapping) and own.get("name") == "rpo-gain" else AMRT
     setting = setting_of({**results.report, **(own if isinstance(own, Mapping) else {})})
     if results.model_rows is not None:
-        rows = [_checked(row, results) for row in results.model_rows]
+        rows = [_checked(row, results, kind) for row in results.model_rows]
     else:
-        model = model or native_model()
+        model = model or native_model(kind)
         if model is None:
-            return Figure(figure_id, title, absent="the native module is not installed")
-        rows = list(evaluate(model, setting))
-    return _draw(rows, setting, figure_id, title)
+            return Figure("model", kind.title, absent="the native module is not installed")
+        rows = list(evaluate(model, setting, kind))
+    return _draw(rows, setting, kind)
 
 
-def evaluate(model: Model, setting: Setting) -> Iterable[dict[str, float]]:
+def evaluate(model: Model, setting: Setting, kind: Kind = AMRT) -> Iterable[dict[str, float]]:
     """One row a point of every curve."""
     for size in setting.sizes_packets:
         pairs = [(r, 0.0) for r in setting.r_over_c]
         ideal = size / setting.c_packets_per_rtt
-        pairs += [(FIXED_R_OVER_C, t * ideal) for t in setting.t_r_over_t_i]
+        pairs += [(setting.fixed_r_over_c, t * ideal) for t in setting.t_r_over_t_i]
         for ratio, drop in pairs:
             found = model(setting.c_packets_per_rtt, ratio, size, drop)
-            yield {"r_over_c": ratio, "size_packets": size, "t_r": drop, **{name: found[name] for name in GAINS}}
+            yield {"r_over_c": ratio, "size_packets": size, "t_r": drop, **{name: found[name] for name in kind.gains}}
 
 
-def _checked(row: Mapping[str, Any], results: Results) -> dict[str, float]:
+def _checked(row: Mapping[str, Any], results: Results, kind: Kind) -> dict[str, float]:
     try:
-        return {name: float(row[name]) for name in ("r_over_c", "size_packets", "t_r", *GAINS)}
+        return {name: float(row[name]) for name in ("r_over_c", "size_packets", "t_r", *kind.gains)}
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(results.directory / "model.json", f"a row lacks or misstates {error}") from None
 
 
-def _draw(rows: list[dict[str, float]], setting: Setting, figure_id: str, title: str) -> Figure:
+def _draw(rows: list[dict[str, float]], setting: Setting, kind: Kind) -> Figure:
     sizes = sorted({row["size_packets"] for row in rows})
     styles = flow_styles(f"{size:g}" for size in sizes)
     named = dict(zip(setting.sizes_packets, setting.size_names, strict=True))
@@ -109,41 +154,34 @@ def _draw(rows: list[dict[str, float]], setting: Setting, figure_id: str, title:
     )
 
     def drop_of(row: Mapping[str, float]) -> float | None:
-        if abs(row["r_over_c"] - FIXED_R_OVER_C) > 1e-9:
+        if abs(row["r_over_c"] - setting.fixed_r_over_c) > 1e-9:
             return None
         return row["t_r"] * setting.c_packets_per_rtt / row["size_packets"]
 
-    panels = _pair(rows, sizes, "u_gain", "U gain", _rate_of, "R/C")
-    panels += _pair(rows, sizes, "fct_gain", "FCT gain", drop_of, "T_R / T_i")
-    caption = (
-        f"Equations 2 to 10, C = {setting.c_packets_per_rtt:.3g} packets per RTT. U gain: T_1/T_2 with T_R = 0. "
-        f"FCT gain: (T_1 - T_i)/(T_2 - T_i) with R/C = {FIXED_R_OVER_C:g}; it is large because AMRT loses "
-        "under one RTT."
-    )
-    return Figure(figure_id, title, caption, tuple(panels), 2, legend)
+    panels = _panels(rows, sizes, kind.u_gains, _rate_of, "R/C")
+    panels += _panels(rows, sizes, kind.fct_gains, drop_of, kind.drop)
+    caption = kind.caption.format(c=setting.c_packets_per_rtt, fixed=setting.fixed_r_over_c)
+    return Figure("model", kind.title, caption, tuple(panels), 2, legend)
 
 
 def _rate_of(row: Mapping[str, float]) -> float | None:
     return row["r_over_c"] if row["t_r"] == 0 else None
 
 
-def _pair(
+def _panels(
     rows: list[dict[str, float]],
     sizes: list[float],
-    name: str,
-    title: str,
+    gains: Mapping[str, str],
     place: Callable[[Mapping[str, float]], float | None],
     label: str,
 ) -> list[Panel]:
-    """The panels of one gain for the earliest and the latest convergence, on the same axes."""
-    lines = {when: [_curve(rows, size, f"{name}_{when}", place) for size in sizes] for when in ("earliest", "latest")}
+    """A panel for each of these gains, on the same axes."""
+    lines = {name: [_curve(rows, size, name, place) for size in sizes] for name in gains}
     values = [y for curves in lines.values() for curve in curves for y in curve.y]
     y = auto_axis("gain", "ratio", [*values, 1.0], 12.0)
     x = Axis(label, "ratio", 0.0, 1.0)
     even = (Reference(1.0, "1: no gain"),)
-    return [
-        Panel(f"{title}, {when} convergence", x, y, tuple(curves), references=even) for when, curves in lines.items()
-    ]
+    return [Panel(gains[name], x, y, tuple(curves), references=even) for name, curves in lines.items()]
 
 
 def _curve(

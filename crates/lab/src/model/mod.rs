@@ -1,3 +1,4 @@
 //! Closed-form models of papers.
 
 pub mod amrt;
+pub mod rpo;

@@ -5,11 +5,14 @@ use headway_units::{Rate, Time};
 use serde_json::{Value as Json, json};
 
 /// Models that can be named.
-const NAMES: [&str; 1] = ["amrt-gain"];
+const NAMES: [&str; 2] = ["amrt-gain", "rpo-gain"];
 
-/// AMRT's gain over a transport that never refills (TNSM 2022 §V), and what to evaluate it for.
+/// AMRT's or RPO's gain over a transport that never refills (TNSM 2022 §V, ICNP 2021 §V), and what to evaluate
+/// it for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
+    /// Position in [`NAMES`].
+    name: usize,
     rate: Rate,
     rtt: Time,
     packet: u64,
@@ -22,8 +25,8 @@ pub struct Settings {
 /// Reads the table.
 pub fn read(item: &Item<'_>) -> Result<Settings, ScenarioError> {
     let table = item.table()?;
-    table.need("name")?.choice(&NAMES)?;
     let settings = Settings {
+        name: table.need("name")?.choice(&NAMES)?,
         rate: table.need("rate")?.rate()?,
         rtt: table.need("rtt")?.period()?,
         packet: table.need("packet")?.bytes(1)?,
@@ -57,7 +60,7 @@ fn share(item: &Item<'_>, least: f64) -> Result<f64, ScenarioError> {
 impl Settings {
     /// Every key with its value.
     pub fn to_json(&self) -> Json {
-        json!({ "name": NAMES[0], "rate": self.rate.to_string(), "rtt": self.rtt.to_string(), "packet": self.packet,
+        json!({ "name": NAMES[self.name], "rate": self.rate.to_string(), "rtt": self.rtt.to_string(), "packet": self.packet,
             "sizes": self.sizes, "rate_shares": self.rate_shares, "loss_shares": self.loss_shares,
             "fixed_rate_share": self.fixed_rate_share })
     }
