@@ -21,6 +21,8 @@ pub enum Purpose {
     Permutation = 104,
     /// Which senders answer.
     Responsive = 105,
+    /// Deadlines.
+    Deadlines = 106,
 }
 
 /// SplitMix64's finaliser.
