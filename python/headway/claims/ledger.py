@@ -35,6 +35,7 @@ OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "direction": str,
     "otherwise": str,
     "beside": list,
+    "beside_at": list,
 }
 # What `holds` and `direction` may name.
 PREDICATE_NAMES = frozenset({"measured", "published"})
@@ -61,6 +62,7 @@ class Claim:
     direction: Expression | None = None
     otherwise: str = ""
     beside: tuple[str, ...] = ()
+    beside_at: tuple[Mapping[str, Any], ...] = ()
 
     def published_facts(self) -> dict[str, Any]:
         """What the paper says, as JSON can hold it."""
@@ -210,6 +212,7 @@ class _Reader:
             direction=self._optional("direction"),
             otherwise=entry.get("otherwise", ""),
             beside=tuple(entry.get("beside", ())),
+            beside_at=tuple(entry.get("beside_at", ())),
         )
         self._check_sense(claim)
         return claim
@@ -239,6 +242,8 @@ class _Reader:
         """Statements need a predicate, numbers must not have one, orders name what they order."""
         if claim.beside and claim.variant is None:
             raise self._source.error(self._index, "beside", "'beside' replaces 'variant', which is missing")
+        if not all(isinstance(axes, dict) and axes for axes in claim.beside_at):
+            raise self._source.error(self._index, "beside_at", "'beside_at' is a list of tables of axes and values")
         published = claim.published
         is_number = isinstance(published, int | float)
         is_pair = isinstance(published, list) and all(isinstance(p, int | float) for p in published)

@@ -6,11 +6,12 @@ import ast
 import math
 import re
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
-from headway import _headway
 from headway.claims.context import Context, PointRun, Series
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
+from headway.claims.models import MODELS
 
 UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
@@ -76,6 +77,31 @@ def flows_below(context: Context, column: str, limit: float) -> float:
     return sum(1.0 for value in values if value < limit) / len(values)
 
 
+def flows_quantile(context: Context, column: str, q: float) -> float:
+    """A quantile by nearest rank, `q` from 0 to 1, over the flows that are done and started after the warm-up."""
+    run = context.point().run
+    frame = run.flows.to_polars()
+    if column not in frame.columns:
+        raise CannotMeasure(f"flows have no column {column}")
+    warmup = seconds(run.manifest["scenario"].get("warmup") or 0.0)
+    kept = frame.filter((frame["state"] == "done") & (frame["start_s"] >= warmup))
+    values = sorted(float(v) for v in kept[column].drop_nulls().to_list())
+    if not values:
+        raise CannotMeasure(f"{column} of the flows is empty in this run")
+    return values[max(math.ceil(q * len(values)), 1) - 1]
+
+
+def class_mean(context: Context, column: str, number: float) -> float:
+    """The mean of a column over the flows of one application class."""
+    frame = context.point().run.flows.to_polars()
+    if column not in frame.columns:
+        raise CannotMeasure(f"flows have no column {column}")
+    values = frame.filter(frame["class"] == int(number))[column].drop_nulls().to_list()
+    if not values:
+        raise CannotMeasure(f"{column} of class {int(number)} is empty in this run")
+    return math.fsum(float(v) for v in values) / len(values)
+
+
 def links_sum(context: Context, column: str) -> float:
     """The sum of a column over all links."""
     return float(math.fsum(_column(context.point(), "links", column)))
@@ -113,10 +139,18 @@ def utilisation(context: Context, name: str) -> Series:
 
 def queue(context: Context, name: str) -> Series:
     """Largest queue of a link in each interval, in full packets."""
-    point = context.point()
+    return _packets(context.point(), name, "queue_max_bytes")
+
+
+def waiting(context: Context, name: str) -> Series:
+    """Queue of a link at the end of each interval, in full packets."""
+    return _packets(context.point(), name, "queue_bytes")
+
+
+def _packets(point: PointRun, name: str, metric: str) -> Series:
     fabric = point.run.manifest["scenario"]["fabric"]
     frame = float(fabric["payload"]) + float(fabric["header"]) + float(fabric["framing"])
-    return point.series(name, "queue_max_bytes") * (1.0 / frame)
+    return point.series(name, metric) * (1.0 / frame)
 
 
 def mean(_: Context, samples: Series, start: str | float, end: str | float) -> float:
@@ -149,6 +183,12 @@ def when_below(_: Context, samples: Series, level: float, start: str | float, en
         if value < level:
             return at_s
     return math.inf
+
+
+def rises(_: Context, samples: Series, level: float, start: str | float, end: str | float) -> float:
+    """How often the samples of a window go from below `level` to at least `level`."""
+    values = [value for _, value in samples.window(seconds(start), seconds(end))]
+    return float(sum(before < level <= after for before, after in pairwise(values)))
 
 
 # --- numbers ---
@@ -184,14 +224,6 @@ def most(_: Context, *values: float) -> float:
     return max(values)
 
 
-def model(_: Context, key: str, c: float, r_over_c: float, size: float, t_r: float) -> float:
-    """AMRT's closed-form model (§V, equations 2 to 10): packets per RTT, R/C, packets, RTTs."""
-    values = _headway.amrt_model(c, r_over_c, size, t_r)
-    if key not in values:
-        raise CannotMeasure(f"the model has no {key} (it has {', '.join(sorted(values))})")
-    return float(values[key])
-
-
 # --- which runs are meant: these get their arguments unevaluated ---
 
 
@@ -222,9 +254,10 @@ def share(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
 
 
 _PLAIN = (
-    *(summary, manifest, flow, link, flows_sum, flows_below, links_sum, links_largest),
-    *(series, throughput, rate, utilisation, queue, mean, peak, trough, when_above, when_below),
-    *(percent_lower, percent_higher, within, jain, least, most, model),
+    *(summary, manifest, flow, link, flows_sum, flows_below, flows_quantile, class_mean, links_sum, links_largest),
+    *(series, throughput, rate, utilisation, queue, waiting, mean, peak, trough, when_above, when_below, rises),
+    *(percent_lower, percent_higher, within, jain, least, most),
+    *MODELS,
 )
 _FORMS = (of, at, largest, smallest, share)
 

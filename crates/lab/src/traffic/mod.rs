@@ -105,6 +105,8 @@ pub struct Common {
     pub deadline: Option<Time>,
     /// Instead of it, one drawn for each flow.
     pub deadlines: Option<Deadlines>,
+    /// Each start is later by a random time below this.
+    pub jitter: Time,
     /// Each flow starts as one of this many.
     pub share: u32,
     /// Packets back to back before a pause.
@@ -232,6 +234,7 @@ pub fn read(
         map.insert("mean_deadline".into(), deadlines.mean.to_string().into());
         map.insert("least_deadline".into(), deadlines.least.to_string().into());
     }
+    map.insert("jitter".into(), common.jitter.to_string().into());
     map.insert("share".into(), common.share.into());
     map.insert("clump".into(), common.clump.into());
     map.insert("transport".into(), transports[usize::from(common.transport)].name.as_str().into());
@@ -269,6 +272,7 @@ fn common(
     let deadlines = read_deadlines(table)?;
     Ok(Common {
         deadlines,
+        jitter: table.get("jitter").map_or(Ok(Time::ZERO), |i| i.time())?,
         class: table.get("class").map_or(Ok(0), |i| i.int(0, u64::from(u16::MAX)))? as u16,
         deadline: table.get("deadline").map(|i| i.period()).transpose()?,
         share: table.get("share").map_or(Ok(1), |i| i.count())?,
@@ -313,12 +317,27 @@ impl Entry {
             Pattern::ManyToMany(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
             Pattern::OnOff(p) => p.generate(&self.common, &mut |spec| push(spec, None)),
         }
+        self.shift_starts(seed, entity, &mut flows[first..]);
         let Some(deadlines) = &self.common.deadlines else { return };
         let mut stream = Stream::new(seed, Purpose::Deadlines, entity);
         for flow in &mut flows[first..] {
             // Drawn for every flow, so that a deadline of one's own moves no other's.
             let drawn = flow.spec.start.saturating_add(deadlines.draw(&mut stream));
             flow.spec.deadline = flow.spec.deadline.or(Some(drawn));
+        }
+    }
+
+    /// Adds the jitter. A deadline counts from the start and moves with it.
+    fn shift_starts(&self, seed: u64, entity: u64, flows: &mut [Flow]) {
+        let jitter = self.common.jitter;
+        if jitter == Time::ZERO {
+            return;
+        }
+        let mut stream = Stream::new(seed, Purpose::Jitter, entity);
+        for flow in flows {
+            let late = Time(stream.below(jitter.0));
+            flow.spec.start = flow.spec.start.saturating_add(late);
+            flow.spec.deadline = flow.spec.deadline.map(|deadline| deadline.saturating_add(late));
         }
     }
 
@@ -342,7 +361,7 @@ impl Entry {
             Pattern::OnOff(p) => p.horizon(),
         };
         let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bps());
-        (last, Time(u64::try_from(ps).unwrap_or(u64::MAX)))
+        (last.saturating_add(self.common.jitter), Time(u64::try_from(ps).unwrap_or(u64::MAX)))
     }
 
     /// Roughly how many flows it makes, before they are made.

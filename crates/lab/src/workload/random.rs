@@ -23,6 +23,8 @@ pub enum Purpose {
     Responsive = 105,
     /// Deadlines.
     Deadlines = 106,
+    /// What is added to starts.
+    Jitter = 107,
 }
 
 /// SplitMix64's finaliser.
