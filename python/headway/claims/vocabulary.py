@@ -9,6 +9,8 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
+import polars as pl
+
 from headway.claims.context import Context, PointRun, Series
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
 from headway.claims.models import MODELS
@@ -253,13 +255,36 @@ def share(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
     return sum(1.0 for place in places if evaluator.value(measure, place)) / len(places)
 
 
+def first(evaluator: Evaluator, context: Context, axis: ast.expr, measure: ast.expr) -> float:
+    """The smallest value of an axis at which `measure` is true; infinite if there is none."""
+    key = str(evaluator.value(axis, context))
+    values = sorted({float(place.axes[key]) for place in context.combinations() if key in place.axes})
+    if not values:
+        raise CannotMeasure(f"the sweep does not vary {key}")
+    return next((value for value in values if evaluator.value(measure, context.at({key: value}))), math.inf)
+
+
+def sooner(evaluator: Evaluator, context: Context, variant: ast.expr, versus: ast.expr) -> float:
+    """The share of the flows that are done under both variants that end sooner under the first."""
+    times = [_finish(context.of(str(evaluator.value(name, context))).point()) for name in (variant, versus)]
+    both = [flow for flow in times[0] if flow in times[1]]
+    if not both:
+        raise CannotMeasure("no flow is done under both variants")
+    return sum(1.0 for flow in both if times[0][flow] < times[1][flow]) / len(both)
+
+
+def cannot(evaluator: Evaluator, context: Context, why: ast.expr) -> float:
+    """Nothing: what no run here can show, and why."""
+    raise CannotMeasure(str(evaluator.value(why, context)))
+
+
 _PLAIN = (
     *(summary, manifest, flow, link, flows_sum, flows_below, flows_quantile, class_mean, links_sum, links_largest),
     *(series, throughput, rate, utilisation, queue, waiting, mean, peak, trough, when_above, when_below, rises),
     *(percent_lower, percent_higher, within, jain, least, most),
     *MODELS,
 )
-_FORMS = (of, at, largest, smallest, share)
+_FORMS = (of, at, largest, smallest, share, first, sooner, cannot)
 
 VOCABULARY = Vocabulary({f.__name__: f for f in _PLAIN}, {f.__name__: f for f in _FORMS}, literal=seconds)
 
@@ -272,6 +297,12 @@ def _cell(point: PointRun, table: str, name: str, column: str) -> float:
     if column not in rows.columns:
         raise CannotMeasure(f"{table} have no column {column}")
     return number(rows[column][0], f"{column} of {name}")
+
+
+def _finish(point: PointRun) -> dict[int, float]:
+    """When each flow that is done ended, by its position."""
+    frame = point.run.flows.to_polars().filter(pl.col("state") == "done")
+    return dict(zip(frame["flow"].to_list(), frame["finish_s"].to_list(), strict=True))
 
 
 def _column(point: PointRun, table: str, column: str) -> list[float]:

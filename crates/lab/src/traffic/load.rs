@@ -6,7 +6,8 @@
 //!   to spine, edge to aggregation, both directions of a dumbbell's middle link), and only flows between
 //!   hosts of different switches count. Load 0.6 means that those links carry 0.6 of their rate on average.
 //! * `receiver-links`: the reference is the sum of the rates of the links of the hosts that receive, where an
-//!   entry names senders and receivers. Load 0.6 means that each receiver's link carries 0.6 on average.
+//!   entry names senders and receivers; or the middle link of a dumbbell, if all flows cross it the same way and
+//!   it is slower. Load 0.6 means that these links carry 0.6 of their rate on average.
 //! * `payload` counts application bytes, `wire` also headers, framing, and the padding of short packets.
 
 use crate::scenario::topology::Topology;
@@ -113,8 +114,21 @@ pub fn capacity(topology: &Topology) -> Capacity {
     }
 }
 
+/// What flows from some hosts to others can take, in bits per second: the receivers' links, or the middle link of
+/// a dumbbell.
+pub fn inflow(topology: &Topology, senders: &[u32], receivers: &[u32]) -> f64 {
+    let links = host_links(topology, receivers);
+    let TopologySpec::Dumbbell { senders: left, bottleneck, .. } = &topology.spec else { return links };
+    let (from_left, to_left) = (senders.iter().filter(|h| *h < left), receivers.iter().filter(|h| *h < left));
+    match (from_left.count(), to_left.count()) {
+        (n, 0) if n == senders.len() => links.min(bottleneck.rate.bps() as f64),
+        (0, n) if n == receivers.len() => links.min(bottleneck.rate.bps() as f64),
+        _ => links,
+    }
+}
+
 /// Sum of the rates of some hosts' links, in bits per second.
-pub fn host_links(topology: &Topology, hosts: &[u32]) -> f64 {
+fn host_links(topology: &Topology, hosts: &[u32]) -> f64 {
     match &topology.spec {
         TopologySpec::SingleSwitch { link: host, .. }
         | TopologySpec::Dumbbell { access: host, .. }

@@ -109,8 +109,8 @@ fn read_reference(
     match (reference, pairs, capacity.core_bps) {
         (Reference::HostLinks, Pairs::Hosts(..), _) => Ok((reference, capacity.hosts_bps)),
         (Reference::CoreLinks, Pairs::Hosts(..), Some(core)) => Ok((reference, core / crossing)),
-        (Reference::ReceiverLinks, Pairs::Between(_, receivers), _) => {
-            Ok((reference, load::host_links(context.topology, receivers)))
+        (Reference::ReceiverLinks, Pairs::Between(senders, receivers), _) => {
+            Ok((reference, load::inflow(context.topology, senders, receivers)))
         }
         (Reference::CoreLinks, Pairs::Hosts(..), None) => {
             let kind = context.topology.kind;
