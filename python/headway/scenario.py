@@ -178,4 +178,4 @@ def assignments(sets: Mapping[str, Any] | Sequence[str]) -> list[str]:
 def _check_report(native: _headway.Scenario, name: str, text: str, overrides: Sequence[str]) -> None:
     """Raise `ScenarioError` for what no report understands in the `[report]` table."""
     report = json.loads(native.report_json())
-    check_report(report, Source(name, text), text, overrides, lambda: native.points()[0]["axes"])
+    check_report(report, Source(name, text), text, overrides, native.swept)

@@ -49,8 +49,7 @@ fn amrt_model<'py>(
     size_packets: f64,
     t_r: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let gains = model::amrt::gains(c_packets_per_rtt, r_over_c, size_packets, t_r)
-        .map_err(|e| PyValueError::new_err(e.to_string()))?;
+    let gains = model::amrt::gains(c_packets_per_rtt, r_over_c, size_packets, t_r).map_err(out_of_range)?;
     let dict = PyDict::new(py);
     let values = [
         ("t_i", gains.t_i),
@@ -94,6 +93,86 @@ fn rpo_model<'py>(
     Ok(dict)
 }
 
+/// Jobs on one server of rate 1 (L2DCT §I) under `ps`, `srpt` or `las`: when each is done, and the phases between
+/// changes with each job's share of the server.
+#[pyfunction]
+fn schedule<'py>(
+    py: Python<'py>,
+    discipline: &str,
+    arrivals: Vec<f64>,
+    sizes: Vec<f64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let known = model::scheduling::Discipline::NAMES.join(", ");
+    let discipline = model::scheduling::Discipline::find(discipline)
+        .ok_or_else(|| PyValueError::new_err(format!("{discipline:?} is not one of {known}")))?;
+    if arrivals.len() != sizes.len() {
+        return Err(PyValueError::new_err("each job has an arrival and a size"));
+    }
+    let jobs: Vec<_> = arrivals
+        .into_iter()
+        .zip(sizes)
+        .map(|(arrival, size)| model::scheduling::Job { arrival, size })
+        .collect();
+    let schedule = model::scheduling::serve(discipline, &jobs).map_err(out_of_range)?;
+    let phases: Vec<_> = schedule.phases.into_iter().map(|p| (p.from, p.to, p.rates)).collect();
+    let dict = PyDict::new(py);
+    dict.set_item("finish", schedule.finish)?;
+    dict.set_item("phases", phases)?;
+    Ok(dict)
+}
+
+fn out_of_range(error: model::ModelError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// L2DCT's steady state (§II-C, equations 5 to 12) of N synchronised flows; `exact` solves equation 5 as it stands.
+#[pyfunction]
+#[pyo3(signature = (flows, bdp, threshold, weight, increase, exact = false))]
+fn l2dct_cycle<'py>(
+    py: Python<'py>,
+    flows: f64,
+    bdp: f64,
+    threshold: f64,
+    weight: f64,
+    increase: f64,
+    exact: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    use model::l2dct::{Form, Setting, cycle};
+    let setting = Setting { flows, bdp, threshold, weight, increase };
+    let found = cycle(&setting, if exact { Form::Exact } else { Form::Approximate }).map_err(out_of_range)?;
+    let dict = PyDict::new(py);
+    let values = [
+        ("critical_window", setting.critical_window()),
+        ("alpha", found.alpha),
+        ("backoff", found.backoff),
+        ("drop", found.drop),
+        ("amplitude", found.amplitude),
+        ("period", found.period),
+        ("queue_max", found.queue_max),
+        ("queue_min", found.queue_min),
+    ];
+    values.into_iter().try_for_each(|(name, value)| dict.set_item(name, value))?;
+    Ok(dict)
+}
+
+/// L2DCT's back-off penalty alpha^w (§II-A, equation 2).
+#[pyfunction]
+fn l2dct_backoff(alpha: f64, weight: f64) -> PyResult<f64> {
+    model::l2dct::backoff(alpha, weight).map_err(out_of_range)
+}
+
+/// Smallest marking threshold that keeps the link busy, over the path's packets (L2DCT §II-C, equation 13).
+#[pyfunction]
+fn l2dct_least_threshold(weight: f64) -> PyResult<f64> {
+    model::l2dct::least_threshold(weight).map_err(out_of_range)
+}
+
+/// Packets a round trip that an L2DCT flow adds after so many bytes (§III).
+#[pyfunction]
+fn l2dct_increase(bytes: u64) -> f64 {
+    model::l2dct::increase(bytes)
+}
+
 #[pymodule]
 fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
@@ -103,5 +182,10 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(amrt_model, module)?)?;
-    module.add_function(wrap_pyfunction!(rpo_model, module)?)
+    module.add_function(wrap_pyfunction!(rpo_model, module)?)?;
+    module.add_function(wrap_pyfunction!(schedule, module)?)?;
+    module.add_function(wrap_pyfunction!(l2dct_cycle, module)?)?;
+    module.add_function(wrap_pyfunction!(l2dct_backoff, module)?)?;
+    module.add_function(wrap_pyfunction!(l2dct_least_threshold, module)?)?;
+    module.add_function(wrap_pyfunction!(l2dct_increase, module)?)
 }

@@ -79,6 +79,11 @@ impl Scenario {
         }
     }
 
+    /// The keys that its sweep varies.
+    fn swept(&self) -> Vec<String> {
+        self.inner.plan.axes.iter().map(|axis| axis.key.clone()).collect()
+    }
+
     /// The runs of its sweep; `sets` is what to hand to `load` besides the sets this was loaded with.
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);

@@ -165,7 +165,7 @@ fn an_incast_of_first_windows_is_repaired_after_a_finite_buffer() {
         let out = outcome(&run);
         let work = Rate::gbps(10).time_of(40 * 42 * FRAME);
         let last = (0..40).map(|i| finish(&out, i)).max().expect("flows");
-        let losses = (dropped(&out, DropReason::BufferFull), dropped(&out, DropReason::Selective));
+        let losses = (dropped(&out, DropReason::BufferFull), dropped(&out, DropReason::Unscheduled));
         println!("{transport}: last after {last}, {work} of work, {losses:?} lost");
         match transport {
             "homa" => {
@@ -193,10 +193,10 @@ fn a_newcomers_first_window_does_not_delay_a_saturated_aeolus_message_by_more_th
     let (before, after) = (alone_at(vec![long]), alone_at(vec![long, late]));
     let delay = finish(&after, 0) - finish(&before, 0);
     let slot = Time(1_230_400);
-    println!("delayed by {delay}, {} dropped", dropped(&after, DropReason::Selective));
+    println!("delayed by {delay}, {} dropped", dropped(&after, DropReason::Unscheduled));
     assert_eq!(after.flows[0].retransmitted, 0);
     assert!(delay <= slot * 6, "four that wait, one on the wire and one for the switch: {delay}");
-    assert!(dropped(&after, DropReason::Selective) >= BDP - 6);
+    assert!(dropped(&after, DropReason::Unscheduled) >= BDP - 6);
 }
 
 #[test]
@@ -204,9 +204,9 @@ fn two_newcomers_together_are_admitted_a_window_and_a_threshold() {
     // Aeolus, Check C, and B: the window of one alone is admitted as a whole.
     let flows = |n: u32| (1..=n).map(|i| flow(i, 0, BDP * 1460, Time::ZERO)).collect::<Vec<_>>();
     let one = outcome(&run_of("homa-aeolus", 3, flows(1)));
-    assert_eq!(dropped(&one, DropReason::Selective), 0);
+    assert_eq!(dropped(&one, DropReason::Unscheduled), 0);
     let two = outcome(&run_of("homa-aeolus", 3, flows(2)));
-    let admitted = 2 * BDP - dropped(&two, DropReason::Selective);
+    let admitted = 2 * BDP - dropped(&two, DropReason::Unscheduled);
     assert!((BDP + 3..=BDP + 6).contains(&admitted), "{admitted} of {}", 2 * BDP);
     let rtt = Time::us(23);
     let last = finish(&two, 0).max(finish(&two, 1));

@@ -29,7 +29,7 @@ from headway.results import Run
 
 @dataclass(frozen=True)
 class Result:
-    """A claim with its judgement; `beside` is the same measure on other variants."""
+    """A claim with its judgement; `beside` is the same measure on other variants and at other values of the axes."""
 
     claim: Claim
     judgement: Judgement
@@ -165,10 +165,14 @@ def _explained(
 
 
 def _beside(claim: Claim, measure: Expression, contexts: Sequence[Context]) -> dict[str, float | None]:
-    """The measure on other variants, as means over seeds; None where a variant was not run."""
+    """The measure on other variants and at other values, as means over seeds; None where nothing was run."""
+    places = {variant: [context.of(variant) for context in contexts] for variant in claim.beside}
+    for axes in claim.beside_at:
+        name = ", ".join(f"{key.rsplit('.', 1)[-1]} = {json.dumps(value)}" for key, value in axes.items())
+        places[name] = [context.at(axes) for context in contexts]
     found: dict[str, float | None] = {}
-    for variant in claim.beside:
-        samples, _ = _samples(measure, [context.of(variant) for context in contexts])
+    for name, elsewhere in places.items():
+        samples, _ = _samples(measure, elsewhere)
         numbers = [s for s in samples if isinstance(s, float)]
-        found[variant] = estimate(numbers).mean if numbers else None
+        found[name] = estimate(numbers).mean if numbers else None
     return found

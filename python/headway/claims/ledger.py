@@ -36,6 +36,7 @@ OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "direction": str,
     "otherwise": str,
     "beside": list,
+    "beside_at": list,
 }
 # What `holds` and `direction` may name.
 PREDICATE_NAMES = frozenset({"measured", "published"})
@@ -63,6 +64,7 @@ class Claim:
     otherwise: str = ""
     beside: tuple[str, ...] = ()
     pending: str = ""
+    beside_at: tuple[Mapping[str, Any], ...] = ()
 
     def published_facts(self) -> dict[str, Any]:
         """What the paper says, as JSON can hold it."""
@@ -213,6 +215,7 @@ class _Reader:
             otherwise=entry.get("otherwise", ""),
             beside=tuple(entry.get("beside", ())),
             pending=entry.get("pending", ""),
+            beside_at=tuple(entry.get("beside_at", ())),
         )
         self._check_sense(claim)
         return claim
@@ -246,6 +249,8 @@ class _Reader:
             return
         if claim.beside and claim.variant is None:
             raise self._source.error(self._index, "beside", "'beside' replaces 'variant', which is missing")
+        if not all(isinstance(axes, dict) and axes for axes in claim.beside_at):
+            raise self._source.error(self._index, "beside_at", "'beside_at' is a list of tables of axes and values")
         published = claim.published
         is_number = isinstance(published, int | float)
         is_pair = isinstance(published, list) and all(isinstance(p, int | float) for p in published)

@@ -90,7 +90,7 @@ def _row(claim: Claim, entry: Mapping[str, Any], file: ScenarioFile | None) -> d
     if file is None:
         row |= {"verdict": str(Verdict.PENDING), "reason": f"there is no scenario {claim.scenario}"}
     elif not entry:
-        row |= {"verdict": str(Verdict.PENDING), "reason": "no verdict is on record"}
+        row |= {"verdict": str(Verdict.PENDING), "reason": claim.pending or "no verdict is on record"}
     elif entry.get("digest") != digest(claim, file):
         row |= {"verdict": OUTDATED, "reason": "the claim or its scenario has changed since"}
     return {**row, "command": command(claim, entry.get("scale", "paper"), entry.get("seeds") or SEEDS)}

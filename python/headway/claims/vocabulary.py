@@ -7,11 +7,14 @@ import math
 import re
 from fnmatch import fnmatchcase
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
-from headway import _headway
+import polars as pl
+
 from headway.claims.context import Context, PointRun, Series
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
+from headway.claims.models import MODELS
 
 UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
@@ -77,6 +80,31 @@ def flows_below(context: Context, column: str, limit: float) -> float:
     return sum(1.0 for value in values if value < limit) / len(values)
 
 
+def flows_quantile(context: Context, column: str, q: float) -> float:
+    """A quantile by nearest rank, `q` from 0 to 1, over the flows that are done and started after the warm-up."""
+    run = context.point().run
+    frame = run.flows.to_polars()
+    if column not in frame.columns:
+        raise CannotMeasure(f"flows have no column {column}")
+    warmup = seconds(run.manifest["scenario"].get("warmup") or 0.0)
+    kept = frame.filter((frame["state"] == "done") & (frame["start_s"] >= warmup))
+    values = sorted(float(v) for v in kept[column].drop_nulls().to_list())
+    if not values:
+        raise CannotMeasure(f"{column} of the flows is empty in this run")
+    return values[max(math.ceil(q * len(values)), 1) - 1]
+
+
+def class_mean(context: Context, column: str, number: float) -> float:
+    """The mean of a column over the flows of one application class."""
+    frame = context.point().run.flows.to_polars()
+    if column not in frame.columns:
+        raise CannotMeasure(f"flows have no column {column}")
+    values = frame.filter(frame["class"] == int(number))[column].drop_nulls().to_list()
+    if not values:
+        raise CannotMeasure(f"{column} of class {int(number)} is empty in this run")
+    return math.fsum(float(v) for v in values) / len(values)
+
+
 def links_sum(context: Context, column: str, like: str = "*") -> float:
     """The sum of a column over all links, or over those called like `'leaf*->h*'`."""
     return float(math.fsum(_column(context.point(), "links", column, like)))
@@ -114,10 +142,18 @@ def utilisation(context: Context, name: str) -> Series:
 
 def queue(context: Context, name: str) -> Series:
     """Largest queue of a link in each interval, in full packets."""
-    point = context.point()
+    return _packets(context.point(), name, "queue_max_bytes")
+
+
+def waiting(context: Context, name: str) -> Series:
+    """Queue of a link at the end of each interval, in full packets."""
+    return _packets(context.point(), name, "queue_bytes")
+
+
+def _packets(point: PointRun, name: str, metric: str) -> Series:
     fabric = point.run.manifest["scenario"]["fabric"]
     frame = float(fabric["payload"]) + float(fabric["header"]) + float(fabric["framing"])
-    return point.series(name, "queue_max_bytes") * (1.0 / frame)
+    return point.series(name, metric) * (1.0 / frame)
 
 
 def mean(_: Context, samples: Series, start: str | float, end: str | float) -> float:
@@ -150,6 +186,12 @@ def when_below(_: Context, samples: Series, level: float, start: str | float, en
         if value < level:
             return at_s
     return math.inf
+
+
+def rises(_: Context, samples: Series, level: float, start: str | float, end: str | float) -> float:
+    """How often the samples of a window go from below `level` to at least `level`."""
+    values = [value for _, value in samples.window(seconds(start), seconds(end))]
+    return float(sum(before < level <= after for before, after in pairwise(values)))
 
 
 # --- numbers ---
@@ -185,22 +227,6 @@ def most(_: Context, *values: float) -> float:
     return max(values)
 
 
-def model(_: Context, key: str, c: float, r_over_c: float, size: float, t_r: float) -> float:
-    """AMRT's closed-form model (§V, equations 2 to 10): packets per RTT, R/C, packets, RTTs."""
-    return _of_model(_headway.amrt_model(c, r_over_c, size, t_r), key)
-
-
-def rpo_model(_: Context, key: str, c: float, r_over_c: float, size: float, t_c: float) -> float:
-    """RPO's closed-form model of one flow (§V, equations 1 to 6): packets per RTT, R/C, packets, RTTs."""
-    return _of_model(_headway.rpo_model(c, r_over_c, size, t_c), key)
-
-
-def _of_model(values: dict[str, float], key: str) -> float:
-    if key not in values:
-        raise CannotMeasure(f"the model has no {key} (it has {', '.join(sorted(values))})")
-    return float(values[key])
-
-
 # --- which runs are meant: these get their arguments unevaluated ---
 
 
@@ -230,12 +256,36 @@ def share(evaluator: Evaluator, context: Context, measure: ast.expr) -> float:
     return sum(1.0 for place in places if evaluator.value(measure, place)) / len(places)
 
 
+def first(evaluator: Evaluator, context: Context, axis: ast.expr, measure: ast.expr) -> float:
+    """The smallest value of an axis at which `measure` is true; infinite if there is none."""
+    key = str(evaluator.value(axis, context))
+    values = sorted({float(place.axes[key]) for place in context.combinations() if key in place.axes})
+    if not values:
+        raise CannotMeasure(f"the sweep does not vary {key}")
+    return next((value for value in values if evaluator.value(measure, context.at({key: value}))), math.inf)
+
+
+def sooner(evaluator: Evaluator, context: Context, variant: ast.expr, versus: ast.expr) -> float:
+    """The share of the flows that are done under both variants that end sooner under the first."""
+    times = [_finish(context.of(str(evaluator.value(name, context))).point()) for name in (variant, versus)]
+    both = [flow for flow in times[0] if flow in times[1]]
+    if not both:
+        raise CannotMeasure("no flow is done under both variants")
+    return sum(1.0 for flow in both if times[0][flow] < times[1][flow]) / len(both)
+
+
+def cannot(evaluator: Evaluator, context: Context, why: ast.expr) -> float:
+    """Nothing: what no run here can show, and why."""
+    raise CannotMeasure(str(evaluator.value(why, context)))
+
+
 _PLAIN = (
-    *(summary, manifest, flow, link, flows_sum, flows_below, links_sum, links_largest),
-    *(series, throughput, rate, utilisation, queue, mean, peak, trough, when_above, when_below),
-    *(percent_lower, percent_higher, within, jain, least, most, model, rpo_model),
+    *(summary, manifest, flow, link, flows_sum, flows_below, flows_quantile, class_mean, links_sum, links_largest),
+    *(series, throughput, rate, utilisation, queue, waiting, mean, peak, trough, when_above, when_below, rises),
+    *(percent_lower, percent_higher, within, jain, least, most),
+    *MODELS,
 )
-_FORMS = (of, at, largest, smallest, share)
+_FORMS = (of, at, largest, smallest, share, first, sooner, cannot)
 
 VOCABULARY = Vocabulary({f.__name__: f for f in _PLAIN}, {f.__name__: f for f in _FORMS}, literal=seconds)
 
@@ -248,6 +298,12 @@ def _cell(point: PointRun, table: str, name: str, column: str) -> float:
     if column not in rows.columns:
         raise CannotMeasure(f"{table} have no column {column}")
     return number(rows[column][0], f"{column} of {name}")
+
+
+def _finish(point: PointRun) -> dict[int, float]:
+    """When each flow that is done ended, by its position."""
+    frame = point.run.flows.to_polars().filter(pl.col("state") == "done")
+    return dict(zip(frame["flow"].to_list(), frame["finish_s"].to_list(), strict=True))
 
 
 def _column(point: PointRun, table: str, column: str, like: str = "*") -> list[float]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from .errors import ReportError
 from .load import Results
+from .model_l2dct import backoff, sawtooth, scheduling
 from .palette import flow_styles
 from .quantity import display, parse_bytes, parse_rate, parse_seconds
 from .spec import Axis, Figure, LegendEntry, Panel, Reference, Series
@@ -112,7 +113,15 @@ def native_model(kind: Kind) -> Model | None:
 
 
 def figure(results: Results, model: Model | None = None) -> Figure:
-    """The figure; the setting is in the scenario's [model] table, or in [report]."""
+    """The figure of the model that the scenario names; AMRT's where it names none."""
+    table = results.scenario.get("model")
+    name = table.get("name") if isinstance(table, Mapping) else None
+    draw = {"scheduling": scheduling, "l2dct-backoff": backoff, "l2dct-cycle": sawtooth}.get(str(name))
+    return draw(results) if draw is not None else gain(results, model)
+
+
+def gain(results: Results, model: Model | None = None) -> Figure:
+    """AMRT's or RPO's; the setting is in the scenario's [model] table, or in [report]."""
     own = results.scenario.get("model")
     kind = RPO if isinstance(own, Mapping) and own.get("name") == "rpo-gain" else AMRT
     setting = setting_of({**results.report, **(own if isinstance(own, Mapping) else {})})

@@ -10,20 +10,7 @@
 //! * Equation 5's ceiling makes the earliest later than the latest when R is under one packet per round
 //!   trip. It is evaluated as printed.
 
-/// Why the model has no answer.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ModelError {
-    /// A value outside of the model.
-    #[error("{name} must be {allowed}, not {found}")]
-    Range {
-        /// Which.
-        name: &'static str,
-        /// What it may be.
-        allowed: &'static str,
-        /// What it is.
-        found: f64,
-    },
-}
+use super::{ModelError, check};
 
 /// The model's times and gains. "Earliest" and "latest" are the bounds of the time to refill.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,10 +82,6 @@ pub fn gains(capacity: f64, kept: f64, size: f64, t_r: f64) -> Result<Gains, Mod
         fct_gain_earliest: fct_gain(t_2_earliest),
         fct_gain_latest: fct_gain(t_2_latest),
     })
-}
-
-fn check(name: &'static str, allowed: &'static str, found: f64, right: bool) -> Result<(), ModelError> {
-    if right { Ok(()) } else { Err(ModelError::Range { name, allowed, found }) }
 }
 
 /// T_2: `capacity` until `t_r`, a linear ramp from `rate` back to `capacity` until `t_end`, then `capacity`.

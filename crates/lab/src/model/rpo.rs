@@ -7,7 +7,7 @@
 //! * Equation 3 needs the flow to last until T_f. A flow that ends within the doubling ends where the rounds
 //!   so far have sent its bytes; the two agree at T_f.
 
-use super::amrt::ModelError;
+use super::ModelError;
 
 /// The model's times and gains.
 #[derive(Clone, Copy, Debug, PartialEq)]

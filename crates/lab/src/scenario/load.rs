@@ -3,7 +3,6 @@
 use super::plan;
 use super::sample;
 use super::topology::{self, Topology};
-use super::tuning;
 use super::{About, Scenario, Setup, fabric};
 use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};

@@ -5,6 +5,9 @@
 //! * `core-links`: the reference is the capacity from the hosts' switches into the rest of the fabric (leaf
 //!   to spine, edge to aggregation, both directions of a dumbbell's middle link), and only flows between
 //!   hosts of different switches count. Load 0.6 means that those links carry 0.6 of their rate on average.
+//! * `receiver-links`: the reference is the sum of the rates of the links of the hosts that receive, where an
+//!   entry names senders and receivers; or the middle link of a dumbbell, if all flows cross it the same way and
+//!   it is slower. Load 0.6 means that these links carry 0.6 of their rate on average.
 //! * `payload` counts application bytes, `wire` also headers, framing, and the padding of short packets.
 
 use crate::scenario::topology::Topology;
@@ -20,11 +23,13 @@ pub enum Reference {
     HostLinks,
     /// Links from hosts' switches into the rest of the fabric.
     CoreLinks,
+    /// Links of the hosts that receive.
+    ReceiverLinks,
 }
 
 impl Reference {
     /// Names in scenarios.
-    pub const NAMES: &[&str] = &["host-links", "core-links"];
+    pub const NAMES: &[&str] = &["host-links", "core-links", "receiver-links"];
 }
 
 /// Capacities of a topology, and which flows cross its core.
@@ -105,6 +110,34 @@ pub fn capacity(topology: &Topology) -> Capacity {
             let of_hosts = links.iter().flat_map(|(a, b, link)| [(*a, link), (*b, link)]);
             let sum = of_hosts.filter(|(node, _)| node < hosts).map(|(_, link)| bps(link)).sum();
             Capacity { hosts_bps: sum, core_bps: None, crossing }
+        }
+    }
+}
+
+/// What flows from some hosts to others can take, in bits per second: the receivers' links, or the middle link of
+/// a dumbbell.
+pub fn inflow(topology: &Topology, senders: &[u32], receivers: &[u32]) -> f64 {
+    let links = host_links(topology, receivers);
+    let TopologySpec::Dumbbell { senders: left, bottleneck, .. } = &topology.spec else { return links };
+    let (from_left, to_left) = (senders.iter().filter(|h| *h < left), receivers.iter().filter(|h| *h < left));
+    match (from_left.count(), to_left.count()) {
+        (n, 0) if n == senders.len() => links.min(bottleneck.rate.bps() as f64),
+        (0, n) if n == receivers.len() => links.min(bottleneck.rate.bps() as f64),
+        _ => links,
+    }
+}
+
+/// Sum of the rates of some hosts' links, in bits per second.
+fn host_links(topology: &Topology, hosts: &[u32]) -> f64 {
+    match &topology.spec {
+        TopologySpec::SingleSwitch { link: host, .. }
+        | TopologySpec::Dumbbell { access: host, .. }
+        | TopologySpec::ParkingLot { access: host, .. }
+        | TopologySpec::LeafSpine { host, .. }
+        | TopologySpec::FatTree { host, .. } => host.rate.bps() as f64 * hosts.len() as f64,
+        TopologySpec::Graph { links, .. } => {
+            let of_hosts = links.iter().filter(|(a, b, _)| hosts.contains(a) || hosts.contains(b));
+            of_hosts.map(|(_, _, link)| link.rate.bps() as f64).sum()
         }
     }
 }

@@ -4,9 +4,11 @@ pub mod explicit;
 pub mod load;
 pub mod patterns;
 pub mod poisson;
+mod sizes;
 
 use crate::scenario::topology::{Named, Topology};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
+use crate::workload::random::{Purpose, Stream};
 use headway_packet::Sizes;
 use headway_sim::{FlowSpec, Routing, TransportSpec};
 use headway_transport::Opening;
@@ -54,6 +56,8 @@ pub const ALL_KEYS: &[&str] = &[
     "on",
     "off",
     "until",
+    "mean_deadline",
+    "least_deadline",
 ];
 
 /// For each kind, the keys that say how many flows it makes: the first that is there says it.
@@ -99,6 +103,10 @@ pub struct Common {
     pub class: u16,
     /// From a flow's start.
     pub deadline: Option<Time>,
+    /// Instead of it, one drawn for each flow.
+    pub deadlines: Option<Deadlines>,
+    /// Each start is later by a random time below this.
+    pub jitter: Time,
     /// Each flow starts as one of this many.
     pub share: u32,
     /// Packets back to back before a pause.
@@ -136,6 +144,21 @@ impl Common {
             transport: self.transport,
             path: None,
         }
+    }
+}
+
+/// Deadlines at random: exponential above the smallest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deadlines {
+    /// Mean, the smallest included.
+    pub mean: Time,
+    /// Smallest.
+    pub least: Time,
+}
+
+impl Deadlines {
+    fn draw(&self, stream: &mut Stream) -> Time {
+        self.least.saturating_add(stream.exponential((self.mean - self.least).0 as f64))
     }
 }
 
@@ -207,6 +230,11 @@ pub fn read(
     map.append(&mut resolved);
     map.insert("class".into(), common.class.into());
     map.insert("deadline".into(), common.deadline.map(|d| d.to_string()).into());
+    if let Some(deadlines) = &common.deadlines {
+        map.insert("mean_deadline".into(), deadlines.mean.to_string().into());
+        map.insert("least_deadline".into(), deadlines.least.to_string().into());
+    }
+    map.insert("jitter".into(), common.jitter.to_string().into());
     map.insert("share".into(), common.share.into());
     map.insert("clump".into(), common.clump.into());
     map.insert("transport".into(), transports[usize::from(common.transport)].name.as_str().into());
@@ -241,7 +269,10 @@ fn common(
     let transport = u8::try_from(position).map_err(|_| {
         ScenarioError::new(Problem::Contradiction("more than 256 transports".into()), table.at())
     })?;
+    let deadlines = read_deadlines(table)?;
     Ok(Common {
+        deadlines,
+        jitter: table.get("jitter").map_or(Ok(Time::ZERO), |i| i.time())?,
         class: table.get("class").map_or(Ok(0), |i| i.int(0, u64::from(u16::MAX)))? as u16,
         deadline: table.get("deadline").map(|i| i.period()).transpose()?,
         share: table.get("share").map_or(Ok(1), |i| i.count())?,
@@ -249,6 +280,21 @@ fn common(
         transport,
         line_rate: context.start.line_rate,
     })
+}
+
+/// `mean_deadline` and `least_deadline`, which stand instead of `deadline`.
+fn read_deadlines(table: &Reader<'_>) -> Result<Option<Deadlines>, ScenarioError> {
+    let Some(item) = table.get("mean_deadline") else { return Ok(None) };
+    let (mean, least_item) = (item.period()?, table.get("least_deadline"));
+    let least = least_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;
+    if let Some(item) = least_item.filter(|_| least >= mean) {
+        return Err(item.range(format!("shorter than the mean, {mean}"), least));
+    }
+    if let Some(item) = table.get("deadline") {
+        let text = "`deadline` and `mean_deadline` both say when flows are due".to_string();
+        return Err(item.fail(Problem::Contradiction(text)).help("keep one of them"));
+    }
+    Ok(Some(Deadlines { mean, least }))
 }
 
 impl Entry {
@@ -259,17 +305,39 @@ impl Entry {
 
     /// Adds this entry's flows, the `index`-th of the scenario, under a seed.
     pub fn generate(&self, index: usize, seed: u64, hosts: u32, flows: &mut Vec<Flow>) {
-        let entity = index as u64;
+        let (entity, first) = (index as u64, flows.len());
         let mut push = |spec: FlowSpec, name: Option<String>| flows.push(Flow { spec, name, entry: index });
         match &self.pattern {
             Pattern::Explicit(explicit) => explicit.flows.iter().for_each(|f| push(f.spec, f.name.clone())),
             Pattern::Poisson(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
-            Pattern::Incast(p) => p.generate(&self.common, &mut |spec| push(spec, None)),
+            Pattern::Incast(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
             Pattern::Permutation(p) => {
                 p.generate(&self.common, seed, entity, hosts, &mut |spec| push(spec, None))
             }
             Pattern::ManyToMany(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
             Pattern::OnOff(p) => p.generate(&self.common, &mut |spec| push(spec, None)),
+        }
+        self.shift_starts(seed, entity, &mut flows[first..]);
+        let Some(deadlines) = &self.common.deadlines else { return };
+        let mut stream = Stream::new(seed, Purpose::Deadlines, entity);
+        for flow in &mut flows[first..] {
+            // Drawn for every flow, so that a deadline of one's own moves no other's.
+            let drawn = flow.spec.start.saturating_add(deadlines.draw(&mut stream));
+            flow.spec.deadline = flow.spec.deadline.or(Some(drawn));
+        }
+    }
+
+    /// Adds the jitter. A deadline counts from the start and moves with it.
+    fn shift_starts(&self, seed: u64, entity: u64, flows: &mut [Flow]) {
+        let jitter = self.common.jitter;
+        if jitter == Time::ZERO {
+            return;
+        }
+        let mut stream = Stream::new(seed, Purpose::Jitter, entity);
+        for flow in flows {
+            let late = Time(stream.below(jitter.0));
+            flow.spec.start = flow.spec.start.saturating_add(late);
+            flow.spec.deadline = flow.spec.deadline.map(|deadline| deadline.saturating_add(late));
         }
     }
 
@@ -283,7 +351,7 @@ impl Entry {
             }
             Pattern::Poisson(p) => p.horizon(),
             Pattern::Incast(p) => {
-                let bytes = p.bytes.saturating_mul(p.senders.len() as u64).saturating_mul(p.repeat);
+                let bytes = p.mean_bytes().saturating_mul(p.senders.len() as u64).saturating_mul(p.repeat);
                 (p.start.saturating_add(p.period.saturating_mul(p.repeat)), bytes)
             }
             Pattern::Permutation(p) => (p.start, p.bytes.saturating_mul(u64::from(hosts))),
@@ -293,7 +361,7 @@ impl Entry {
             Pattern::OnOff(p) => p.horizon(),
         };
         let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bps());
-        (last, Time(u64::try_from(ps).unwrap_or(u64::MAX)))
+        (last.saturating_add(self.common.jitter), Time(u64::try_from(ps).unwrap_or(u64::MAX)))
     }
 
     /// Roughly how many flows it makes, before they are made.

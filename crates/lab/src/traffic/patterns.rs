@@ -2,15 +2,23 @@
 
 use super::{
     Common, Context, Pattern, Resolved, check_reachable, element, host, host_set, hosts_json, message,
-    object, start,
+    object, sizes, start,
 };
 use crate::text::{Problem, Reader, ScenarioError};
+use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
 use headway_sim::FlowSpec;
 use headway_units::{Rate, Time};
 use serde_json::json;
 
 type Read = Result<(Pattern, Resolved), ScenarioError>;
+
+/// How much a flow of an incast sends.
+#[derive(Clone, Debug, PartialEq)]
+enum Amount {
+    Fixed(u64),
+    Drawn(Cdf),
+}
 
 /// Several hosts send to one at the same time.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,8 +27,8 @@ pub struct Incast {
     pub senders: Vec<u32>,
     /// To whom.
     pub receiver: u32,
-    /// How much each.
-    pub bytes: u64,
+    /// How much each: always the same, or drawn.
+    amount: Amount,
     /// When first.
     pub start: Time,
     /// How often.
@@ -47,7 +55,22 @@ pub fn read_incast(table: &Reader<'_>, context: &Context<'_>) -> Read {
         }
         check_reachable(at, topology, sender, receiver)?;
     }
-    let bytes = message(&table.need("bytes")?, context)?;
+    let (amount, mut resolved) = match (table.get("bytes"), table.get("cdf")) {
+        (Some(_), Some(item)) => {
+            let text = "`bytes` and `cdf` both say how much is sent".to_string();
+            return Err(item.fail(Problem::Contradiction(text)).help("keep one of them"));
+        }
+        (None, Some(_)) => {
+            let drawn = sizes::read(table, context)?;
+            let resolved = json!({ "cdf": drawn.name, "interpolation": drawn.cdf.interpolation().name(),
+                "cdf_digest": drawn.digest, "mean_bytes": drawn.cdf.mean() });
+            (Amount::Drawn(drawn.cdf), object(resolved))
+        }
+        _ => {
+            let bytes = message(&table.need("bytes")?, context)?;
+            (Amount::Fixed(bytes), object(json!({ "bytes": bytes })))
+        }
+    };
     let start = start(table)?;
     let repeat = table.get("repeat").map_or(Ok(1), |i| i.int(1, 1_000_000_000))?;
     let period = match (table.get("period"), repeat) {
@@ -59,17 +82,31 @@ pub fn read_incast(table: &Reader<'_>, context: &Context<'_>) -> Read {
         (None, 2..) => table.need("period")?.period()?,
         (None, _) => Time::ZERO,
     };
-    let resolved = json!({ "senders": hosts_json(&senders), "receiver": receiver, "bytes": bytes,
+    let rest = json!({ "senders": hosts_json(&senders), "receiver": receiver,
         "start": start.to_string(), "repeat": repeat, "period": period.to_string() });
-    Ok((Pattern::Incast(Incast { senders, receiver, bytes, start, repeat, period }), object(resolved)))
+    resolved.append(&mut object(rest));
+    Ok((Pattern::Incast(Incast { senders, receiver, amount, start, repeat, period }), resolved))
 }
 
 impl Incast {
-    pub(super) fn generate(&self, common: &Common, push: &mut dyn FnMut(FlowSpec)) {
+    /// Bytes of a flow on average.
+    pub(super) fn mean_bytes(&self) -> u64 {
+        match &self.amount {
+            Amount::Fixed(bytes) => *bytes,
+            Amount::Drawn(cdf) => libm::round(cdf.mean()) as u64,
+        }
+    }
+
+    pub(super) fn generate(&self, common: &Common, seed: u64, entity: u64, push: &mut dyn FnMut(FlowSpec)) {
+        let mut stream = Stream::new(seed, Purpose::Sizes, entity);
         for round in 0..self.repeat {
             let start = self.start.saturating_add(self.period.saturating_mul(round));
             for (index, &sender) in self.senders.iter().enumerate() {
-                push(common.flow(sender, self.receiver, self.bytes, start, index));
+                let bytes = match &self.amount {
+                    Amount::Fixed(bytes) => *bytes,
+                    Amount::Drawn(cdf) => cdf.sample(&mut stream),
+                };
+                push(common.flow(sender, self.receiver, bytes, start, index));
             }
         }
     }

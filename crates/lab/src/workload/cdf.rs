@@ -31,6 +31,8 @@ pub struct Cdf {
     interpolation: Interpolation,
 }
 
+/// Rows of a Pareto table for each factor of ten of the tail.
+const TAIL_ROWS: f64 = 40.0;
 /// How far the last probability may be from 1, for tables written with few digits.
 const LAST_ROW_TOLERANCE: f64 = 1e-6;
 
@@ -78,6 +80,30 @@ impl Cdf {
             return Err(wrong(source, last_row.size, "the mean size is 0".into()));
         }
         Ok(cdf)
+    }
+
+    /// Sizes evenly between two, both included.
+    pub fn uniform(from: u64, to: u64) -> Cdf {
+        let rows = if from == to { vec![(from, 1.0)] } else { vec![(from, 0.0), (to, 1.0)] };
+        Cdf { rows, interpolation: Interpolation::Linear }
+    }
+
+    /// Pareto sizes of this shape above `least`; those above `most` are `most`.
+    ///
+    /// A table of straight lines: forty rows for each tenth of the tail that is left, which is within a
+    /// thousandth of the curve.
+    pub fn pareto(least: f64, shape: f64, most: u64) -> Cdf {
+        let tail = |bytes: f64| libm::pow(least / bytes, shape);
+        let step = libm::pow(10.0, 1.0 / (TAIL_ROWS * shape));
+        let mut rows = vec![(libm::round(least) as u64, 0.0)];
+        let mut bytes = least * step;
+        while bytes < most as f64 {
+            rows.push((libm::round(bytes) as u64, 1.0 - tail(bytes)));
+            bytes *= step;
+        }
+        rows.push((most, 1.0 - tail(most as f64).min(1.0)));
+        rows.push((most, 1.0));
+        Cdf { rows, interpolation: Interpolation::Linear }
     }
 
     /// Mean size in bytes, exact for the table.
@@ -225,6 +251,29 @@ mod tests {
         let n = 40_000;
         let tens = (0..n).filter(|_| cdf.sample(&mut stream) == 10).count();
         assert!((9_700..10_300).contains(&tens), "{tens} of {n}");
+    }
+
+    #[test]
+    fn even_sizes_and_pareto_sizes_have_their_means_and_tails() {
+        let even = Cdf::uniform(2_000, 98_000);
+        assert_eq!((even.mean(), even.range(), even.quantile(0.25)), (50_000.0, (2_000, 98_000), 26_000));
+        assert_eq!(Cdf::uniform(700, 700).mean(), 700.0);
+        // Mean 50 kB at shape 1.2; the mean of the smaller of a size and the cut.
+        let least = 50_000.0 * 0.2 / 1.2;
+        for most in [1_000_000, 10_000_000, 100_000_000] {
+            let tail = libm::pow(least / most as f64, 1.2) * most as f64;
+            let body =
+                1.2 * libm::pow(least, 1.2) / 0.2 * (libm::pow(least, -0.2) - libm::pow(most as f64, -0.2));
+            let found = Cdf::pareto(least, 1.2, most).mean();
+            assert!((found / (tail + body) - 1.0).abs() < 2e-3, "{most}: {found}, not {}", tail + body);
+        }
+        let cdf = Cdf::pareto(least, 1.2, 10_000_000);
+        for (u, size) in
+            [(0.5, least * libm::pow(2.0, 1.0 / 1.2)), (0.99, least * libm::pow(100.0, 1.0 / 1.2))]
+        {
+            assert!((cdf.quantile(u) as f64 / size - 1.0).abs() < 2e-3, "{u}");
+        }
+        assert_eq!(cdf.quantile(1.0), 10_000_000);
     }
 
     #[test]

@@ -59,6 +59,7 @@ library! {
     "homa_fb_cachefollower" Step None, "Homa authors; Roy et al. 2015", "Facebook cache follower, finer";
     "l2dct_uniform" Linear None, "L2DCT, INFOCOM 2013", "uniform from 2 kB to 98 kB";
     "l2dct_pareto" Linear None, "L2DCT, INFOCOM 2013", "Pareto, shape 1.2, cut at 833 MB";
+    "l2dct_pareto_10mb" Linear None, "L2DCT, INFOCOM 2013", "Pareto, shape 1.2, of at most 10 MB";
 }
 
 /// The distribution called `name`.

@@ -21,6 +21,10 @@ pub enum Purpose {
     Permutation = 104,
     /// Which senders answer.
     Responsive = 105,
+    /// Deadlines.
+    Deadlines = 106,
+    /// What is added to starts.
+    Jitter = 107,
 }
 
 /// SplitMix64's finaliser.

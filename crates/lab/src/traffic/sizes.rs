@@ -1,0 +1,92 @@
+//! Sizes of messages: a named table, a table in a file, or a distribution in closed form.
+
+use super::{Context, check_size};
+use crate::scenario::files;
+use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
+use crate::workload::{Cdf, Interpolation, library};
+use serde_json::{Value as Json, json};
+
+/// A distribution of sizes and what is known about it.
+pub(super) struct Sizes {
+    /// The distribution.
+    pub cdf: Cdf,
+    /// Mean that its source divides a load by.
+    pub published: Option<f64>,
+    /// Of the file it is from.
+    pub digest: Option<String>,
+    /// As in the scenario, with defaults.
+    pub name: Json,
+}
+
+/// Kinds of distributions in closed form.
+const CLOSED: [&str; 2] = ["uniform", "pareto"];
+
+/// The keys `cdf` and `interpolation`.
+pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<Sizes, ScenarioError> {
+    let item = table.need("cdf")?;
+    let sizes = match item.value() {
+        Value::Table(_) => closed(&item)?,
+        _ => named(table, &item, context)?,
+    };
+    check_size(&item, sizes.cdf.range().1, context)?;
+    Ok(sizes)
+}
+
+fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<Sizes, ScenarioError> {
+    let name = item.text()?.to_string();
+    if let Some(workload) = library::find(&name) {
+        let (cdf, published) = (workload.cdf()?, workload.published_mean);
+        return Ok(Sizes { cdf, published, digest: None, name: name.into() });
+    }
+    if !name.contains('/') && !name.ends_with(".csv") {
+        let known = library::WORKLOADS.iter().map(|w| w.name);
+        let problem = Problem::NoSuchName { what: "flow-size distribution", name: name.clone() };
+        return Err(item.fail(problem).maybe_help(names::suggestion(&name, known)));
+    }
+    let rule = table.get("interpolation").map_or(Ok(0), |i| i.choice(Interpolation::NAMES))?;
+    let rule = [Interpolation::Linear, Interpolation::Step][rule];
+    let (path, text) = files::read(item, context.folder)?;
+    let source = Source::new(path.display().to_string(), text);
+    let cdf = Cdf::parse(&source, rule)?;
+    Ok(Sizes { cdf, published: None, digest: Some(files::digest(&source.text)), name: name.into() })
+}
+
+/// `{ kind = "uniform", mean, spread }` or `{ kind = "pareto", mean, shape, most }`.
+fn closed(item: &Item<'_>) -> Result<Sizes, ScenarioError> {
+    let table = item.table()?;
+    let kind = table.need("kind")?.choice(&CLOSED)?;
+    let mean_item = table.need("mean")?;
+    let mean = mean_item.bytes(1)?;
+    let (cdf, name) = if kind == 0 {
+        let spread = match table.get("spread") {
+            None => 1.0,
+            Some(item) => match item.number()? {
+                spread if (0.0..=1.0).contains(&spread) => spread,
+                spread => return Err(item.range("from 0 to 1", spread)),
+            },
+        };
+        let half = libm::round(mean as f64 * spread) as u64;
+        let (from, to) = ((mean - half).max(1), mean.saturating_add(half));
+        let name = json!({ "kind": CLOSED[0], "mean": mean, "spread": spread, "from": from, "to": to });
+        (Cdf::uniform(from, to), name)
+    } else {
+        let shape_item = table.need("shape")?;
+        let shape = shape_item.number()?;
+        if !(shape > 1.0 && shape <= 100.0) {
+            return Err(shape_item.range("more than 1, where a mean exists, and at most 100", shape));
+        }
+        let least = mean as f64 * (shape - 1.0) / shape;
+        if least < 1.0 {
+            return Err(mean_item.range("large enough for a smallest size of one byte", mean));
+        }
+        let most_item = table.need("most")?;
+        let most = most_item.bytes(1)?;
+        if most as f64 <= least {
+            return Err(most_item.range(format!("more than the smallest size, {least:.0} B"), most));
+        }
+        let name = json!({ "kind": CLOSED[1], "mean": mean, "shape": shape, "most": most });
+        (Cdf::pareto(least, shape, most), name)
+    };
+    table.finish(&["spread", "shape", "most"], Some(format!("kind = \"{}\"", CLOSED[kind])))?;
+    Ok(Sizes { cdf, published: None, digest: None, name })
+}

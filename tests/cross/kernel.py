@@ -1,0 +1,113 @@
+"""The kernel's TCP through a rate-limited port: host, router and host in network namespaces joined by veth pairs.
+
+The port is a token bucket on the router's way to the receiver. Segmentation offload is limited to one segment, or one
+"packet" of the queue would be 64 kB.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+HOST = Path(__file__).with_name("kernel_host.py")
+FRAME = 1514
+PORT = 5201
+CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+class Missing(Exception):
+    """What this machine lacks for a comparison."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Goodput of each flow in bits a second, and the mean round trip in seconds."""
+
+    goodput_bps: tuple[float, ...]
+    round_trip_s: float
+
+
+def check(control: str) -> None:
+    """Raise `Missing` unless namespaces, token buckets and the congestion control are there."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        raise Missing("network namespaces need Linux and root")
+    for program in ("ip", "tc"):
+        if shutil.which(program) is None:
+            raise Missing(f"the program {program} is not installed (package iproute2)")
+    if control not in CONTROLS.read_text(encoding="ascii").split():
+        raise Missing(f"this kernel has no congestion control {control}")
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Missing(f"{' '.join(command)}: {done.stderr.strip()}")
+
+
+@contextmanager
+def path(rate_mbps: int, buffer_packets: int) -> Iterator[tuple[str, str]]:
+    """Namespaces of the sender and of the receiver, with a router between them that drops at the tail."""
+    tag = f"hwx{os.getpid()}"
+    names = [f"{tag}{end}" for end in "arb"]
+    try:
+        for name in names:
+            _run("ip", "netns", "add", name)
+            _run("ip", "-n", name, "link", "set", "lo", "up")
+        _join(names[0], names[1], "10.77.1", tag + "0")
+        _join(names[2], names[1], "10.77.2", tag + "1")
+        _run("ip", "netns", "exec", names[1], "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        limit = str(buffer_packets * FRAME)
+        shaper = ("tbf", "rate", f"{rate_mbps}mbit", "burst", str(2 * FRAME), "limit", limit)
+        _run("ip", "netns", "exec", names[1], "tc", "qdisc", "add", "dev", f"{tag}1r", "root", *shaper)
+        for name in (names[0], names[2]):
+            # What one connection learned must not help the next.
+            _run("ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
+        yield names[0], names[2]
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+
+def _join(host: str, router: str, network: str, link: str) -> None:
+    """A veth pair: the host is .2 with its default route to the router's .1."""
+    ends = {f"{link}h": host, f"{link}r": router}
+    _run("ip", "link", "add", f"{link}h", "type", "veth", "peer", "name", f"{link}r")
+    for (device, name), number in zip(ends.items(), (2, 1), strict=True):
+        _run("ip", "link", "set", device, "netns", name, "gso_max_segs", "1")
+        _run("ip", "-n", name, "addr", "add", f"{network}.{number}/24", "dev", device)
+        _run("ip", "-n", name, "link", "set", device, "up")
+    _run("ip", "-n", host, "route", "add", "default", "via", f"{network}.1")
+
+
+def transfer(control: str, flows: int, rate_mbps: int, buffer_packets: int, skip_s: float, last_s: float) -> Measured:
+    """Bulk flows that begin together; the first `skip_s` seconds are left out."""
+    check(control)
+    with path(rate_mbps, buffer_packets) as (source, sink):
+        inside = ("ip", "netns", "exec")
+        window = (str(skip_s), str(last_s))
+        receiver = subprocess.Popen(
+            [*inside, sink, sys.executable, str(HOST), "receive", str(PORT), str(flows), *window],
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        senders: list[subprocess.Popen[str]] = []
+        try:
+            assert receiver.stdout is not None
+            receiver.stdout.readline()
+            command = [sys.executable, str(HOST), "send", "10.77.2.2", str(PORT), control, *window]
+            senders = [
+                subprocess.Popen([*inside, source, *command], stdout=subprocess.PIPE, text=True) for _ in range(flows)
+            ]
+            counts = receiver.communicate(timeout=last_s + 30)[0].split()
+            trips = [float(sender.communicate(timeout=30)[0]) for sender in senders]
+        finally:
+            for process in (receiver, *senders):
+                process.kill()
+                process.wait()
+    bits = [8.0 * int(count) / (last_s - skip_s) for count in counts]
+    return Measured(tuple(bits), sum(trips) / len(trips) / 1e6)

@@ -1,0 +1,83 @@
+"""One end of a bulk transfer with the kernel's TCP. Run by `kernel.py` inside a network namespace.
+
+kernel_host.py receive PORT FLOWS SKIP_S LAST_S    prints the bytes of each flow between SKIP_S and LAST_S
+kernel_host.py send ADDRESS PORT CONTROL SKIP_S LAST_S    prints the mean smoothed round trip in microseconds
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+
+CHUNK = 1 << 16
+# Offsets in the kernel's struct tcp_info.
+RTT_AT = 68
+SAMPLE_EVERY_S = 0.01
+
+
+def receive(port: int, flows: int, skip_s: float, last_s: float) -> None:
+    """Accept `flows` connections, count what each delivers in the window after the first byte of the first one."""
+    server = socket.create_server(("0.0.0.0", port))
+    print("ready", flush=True)
+    connections = [server.accept()[0] for _ in range(flows)]
+    begin = time.monotonic() + skip_s
+    end = begin + last_s - skip_s
+    counts = [0] * flows
+
+    def drain(at: int, connection: socket.socket) -> None:
+        while data := connection.recv(CHUNK):
+            if begin <= time.monotonic() < end:
+                counts[at] += len(data)
+
+    threads = [threading.Thread(target=drain, args=pair, daemon=True) for pair in enumerate(connections)]
+    for thread in threads:
+        thread.start()
+    time.sleep(max(0.0, end - time.monotonic()))
+    print(" ".join(map(str, counts)), flush=True)
+
+
+def send(address: str, port: int, control: str, skip_s: float, last_s: float) -> None:
+    """Send as fast as the window lets, and sample the kernel's smoothed round trip."""
+    connection = socket.socket()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+    connection.connect((address, port))
+    start = time.monotonic()
+    samples: list[int] = []
+
+    def watch() -> None:
+        while (elapsed := time.monotonic() - start) < last_s:
+            if elapsed >= skip_s:
+                info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, RTT_AT + 4)
+                samples.append(struct.unpack_from("I", info, RTT_AT)[0])
+            time.sleep(SAMPLE_EVERY_S)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    data = bytes(CHUNK)
+    while time.monotonic() - start < last_s + 0.5:
+        try:
+            connection.sendall(data)
+        except OSError:
+            break
+    watcher.join()
+    print(sum(samples) / len(samples), flush=True)
+
+
+def take_precedence() -> None:
+    """Ahead of whatever else the machine does: a sender that waits for a processor is a slower path."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))
+
+
+if __name__ == "__main__":
+    take_precedence()
+    role, *rest = sys.argv[1:]
+    if role == "receive":
+        receive(int(rest[0]), int(rest[1]), float(rest[2]), float(rest[3]))
+    else:
+        send(rest[0], int(rest[1]), rest[2], float(rest[3]), float(rest[4]))
