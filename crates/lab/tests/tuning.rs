@@ -16,7 +16,7 @@ fn numbers(transport: &Value, keys: &[&str]) -> Vec<u64> {
 }
 
 fn homa(cdf: &str, further: &str) -> Value {
-    let text = LEAF_SPINE.replace("LOAD", "").replace("dctcp_websearch", cdf);
+    let text = LEAF_SPINE.replace("LOAD", "flows = 10").replace("dctcp_websearch", cdf);
     transport(&good(&text.replace("\"amrt\"", &format!("\"homa\"\n{further}")), &[]))
 }
 
