@@ -1,0 +1,139 @@
+"""What the L2DCT ledger needs: models, quantiles, classes, and runs compared with each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headway.claims.context import Context, PointRun
+from headway.claims.evaluate import evaluate_claims
+from headway.claims.language import CannotMeasure, parse
+from headway.claims.ledger import load_ledger
+from headway.claims.vocabulary import VOCABULARY
+from headway.errors import ClaimsError
+from headway.results import Run
+from support import HandMade
+
+L2DCT = Path(__file__).parents[2] / "scenarios" / "l2dct"
+
+
+def value(text: str, context: Context) -> object:
+    return parse(text, VOCABULARY).evaluate(context)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fluid('ps', [1, 2, 0], [1, 2, 4])", [2.5, 4.5, 7.0]),
+        ("fluid('srpt', [1, 2, 0], [1, 2, 4])", [1.0, 2.0, 7.0]),
+        ("fluid('las', [1, 2, 0], [1, 2, 4])", [1.0, 3.0, 7.0]),
+        ("cycle('amplitude', 1, 25, 20, 1, 1)", 4.77),
+        ("cycle('queue_max', 2, 25, 20, 1, 1)", 22.0),
+        ("backoff(0.25, 0.5)", 0.5),
+        ("least_threshold(1)", 1 / 7),
+        ("increase(1000000)", 0.05),
+    ],
+)
+def test_models_are_the_native_ones(text: str, expected: object) -> None:
+    assert value(text, Context(())) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fluid('fifo', [0], [1])", "is not one of ps, srpt, las"),
+        ("fluid('ps', [0], [1, 2])", "an arrival and a size"),
+        ("cycle('amplitude', 0, 25, 20, 1, 1)", "the number of flows must be more than 0"),
+        ("cycle('colour', 1, 25, 20, 1, 1)", "the cycle has no colour"),
+        ("backoff(2, 1)", "alpha must be from 0 to 1"),
+        ("least_threshold(0)", "the weight must be more than 0"),
+        ("cannot('it is quoted')", "it is quoted"),
+    ],
+)
+def test_what_models_do_not_cover_cannot_be_measured(text: str, message: str) -> None:
+    with pytest.raises(CannotMeasure, match=message):
+        value(text, Context(()))
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[PointRun]:
+    """Two variants at three sizes; the second is slower from 400 on. Flows end at 1, 2 and 3 s, or a tenth later."""
+    found = []
+    for variant in ("fast", "slow"):
+        for size in (200, 400, 600):
+            late = 0.1 if variant == "slow" and size >= 400 else 0.0
+            flows = [
+                {
+                    "flow": i,
+                    "name": f"f{i}",
+                    "class": i % 2,
+                    "start_s": 0.0,
+                    "finish_s": i + 1.0 + late,
+                    "state": "done",
+                }
+                for i in range(3)
+            ]
+            flows.append({"flow": 3, "name": "f3", "class": 1, "start_s": 0.0, "finish_s": None, "state": "unfinished"})
+            made = HandMade(flows=flows, manifest={"scenario": {"warmup": "0 s"}}, summary={"fct_mean_s": 2.0 + late})
+            found.append(PointRun(variant, {"size": size}, 1, Run(made.write(tmp_path / f"{variant}{size}"))))
+    return found
+
+
+def test_quantiles_classes_and_comparisons(runs: list[PointRun]) -> None:
+    context = Context(runs, "slow", {"size": 400})
+    assert value("flows_quantile('finish_s', 0.5)", context) == 2.1
+    assert value("flows_quantile('finish_s', 1)", context) == 3.1
+    assert value("class_mean('finish_s', 0)", context) == pytest.approx(2.1)
+    assert value("sooner('fast', 'slow')", context) == 1.0
+    assert value("at(sooner('fast', 'slow'), {'size': 200})", context) == 0.0
+    gap = "of('slow', summary('fct_mean_s')) > of('fast', summary('fct_mean_s'))"
+    assert value(f"first('size', {gap})", Context(runs)) == 400
+    assert value("first('size', summary('fct_mean_s') > 5)", Context(runs, "fast")) == float("inf")
+    for wrong in ("class_mean('finish_s', 9)", "flows_quantile('colour', 0.5)", "first('load', 1 > 0)"):
+        with pytest.raises(CannotMeasure):
+            value(wrong, context)
+
+
+def test_rises_count_crossings(tmp_path: Path) -> None:
+    made = HandMade()
+    made.sample("s0->s1", "utilisation", [0.0, 1.0, 1.0, 0.2, 0.9, 0.1])
+    point = PointRun("x", {}, 1, Run(made.write(tmp_path / "run")))
+    assert value("rises(utilisation('s0->s1'), 0.5, 0, '6 ms')", Context([point])) == 2.0
+
+
+LEDGER = """
+[[claim]]
+id = "one"
+figure = "fig1"
+place = ["§I"]
+metric = "fct_mean"
+published = 2
+unit = "s"
+qualifier = "exact"
+scenario = "s"
+transports = []
+variant = "slow"
+at = { size = 200 }
+beside_at = [BESIDE]
+how = "the mean"
+measure = "summary('fct_mean_s')"
+"""
+
+
+def test_a_measure_is_shown_at_other_values_of_the_axes(runs: list[PointRun], tmp_path: Path) -> None:
+    path = tmp_path / "claims.toml"
+    path.write_text(LEDGER.replace("BESIDE", "{ size = 400 }, { size = 800 }"), encoding="utf-8")
+    (result,) = evaluate_claims(load_ledger(path), runs)
+    assert result.beside == {"size = 400": pytest.approx(2.1), "size = 800": None}
+    assert "[beside: size = 400 2.1, size = 800 -]" in result.judgement.reason
+    path.write_text(LEDGER.replace("BESIDE", "{}"), encoding="utf-8")
+    with pytest.raises(ClaimsError, match="list of tables of axes"):
+        load_ledger(path)
+
+
+def test_the_ledger_holds_every_claim_of_the_paper() -> None:
+    claims = load_ledger(L2DCT / "claims.toml")
+    assert len(claims) == 72
+    assert all(claim.id.startswith("l2dct-") and claim.scenario.startswith("l2dct/") for claim in claims)
+    assert {claim.scenario.removeprefix("l2dct/") for claim in claims} <= {path.stem for path in L2DCT.glob("*.toml")}
