@@ -40,7 +40,7 @@ impl Transport for ExpressPass {
             "§3.2: the defaults are those of the authors' simulator and its fat-tree script, which differ from the paper in the rule of feedback and add a slower start of short messages and an early stop; `preset = \"paper\"` is the paper's rule and constants.",
             "§3.3: a stop is answered by one small packet once all data has arrived, and repeated until then, so that the sender knows that it is done. In the authors' simulator a sender is done when no credits come, and data lost at the end of a flow stays lost.",
             "§3.3: a receiver names what it misses when it finds a gap, and a sender sends that again; `recovery = \"go-back-n\"` sends all after it too, as the authors' simulator does. Their receivers keep nothing that arrives after a gap, these do.",
-            "§3.3: requests and stops carry the number of the sender's attempt, and credits older than the last one used are not used, so that late and repeated packets do no harm; the authors' simulator ends when credits are out of order.",
+            "§3.3: requests, credits and stops carry the number of the sender's attempt, and credits older than the last one used are not used, so that late and repeated packets do no harm; the authors' simulator ends when credits are out of order.",
             "§3.3: repetitions of requests, stops and negative acknowledgements are further apart each time, up to 64 times; the authors' simulator repeats at a constant interval.",
             "§3.1: the jitter of gaps and the sizes of credits are hashes of host, message and credit number: machines own no generator.",
             "§3.2: a message that starts as one of n fair sharers has 1/n of the highest rate at first, instead of `alpha`.",
