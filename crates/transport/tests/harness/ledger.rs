@@ -270,9 +270,8 @@ impl Ledger {
         let named = packet.index..packet.index.saturating_add(packet.count.max(1));
         match packet.kind {
             PacketKind::Data => {
-                if record.arrived.insert(packet.index) {
-                    record.arrived_bytes += u64::from(packet.payload);
-                }
+                let new = record.arrived.insert(packet.index);
+                record.arrived_bytes += if new { u64::from(packet.payload) } else { 0 };
             }
             PacketKind::Grant if packet.flags.has(PacketFlags::PULL) => record.raise(packet.token),
             // A request for packets that have not arrived permits them, each once more.
