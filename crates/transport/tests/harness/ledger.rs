@@ -294,7 +294,7 @@ impl Ledger {
         match packet.kind {
             PacketKind::Data => {
                 let new = record.arrived.insert(packet.index);
-                record.arrived_bytes += if new { packet.payload.into() } else { 0 };
+                record.arrived_bytes += if new { u64::from(packet.payload) } else { 0 };
             }
             PacketKind::Grant if packet.flags.has(PacketFlags::PULL) => record.raise(packet.token),
             // A request for packets that have not arrived permits them, each once more.
