@@ -91,6 +91,7 @@ def test_measures(point: PointRun, text: str, value: float) -> None:
         ("of('homa', summary('fct_mean_s'))", "no variant homa (it has amrt)"),
         ("at(summary('fct_mean_s'), {'load': 0.5})", "no run at load = 0.5"),
         ("model('no such', 8, 0.5, 600, 0)", "the model has no"),
+        ("rpo_model('no such', 8, 0.5, 600, 0)", "the model has no"),
     ],
 )
 def test_what_a_run_does_not_hold_cannot_be_measured(point: PointRun, text: str, message: str) -> None:

@@ -102,6 +102,19 @@ def test_what_is_right_stays_right(scenario_file: Path) -> None:
     assert package.Scenario.load(scenario_file).report["x"] == "bytes"
 
 
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [("reorder_buffer_bytes.max", True), ("a_b.sum", True), ("a_b.min", False), ("a_b", False), ("a b.max", False)],
+)
+def test_gauges_are_numbers_of_a_summary(scenario_file: Path, name: str, right: bool) -> None:
+    with_report(scenario_file, f'y = "gauges.{name}"')
+    if right:
+        assert package.Scenario.load(scenario_file).report["y"] == f"gauges.{name}"
+    else:
+        with pytest.raises(package.ScenarioError, match="has no number"):
+            package.Scenario.load(scenario_file)
+
+
 def test_text_in_memory_is_checked_too(scenario_file: Path) -> None:
     with_report(scenario_file, 'fiugre = "cdf"')
     with pytest.raises(package.ScenarioError, match=r"memory:\d+:1\]"):

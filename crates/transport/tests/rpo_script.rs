@@ -331,6 +331,16 @@ fn what_later_packets_of_its_queue_overtook_is_lost_and_goes_first() {
 }
 
 #[test]
+fn a_message_that_lost_most_of_its_only_window_doubles_from_either_end() {
+    let mut s = Script::new(RpoParams { window: 12, ..params() });
+    assert_eq!(s.open(us(1), message(12)).len(), 12);
+    assert_eq!(s.grant(us(13), 11, false), ["normal 0 again", "low 10 again"], "0 to 10 did not arrive");
+    assert_eq!(s.grant(us(26), 0, false), ["normal 1 again", "low 9 again"]);
+    assert_eq!(s.grant(us(26), 10, false), ["normal 2 again", "low 8 again"]);
+    assert_eq!(s.grant(us(39), 1, true), ["normal 3 again"], "a marked grant repeats one");
+}
+
+#[test]
 fn a_reordering_tolerance_waits_for_more_evidence() {
     let mut s = Script::new(RpoParams { reordering: 2, ..params() });
     s.open(us(1), message(60));

@@ -114,6 +114,7 @@ impl Transport for Rpo {
             "§IV-C: the time-out counts base round trips and doubles up to five times; `loss_timer = \"max-rtt\"` and `backoff = 0` change that.",
             "§IV-C: with `detection = \"timer\"`, a missing opportunistic packet is asked for only while the message is not marked: it may wait in a queue for as long as it is.",
             "§IV-A: the paper does not say how a sender whose whole first window is lost continues; here it repeats packet 0 after a silence of three round trips.",
+            "§IV-C: once the two ends have met, or in a message of one first window, an unmarked grant repeats two lost packets, the smallest as a normal and the largest as an opportunistic one; the paper names only the first, under which such a message repeats one packet for each that arrives and never doubles.",
             "§IV-A: a packet that arrives twice earns one grant.",
         ],
     };

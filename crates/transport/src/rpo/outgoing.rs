@@ -173,7 +173,7 @@ impl Outgoing {
     pub(super) fn permitted(&mut self, marked: bool) -> bool {
         self.credit = self.credit.saturating_add(1);
         self.step(if marked { SenderEvent::MarkedGrant } else { SenderEvent::Grant });
-        self.state == SenderState::Dual
+        !marked
     }
 
     /// The next normal packet, if one is permitted: what was lost, then the front, and after the meeting
@@ -223,16 +223,20 @@ impl Outgoing {
     }
 
     /// The next opportunistic packet: what was lost, then the next one from the end. RPO §IV-A
+    ///
+    /// After the meeting what is lost is all that is left to send, from either end: a message that lost most
+    /// of its first window doubles like any other.
     pub(super) fn next_opportunistic(&mut self) -> Option<Next> {
-        if self.has_met() {
-            return None;
-        }
-        while let Some(index) = self.lost.last().copied().filter(|&i| i >= self.back) {
+        let met = self.has_met();
+        while let Some(index) = self.lost.last().copied().filter(|&i| met || i >= self.back) {
             self.lost.remove(&index);
             if !self.has_arrived(index) {
                 self.opportunistic.queue(index);
                 return Some(Next { index, again: true });
             }
+        }
+        if met {
+            return None;
         }
         self.back -= 1;
         self.opportunistic.queue(self.back);
