@@ -24,9 +24,12 @@ START = ETHERNET + IPV4 + UDP
 HEADERS = START + 60
 SEAL_TAG = 16
 
-KINDS = ("data", "grant", "rts", "token", "ack", "finished", "header", "nack", "pull", "resend", "busy", "credit", "credit-stop", "probe")
+KINDS = (
+    *("data", "grant", "rts", "token", "ack", "finished", "header", "nack", "pull"),
+    *("resend", "busy", "credit", "credit-stop", "probe"),
+)
 ECN = ("not-ect", "spare", "ect", "ce")
-FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "pull": 8, "bounced": 16, "call": 128}
+FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "pull": 8, "bounced": 16, "rate": 64, "call": 128}
 ENVELOPES = ("bare", "session", "sealed")
 HANDSHAKES = ("hello", "welcome", "confirm", "accept", "stale")
 
