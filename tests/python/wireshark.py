@@ -29,7 +29,7 @@ KINDS = (
     *("resend", "busy", "credit", "credit-stop", "probe"),
 )
 ECN = ("not-ect", "spare", "ect", "ce")
-FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "pull": 8, "bounced": 16, "call": 128}
+FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "pull": 8, "bounced": 16, "rate": 64, "call": 128}
 ENVELOPES = ("bare", "session", "sealed")
 HANDSHAKES = ("hello", "welcome", "confirm", "accept", "stale")
 
