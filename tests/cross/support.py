@@ -154,8 +154,10 @@ def run_headway(case: Case, folder: Path) -> Outcome:
         counted = tuple(round(sums.get(name, 0.0) * case.skip_ns / 8e9) for name in flows["name"].to_list())
     else:
         counted = tuple(flows["delivered_bytes"].to_list())
-    queue = links.filter(pl.col("name") == port_to(case, case.watch))["queue_mean_bytes"][0] / (1500 + FRAMING)
     manifest = result.manifest
+    queue = links.filter(pl.col("name") == port_to(case, case.watch))["queue_mean_bytes"][0] / (1500 + FRAMING)
+    # A run ends with its last flow, and ns-3's at the time it is told.
+    queue *= float(manifest["virtual_s"]) / (case.stop_ns / 1e9)
     return Outcome(
         counted,
         tuple(flows["finish_s"].to_list()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from kernel import FRAME, Measured
 
@@ -53,7 +54,7 @@ def simulated(name: str, flows: int) -> tuple[float, float]:
     text = SCENARIO.format(last=LAST_S, flows=flows, rate=RATE_MBPS, buffer=BUFFER, name=name)
     series = Scenario.from_text(text, "kernel").run().series.to_polars()
     late = series.filter(series["t_s"] > SKIP_S)
-    means = dict(late.group_by("metric").mean().select("metric", "value").iter_rows())
+    means = dict(late.group_by("metric").agg(pl.col("value").mean()).iter_rows())
     return means["utilisation"] * RATE_MBPS * 1e6 * 1448 / FRAME, means["queue_bytes"] * 8 / (RATE_MBPS * 1e6)
 
 
