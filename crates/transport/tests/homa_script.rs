@@ -276,7 +276,7 @@ fn a_hole_is_asked_for_once_a_timeout_while_other_packets_arrive() {
         s.on(now, data(1, 0, 40, index));
     }
     let asked = s.effects(us(50));
-    assert_eq!(asked, [(TIMEOUT, vec!["resend 2+1 @4".to_string()])]);
+    assert_eq!(asked, [(TIMEOUT, vec!["resend 2+1 @8".to_string()])]);
     assert_eq!(s.all(us(60), [data(1, 0, 40, 2)]), ["grant <12 @8"]);
 }
 
@@ -286,7 +286,7 @@ fn a_silent_message_is_asked_for_with_what_was_granted_and_the_patience_doubles(
     s.all(us(0), [0, 1, 3].map(|i| data(1, 0, 40, i)));
     s.on(us(30), data(1, 0, 40, 4));
     let asked = s.effects(us(250));
-    let words = vec!["resend 2+1 @4".to_string(), "resend 5+3 @4".to_string()];
+    let words = vec!["resend 2+1 @8".to_string(), "resend 5+3 @8".to_string()];
     assert_eq!(asked, [(us(80), words.clone()), (us(180), words)]);
     assert_eq!(s.on(us(260), from(PacketKind::Busy, 1, 0)), [""; 0]);
     assert_eq!(s.effects(us(459)), [], "the sender is alive: four time-outs more");

@@ -43,6 +43,8 @@ pub(super) struct Incoming {
     /// Packets that may be on their way.
     pub(super) rtt_packets: u32,
     pub(super) timeout: Time,
+    /// Class of the last grant, if there was one.
+    pub(super) class: Option<u8>,
     /// Rank under which it stands among the messages to be granted, if it does.
     pub(super) ranked: Option<u32>,
     /// What it adds to the packets on their way to this host.
@@ -72,6 +74,7 @@ impl Incoming {
             order,
             rtt_packets: window,
             timeout: Time::ZERO,
+            class: None,
             ranked: None,
             counted: 0,
             tag: packet.tag,
@@ -119,6 +122,7 @@ impl Incoming {
     /// Permits `count` more packets, in a class. Homa §3.3
     pub(super) fn grant(&mut self, shared: &mut Shared, (peer, id): Key, count: u32, class: u8) {
         self.step(ReceiverEvent::Grant);
+        self.class = Some(class);
         let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
         (grant.index, grant.count) = (self.granted, count);
         self.granted += count;

@@ -45,7 +45,7 @@ macro_rules! deviations {
             "§3.6: incast control is not implemented, as in the Linux module: it concerns replies to a host's own requests.",
             "§3.7: the authors' simulator loses nothing and recovers nothing. The time-out is three base round trips and one drain of full buffers; the Linux module's is 5 ms. It doubles up to five times without result.",
             "§3.7: in `sigcomm18` and `amrt` a packet is missing when it was authorised a time-out ago, whatever else has arrived, and packets are asked for at the rate of the receiver's link; in `linux` when nothing of the message has arrived for a time-out, and all at once. By the latter rule a loss narrows the window of a long message until its end.",
-            "§3.7: packets sent again travel in the class that unscheduled packets would have with the size that is still to be received.",
+            "§3.7: packets sent again travel in the class of the message's last grant, or before any grant in the one that unscheduled packets would have with the size that is still to be received; in a better class they would overtake shorter messages whose queue they were taken for lost in.",
             "§3.7: a sender does not answer with packets that it has sent within a base round trip while others asked for have not been sent at all, and answers busy when it sends nothing.",
             "§3.7: a sender that hears nothing asks by a probe whether its message has arrived; a receiver that does not know the message asks for all of its first window. Neither end ever gives a message up; the Linux module does after 100 ms.",
             "§5.2: the Linux module's pacer that keeps the queue of the NIC short has nothing to do: packets are pulled by a wire that is free.",

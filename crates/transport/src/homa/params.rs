@@ -134,9 +134,13 @@ impl Settings {
                 cutoff_3: LINUX_CUTOFFS[2],
                 ..plain
             },
-            Preset::Amrt => {
-                Settings { overcommit: 2, unscheduled_by: UnscheduledBy::Length, boost_tail: false, ..plain }
-            }
+            Preset::Amrt => Settings {
+                overcommit: 2,
+                grant_window: GrantWindow::FirstWindow,
+                unscheduled_by: UnscheduledBy::Length,
+                boost_tail: false,
+                ..plain
+            },
         }
     }
 
@@ -217,7 +221,8 @@ mod tests {
         assert_eq!((params.0.overcommit, params.0.rtt_bytes), (6, 40_000), "what was said stands");
         assert_eq!(params.set("preset", ParamValue::Choice("amrt".into())), Ok(()));
         assert_eq!((params.0.overcommit, params.0.rtt_bytes, params.0.cutoff_1), (6, 0, 0));
-        assert_eq!(HomaParams::of(Preset::Amrt).0.overcommit, 2);
+        let amrt = HomaParams::of(Preset::Amrt).0;
+        assert_eq!((amrt.overcommit, amrt.grant_window), (2, GrantWindow::FirstWindow));
     }
 
     #[test]

@@ -315,8 +315,10 @@ impl Receiver {
     fn ask(&mut self, shared: &mut Shared, now: Time, key: Key) {
         let backoff = self.backoff();
         let Some(message) = self.messages.get_mut(&key) else { return };
+        // In a class of its own a repetition would overtake messages that are to go first.
         let rest = bytes_of(&shared.context, message);
-        message.ask(shared, key, now, self.priorities.of_size(rest), backoff);
+        let class = message.class.unwrap_or(self.priorities.of_size(rest));
+        message.ask(shared, key, now, class, backoff);
     }
 }
 
