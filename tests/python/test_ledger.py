@@ -70,8 +70,8 @@ def test_a_claim_is_read(tmp_path: Path) -> None:
         ("window_end)", "1)", "'window_end' is defined and never used", 3),
         ("window_end = ", "mean = ", "'mean' cannot be defined so", 3),
         ("[define]", "[defines]", "unknown key 'defines'", 2),
-        ('how = "measured so"', 'how = "measured so"\npending = "why"', "either 'measure', or 'pending'", 7),
-        ('measure = "mean(', 'otherwise = "mean(', "either 'measure', or 'pending'", 7),
+        ('how = "measured so"', 'how = "measured so"\npending = "why"', "either 'measure', or 'pending'", 6),
+        ('measure = "mean(', 'otherwise = "mean(', "either 'measure', or 'pending'", 6),
     ],
 )
 def test_mistakes_are_shown_at_their_line(tmp_path: Path, old: str, new: str, message: str, line: int) -> None:
