@@ -179,7 +179,10 @@ NS3_DEFAULTS = (
     ("ns3::TcpSocketBase::ClockGranularity", "1us"),
     ("ns3::RttEstimator::InitialEstimation", "1ms"),
 )
-HEADWAY_DEFAULTS = (("handshake", True), ("prime_rtt", False), ("initial_window", 2), ("initial_rto", "10 ms"))
+# ns-3 brings windows down in proportion to what is delivered (RFC 6937), for marks as for losses.
+HEADWAY_DEFAULTS = (
+    ("handshake", True), ("prime_rtt", False), ("initial_window", 2), ("initial_rto", "10 ms"), ("reduction", "prr"),
+)  # fmt: skip
 
 
 def ns3_text(case: Case) -> str:
