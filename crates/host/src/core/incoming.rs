@@ -107,7 +107,8 @@ impl Core {
             packet.lifetime = packet.lifetime.min(LONGEST);
         }
         let checked = match packet.kind {
-            PacketKind::Data | PacketKind::Rts => self.check_incoming(key, &packet, call),
+            PacketKind::Data | PacketKind::Rts | PacketKind::Probe => self.check_incoming(key, &packet, call),
+            PacketKind::Busy | PacketKind::CreditStop => self.check_known(key, &packet).map(|()| false),
             _ => self.check_answer(key, &packet).map(|()| false),
         };
         let opened = match checked {
@@ -161,6 +162,13 @@ impl Core {
         self.pay(key, packet, call).map(|()| true)
     }
 
+    /// Whether a message from a peer has been heard of: what else its sender says of it makes no state.
+    fn check_known(&self, key: PeerKey, packet: &Packet) -> Result<(), Count> {
+        let name = (key.host(), packet.message);
+        let known = self.incoming.contains_key(&name) || self.finished.contains(name.0, name.1);
+        if known { Ok(()) } else { Err(Count::dropped_late) }
+    }
+
     /// Takes the memory for a message heard of for the first time.
     fn pay(&mut self, key: PeerKey, packet: &Packet, call: bool) -> Result<(), Count> {
         let ahead = packet.message.checked_sub(self.finished.below(key.host()));
@@ -193,6 +201,10 @@ impl Core {
             PacketKind::Finished => true,
             // It names a packet, and says below which one everything has arrived.
             PacketKind::Ack => u64::from(packet.index) < packets && u64::from(packet.count) <= packets,
+            // It names a packet that arrived or is wanted, and permits that one or others, perhaps two.
+            PacketKind::Grant => {
+                u64::from(packet.index) < packets && u64::from(packet.count) <= packets.max(2)
+            }
             _ => end <= packets,
         };
         if possible { Ok(()) } else { Err(Count::dropped_inconsistent) }
