@@ -15,6 +15,7 @@ CONTROLS = ["tcp", "cubic", "dctcp", "vegas", "bbr"]
 # Where a difference is known and larger: the numbers are printed, and the test is expected to fail.
 KNOWN = {
     ("dctcp", "incast"): "9 % faster here on average; the rule behind it has no name yet",
+    ("bbr", "leaf-spine"): "ns-3's BBR has long time-outs in its tail; which rule makes them is not known",
     ("bbr", "incast"): "9 % slower here on average, 99th percentile equal: ns-3 begins with 2 packets, BBR here with 4",
 }
 HOST_FIFO = "hosts of ns-3 hold all their flows in one FIFO; here connections take turns, and short messages end sooner"
@@ -97,7 +98,7 @@ def test_leaf_spine_with_a_message_a_host(control: str, both: Both) -> None:
 def test_leaf_spine_of_64_hosts(control: str, both: Both, request: pytest.FixtureRequest) -> None:
     case = leaf_spine(control)
     ours, theirs = both(case)
-    request.applymarker(pytest.mark.xfail(reason=HOST_FIFO))
+    request.applymarker(pytest.mark.xfail(reason=KNOWN.get((control, "leaf-spine"), HOST_FIFO)))
     compare_completion(f"{control}, leaf-spine", case, ours, theirs, ["mean FCT", "p99 FCT"])
 
 
