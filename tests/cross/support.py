@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -74,7 +76,7 @@ class Outcome:
     queue_packets: float
     hops: int
     events: int
-    wall_s: float
+    cpu_s: float  # of the whole run, set-up and results included
 
     def goodput_bps(self, case: Case) -> float:
         """All flows together, after `skip`."""
@@ -145,7 +147,9 @@ def port_to(case: Case, host: int) -> str:
 
 def run_headway(case: Case, folder: Path) -> Outcome:
     """Run the case in Headway's simulator."""
-    result = Scenario.from_text(scenario_text(case, folder), "comparison").run()
+    text, begin = scenario_text(case, folder), time.process_time()
+    result = Scenario.from_text(text, "comparison").run()
+    cpu_s = time.process_time() - begin
     flows, links = result.flows.to_polars(), result.links.to_polars()
     if case.skip_ns:
         series = result.series.to_polars().filter(pl.col("metric") == "throughput_bps")
@@ -164,7 +168,7 @@ def run_headway(case: Case, folder: Path) -> Outcome:
         float(queue),
         int(manifest["packet_hops"]),
         int(manifest["events"]),
-        float(manifest["wall_s"]),
+        cpu_s,
     )
 
 
@@ -219,15 +223,18 @@ def run_ns3(case: Case) -> Outcome:
     """Run the case in ns-3; raises `Missing` if the program is not built."""
     if not NS3.is_file():
         raise Missing(f"{NS3} is not built; tests/cross/README.md says how")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([str(NS3)], input=ns3_text(case), capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     rows = [line.split() for line in done.stdout.splitlines()]
     flows = [row[1:] for row in rows if row[0] == "flow"]
     queue = next(float(row[1]) for row in rows if row[0] == "queue")
-    sent, events, wall = next(row[1:] for row in rows if row[0] == "work")
+    sent, events, _ = next(row[1:] for row in rows if row[0] == "work")
     finish = tuple(None if int(end) < 0 else int(end) / 1e9 for _, end in flows)
-    return Outcome(tuple(int(count) for count, _ in flows), finish, queue, int(sent), int(events), float(wall))
+    return Outcome(tuple(int(count) for count, _ in flows), finish, queue, int(sent), int(events), cpu_s)
 
 
 def headway_case(case: Case) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,13 @@ from headway.claims.language import CannotMeasure, parse
 from headway.claims.ledger import load_ledger
 from headway.claims.vocabulary import VOCABULARY
 from headway.errors import ClaimsError
+from headway.report.assemble import assemble
+from headway.report.load import load
+from headway.report.spec import Panel
 from headway.results import Run
-from support import HandMade
+from support import Answer, HandMade
 
+Headway = Callable[..., Answer]
 L2DCT = Path(__file__).parents[2] / "scenarios" / "l2dct"
 
 
@@ -137,3 +142,32 @@ def test_the_ledger_holds_every_claim_of_the_paper() -> None:
     assert len(claims) == 72
     assert all(claim.id.startswith("l2dct-") and claim.scenario.startswith("l2dct/") for claim in claims)
     assert {claim.scenario.removeprefix("l2dct/") for claim in claims} <= {path.stem for path in L2DCT.glob("*.toml")}
+
+
+MODELS = {
+    "scheduling": 'jobs = [{ name = "A", arrival = 1, size = 1 }, { name = "B", arrival = 0, size = 2 }]',
+    "l2dct-backoff": "weights = [0.5, 1.0]",
+    "l2dct-cycle": 'rate = "1 Gbps"\nrtt = "300 us"\npacket = 1500\nthreshold = 20\n'
+    "cases = [{ flows = 1, weight = 1, increase = 1 }, { flows = 1, weight = 0.5, increase = 0.2 }]",
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_model_has_its_figure(name: str, headway: Headway, tmp_path: Path) -> None:
+    file, out = tmp_path / "m.toml", tmp_path / "out"
+    file.write_text(f'[model]\nname = "{name}"\n{MODELS[name]}\n[report]\nfigure = "model"\n', encoding="utf-8")
+    assert headway("reproduce", file, "--out", out).status == 0
+    (drawn,) = assemble(load(out)).figures
+    assert drawn.absent is None
+    lines = {line.name: line for panel in drawn.panels if isinstance(panel, Panel) for line in panel.series}
+    if name == "scheduling":
+        assert [panel.title for panel in drawn.panels if isinstance(panel, Panel)] == [
+            "PS: mean time 2.50", "SRPT: mean time 2.00", "LAS: mean time 2.00",
+        ]  # fmt: skip
+        assert max(lines["job B"].y) == 1.0
+    elif name == "l2dct-backoff":
+        line = lines["w = 0.5"]
+        assert all(y == pytest.approx(x**0.5) for x, y in zip(line.x, line.y, strict=True))
+    else:
+        line = lines["w = 1, k = 1"]
+        assert (max(line.y), max(line.y) - min(line.y)) == pytest.approx((46.0, 4.77), abs=0.01)

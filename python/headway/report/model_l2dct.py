@@ -96,20 +96,22 @@ def sawtooth(results: Results) -> Figure:
     styles = flow_styles(dict.fromkeys(names))
     panels = []
     for flows in sorted({case[0] for case in cases}):
-        lines = []
-        for (n, weight, increase), name in zip(cases, names, strict=True):
-            if n == flows:
-                found = _headway.l2dct_cycle(n, bdp, threshold, weight, increase)
-                lines.append(_teeth(name, found, increase))
+        found = [
+            (name, k, _headway.l2dct_cycle(n, bdp, threshold, weight, k))
+            for (n, weight, k), name in zip(cases, names, strict=True)
+            if n == flows
+        ]
+        end = CYCLES * max(cycle["period"] for _, _, cycle in found)
+        lines = [_teeth(name, cycle, k, end) for name, k, cycle in found]
         values = [y for line in lines for y in line.y]
-        x = linear_axis("round trips", "count", [0.0, *(max(line.x) for line in lines)], tight=True)
+        x = linear_axis("round trips", "count", [0.0, end], tight=True)
         y = linear_axis("window", "count", [*values, max(values) * 1.02], zero=False)
         title = f"{flows:g} flow{'s' if flows > 1 else ''}"
         panels.append(Panel(title, x, y, tuple(lines)))
     legend = tuple(LegendEntry(f"c:{name}", name, style) for name, style in styles.items())
     caption = (
         f"Equations 6 to 10 with {bdp:.3g} packets in a round trip and K = {threshold:g}: windows in packets over "
-        f"{CYCLES} cycles. The period is D/k; equation 10 prints D, which is so for k = 1."
+        f"{CYCLES} of the longest cycles. The period is D/k; equation 10 prints D, which is so for k = 1."
     )
     return Figure(FIGURE_ID, "Window of one flow, from the analysis", caption, tuple(panels), 2, legend)
 
@@ -123,13 +125,16 @@ def _packets(table: Mapping[str, Any]) -> float:
     return rate * rtt / 8 / packet
 
 
-def _teeth(name: str, cycle: Mapping[str, float], increase: float) -> Series:
-    """A window that grows by `increase` a round trip up to its largest and falls by `drop`."""
+def _teeth(name: str, cycle: Mapping[str, float], increase: float, end: float) -> Series:
+    """A window that grows by `increase` a round trip up to its largest and falls by `drop`, until `end`."""
     top = cycle["critical_window"] + increase
     bottom, period = top - cycle["drop"], cycle["period"]
     x: list[float] = []
     y: list[float] = []
-    for tooth in range(CYCLES):
-        x += [tooth * period, (tooth + 1) * period]
-        y += [bottom, top]
-    return Series(f"c:{name}", (*x, CYCLES * period), (*y, bottom), name=name)
+    begin = 0.0
+    while begin < end:
+        until = min(begin + period, end)
+        x += [begin, until]
+        y += [bottom, bottom + (until - begin) * increase]
+        begin += period
+    return Series(f"c:{name}", tuple(x), tuple(y), name=name)
