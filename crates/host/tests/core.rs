@@ -297,10 +297,15 @@ fn a_peer_takes_no_more_memory_than_its_share() {
         world.run(Time::ms(50));
         world.got.clear();
         for n in 1..2000u32 {
-            let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(0), n);
-            (packet.message_bytes, packet.payload, packet.wire, packet.count) = (1 << 20, 1388, 1538, 1);
-            let datagram = forged(&world, 1000 + u64::from(n), &packet, &[3; 1388]);
-            world.inject(Time::ms(60) + Time::us(n.into()), datagram);
+            // Some machines hear of a message from its first data, others from its announcement.
+            for (kind, payload) in [(PacketKind::Rts, 0), (PacketKind::Data, 1388)] {
+                let mut packet = Packet::new(kind, HostId(0), HostId(0), n);
+                (packet.message_bytes, packet.payload, packet.wire, packet.count) =
+                    (1 << 20, payload, payload + 150, 1);
+                let number = 1000 + 2 * u64::from(n) + u64::from(packet.is_data());
+                let datagram = forged(&world, number, &packet, &vec![3; payload.into()]);
+                world.inject(Time::ms(60) + Time::us(n.into()), datagram);
+            }
         }
         world.run(Time::ms(70));
         let used = world.hosts[1].memory.used();

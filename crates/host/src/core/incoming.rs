@@ -198,7 +198,8 @@ impl Core {
         let packets = self.sizes.packets(bytes);
         let end = u64::from(packet.index) + u64::from(packet.count.max(1));
         let possible = match packet.kind {
-            PacketKind::Finished => true,
+            // They name no packet.
+            PacketKind::Finished | PacketKind::Credit => true,
             // It names a packet, and says below which one everything has arrived.
             PacketKind::Ack => u64::from(packet.index) < packets && u64::from(packet.count) <= packets,
             // It names a packet that arrived or is wanted, and permits that one or others, perhaps two.
