@@ -67,7 +67,27 @@ impl<K: Ord + Copy> Shared<K> {
     }
 }
 
-/// The outputs of an `Endpoint` that is a `sender` and a `receiver` around a [`Shared`]: control leaves first,
+/// What is drained at once of an `Endpoint` that is a `sender` and a `receiver` around a [`Shared`], for machines
+/// that have an order of their own for packets.
+macro_rules! drained_of_halves {
+    () => {
+        #[inline]
+        fn next_timeout(&self) -> Option<headway_units::Time> {
+            self.shared.timers.next()
+        }
+
+        fn poll_event(&mut self) -> Option<$crate::EndpointEvent> {
+            self.shared.events.pop_front()
+        }
+
+        fn live_messages(&self) -> usize {
+            self.sender.live() + self.receiver.live()
+        }
+    };
+}
+pub(crate) use drained_of_halves;
+
+/// All outputs of an `Endpoint` that is a `sender` and a `receiver` around a [`Shared`]: control leaves first,
 /// then what the sender has.
 macro_rules! outputs_of_halves {
     () => {
@@ -83,18 +103,7 @@ macro_rules! outputs_of_halves {
             !self.shared.control.is_empty() || self.sender.is_ready()
         }
 
-        #[inline]
-        fn next_timeout(&self) -> Option<headway_units::Time> {
-            self.shared.timers.next()
-        }
-
-        fn poll_event(&mut self) -> Option<$crate::EndpointEvent> {
-            self.shared.events.pop_front()
-        }
-
-        fn live_messages(&self) -> usize {
-            self.sender.live() + self.receiver.live()
-        }
+        $crate::shared::drained_of_halves!();
     };
 }
 pub(crate) use outputs_of_halves;

@@ -15,7 +15,7 @@ pub use params::{ExpressPassParams, Feedback, Preset, Recovery, Values};
 
 use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
 use crate::message::Message;
-use crate::{EndpointEvent, shared};
+use crate::shared;
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
 use headway_units::Time;
 use line::{CreditLine, credit_slot};
@@ -171,16 +171,5 @@ impl Endpoint for ExpressPassEndpoint {
         !self.shared.control.is_empty() || !self.line.is_empty()
     }
 
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        self.shared.timers.next()
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.shared.events.pop_front()
-    }
-
-    fn live_messages(&self) -> usize {
-        self.sender.live() + self.receiver.live()
-    }
+    crate::shared::drained_of_halves!();
 }

@@ -150,16 +150,5 @@ impl Endpoint for RcpEndpoint {
         !self.shared.control.is_empty() || self.sender.live() > 0
     }
 
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        self.shared.timers.next()
-    }
-
-    fn poll_event(&mut self) -> Option<crate::EndpointEvent> {
-        self.shared.events.pop_front()
-    }
-
-    fn live_messages(&self) -> usize {
-        self.sender.live() + self.receiver.live()
-    }
+    crate::shared::drained_of_halves!();
 }
