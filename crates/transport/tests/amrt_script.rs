@@ -4,40 +4,21 @@
 //! the loss time-out, is 20 us, and the restart time-out 60 us. Outputs are written as words: `data 3`,
 //! `data 3 again`, `grant 7`, `grant 7+2 ece`, `grant 3 again`, `finished`, `delivered 1460`.
 
+mod script;
+
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::amrt::{Amrt, AmrtEndpoint, AmrtParams, LossTimer, Reissue};
-use headway_transport::endpoint::{Checked, Path};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
-use headway_units::{Rate, Time};
+use headway_transport::endpoint::Checked;
+use headway_transport::{Endpoint, Message, Opening, Transport};
+use headway_units::Time;
+use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
-const HERE: HostId = HostId(0);
-const PEER: HostId = HostId(1);
-const OTHER: HostId = HostId(2);
-const FULL: u64 = 1460;
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
 const T_LOSS: Time = Time::us(20);
 
 /// One host's AMRT and the words for what it does.
 struct Script {
     machine: Checked<AmrtEndpoint>,
-}
-
-fn us(n: u64) -> Time {
-    Time::us(n)
-}
-
-fn message(packets: u64) -> Message {
-    Message {
-        id: 0,
-        dst: PEER,
-        bytes: packets * FULL,
-        class: 0,
-        deadline: None,
-        opening: Opening::default(),
-        responsive: true,
-        entropy: 9,
-        tag: 77,
-    }
 }
 
 /// Packet `index` of message 0 of `PEER`, `packets` long, as it arrives here.
@@ -68,9 +49,7 @@ fn grant_again(index: u32) -> Packet {
 
 impl Script {
     fn new(params: AmrtParams) -> Script {
-        let path = |_| Path { base_rtt: SLOT * 10, max_rtt: T_LOSS, bottleneck: Rate::gbps(10), paths: 0 };
-        let context =
-            HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) };
+        let context = context(SLOT * 10, T_LOSS, 0);
         Script { machine: Checked::new(Amrt::endpoint(&params, context)) }
     }
 
@@ -78,58 +57,17 @@ impl Script {
         self.machine.open(now, &message);
         assert!(self.events().is_empty());
     }
+}
 
-    /// Hands in a packet and answers what the application hears; the wire stays busy.
-    fn hear(&mut self, now: Time, packet: Packet) -> Vec<String> {
-        self.machine.receive(now, &packet);
-        self.events()
+impl Steps for Script {
+    type Machine = AmrtEndpoint;
+
+    fn machine(&mut self) -> &mut Checked<AmrtEndpoint> {
+        &mut self.machine
     }
 
-    /// Hands in a packet and answers everything that comes out over a free wire.
-    fn on(&mut self, now: Time, packet: Packet) -> Vec<String> {
-        let mut out = self.hear(now, packet);
-        out.extend(self.sends(now));
-        out
-    }
-
-    /// The next deadline, and everything that comes out when it is met.
-    fn wait(&mut self) -> (Time, Vec<String>) {
-        let at = self.machine.next_timeout().expect("a deadline");
-        self.machine.timeout(at);
-        let mut out = self.events();
-        out.extend(self.sends(at));
-        (at, out)
-    }
-
-    /// Deadlines met up to `until`, with what came out of those that had an effect.
-    fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
-        let mut out = Vec::new();
-        for wakes in 0.. {
-            if self.machine.next_timeout().is_none_or(|at| at > until) {
-                break;
-            }
-            assert!(wakes < 10_000, "deadlines without end before {until}");
-            let effect = self.wait();
-            if !effect.1.is_empty() {
-                out.push(effect);
-            }
-        }
-        out
-    }
-
-    /// Packets for a wire that is free for as long as there are any.
-    fn sends(&mut self, now: Time) -> Vec<String> {
-        std::iter::from_fn(|| self.machine.poll_transmit(now)).map(|p| words(&p)).collect()
-    }
-
-    fn events(&mut self) -> Vec<String> {
-        let event = |e| match e {
-            EndpointEvent::Delivered { bytes, .. } => format!("delivered {bytes}"),
-            EndpointEvent::Completed { .. } => "completed".into(),
-            EndpointEvent::Acknowledged { .. } => "acknowledged".into(),
-            EndpointEvent::Failed { reason, .. } => format!("failed: {reason}"),
-        };
-        std::iter::from_fn(|| self.machine.poll_event()).map(event).collect()
+    fn words(packet: &Packet) -> String {
+        words(packet)
     }
 }
 

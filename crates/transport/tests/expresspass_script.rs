@@ -5,15 +5,15 @@
 //! words: `request 1 of 5`, `data 3 for 7` (credit 7), `data 3 for 9 again`, `stop 1 sent 5 left 0`, `credit 4 (1)`
 //! (of attempt 1), `missing 2..4`, `finished`.
 
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
-use headway_transport::endpoint::{Checked, Path};
-use headway_transport::expresspass::{ExpressPass, ExpressPassEndpoint, ExpressPassParams, Recovery, Values};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
-use headway_units::{Rate, Time};
+mod script;
 
-const HERE: HostId = HostId(0);
-const PEER: HostId = HostId(1);
-const FULL: u64 = 1460;
+use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_transport::endpoint::Checked;
+use headway_transport::expresspass::{ExpressPass, ExpressPassEndpoint, ExpressPassParams, Recovery, Values};
+use headway_transport::{Endpoint, Message, Transport};
+use headway_units::Time;
+use script::{FULL, HERE, PEER, Steps, context, message, us};
+
 /// Time between two credits at the highest rate.
 const SLOT: Time = Time::ps(1_297_600);
 
@@ -21,10 +21,6 @@ struct Script {
     machine: Checked<ExpressPassEndpoint>,
     /// Of the last input.
     clock: Time,
-}
-
-fn us(n: u64) -> Time {
-    Time::us(n)
 }
 
 /// As released, but without what would have to be drawn by lot, and at full rate from the beginning.
@@ -40,26 +36,10 @@ fn values() -> Values {
 }
 
 fn script(values: Values) -> Script {
-    let path = |_| Path { base_rtt: us(10), max_rtt: us(20), bottleneck: Rate::gbps(10), paths: 0 };
-    let context =
-        HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) };
+    let context = context(us(10), us(20), 0);
     Script {
         machine: Checked::new(ExpressPass::endpoint(&ExpressPassParams(values), context)),
         clock: Time::ZERO,
-    }
-}
-
-fn message(packets: u64) -> Message {
-    Message {
-        id: 0,
-        dst: PEER,
-        bytes: packets * FULL,
-        class: 0,
-        deadline: None,
-        opening: Opening::default(),
-        responsive: true,
-        entropy: 9,
-        tag: 77,
     }
 }
 
@@ -97,55 +77,27 @@ fn missing(range: std::ops::Range<u32>) -> Packet {
     Packet { index: range.start, count: range.end - range.start, ..packet(PacketKind::Resend, 0) }
 }
 
-impl Script {
-    fn open(&mut self, now: Time, message: Message) -> Vec<String> {
-        self.machine.open(now, &message);
-        assert!(self.events().is_empty());
-        self.sends(now)
+impl Steps for Script {
+    type Machine = ExpressPassEndpoint;
+    const WAKES: u32 = 100_000;
+
+    fn machine(&mut self) -> &mut Checked<ExpressPassEndpoint> {
+        &mut self.machine
     }
 
-    fn on(&mut self, now: Time, packet: Packet) -> Vec<String> {
+    fn words(packet: &Packet) -> String {
+        words(packet)
+    }
+
+    fn met(&mut self, due: Time) -> Time {
+        self.clock = due.max(self.clock);
+        self.clock
+    }
+
+    fn hear(&mut self, now: Time, packet: Packet) -> Vec<String> {
         self.clock = now;
         self.machine.receive(now, &packet);
-        let mut out = self.events();
-        out.extend(self.sends(now));
-        out
-    }
-
-    /// Deadlines met up to `until`, with what came out of those that had an effect.
-    fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
-        let mut out = Vec::new();
-        for wakes in 0.. {
-            let Some(at) = self.machine.next_timeout().filter(|at| *at <= until) else { break };
-            assert!(wakes < 100_000, "deadlines without end before {until}");
-            let at = at.max(self.clock);
-            self.clock = at;
-            self.machine.timeout(at);
-            let mut effect = self.events();
-            effect.extend(self.sends(at));
-            if !effect.is_empty() {
-                out.push((at, effect));
-            }
-        }
-        out
-    }
-
-    fn packets(&mut self, now: Time) -> Vec<Packet> {
-        std::iter::from_fn(|| self.machine.poll_transmit(now)).collect()
-    }
-
-    fn sends(&mut self, now: Time) -> Vec<String> {
-        self.packets(now).iter().map(words).collect()
-    }
-
-    fn events(&mut self) -> Vec<String> {
-        let event = |e| match e {
-            EndpointEvent::Delivered { bytes, .. } => format!("delivered {bytes}"),
-            EndpointEvent::Completed { .. } => "completed".into(),
-            EndpointEvent::Acknowledged { .. } => "acknowledged".into(),
-            EndpointEvent::Failed { reason, .. } => format!("failed: {reason}"),
-        };
-        std::iter::from_fn(|| self.machine.poll_event()).map(event).collect()
+        self.events()
     }
 }
 

@@ -5,20 +5,17 @@
 //! are written as words: `data 3 push @4` (class 4, without permission), `data 3 @8`, `data 3 again @1`,
 //! `grant <9 @8` (nine packets in all), `resend 3+2 @1`, `busy`, `probe`, `ack 3`, `probe-ack`, `finished`.
 
+mod script;
+
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::{Checked, Path};
 use headway_transport::homa::{Asking, Homa, HomaAeolus, HomaAeolusParams, HomaEndpoint, HomaParams};
 use headway_transport::homa::{LossTimer, Preset, Settings, UnscheduledBy};
 use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
 use headway_units::{Rate, Time};
+use script::{FULL, HERE, Steps, us};
 
-const HERE: HostId = HostId(0);
-const FULL: u64 = 1460;
 const TIMEOUT: Time = Time::us(50);
-
-fn us(n: u64) -> Time {
-    Time::us(n)
-}
 
 fn settings() -> Settings {
     Settings {
@@ -110,30 +107,9 @@ impl Script {
         assert!(self.events().is_empty());
     }
 
-    /// Hands in a packet, and answers what the application is told and what leaves over a free wire.
-    fn on(&mut self, now: Time, packet: Packet) -> Vec<String> {
-        self.machine.receive(now, &packet);
-        let mut out = self.events();
-        out.extend(self.sends(now, usize::MAX));
-        out
-    }
-
     /// The same for packets in a row, without deliveries.
     fn all(&mut self, now: Time, packets: impl IntoIterator<Item = Packet>) -> Vec<String> {
         packets.into_iter().flat_map(|p| self.on(now, p)).filter(|w| !w.starts_with("got")).collect()
-    }
-
-    fn events(&mut self) -> Vec<String> {
-        let mut out = Vec::new();
-        while let Some(event) = self.machine.poll_event() {
-            out.push(match event {
-                EndpointEvent::Delivered { .. } => "got".into(),
-                EndpointEvent::Completed { message, .. } => format!("complete {message}"),
-                EndpointEvent::Acknowledged { tag } => format!("acknowledged {tag}"),
-                EndpointEvent::Failed { tag, .. } => format!("failed {tag}"),
-            });
-        }
-        out
     }
 
     /// The next packets for a free wire, `most` of them.
@@ -145,19 +121,26 @@ impl Script {
         }
         out
     }
+}
 
-    /// Deadlines met up to `until`, with what came of those that had an effect.
-    fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
-        let mut out = Vec::new();
-        while let Some(at) = self.machine.next_timeout().filter(|at| *at <= until) {
-            self.machine.timeout(at);
-            let mut did = self.events();
-            did.extend(self.sends(at, usize::MAX));
-            if !did.is_empty() {
-                out.push((at, did));
-            }
-        }
-        out
+impl Steps for Script {
+    type Machine = HomaEndpoint;
+
+    fn machine(&mut self) -> &mut Checked<HomaEndpoint> {
+        &mut self.machine
+    }
+
+    fn words(packet: &Packet) -> String {
+        word(packet)
+    }
+
+    fn says(event: &EndpointEvent) -> Option<String> {
+        Some(match event {
+            EndpointEvent::Delivered { .. } => "got".into(),
+            EndpointEvent::Completed { message, .. } => format!("complete {message}"),
+            EndpointEvent::Acknowledged { tag } => format!("acknowledged {tag}"),
+            EndpointEvent::Failed { tag, .. } => format!("failed {tag}"),
+        })
     }
 }
 

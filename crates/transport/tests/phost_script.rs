@@ -6,16 +6,15 @@
 //! written as words: `rts 500+10` (packets, of them free), `data 3`, `token 12`, `finished`, each with
 //! ` again` when so flagged, and `delivered 1460`.
 
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
-use headway_transport::endpoint::{Checked, Path};
-use headway_transport::phost::{FreeRule, Mode, Phost, PhostEndpoint, PhostParams, Policy, Restore};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
-use headway_units::{Rate, Time};
+mod script;
 
-const HERE: HostId = HostId(0);
-const PEER: HostId = HostId(1);
-const OTHER: HostId = HostId(2);
-const FULL: u64 = 1460;
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_transport::endpoint::Checked;
+use headway_transport::phost::{FreeRule, Mode, Phost, PhostEndpoint, PhostParams, Policy, Restore};
+use headway_transport::{Endpoint, Message, Opening, Transport};
+use headway_units::Time;
+use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
+
 const SLOT: Time = Time::ps(1_230_400);
 const RTT: Time = Time::ps(12_304_000);
 const LIMIT: usize = 12;
@@ -25,26 +24,8 @@ struct Script {
     machine: Checked<PhostEndpoint>,
 }
 
-fn us(n: u64) -> Time {
-    Time::us(n)
-}
-
 fn slots(n: u64) -> Time {
     SLOT * n
-}
-
-fn message(packets: u64) -> Message {
-    Message {
-        id: 0,
-        dst: PEER,
-        bytes: packets * FULL,
-        class: 0,
-        deadline: None,
-        opening: Opening::default(),
-        responsive: true,
-        entropy: 9,
-        tag: 77,
-    }
 }
 
 /// Announcement of message 0 of `src`, `packets` long.
@@ -133,15 +114,25 @@ fn arrival(scheduler: Policy) -> PhostParams {
 
 impl Script {
     fn new(params: PhostParams) -> Script {
-        let path = |_| Path { base_rtt: RTT, max_rtt: us(20), bottleneck: Rate::gbps(10), paths: 0 };
-        let context =
-            HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) };
+        let context = context(RTT, us(20), 0);
         Script { machine: Checked::new(Phost::endpoint(&params, context)) }
     }
 
     fn open(&mut self, now: Time, message: Message) {
         self.machine.open(now, &message);
         assert!(self.events().is_empty());
+    }
+}
+
+impl Steps for Script {
+    type Machine = PhostEndpoint;
+
+    fn machine(&mut self) -> &mut Checked<PhostEndpoint> {
+        &mut self.machine
+    }
+
+    fn words(packet: &Packet) -> String {
+        words(packet)
     }
 
     /// Hands in a packet and answers what the application hears; the wire stays busy. Deadlines that lie
@@ -150,49 +141,6 @@ impl Script {
         assert_eq!(self.effects(now.saturating_sub(Time::ps(1))), [], "before {now}");
         self.machine.receive(now, &packet);
         self.events()
-    }
-
-    /// Hands in a packet and answers everything that comes out over a free wire.
-    fn on(&mut self, now: Time, packet: Packet) -> Vec<String> {
-        let mut out = self.hear(now, packet);
-        out.extend(self.sends(now));
-        out
-    }
-
-    /// Deadlines met up to `until`, with what came out of those that had an effect.
-    fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
-        let mut effects = Vec::new();
-        while let Some(at) = self.machine.next_timeout().filter(|at| *at <= until) {
-            self.machine.timeout(at);
-            let mut out = self.events();
-            out.extend(self.sends(at));
-            if !out.is_empty() {
-                effects.push((at, out));
-            }
-        }
-        effects
-    }
-
-    fn sends(&mut self, now: Time) -> Vec<String> {
-        std::iter::from_fn(|| self.packet(now)).map(|p| words(&p)).collect()
-    }
-
-    /// One packet for a free wire.
-    fn packet(&mut self, now: Time) -> Option<Packet> {
-        let wanted = self.machine.wants_transmit();
-        let packet = self.machine.poll_transmit(now);
-        assert!(wanted || packet.is_none(), "a packet nobody announced");
-        packet
-    }
-
-    fn events(&mut self) -> Vec<String> {
-        let event = |e| match e {
-            EndpointEvent::Delivered { bytes, .. } => format!("delivered {bytes}"),
-            EndpointEvent::Completed { .. } => "completed".into(),
-            EndpointEvent::Acknowledged { .. } => "acknowledged".into(),
-            EndpointEvent::Failed { reason, .. } => format!("failed: {reason}"),
-        };
-        std::iter::from_fn(|| self.machine.poll_event()).map(event).collect()
     }
 }
 

@@ -7,16 +7,15 @@
 
 #![allow(clippy::single_range_in_vec_init, reason = "blocks are ranges")]
 
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
-use headway_transport::endpoint::{Checked, Path};
-use headway_transport::rcp::{Rcp, RcpEndpoint, RcpParams};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
-use headway_units::{Rate, Time};
+mod script;
 
-const HERE: HostId = HostId(0);
-const PEER: HostId = HostId(1);
-const OTHER: HostId = HostId(2);
-const FULL: u64 = 1460;
+use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
+use headway_transport::endpoint::Checked;
+use headway_transport::rcp::{Rcp, RcpEndpoint, RcpParams};
+use headway_transport::{Endpoint, Message, Opening, Transport};
+use headway_units::Time;
+use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
+
 const SLOT: Time = Time(1_230_400);
 /// The rate of the link, half of it, and a packet in more than a round trip.
 const LINE: u32 = 10_000_000;
@@ -26,24 +25,6 @@ const SLOW: u32 = 500_000;
 /// One host's RCP and the words for what it does.
 struct Script {
     machine: Checked<RcpEndpoint>,
-}
-
-fn us(n: u64) -> Time {
-    Time::us(n)
-}
-
-fn message(packets: u64) -> Message {
-    Message {
-        id: 0,
-        dst: PEER,
-        bytes: packets * FULL,
-        class: 0,
-        deadline: None,
-        opening: Opening::default(),
-        responsive: true,
-        entropy: 9,
-        tag: 77,
-    }
 }
 
 /// Packet `index` of message 0 of `PEER`, `packets` long, as it arrives here after routers made it `rate`.
@@ -69,9 +50,7 @@ fn answer(sent: Time, rate: u32, below: u32, above: &[std::ops::Range<u32>]) -> 
 
 impl Script {
     fn new(params: RcpParams) -> Script {
-        let path = |_| Path { base_rtt: SLOT * 10, max_rtt: us(20), bottleneck: Rate::gbps(10), paths: 0 };
-        let context =
-            HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) };
+        let context = context(SLOT * 10, us(20), 0);
         Script { machine: Checked::new(Rcp::endpoint(&params, context)) }
     }
 
@@ -82,53 +61,17 @@ impl Script {
         let first = s.on(us(13), answer(us(0), rate, 0, &[]));
         (s, first)
     }
+}
 
-    fn open(&mut self, now: Time, message: Message) -> Vec<String> {
-        self.machine.open(now, &message);
-        assert!(self.events().is_empty());
-        self.sends(now)
+impl Steps for Script {
+    type Machine = RcpEndpoint;
+
+    fn machine(&mut self) -> &mut Checked<RcpEndpoint> {
+        &mut self.machine
     }
 
-    /// Hands in a packet and answers everything that comes out over a free wire.
-    fn on(&mut self, now: Time, packet: Packet) -> Vec<String> {
-        self.machine.receive(now, &packet);
-        let mut out = self.events();
-        out.extend(self.sends(now));
-        out
-    }
-
-    /// Deadlines met up to `until`, with what came out of those that had an effect.
-    fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
-        let mut out = Vec::new();
-        for wakes in 0.. {
-            let Some(at) = self.machine.next_timeout().filter(|at| *at <= until) else { break };
-            assert!(wakes < 10_000, "deadlines without end before {until}");
-            self.machine.timeout(at);
-            let mut effect = self.events();
-            effect.extend(self.sends(at));
-            if !effect.is_empty() {
-                out.push((at, effect));
-            }
-        }
-        out
-    }
-
-    fn packets(&mut self, now: Time) -> Vec<Packet> {
-        std::iter::from_fn(|| self.machine.poll_transmit(now)).collect()
-    }
-
-    fn sends(&mut self, now: Time) -> Vec<String> {
-        self.packets(now).iter().map(words).collect()
-    }
-
-    fn events(&mut self) -> Vec<String> {
-        let event = |e| match e {
-            EndpointEvent::Delivered { bytes, .. } => format!("delivered {bytes}"),
-            EndpointEvent::Completed { .. } => "completed".into(),
-            EndpointEvent::Acknowledged { .. } => "acknowledged".into(),
-            EndpointEvent::Failed { reason, .. } => format!("failed: {reason}"),
-        };
-        std::iter::from_fn(|| self.machine.poll_event()).map(event).collect()
+    fn words(packet: &Packet) -> String {
+        words(packet)
     }
 }
 

@@ -6,16 +6,15 @@
 //! `grant 3 x2 <4 >8` (for packet 3, two packets, all below 4 and from 8 on have arrived), `grant 3 x1 ece`,
 //! `again 5` (packet 5 is missing).
 
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
-use headway_transport::endpoint::{Checked, Path};
-use headway_transport::rpo::{Detection, LossTimer, OpportunisticMark, Rpo, RpoEndpoint, RpoParams};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
-use headway_units::{Rate, Time};
+mod script;
 
-const HERE: HostId = HostId(0);
-const PEER: HostId = HostId(1);
-const OTHER: HostId = HostId(2);
-const FULL: u64 = 1460;
+use headway_packet::{Ecn, Packet, PacketFlags, PacketKind, Sizes};
+use headway_transport::endpoint::Checked;
+use headway_transport::rpo::{Detection, LossTimer, OpportunisticMark, Rpo, RpoEndpoint, RpoParams};
+use headway_transport::{Endpoint, EndpointEvent, Message, Transport};
+use headway_units::Time;
+use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
+
 const SLOT: Time = Time::ns(1230).saturating_add(Time::ps(400));
 const RTT: Time = Time::ps(12_304_000);
 
@@ -26,27 +25,9 @@ struct Script {
     left: Vec<Packet>,
 }
 
-fn us(n: u64) -> Time {
-    Time::us(n)
-}
-
 /// A host whose link marks nothing, unless a test is about that.
 fn params() -> RpoParams {
     RpoParams { window: 4, nic_marks: false, ..RpoParams::default() }
-}
-
-fn message(packets: u64) -> Message {
-    Message {
-        id: 0,
-        dst: PEER,
-        bytes: packets * FULL,
-        class: 0,
-        deadline: None,
-        opening: Opening::default(),
-        responsive: true,
-        entropy: 9,
-        tag: 77,
-    }
 }
 
 /// Packet `index` of message 0 of `PEER`, `packets` long, as it arrives here: normal, without a mark.
@@ -81,24 +62,8 @@ fn request(index: u32, below: u32) -> Packet {
 
 impl Script {
     fn new(params: RpoParams) -> Script {
-        let path = |_| Path { base_rtt: RTT, max_rtt: us(40), bottleneck: Rate::gbps(10), paths: 0 };
-        let context =
-            HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) };
+        let context = context(RTT, us(40), 0);
         Script { machine: Checked::new(Rpo::endpoint(&params, context)), left: Vec::new() }
-    }
-
-    fn open(&mut self, now: Time, message: Message) -> Vec<String> {
-        self.machine.open(now, &message);
-        assert!(self.events().is_empty());
-        self.sends(now)
-    }
-
-    /// Hands in a packet and answers everything that comes out over a free wire.
-    fn on(&mut self, now: Time, packet: Packet) -> Vec<String> {
-        self.machine.receive(now, &packet);
-        let mut out = self.events();
-        out.extend(self.sends(now));
-        out
     }
 
     /// The receiver's grant for the last packet with this index that left here, and what comes of it.
@@ -117,43 +82,37 @@ impl Script {
         grant
     }
 
-    /// Deadlines met up to `until`, with what came out of those that had an effect.
-    fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
-        let mut out = Vec::new();
-        for wakes in 0.. {
-            let Some(at) = self.machine.next_timeout().filter(|at| *at <= until) else { break };
-            assert!(wakes < 10_000, "deadlines without end before {until}");
-            self.machine.timeout(at);
-            let mut effect = self.events();
-            effect.extend(self.sends(at));
-            if !effect.is_empty() {
-                out.push((at, effect));
-            }
-        }
-        out
-    }
-
-    /// Packets for a wire that is free for as long as there are any.
-    fn sends(&mut self, now: Time) -> Vec<String> {
-        let packets: Vec<Packet> = std::iter::from_fn(|| self.machine.poll_transmit(now)).collect();
-        self.left.extend(packets.iter().filter(|p| p.is_data()));
-        packets.iter().map(words).collect()
-    }
-
-    fn events(&mut self) -> Vec<String> {
-        let event = |e| match e {
-            EndpointEvent::Delivered { .. } => None,
-            EndpointEvent::Completed { .. } => Some("completed".into()),
-            EndpointEvent::Acknowledged { .. } => Some("acknowledged".into()),
-            EndpointEvent::Failed { reason, .. } => Some(format!("failed: {reason}")),
-        };
-        std::iter::from_fn(|| self.machine.poll_event()).filter_map(event).collect()
-    }
-
     fn gauge(&self, name: &str, now: Time) -> (u64, u64) {
         let gauges = self.machine.gauges(now);
         let gauge = gauges.iter().find(|g| g.name == name).expect("a gauge of that name");
         (gauge.value, gauge.max)
+    }
+}
+
+impl Steps for Script {
+    type Machine = RpoEndpoint;
+
+    fn machine(&mut self) -> &mut Checked<RpoEndpoint> {
+        &mut self.machine
+    }
+
+    fn words(packet: &Packet) -> String {
+        words(packet)
+    }
+
+    fn says(event: &EndpointEvent) -> Option<String> {
+        match event {
+            EndpointEvent::Delivered { .. } => None,
+            EndpointEvent::Completed { .. } => Some("completed".into()),
+            EndpointEvent::Acknowledged { .. } => Some("acknowledged".into()),
+            EndpointEvent::Failed { reason, .. } => Some(format!("failed: {reason}")),
+        }
+    }
+
+    fn packets(&mut self, now: Time) -> Vec<Packet> {
+        let packets: Vec<Packet> = std::iter::from_fn(|| self.packet(now)).collect();
+        self.left.extend(packets.iter().filter(|p| p.is_data()));
+        packets
     }
 }
 

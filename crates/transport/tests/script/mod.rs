@@ -1,0 +1,125 @@
+//! What packet scripts share: one host with its peers, and how its machine is driven step by step.
+
+#![allow(dead_code, reason = "each script uses what it needs")]
+
+use headway_packet::{HostId, Packet, Sizes};
+use headway_transport::endpoint::{Checked, Path};
+use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening};
+use headway_units::{Rate, Time};
+
+pub(crate) const HERE: HostId = HostId(0);
+pub(crate) const PEER: HostId = HostId(1);
+pub(crate) const OTHER: HostId = HostId(2);
+pub(crate) const FULL: u64 = 1460;
+
+pub(crate) fn us(n: u64) -> Time {
+    Time::us(n)
+}
+
+/// A host at 10 Gb/s whose paths are all alike.
+pub(crate) fn context(base_rtt: Time, max_rtt: Time, paths: u32) -> HostContext {
+    let path = move |_| Path { base_rtt, max_rtt, bottleneck: Rate::gbps(10), paths };
+    HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) }
+}
+
+/// The first message of this host to `PEER`.
+pub(crate) fn message(packets: u64) -> Message {
+    Message {
+        id: 0,
+        dst: PEER,
+        bytes: packets * FULL,
+        class: 0,
+        deadline: None,
+        opening: Opening::default(),
+        responsive: true,
+        entropy: 9,
+        tag: 77,
+    }
+}
+
+/// A machine, and the words for what it does.
+pub(crate) trait Steps {
+    /// Its type.
+    type Machine: Endpoint;
+    /// Deadlines in a row that are taken for a hang.
+    const WAKES: u32 = 10_000;
+
+    fn machine(&mut self) -> &mut Checked<Self::Machine>;
+
+    /// A packet in words.
+    fn words(packet: &Packet) -> String;
+
+    /// What the application hears in words, if the script speaks of it.
+    fn says(event: &EndpointEvent) -> Option<String> {
+        Some(match event {
+            EndpointEvent::Delivered { bytes, .. } => format!("delivered {bytes}"),
+            EndpointEvent::Completed { .. } => "completed".into(),
+            EndpointEvent::Acknowledged { .. } => "acknowledged".into(),
+            EndpointEvent::Failed { reason, .. } => format!("failed: {reason}"),
+        })
+    }
+
+    /// When a deadline is met.
+    fn met(&mut self, due: Time) -> Time {
+        due
+    }
+
+    /// Opens a message, and answers what leaves over a free wire.
+    fn open(&mut self, now: Time, message: Message) -> Vec<String> {
+        self.machine().open(now, &message);
+        assert!(self.events().is_empty());
+        self.sends(now)
+    }
+
+    /// Hands in a packet and answers what the application hears; the wire stays busy.
+    fn hear(&mut self, now: Time, packet: Packet) -> Vec<String> {
+        self.machine().receive(now, &packet);
+        self.events()
+    }
+
+    /// Hands in a packet and answers everything that comes out over a free wire.
+    fn on(&mut self, now: Time, packet: Packet) -> Vec<String> {
+        let mut out = self.hear(now, packet);
+        out.extend(self.sends(now));
+        out
+    }
+
+    /// Deadlines met up to `until`, with what came out of those that had an effect.
+    fn effects(&mut self, until: Time) -> Vec<(Time, Vec<String>)> {
+        let mut out = Vec::new();
+        for wakes in 0.. {
+            let Some(due) = self.machine().next_timeout().filter(|at| *at <= until) else { break };
+            assert!(wakes < Self::WAKES, "deadlines without end before {until}");
+            let at = self.met(due);
+            self.machine().timeout(at);
+            let mut effect = self.events();
+            effect.extend(self.sends(at));
+            if !effect.is_empty() {
+                out.push((at, effect));
+            }
+        }
+        out
+    }
+
+    /// One packet for a free wire.
+    fn packet(&mut self, now: Time) -> Option<Packet> {
+        let wanted = self.machine().wants_transmit();
+        let packet = self.machine().poll_transmit(now);
+        assert!(wanted || packet.is_none(), "a packet nobody announced");
+        packet
+    }
+
+    /// Packets for a wire that is free for as long as there are any.
+    fn packets(&mut self, now: Time) -> Vec<Packet> {
+        std::iter::from_fn(|| self.packet(now)).collect()
+    }
+
+    /// The same in words.
+    fn sends(&mut self, now: Time) -> Vec<String> {
+        self.packets(now).iter().map(Self::words).collect()
+    }
+
+    fn events(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.machine().poll_event()).filter_map(|event| Self::says(&event)).collect()
+    }
+}
