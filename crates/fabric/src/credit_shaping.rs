@@ -144,17 +144,10 @@ impl Shaper {
 mod tests {
     use super::*;
     use crate::registry::{self, AnyDiscipline};
+    use crate::testing::Pool;
     use crate::{Packets, Port};
     use headway_packet::HostId;
     use headway_units::{ParamValue, Rate};
-
-    struct Pool(Vec<Packet>);
-
-    impl Packets<u32> for Pool {
-        fn packet(&mut self, handle: u32) -> &mut Packet {
-            &mut self.0[handle as usize]
-        }
-    }
 
     /// Handles below 100 are data packets, those below 200 requests, all others credits.
     fn pool() -> Pool {

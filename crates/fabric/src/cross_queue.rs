@@ -250,19 +250,12 @@ impl Discipline for CrossQueueEcn {
 mod tests {
     use super::*;
     use crate::registry::AnyDiscipline;
+    use crate::testing::Pool;
     use crate::{Buffer, Departure, Fate, Full, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::{ParamValue, Rate};
 
     /// Handles below 100 are normal, below 200 opportunistic, below 300 of a first window, then control.
-    struct Pool(Vec<Packet>);
-
-    impl Packets<u32> for Pool {
-        fn packet(&mut self, handle: u32) -> &mut Packet {
-            &mut self.0[handle as usize]
-        }
-    }
-
     fn word(name: &str, word: &str) -> (String, ParamValue) {
         (name.into(), ParamValue::Choice(word.into()))
     }

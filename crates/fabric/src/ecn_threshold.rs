@@ -103,17 +103,10 @@ impl Discipline for EcnThreshold {
 mod tests {
     use super::*;
     use crate::registry::AnyDiscipline;
+    use crate::testing::Pool;
     use crate::{Buffer, Limit, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::{ParamValue, Rate, Time};
-
-    struct Pool(Vec<Packet>);
-
-    impl Packets<u32> for Pool {
-        fn packet(&mut self, handle: u32) -> &mut Packet {
-            &mut self.0[handle as usize]
-        }
-    }
 
     fn data(ecn: Ecn) -> Packet {
         let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(1), 0);

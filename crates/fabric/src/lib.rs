@@ -17,6 +17,8 @@ mod queues;
 pub mod registry;
 mod selective_drop;
 mod strict_priority;
+#[cfg(test)]
+mod testing;
 mod trimming;
 
 pub use anti_ecn::{AntiEcn, AntiEcnParams, GapRule};

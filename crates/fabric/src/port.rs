@@ -412,17 +412,10 @@ fn bytes_times(bytes: u64, time: Time) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Pool;
     use crate::{Buffer, Limit};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::Rate;
-
-    struct Pool(Vec<Packet>);
-
-    impl Packets<u32> for Pool {
-        fn packet(&mut self, handle: u32) -> &mut Packet {
-            &mut self.0[handle as usize]
-        }
-    }
 
     fn port(name: &str, data: u32) -> Port<u32> {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };

@@ -74,17 +74,10 @@ impl Discipline for SelectiveDrop {
 mod tests {
     use super::*;
     use crate::registry::AnyDiscipline;
+    use crate::testing::Pool;
     use crate::{Buffer, Fate, Limit, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::{ParamValue, Rate, Time};
-
-    struct Pool(Vec<Packet>);
-
-    impl Packets<u32> for Pool {
-        fn packet(&mut self, handle: u32) -> &mut Packet {
-            &mut self.0[handle as usize]
-        }
-    }
 
     const UNSCHEDULED: (PacketKind, PacketFlags) = (PacketKind::Data, PacketFlags::UNSCHEDULED);
     const SCHEDULED: (PacketKind, PacketFlags) = (PacketKind::Data, PacketFlags(0));

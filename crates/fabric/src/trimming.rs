@@ -228,17 +228,10 @@ impl Discipline for Trimming {
 mod tests {
     use super::*;
     use crate::registry::{self, AnyDiscipline};
+    use crate::testing::Pool;
     use crate::{Fate, Full, Packets, Port};
     use headway_packet::HostId;
     use headway_units::{ParamValue, Rate};
-
-    struct Pool(Vec<Packet>);
-
-    impl Packets<u32> for Pool {
-        fn packet(&mut self, handle: u32) -> &mut Packet {
-            &mut self.0[handle as usize]
-        }
-    }
 
     const SIZES: Sizes = Sizes { payload: 9000, header: 64, framing: 0, control: 64 };
 

@@ -114,12 +114,7 @@ impl Script {
 
     /// The next packets for a free wire, `most` of them.
     fn sends(&mut self, now: Time, most: usize) -> Vec<String> {
-        let mut out = Vec::new();
-        while out.len() < most {
-            let Some(packet) = self.machine.poll_transmit(now) else { break };
-            out.push(word(&packet));
-        }
-        out
+        std::iter::from_fn(|| self.packet(now)).take(most).map(|packet| word(&packet)).collect()
     }
 }
 

@@ -7,7 +7,7 @@
 //! * Equation 3 needs the flow to last until T_f. A flow that ends within the doubling ends where the rounds
 //!   so far have sent its bytes; the two agree at T_f.
 
-use super::ModelError;
+use super::{ModelError, check};
 
 /// The model's times and gains.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,10 +67,6 @@ fn refilled(capacity: f64, rate: f64, packets: f64, doublings: f64) -> f64 {
     let rounds = libm::floor(libm::log2(packets / rate + 1.0));
     let sent = rate * (libm::exp2(rounds) - 1.0);
     rounds + (packets - sent) / (rate * libm::exp2(rounds))
-}
-
-fn check(name: &'static str, allowed: &'static str, found: f64, right: bool) -> Result<(), ModelError> {
-    if right { Ok(()) } else { Err(ModelError::Range { name, allowed, found }) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,13 @@
+//! What the tests of ports share.
+
+use crate::Packets;
+use headway_packet::Packet;
+
+/// Packets, by their place.
+pub(crate) struct Pool(pub(crate) Vec<Packet>);
+
+impl Packets<u32> for Pool {
+    fn packet(&mut self, handle: u32) -> &mut Packet {
+        &mut self.0[handle as usize]
+    }
+}
