@@ -35,6 +35,14 @@ impl<K: Ord + Copy> Shared<K> {
         packet
     }
 
+    /// Tells the sender of this packet that its message is complete: as it becomes so, and as often as the sender
+    /// shows that it has not heard.
+    pub fn say_finished(&mut self, packet: &Packet) {
+        let (peer, id, tag) = (packet.src, packet.message, packet.tag);
+        let done = self.control_packet(PacketKind::Finished, peer, id, tag, packet.entropy);
+        self.control.push_back(done);
+    }
+
     /// Drops the deadlines that `about` says are about `peer`, and the control packets that wait for it.
     pub fn forget(&mut self, peer: HostId, about: impl Fn(&K) -> bool) {
         self.timers.retain(|key| !about(key));

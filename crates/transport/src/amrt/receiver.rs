@@ -134,8 +134,7 @@ impl Receiver {
         let (peer, id) = (packet.src, packet.message);
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
-            let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
-            shared.control.push_back(done);
+            shared.say_finished(packet);
         } else if let Some(incoming) = self.admit(shared, now, packet) {
             self.messages.insert((peer, id), incoming);
             self.data(shared, now, packet);
@@ -178,8 +177,7 @@ impl Receiver {
         }
         self.finished.insert(peer, id);
         shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
-        let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
-        shared.control.push_back(done);
+        shared.say_finished(packet);
     }
 
     /// Whether this arrival's grant carries a mark when marks are spread evenly. AMRT §VIII-F

@@ -94,7 +94,7 @@ impl Receiver {
     pub(super) fn request(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {
-            return say_finished(shared, packet);
+            return shared.say_finished(packet);
         }
         let rate = self.first_rate(packet, now);
         match self.messages.get_mut(&key) {
@@ -199,7 +199,7 @@ impl Receiver {
     pub(super) fn stop(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {
-            return say_finished(shared, packet);
+            return shared.say_finished(packet);
         }
         let Some(incoming) = self.messages.get_mut(&key).filter(|m| packet.token >= m.attempt) else {
             return;
@@ -228,7 +228,7 @@ impl Receiver {
         {
             incoming.step(ReceiverEvent::Last);
             self.finished.insert(key.0, key.1);
-            say_finished(shared, packet);
+            shared.say_finished(packet);
         }
     }
 
@@ -306,11 +306,4 @@ fn jittered(gap: Time, jitter: u64, lot: u64) -> Time {
     let span = ((u128::from(gap.0) * u128::from(jitter)) >> 32) as u64;
     let offset = ((u128::from(span) * 2 * u128::from(lot)) >> 32) as u64;
     Time((gap.0 - span).saturating_add(offset).max(1))
-}
-
-/// Answers a request or a stop for a message that is over, or becomes so with this packet.
-fn say_finished(shared: &mut Shared, packet: &Packet) {
-    let (peer, id, tag) = (packet.src, packet.message, packet.tag);
-    let finished = shared.control_packet(PacketKind::Finished, peer, id, tag, packet.entropy);
-    shared.control.push_back(finished);
 }

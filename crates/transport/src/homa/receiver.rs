@@ -125,7 +125,7 @@ impl Receiver {
         }
         if self.finished.contains(key.0, key.1) {
             // The sender has not heard that it is done.
-            finish(shared, packet);
+            shared.say_finished(packet);
             return false;
         }
         let context = &shared.context;
@@ -151,7 +151,7 @@ impl Receiver {
         self.finished.insert(key.0, key.1);
         let completed = EndpointEvent::Completed { tag: packet.tag, src: key.0, message: key.1 };
         shared.events.push_back(completed);
-        finish(shared, packet);
+        shared.say_finished(packet);
     }
 
     /// The numbers of a message have changed: it is ranked anew, and whoever has room is granted.
@@ -325,13 +325,6 @@ impl Receiver {
 /// Bytes still to be received, to a packet.
 fn bytes_of(context: &HostContext, message: &Incoming) -> u64 {
     bytes_from(message.bytes, message.received.len(), &context.sizes)
-}
-
-/// Tells the sender that its message is complete.
-fn finish(shared: &mut Shared, packet: &Packet) {
-    let (peer, id) = (packet.src, packet.message);
-    let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
-    shared.control.push_back(done);
 }
 
 /// Acknowledges one packet of a first window, or with a flag the probe behind it. Aeolus §4

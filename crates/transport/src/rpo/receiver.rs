@@ -122,8 +122,7 @@ impl Receiver {
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
             self.duplicates += 1;
-            let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
-            shared.control.push_back(done);
+            shared.say_finished(packet);
         } else if let Some(incoming) = self.admit(shared, now, packet) {
             self.messages.insert((peer, id), incoming);
             self.data(shared, now, packet);
@@ -164,8 +163,7 @@ impl Receiver {
         }
         self.finished.insert(peer, id);
         shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
-        let done = shared.control_packet(PacketKind::Finished, peer, id, packet.tag, packet.entropy);
-        shared.control.push_back(done);
+        shared.say_finished(packet);
     }
 
     /// A message's deadline: asks for what is missing.
