@@ -20,6 +20,7 @@ pub mod registry;
 pub mod rpo;
 pub mod shared;
 pub mod states;
+pub mod subflows;
 pub mod tcp;
 pub mod template;
 pub mod timers;

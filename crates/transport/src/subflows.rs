@@ -1,0 +1,67 @@
+//! The paths of a message's subflows: what multipath transports have in common.
+//!
+//! A subflow is told from the others of its message by its entropy alone, which stands for an address pair and
+//! two ports: switches hash it, or take it for the number of a path (`routing = "pinned"`).
+
+use crate::endpoint::Path;
+use headway_units::mix;
+
+headway_units::choice! {
+    /// Which paths the subflows of a message take.
+    pub enum PathManager {
+        /// The same addresses and other ports: paths by lot, where switches hash or number them. Two subflows may
+        /// meet on one path.
+        Ndiffports = "ndiffports",
+        /// One for each pair of addresses: as many different paths as there are, in order from the message's own.
+        FullMesh = "full-mesh",
+    }
+}
+
+impl PathManager {
+    /// How many subflows a message to the end of `path` has, if `wanted` are allowed.
+    pub fn count(self, wanted: u32, path: &Path) -> u32 {
+        let pairs = match self {
+            PathManager::FullMesh if path.paths > 0 => path.paths,
+            _ => u32::MAX,
+        };
+        wanted.clamp(1, pairs)
+    }
+
+    /// The entropy of subflow `number` of a message whose own is `entropy`, which subflow 0 has.
+    pub fn entropy(self, entropy: u32, number: u32, path: &Path) -> u32 {
+        match self {
+            _ if number == 0 => entropy,
+            PathManager::FullMesh if path.paths > 0 => (entropy % path.paths + number) % path.paths,
+            _ => mix(u64::from(entropy) << 32 | u64::from(number)) as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::{Rate, Time};
+
+    #[test]
+    fn a_full_mesh_takes_each_numbered_path_once() {
+        let path =
+            |paths| Path { base_rtt: Time::us(1), max_rtt: Time::us(1), bottleneck: Rate::gbps(1), paths };
+        assert_eq!(PathManager::FullMesh.count(8, &path(2)), 2);
+        assert_eq!(PathManager::FullMesh.count(8, &path(0)), 8, "hashed paths are not counted");
+        let mesh = |n| PathManager::FullMesh.entropy(u32::MAX - 1, n, &path(3)) % 3;
+        let mut taken: Vec<u32> = (0..3).map(mesh).collect();
+        taken.sort_unstable();
+        assert_eq!(taken, [0, 1, 2]);
+    }
+
+    #[test]
+    fn other_ports_draw_lots() {
+        let path = Path { base_rtt: Time::us(1), max_rtt: Time::us(1), bottleneck: Rate::gbps(1), paths: 2 };
+        assert_eq!(PathManager::Ndiffports.count(8, &path), 8);
+        assert_eq!(PathManager::Ndiffports.count(0, &path), 1);
+        let port = |n| PathManager::Ndiffports.entropy(7, n, &path);
+        assert_eq!(port(0), 7, "the first subflow is the message's own");
+        let odd = (0..64).filter(|n| port(*n) % 2 == 1).count();
+        assert!((16..48).contains(&odd), "{odd} of 64 on one of two paths");
+    }
+}
