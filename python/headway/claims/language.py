@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,6 +64,12 @@ class Expression:
             return evaluator.value(self.tree, context)
         except ZeroDivisionError:
             raise CannotMeasure("the measure divides by zero") from None
+
+    def spelt_out(self) -> list[str]:
+        """Its text, and that of all definitions it uses."""
+        words = set(re.findall(r"[A-Za-z_]\w*", self.text))
+        used = [definition for name, definition in sorted(self.defined.items()) if name in words]
+        return [self.text, *(text for definition in used for text in definition.spelt_out())]
 
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {

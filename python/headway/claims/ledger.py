@@ -38,6 +38,8 @@ OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "beside": list,
     "beside_at": list,
 }
+# What a ledger holds; `sensitivity` reads the last.
+TABLES = frozenset({"define", "claim", "sensitivity"})
 # What `holds` and `direction` may name.
 PREDICATE_NAMES = frozenset({"measured", "published"})
 
@@ -98,19 +100,24 @@ def claims_about(scenario: str, path: Path) -> list[Claim]:
     return [claim for claim in load_ledger(path) if claim.scenario == scenario] if path.exists() else []
 
 
-def load_ledger(path: Path) -> list[Claim]:
-    """All claims of a file; raises `ClaimsError` at the line of the first mistake."""
+def read_document(path: Path) -> tuple[dict[str, Any], Source]:
+    """A ledger's tables as they are written, and where they are."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise HeadwayError(f"{path}: cannot be read ({error})") from None
     try:
-        document = tomllib.loads(text)
+        return tomllib.loads(text), Source(path, text)
     except tomllib.TOMLDecodeError as error:
         raise HeadwayError(f"{path}: {error}") from None
-    source = _Source(path, text)
-    if unknown := sorted(document.keys() - {"claim", "define"}):
-        raise source.top_error(unknown[0], f"unknown key '{unknown[0]}'; a ledger holds [define] and [[claim]] tables")
+
+
+def load_ledger(path: Path) -> list[Claim]:
+    """All claims of a file; raises `ClaimsError` at the line of the first mistake."""
+    document, source = read_document(path)
+    if unknown := sorted(document.keys() - TABLES):
+        known = "[define], [[claim]] and [[sensitivity]] tables"
+        raise source.top_error(unknown[0], f"unknown key '{unknown[0]}'; a ledger holds {known}")
     defined = _definitions(source, document.get("define", {}))
     claims: list[Claim] = []
     seen: set[str] = set()
@@ -126,7 +133,7 @@ def load_ledger(path: Path) -> list[Claim]:
     return claims
 
 
-def _definitions(source: _Source, table: Mapping[str, Any]) -> dict[str, Expression]:
+def _definitions(source: Source, table: Mapping[str, Any]) -> dict[str, Expression]:
     """Names for expressions; each may use those above it."""
     defined: dict[str, Expression] = {}
     for name, text in table.items():
@@ -147,18 +154,18 @@ def _expressions(document: Mapping[str, Any]) -> list[str]:
     return texts + [str(entry.get("measure", "")) for entry in document.get("claim", [])]
 
 
-class _Source:
+class Source:
     """Finds the line of a key, which the TOML reader does not tell."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
         self._lines = text.splitlines()
-        self._starts = [i for i, line in enumerate(self._lines) if line.strip() == "[[claim]]"]
 
-    def error(self, index: int, key: str, message: str, column: int | None = None) -> ClaimsError:
-        """A mistake at `key` of claim number `index`; `column` counts from the start of its value's text."""
-        start = self._starts[index]
-        ends = self._starts[index + 1] if index + 1 < len(self._starts) else len(self._lines)
+    def error(self, index: int, key: str, message: str, column: int | None = None, table: str = "claim") -> ClaimsError:
+        """A mistake at `key` of table number `index`; `column` counts from the start of its value's text."""
+        heads = [i for i, line in enumerate(self._lines) if line.strip().startswith("[[")]
+        start = [i for i in heads if self._lines[i].strip() == f"[[{table}]]"][index]
+        ends = next((i for i in heads if i > start), len(self._lines))
         for number in range(start, ends):
             line = self._lines[number]
             if line.split("=")[0].strip().strip('"') == key or line.strip() == f"[claim.{key}]":
@@ -183,9 +190,7 @@ def _quote_width(line: str) -> int:
 class _Reader:
     """Turns one table into a claim."""
 
-    def __init__(
-        self, source: _Source, index: int, entry: Mapping[str, Any], defined: Mapping[str, Expression]
-    ) -> None:
+    def __init__(self, source: Source, index: int, entry: Mapping[str, Any], defined: Mapping[str, Expression]) -> None:
         self._source = source
         self._index = index
         self._entry = entry

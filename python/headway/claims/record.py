@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Any
 
 from headway import __version__
 from headway.claims.evaluate import Result
-from headway.claims.language import Expression
 from headway.claims.ledger import Claim
 from headway.claims.verdict import Verdict
 from headway.errors import HeadwayError
@@ -37,18 +35,11 @@ def verdicts_path(file: ScenarioFile) -> Path:
 def digest(claim: Claim, file: ScenarioFile) -> str:
     """What a verdict depends on beside the program: the claim as it is judged, and the scenario as it is written."""
     expressions = [claim.measure, claim.holds, claim.direction]
-    spelt_out = [_spelt_out(e) if e else [] for e in expressions]
+    spelt_out = [e.spelt_out() if e else [] for e in expressions]
     facts = [claim.published_facts(), claim.variant, dict(claim.at or {}), spelt_out]
     hashed = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
     hashed.update(file.path.read_bytes())
     return hashed.hexdigest()[:16]
-
-
-def _spelt_out(expression: Expression) -> list[str]:
-    """Its text, and that of all definitions it uses."""
-    words = set(re.findall(r"[A-Za-z_]\w*", expression.text))
-    used = [definition for name, definition in sorted(expression.defined.items()) if name in words]
-    return [expression.text, *(text for definition in used for text in _spelt_out(definition))]
 
 
 def command(claim: Claim, scale: str | None = "paper", seeds: int | None = SEEDS) -> str:

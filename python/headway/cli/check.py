@@ -7,6 +7,7 @@ import json
 import click
 
 from headway.claims.ledger import claims_about
+from headway.claims.sensitivity import sensitivity_claims
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.names import ScenarioFile
 from headway.results import size
@@ -24,7 +25,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     estimates = [
         Scenario.load(file.path, sets=(*sets, *point.sets), scale=scale).estimate for point in scenario.points()
     ]
-    claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
+    claims = claims_about(file.name, file.claims) + sensitivity_claims(file.name, file.claims)
+    claims += claims_about(file.name, file.expectations)
     if as_json:
         click.echo(json.dumps(scenario.resolved, indent=2, ensure_ascii=False))
         return

@@ -11,6 +11,7 @@ import click
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about
 from headway.claims.record import record as put_on_record
+from headway.claims.sensitivity import sensitivity_claims
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.report import build_report
@@ -45,7 +46,8 @@ def reproduce(
     """Run a figure's sweep, judge the paper's claims about it, and write report.html."""
     if record and sets:
         raise click.UsageError("--record is for the scenario as it is written, without --set")
-    claims, expectations = claims_about(file.name, file.claims), claims_about(file.name, file.expectations)
+    claims = claims_about(file.name, file.claims) + sensitivity_claims(file.name, file.claims)
+    expectations = claims_about(file.name, file.expectations)
     if seeds is not None:
         sets = (*sets, f"sweep.seeds={seeds}")
     outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=as_json, overwrite=force)
