@@ -15,6 +15,7 @@ mod explicit_rate;
 mod port;
 mod queues;
 pub mod registry;
+mod selective_credit_shaping;
 mod selective_drop;
 mod strict_priority;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use ecn_threshold::{EcnThreshold, EcnThresholdParams, MarkAt};
 pub use explicit_rate::{ExplicitRate, ExplicitRateParams};
 pub use port::{Departure, Fate, Full, Packets, Port};
 pub use queues::{Buffer, Limit};
+pub use selective_credit_shaping::{SelectiveCreditShaping, SelectiveCreditShapingParams};
 pub use selective_drop::{SelectiveDrop, SelectiveDropParams};
 pub use strict_priority::StrictPriority;
 pub use trimming::{Rule, TrimVariant, Trimming, TrimmingParams, Victim};

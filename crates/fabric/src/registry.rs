@@ -5,7 +5,7 @@ use crate::discipline::{
 };
 use crate::{
     AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate,
-    SelectiveDrop, StrictPriority, Trimming,
+    SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
 };
 use headway_packet::{Packet, Sizes};
 use headway_units::{Gauge, ParamError, ParamSpec, ParamValue, Params, Time};
@@ -106,6 +106,7 @@ disciplines! {
     "explicit-rate" => ExplicitRate,
     "cross-queue-ecn" => CrossQueueEcn,
     "credit-shaping" => CreditShaping,
+    "selective-credit-shaping" => SelectiveCreditShaping,
 }
 
 /// What a packet costs under one discipline should not grow with the number of disciplines: the few that take

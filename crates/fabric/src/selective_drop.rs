@@ -17,22 +17,58 @@ use headway_packet::{Packet, PacketFlags};
 use headway_units::ParamKind;
 
 headway_units::params! {
-    /// Parameters of selective dropping.
-    pub struct SelectiveDropParams {
+    /// Which unscheduled packets are dropped.
+    pub struct SelectionParams {
         /// Data packets that wait from which on unscheduled ones are dropped; 4 full packets are 6 kB.
         threshold: u64 = 4, ParamKind::Int { min: 1, max: 1_000_000 };
         /// Whether the packet on the wire counts.
         in_service: bool = false, ParamKind::Bool;
+    }
+}
+
+/// The rule for unscheduled packets, whatever the queues are.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection {
+    threshold: u32,
+    in_service: u32,
+}
+
+impl Selection {
+    pub(crate) fn new(params: &SelectionParams) -> Selection {
+        Selection { threshold: params.threshold as u32, in_service: u32::from(params.in_service) }
+    }
+
+    #[inline]
+    pub(crate) fn admit(&self, arrival: &Arrival, packet: &Packet) -> Result<(), DropReason> {
+        let on_wire = if arrival.in_service { self.in_service } else { 0 };
+        let unscheduled = packet.is_data() && packet.flags.has(PacketFlags::UNSCHEDULED);
+        let queue = unscheduled && arrival.packets + on_wire >= self.threshold;
+        if queue { Err(DropReason::Unscheduled) } else { Ok(()) }
+    }
+}
+
+headway_units::params! {
+    /// The queues of selective dropping.
+    pub struct LevelParams {
         /// Number of queues; packets of a higher class than the last share the last.
         levels: u64 = 9, ParamKind::Int { min: 1, max: 32 };
+    }
+}
+
+headway_units::joined_params! {
+    /// Parameters of selective dropping.
+    pub struct SelectiveDropParams {
+        /// Which packets are dropped.
+        selection: SelectionParams,
+        /// The queues.
+        queues: LevelParams,
     }
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct SelectiveDrop {
-    threshold: u32,
-    in_service: u32,
+    selection: Selection,
     levels: usize,
 }
 
@@ -45,11 +81,7 @@ impl Discipline for SelectiveDrop {
     };
 
     fn new(params: &SelectiveDropParams, _: &PortContext) -> Self {
-        SelectiveDrop {
-            threshold: params.threshold as u32,
-            in_service: u32::from(params.in_service),
-            levels: params.levels as usize,
-        }
+        SelectiveDrop { selection: Selection::new(&params.selection), levels: params.queues.levels as usize }
     }
 
     fn classes(&self) -> usize {
@@ -63,10 +95,7 @@ impl Discipline for SelectiveDrop {
 
     #[inline]
     fn admit(&mut self, _: &PortContext, arrival: &Arrival, packet: &mut Packet) -> Result<(), DropReason> {
-        let on_wire = if arrival.in_service { self.in_service } else { 0 };
-        let unscheduled = packet.is_data() && packet.flags.has(PacketFlags::UNSCHEDULED);
-        let queue = unscheduled && arrival.packets + on_wire >= self.threshold;
-        if queue { Err(DropReason::Unscheduled) } else { Ok(()) }
+        self.selection.admit(arrival, packet)
     }
 }
 

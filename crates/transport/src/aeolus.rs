@@ -9,6 +9,8 @@
 //! [`FirstArrivals`] the receiver's.
 
 use crate::index_window::IndexWindow;
+use crate::shared::Shared;
+use headway_packet::{Packet, PacketFlags, PacketKind};
 use headway_units::ParamKind;
 use std::collections::BTreeSet;
 
@@ -42,6 +44,8 @@ pub struct FirstWindow {
     /// Packets below this have been looked at.
     judged: u32,
     probed: bool,
+    /// Packets that are neither acknowledged nor sent again.
+    unresolved: u32,
 }
 
 impl FirstWindow {
@@ -55,7 +59,18 @@ impl FirstWindow {
             lost: BTreeSet::new(),
             judged: 0,
             probed: false,
+            unresolved: window,
         }
+    }
+
+    /// Packets of the window that are neither acknowledged nor sent again.
+    pub fn unresolved(&self) -> u32 {
+        self.unresolved
+    }
+
+    /// Whether packet `index` was sent again, or with permission in the first place.
+    pub fn was_sent_again(&self, index: u32) -> bool {
+        self.again.contains(index)
     }
 
     /// Whether the probe is to follow, once the window has left.
@@ -73,7 +88,9 @@ impl FirstWindow {
         if index >= self.window {
             return;
         }
-        self.acked.insert(index);
+        if self.acked.insert(index) && !self.again.contains(index) {
+            self.unresolved -= 1;
+        }
         self.lost.remove(&index);
         if self.sign == LossSign::Holes {
             self.judge(index);
@@ -117,9 +134,18 @@ impl FirstWindow {
     pub fn sent_again(&mut self, index: u32) {
         if index < self.window {
             self.lost.remove(&index);
-            self.again.insert(index);
+            if self.again.insert(index) && !self.acked.contains(index) {
+                self.unresolved -= 1;
+            }
         }
     }
+}
+
+/// Acknowledges one packet of a first window, or with a flag the probe behind it.
+pub fn acknowledge<K: Ord + Copy>(shared: &mut Shared<K>, packet: &Packet, flags: PacketFlags) {
+    let (peer, id) = (packet.src, packet.message);
+    let ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
+    shared.control.push_back(Packet { index: packet.index, flags, ..ack });
 }
 
 /// A first window at its receiver: what of its permissions came to nothing.
@@ -172,8 +198,11 @@ mod tests {
         assert_eq!((first.lost(), first.first_lost()), (2, Some(1)));
         first.acked(2);
         assert_eq!(first.first_lost(), Some(1), "late, not lost");
+        assert_eq!(first.unresolved(), 3, "1, 4 and 5");
         first.sent_again(1);
         assert_eq!((first.lost(), first.first_unheard()), (0, Some(4)));
+        first.acked(1);
+        assert_eq!((first.unresolved(), first.was_sent_again(1)), (2, true));
         first.probe_answered();
         assert_eq!((first.lost(), first.first_lost()), (2, Some(4)), "packet 1 is not lost a second time");
     }

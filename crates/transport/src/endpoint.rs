@@ -218,6 +218,8 @@ pub trait Transport: 'static {
     }
     /// Whether messages have packets that leave without any permission.
     const FIRST_WINDOW: bool = true;
+    /// Whether every packet but those of first windows takes a credit, which has a number and no name.
+    const CREDITS: bool = false;
     /// Whether it needs both directions of a flow on the same links: routes are symmetric then, unless a scenario
     /// says otherwise.
     const SYMMETRIC: bool = false;

@@ -51,6 +51,7 @@ transports! {
     "homa" => crate::homa::Homa,
     "homa-aeolus" => crate::homa::HomaAeolus,
     "expresspass" => crate::expresspass::ExpressPass,
+    "expresspass-aeolus" => crate::expresspass::ExpressPassAeolus,
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
     "rcp" => crate::rcp::Rcp,

@@ -172,6 +172,67 @@ macro_rules! plain_field {
 }
 plain_field!(bool => Bool, u64 => Int, f64 => Float, Time => Time);
 
+/// Declares several lists of parameters as one. A name belongs to the first part that knows it.
+///
+/// ```
+/// headway_units::params! {
+///     /// One.
+///     pub struct One {
+///         /// First.
+///         a: u64 = 1, headway_units::ParamKind::Int { min: 0, max: 9 };
+///     }
+/// }
+/// headway_units::params! {
+///     /// Two.
+///     pub struct Two {
+///         /// Second.
+///         b: bool = true, headway_units::ParamKind::Bool;
+///     }
+/// }
+/// headway_units::joined_params! {
+///     /// Both.
+///     pub struct Both {
+///         /// The first part.
+///         one: One,
+///         /// The second.
+///         two: Two,
+///     }
+/// }
+/// use headway_units::{ParamValue, Params};
+/// let mut both = Both::default();
+/// assert_eq!(both.set("b", ParamValue::Bool(false)), Ok(()));
+/// assert_eq!((both.one.a, both.two.b, Both::specs().len()), (1, false, 2));
+/// assert!(both.set("c", ParamValue::Int(1)).is_err());
+/// ```
+#[macro_export]
+macro_rules! joined_params {
+    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$part_meta:meta])* $part:ident: $type:ty),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $name { $($(#[$part_meta])* pub $part: $type),+ }
+
+        impl $crate::Params for $name {
+            fn specs() -> Vec<$crate::ParamSpec> {
+                [$(<$type as $crate::Params>::specs()),+].concat()
+            }
+
+            fn values(&self) -> Vec<$crate::ParamValue> {
+                [$($crate::Params::values(&self.$part)),+].concat()
+            }
+
+            fn set(&mut self, name: &str, value: $crate::ParamValue) -> Result<(), $crate::ParamError> {
+                $(
+                    match $crate::Params::set(&mut self.$part, name, value.clone()) {
+                        Err($crate::ParamError::Unknown(_)) => {}
+                        other => return other,
+                    }
+                )+
+                Err($crate::ParamError::Unknown(name.into()))
+            }
+        }
+    };
+}
+
 /// Declares an enum whose variants are words in a scenario, usable as a parameter field.
 #[macro_export]
 macro_rules! choice {

@@ -1,5 +1,6 @@
 //! Parameters of ExpressPass, and the three sets of values for them that were published.
 
+use crate::aeolus::AeolusParams;
 use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebased};
 use std::ops::Deref;
 
@@ -33,6 +34,16 @@ headway_units::choice! {
         Selective = "selective",
         /// That, and all after it.
         GoBackN = "go-back-n",
+    }
+}
+
+headway_units::choice! {
+    /// When a credit is used for a packet of the first window of which nothing is known, with nothing else to send.
+    pub enum Unheard {
+        /// Once its acknowledgement is overdue: a largest round trip after the probe.
+        Overdue = "overdue",
+        /// At once.
+        AtOnce = "at-once",
     }
 }
 
@@ -133,6 +144,26 @@ impl Params for ExpressPassParams {
             self.0 = rebased(&self.0, &Values::of(before), Values::of(self.preset), &["preset"])?;
         }
         Ok(())
+    }
+}
+
+headway_units::params! {
+    /// What the first window adds.
+    pub struct BurstParams {
+        /// When a credit is used for a packet of the first window of which nothing is known, if nothing else is to be sent. Aeolus §4
+        unheard: Unheard = Unheard::Overdue, ParamKind::Choice(Unheard::WORDS);
+    }
+}
+
+headway_units::joined_params! {
+    /// Parameters of ExpressPass with Aeolus, as one list.
+    pub struct ExpressPassAeolusParams {
+        /// ExpressPass's.
+        expresspass: ExpressPassParams,
+        /// Aeolus's.
+        aeolus: AeolusParams,
+        /// Those of the two together.
+        burst: BurstParams,
     }
 }
 

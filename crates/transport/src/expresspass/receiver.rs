@@ -4,10 +4,11 @@ use super::feedback::{CreditRate, ONE, share};
 use super::line::{CreditLine, credit_slot};
 use super::params::Values;
 use super::{Shared, TimerKey};
+use crate::aeolus::acknowledge;
 use crate::endpoint::{EndpointEvent, HostContext};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{Time, mix};
 use rustc_hash::FxHashMap;
 
@@ -36,8 +37,9 @@ const MAX_GAPS: usize = 16;
 struct Incoming {
     packets: u32,
     received: IndexWindow,
-    /// Packets below are known to have been sent.
+    /// Packets below are known to have been sent; those of a first window are its sender's business.
     sent: u32,
+    first_window: u32,
     state: ReceiverState,
     /// Number of the sender's last request.
     attempt: u32,
@@ -117,7 +119,8 @@ impl Receiver {
                 let incoming = Incoming {
                     packets,
                     received: IndexWindow::default(),
-                    sent: 0,
+                    sent: packet.index.min(packets),
+                    first_window: packet.index.min(packets),
                     state: ReceiverState::Crediting,
                     attempt: packet.token,
                     tag: packet.tag,
@@ -175,12 +178,28 @@ impl Receiver {
         shared.timers.arm(incoming.credit_due, TimerKey::Credit(key.0, key.1));
     }
 
+    /// A packet of a first window, or the probe behind it, of a message whose request is lost stands for that.
+    fn announced(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
+        let (src, id) = (packet.src, packet.message);
+        if !self.messages.contains_key(&(src, id)) && !self.finished.contains(src, id) {
+            let remaining = shared.context.sizes.packets(packet.message_bytes) as u32;
+            let request = Packet { token: 1, count: 1, index: packet.count, remaining, ..*packet };
+            self.request(shared, line, now, &request);
+        }
+    }
+
     /// Data tells which credits were used and which lost, and how long it took.
-    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+    pub(super) fn data(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
+        if packet.flags.has(PacketFlags::UNSCHEDULED) {
+            self.announced(shared, line, now, packet);
+        }
         let Some(incoming) = self.messages.get_mut(&key).filter(|m| packet.index < m.packets) else { return };
         incoming.step(ReceiverEvent::Data);
         incoming.learn(now, packet);
+        if packet.flags.has(PacketFlags::UNSCHEDULED) {
+            acknowledge(shared, packet, PacketFlags(0));
+        }
         if incoming.received.insert(packet.index) {
             incoming.repeats = 0;
             let (src, message, tag) = (key.0, key.1, incoming.tag);
@@ -212,11 +231,26 @@ impl Receiver {
             return self.close(shared, key, packet);
         }
         let end = packet.index.min(incoming.packets);
-        if end > incoming.sent {
+        if incoming.first_window > 0 && packet.remaining == 0 {
+            // All of the first window has arrived or was sent again.
+            incoming.sent = incoming.sent.max(end);
+            incoming.name_gaps(shared, now, key);
+        } else if end > incoming.sent {
             incoming.sent_up_to(shared, now, key, end);
         } else if again {
             // Its sender waits, and has not heard what is missing, or not been heard.
             incoming.name_gaps(shared, now, key);
+        }
+    }
+
+    /// The sender asks what has become of its first window: all of it that will come is here. Aeolus §4
+    pub(super) fn probe(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
+        if self.finished.contains(packet.src, packet.message) {
+            return shared.say_finished(packet);
+        }
+        self.announced(shared, line, now, packet);
+        if self.messages.contains_key(&(packet.src, packet.message)) {
+            acknowledge(shared, packet, PacketFlags::UNSCHEDULED);
         }
     }
 

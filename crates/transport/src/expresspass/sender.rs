@@ -1,14 +1,18 @@
-//! The sending half of ExpressPass: asks for credits, sends a packet for each, says when it has enough.
+//! The sending half of ExpressPass: asks for credits, sends a packet for each, says when it has enough. With Aeolus
+//! it also sends a first window at once.
 
-use super::params::{Recovery, Values};
+use super::burst::{Burst, Push};
+use super::params::{BurstParams, Recovery, Values};
 use super::{Shared, TimerKey};
+use crate::aeolus::AeolusParams;
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
+use crate::opening::OpeningSchedule;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, SlotMap};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 crate::state_machine! {
     /// A message at its sender.
@@ -48,6 +52,7 @@ struct Outgoing {
     repeats: u32,
     /// The one deadline in force, `Time::MAX` when none is.
     due: Time,
+    burst: Option<Burst>,
 }
 
 impl Outgoing {
@@ -59,7 +64,13 @@ impl Outgoing {
 
     /// Packets still to be sent.
     fn left(&self) -> u32 {
-        self.packets - self.next + self.again.len() as u32
+        let unresolved = self.burst.as_ref().map_or(0, |burst| burst.window.unresolved());
+        self.packets - self.next + self.again.len() as u32 + unresolved
+    }
+
+    /// Packets of the first window.
+    fn first_window(&self) -> u32 {
+        self.burst.as_ref().map_or(0, Burst::size)
     }
 
     /// A packet that goes to the receiver.
@@ -78,7 +89,8 @@ impl Outgoing {
     /// ExpressPass §3.3: asks for credits, and says how many packets are to be sent.
     fn request(&mut self, shared: &mut Shared, now: Time) {
         self.requested = now;
-        let request = Packet { count: self.message.opening.share, ..self.control(shared, PacketKind::Rts) };
+        let (count, index) = (self.message.opening.share, self.first_window());
+        let request = Packet { count, index, ..self.control(shared, PacketKind::Rts) };
         shared.control.push_back(request);
         self.wait(shared, now, self.retry);
     }
@@ -98,25 +110,56 @@ impl Outgoing {
         self.wait(shared, now, patience);
     }
 
-    /// The data packet that a credit releases, if there is one.
-    fn data(&mut self, shared: &Shared, credit: &Packet) -> Option<Packet> {
-        if !self.message.responsive {
-            return None;
+    /// The packet for a credit. Aeolus §4: what is lost first, then what is new, then what nothing is known of.
+    fn choose(&mut self, now: Time) -> Option<u32> {
+        let lost = self.burst.as_ref().and_then(|burst| burst.window.first_lost());
+        if let Some(index) = self.again.pop_first().or(lost) {
+            return Some(index);
         }
-        let index = match self.again.pop_first() {
-            Some(index) => index,
-            None if self.next < self.packets => {
-                self.next += 1;
-                self.next - 1
-            }
-            None => return None,
+        if self.message.responsive && self.next < self.packets {
+            self.next += 1;
+            return Some(self.next - 1);
+        }
+        self.burst.as_ref().and_then(|burst| burst.unheard(now))
+    }
+
+    /// The data packet that a credit releases, if there is one.
+    fn data(&mut self, shared: &Shared, now: Time, credit: &Packet) -> Option<Packet> {
+        let index = self.choose(now)?;
+        let first_window = self.first_window();
+        let again = match &mut self.burst {
+            Some(burst) if index < first_window => burst.credited(index),
+            _ => index < self.sent,
         };
-        let mut packet = shared.context.data_packet(&self.message, index, 0);
-        packet.flags = PacketFlags::when(index < self.sent, PacketFlags::AGAIN);
+        let mut packet = shared.context.data_packet(&self.message, index, first_window);
+        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
         // ExpressPass §3.2: the credit's number and time come back to its receiver.
         (packet.token, packet.lifetime) = (credit.token, credit.lifetime);
         self.sent = self.sent.max(index + 1);
         Some(packet)
+    }
+
+    /// What leaves without a credit, if anything does.
+    fn push(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+        let size = self.first_window();
+        match self.burst.as_mut()?.push(now)? {
+            Push::Data(index) => {
+                self.sent = self.sent.max(index + 1);
+                let packet = shared.context.data_packet(&self.message, index, size);
+                Some(Packet { flags: PacketFlags::UNSCHEDULED, ..packet })
+            }
+            Push::Probe => {
+                let probe = self.control(shared, PacketKind::Probe);
+                Some(Packet { index: size - 1, count: size, flags: PacketFlags::UNSCHEDULED, ..probe })
+            }
+        }
+    }
+
+    /// Enough credits have come: says so, and waits for an answer.
+    fn has_enough(&mut self, shared: &mut Shared, now: Time, linger: Time) {
+        self.step(SenderEvent::Enough);
+        self.credits = 0;
+        self.stop(shared, now, linger);
     }
 
     /// Whether the credits of the last round trip, if they come again, are enough.
@@ -135,13 +178,17 @@ pub(super) struct Sender {
     params: Values,
     messages: SlotMap<DefaultKey, Outgoing>,
     by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// Messages whose first window has packets to send, in the order of their opening.
+    bursts: VecDeque<DefaultKey>,
+    aeolus: Option<(AeolusParams, BurstParams)>,
     received: u64,
     wasted: u64,
 }
 
 impl Sender {
-    pub(super) fn new(params: Values) -> Sender {
-        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), received: 0, wasted: 0 }
+    pub(super) fn new(params: Values, aeolus: Option<(AeolusParams, BurstParams)>) -> Sender {
+        let (messages, by_id, bursts) = Default::default();
+        Sender { params, messages, by_id, bursts, aeolus, received: 0, wasted: 0 }
     }
 
     pub(super) fn live(&self) -> usize {
@@ -159,10 +206,18 @@ impl Sender {
 
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let path = (shared.context.path)(message.dst);
+        let packets = shared.context.sizes.packets(message.bytes) as u32;
+        let burst = self.aeolus.as_ref().map(|(aeolus, params)| {
+            let context = &shared.context;
+            let bdp = path.bdp_packets(context.nic, &context.sizes);
+            let slot = context.sizes.slot(path.bottleneck);
+            let opening = OpeningSchedule::new(message.opening, bdp, packets, slot, now);
+            Burst::new(opening, (aeolus, params.unheard), path.max_rtt)
+        });
         let mut out = Outgoing {
             message: *message,
-            packets: shared.context.sizes.packets(message.bytes) as u32,
-            next: 0,
+            packets,
+            next: burst.as_ref().map_or(0, Burst::size),
             sent: 0,
             again: BTreeSet::new(),
             state: SenderState::Requested,
@@ -175,9 +230,59 @@ impl Sender {
             retry: self.params.retry.max(path.max_rtt),
             repeats: 0,
             due: Time::MAX,
+            burst,
         };
         out.request(shared, now);
         self.by_id.insert((message.dst, message.id), self.messages.insert(out));
+        self.release(shared, now, message.dst, message.id);
+    }
+
+    /// Lets the packets of a first window go whose time has come.
+    pub(super) fn release(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(burst) = self.messages.get_mut(key).and_then(|out| out.burst.as_mut()) else { return };
+        if let Some(at) = burst.release(now) {
+            shared.timers.arm(at, TimerKey::Opening(peer, id));
+        }
+        if !burst.queued {
+            burst.queued = true;
+            self.bursts.push_back(key);
+        }
+    }
+
+    /// Whether a first window may have a packet to send.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.bursts.is_empty()
+    }
+
+    /// The next packet of a first window, for a wire that nothing else wants.
+    pub(super) fn push(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+        loop {
+            let out = self.messages.get_mut(*self.bursts.front()?);
+            if let Some(packet) = out.and_then(|out| out.push(shared, now)) {
+                return Some(packet);
+            }
+            let done = self.bursts.pop_front().and_then(|key| self.messages.get_mut(key));
+            if let Some(burst) = done.and_then(|out| out.burst.as_mut()) {
+                burst.queued = false;
+            }
+        }
+    }
+
+    /// A packet of a first window has arrived, or the probe behind it. Aeolus §4
+    pub(super) fn acknowledged(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let linger = self.params.linger;
+        let Some(out) = self.find(packet.src, packet.message) else { return };
+        let Some(burst) = &mut out.burst else { return };
+        if packet.flags.has(PacketFlags::UNSCHEDULED) {
+            burst.window.probe_answered();
+        } else {
+            burst.window.acked(packet.index);
+        }
+        let asking = matches!(out.state, SenderState::Requested | SenderState::Receiving);
+        if asking && out.message.responsive && out.left() == 0 {
+            out.has_enough(shared, now, linger);
+        }
     }
 
     /// ExpressPass §3: a credit releases a packet at once.
@@ -200,7 +305,7 @@ impl Sender {
             out.step(SenderEvent::Credit);
         }
         out.credits += 1;
-        let data = out.data(shared, packet);
+        let data = out.data(shared, now, packet);
         let used = data.is_some();
         shared.control.extend(data);
         let enough = match out.state {
@@ -211,9 +316,7 @@ impl Sender {
             SenderState::Stopped | SenderState::Done => false,
         };
         if enough {
-            out.step(SenderEvent::Enough);
-            out.credits = 0;
-            out.stop(shared, now, linger);
+            out.has_enough(shared, now, linger);
         }
         self.wasted += u64::from(!used);
     }
@@ -225,6 +328,11 @@ impl Sender {
         let end = packet.index.saturating_add(packet.count).min(out.sent);
         if packet.index >= end {
             return;
+        }
+        if let Some(burst) = &mut out.burst {
+            let all = if recovery == Recovery::GoBackN { burst.size() } else { end.min(burst.size()) };
+            // They are in the books of what is sent again from here on.
+            (packet.index..all).for_each(|index| burst.window.sent_again(index));
         }
         match recovery {
             Recovery::Selective => out.again.extend(packet.index..end),
@@ -269,5 +377,6 @@ impl Sender {
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
         self.by_id.retain(|key, _| key.0 != peer);
         shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        self.bursts.retain(|&key| self.messages.contains_key(key));
     }
 }

@@ -23,7 +23,7 @@ use crate::endpoint::{Endpoint, HostContext, Path, Promises, Traffic, Transport,
 use crate::message::Message;
 use cutoffs::Priorities;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
-use headway_units::{ParamError, ParamSpec, ParamValue, Params, Time};
+use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
 pub use params::{Asking, GrantWindow, HomaParams, LossTimer, Preset, Settings, UnscheduledBy};
@@ -89,36 +89,20 @@ fn promises(settings: &Settings, path: &Path) -> Promises {
     Promises { repair, ramp: Time::ZERO }
 }
 
-/// Parameters of Homa with Aeolus, as one list.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HomaAeolusParams {
-    /// Homa's.
-    pub homa: HomaParams,
-    /// Aeolus's.
-    pub aeolus: AeolusParams,
+headway_units::joined_params! {
+    /// Parameters of Homa with Aeolus, as one list.
+    pub struct HomaAeolusParams {
+        /// Homa's.
+        homa: HomaParams,
+        /// Aeolus's.
+        aeolus: AeolusParams,
+    }
 }
 
 impl HomaAeolusParams {
     /// The rules that hold with Aeolus: a message's first window stays in order.
     fn settings(&self) -> Settings {
         Settings { unscheduled_by: UnscheduledBy::Length, ..self.homa.0.clone() }
-    }
-}
-
-impl Params for HomaAeolusParams {
-    fn specs() -> Vec<ParamSpec> {
-        [HomaParams::specs(), AeolusParams::specs()].concat()
-    }
-
-    fn values(&self) -> Vec<ParamValue> {
-        [self.homa.values(), self.aeolus.values()].concat()
-    }
-
-    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
-        match self.homa.set(name, value.clone()) {
-            Err(ParamError::Unknown(_)) => self.aeolus.set(name, value),
-            other => other,
-        }
     }
 }
 

@@ -5,9 +5,10 @@ use super::incoming::{Incoming, ReceiverEvent};
 use super::params::{Asking, GrantWindow, LossTimer, Settings, packets_of};
 use super::ranking::{Key, Ranking};
 use super::{Shared, WHOLE, thousandths};
+use crate::aeolus::acknowledge;
 use crate::endpoint::{EndpointEvent, HostContext};
 use crate::finished::FinishedMessages;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_packet::{HostId, Packet, PacketFlags, Sizes};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -325,11 +326,4 @@ impl Receiver {
 /// Bytes still to be received, to a packet.
 fn bytes_of(context: &HostContext, message: &Incoming) -> u64 {
     bytes_from(message.bytes, message.received.len(), &context.sizes)
-}
-
-/// Acknowledges one packet of a first window, or with a flag the probe behind it. Aeolus §4
-fn acknowledge(shared: &mut Shared, packet: &Packet, flags: PacketFlags) {
-    let (peer, id) = (packet.src, packet.message);
-    let ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
-    shared.control.push_back(Packet { index: packet.index, flags, ..ack });
 }

@@ -164,8 +164,10 @@ pub struct Ledger {
     pub window_grows: bool,
     /// Whether grants name packets: `Transport::GRANTS_NAME`.
     pub grants_name: bool,
-    /// Whether every packet takes a credit: no `Transport::FIRST_WINDOW`.
+    /// Whether every packet takes a credit, `Transport::CREDITS`, and whether first windows do without
+    /// them: `Transport::FIRST_WINDOW`.
     pub credits: bool,
+    pub bursts: bool,
     /// Whether receivers pull by number.
     pulls: bool,
     base_rtt: Time,
@@ -217,6 +219,7 @@ impl Ledger {
             window_grows: false,
             grants_name: true,
             credits: false,
+            bursts: true,
             pulls,
             base_rtt,
             unfinished,
@@ -273,7 +276,7 @@ impl Ledger {
             return fail(Broken::WrongWindow);
         }
         if self.credits {
-            return record.spends_credit(packet).map_or(Ok(()), fail);
+            return record.spends_credit(packet, self.bursts).map_or(Ok(()), fail);
         }
         if self.pulls {
             return record.pulls.departs(now, packet, self.base_rtt).map_or(Ok(()), fail);
@@ -445,11 +448,16 @@ impl Record {
     }
 
     /// Conservation where permissions have no names but numbers: each packet, first or repeated, takes one that has
-    /// come and was not used; there is no first window.
-    fn spends_credit(&mut self, packet: &Packet) -> Option<Broken> {
+    /// come and was not used, but for packets of a first window, where there is one, that leave for the first time.
+    fn spends_credit(&mut self, packet: &Packet, bursts: bool) -> Option<Broken> {
         let first = self.sent.insert(packet.index);
-        if packet.count > 0 {
+        if !bursts && packet.count > 0 {
             return Some(Broken::WrongWindow);
+        }
+        if bursts && packet.flags.has(PacketFlags::UNSCHEDULED) {
+            let free = packet.index < packet.count;
+            let broken = if free { Broken::Overspent } else { Broken::Unauthorised };
+            return (!first || !free).then_some(broken);
         }
         match self.credits.get_mut(&packet.token) {
             Some(unused) if *unused => {

@@ -42,7 +42,8 @@ impl TransportVisitor for RunPlan<'_> {
         let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
         mesh.ledger.window_grows = T::WINDOW_GROWS;
         mesh.ledger.grants_name = T::GRANTS_NAME;
-        mesh.ledger.credits = !T::FIRST_WINDOW;
+        mesh.ledger.credits = T::CREDITS;
+        mesh.ledger.bursts = T::FIRST_WINDOW;
         let outcome = mesh.run();
         (outcome, mesh.into_trace())
     }

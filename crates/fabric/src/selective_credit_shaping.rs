@@ -1,0 +1,134 @@
+//! Credit shaping whose data queue drops unscheduled packets: ExpressPass with Aeolus.
+//!
+//! Source: Aeolus, SIGCOMM 2020 §4, over ExpressPass, SIGCOMM 2017 §3. Credits are shaped as under
+//! [`crate::CreditShaping`]; in the one queue of everything else unscheduled data meets the rule of
+//! [`crate::SelectiveDrop`], which says what is counted.
+
+use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext, Space};
+use crate::selective_drop::{Selection, SelectionParams};
+use crate::{Buffer, CreditShaping, CreditShapingParams, DropReason};
+use headway_packet::{Packet, Sizes};
+use headway_units::Time;
+
+headway_units::joined_params! {
+    /// Parameters of selective credit shaping.
+    pub struct SelectiveCreditShapingParams {
+        /// Of credits.
+        shaping: CreditShapingParams,
+        /// Of unscheduled packets.
+        selection: SelectionParams,
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct SelectiveCreditShaping {
+    shaping: CreditShaping,
+    selection: Selection,
+}
+
+impl Discipline for SelectiveCreditShaping {
+    type Params = SelectiveCreditShapingParams;
+    const INFO: DisciplineInfo = DisciplineInfo {
+        name: "selective-credit-shaping",
+        summary: "credit shaping; unscheduled packets are dropped while a few packets wait",
+        paper: "Aeolus, SIGCOMM 2020 §4, over ExpressPass, SIGCOMM 2017 §3",
+    };
+
+    fn new(params: &SelectiveCreditShapingParams, port: &PortContext) -> Self {
+        SelectiveCreditShaping {
+            shaping: CreditShaping::new(&params.shaping, port),
+            selection: Selection::new(&params.selection),
+        }
+    }
+
+    fn buffer(params: &SelectiveCreditShapingParams, sizes: &Sizes, space: Space) -> Buffer {
+        CreditShaping::buffer(&params.shaping, sizes, space)
+    }
+
+    fn classes(&self) -> usize {
+        self.shaping.classes()
+    }
+
+    #[inline]
+    fn class_of(&self, packet: &Packet) -> usize {
+        self.shaping.class_of(packet)
+    }
+
+    fn admit(
+        &mut self,
+        port: &PortContext,
+        arrival: &Arrival,
+        packet: &mut Packet,
+    ) -> Result<(), DropReason> {
+        self.selection.admit(arrival, packet)?;
+        self.shaping.admit(port, arrival, packet)
+    }
+
+    const CHOOSES: bool = CreditShaping::CHOOSES;
+    const SHAPES: bool = CreditShaping::SHAPES;
+
+    #[inline]
+    fn choose(&mut self, now: Time, occupied: u32) -> usize {
+        self.shaping.choose(now, occupied)
+    }
+
+    #[inline]
+    fn opens(&self, occupied: u32) -> Time {
+        self.shaping.opens(occupied)
+    }
+
+    fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
+        self.shaping.depart(departing, packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{self, AnyDiscipline};
+    use crate::testing::Pool;
+    use crate::{Fate, Packets, Port};
+    use headway_packet::{HostId, PacketFlags, PacketKind};
+    use headway_units::Rate;
+
+    /// Handles below 100 are unscheduled data, those below 200 scheduled data, all others credits.
+    fn pool() -> Pool {
+        let packet = |i: u32| {
+            let kind = if i < 200 { PacketKind::Data } else { PacketKind::Credit };
+            let mut packet = Packet::new(kind, HostId(0), HostId(1), i);
+            packet.flags = PacketFlags::when(i < 100, PacketFlags::UNSCHEDULED);
+            packet.wire = if i < 200 { 1538 } else { 84 };
+            packet
+        };
+        Pool((0..300).map(packet).collect())
+    }
+
+    #[test]
+    fn unscheduled_data_finds_four_places_and_credits_are_shaped_as_ever() {
+        let (name, sizes) = ("selective-credit-shaping", Sizes::default());
+        let buffer = registry::buffer(name, &[], &sizes, Space::default()).expect("known").expect("valid");
+        let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0 };
+        let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
+        let (mut port, mut pool) = (Port::new(rules, context.into()), pool());
+        port.pass(Time::ZERO, pool.packet(199));
+        let mut refused = Vec::new();
+        for handle in (0..6).chain(100..102).chain([6]).chain(200..203) {
+            if let Err(full) = port.offer(Time(1), handle, &mut pool) {
+                assert!(matches!(full.fate, Fate::Dropped(DropReason::Unscheduled)));
+                refused.push(handle);
+            }
+        }
+        assert_eq!(refused, [4, 5, 6]);
+        let mut left = Vec::new();
+        while let Some(start) = port.next_start() {
+            left.push(port.next(start, &mut pool).expect("it may leave").handle);
+        }
+        port.check().expect("identities");
+        assert_eq!(
+            left,
+            [200, 201, 0, 202, 1, 2, 3, 100, 101],
+            "two credits at once, then one for each packet"
+        );
+    }
+}

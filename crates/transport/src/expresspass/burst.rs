@@ -1,0 +1,94 @@
+//! The first window of a message, which leaves at once beside the request for credits. Aeolus §4
+
+use super::params::Unheard;
+use crate::aeolus::{AeolusParams, FirstWindow};
+use crate::index_window::IndexWindow;
+use crate::opening::OpeningSchedule;
+use headway_units::Time;
+
+/// What leaves next without a credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Push {
+    Data(u32),
+    Probe,
+}
+
+/// A first window at its sender.
+pub(super) struct Burst {
+    pub(super) window: FirstWindow,
+    opening: OpeningSchedule,
+    /// Packets whose time has come.
+    released: u32,
+    /// Packets below have left, or will leave with credits.
+    pushed: u32,
+    /// Packets that have left, by whatever right.
+    departed: IndexWindow,
+    unheard: Unheard,
+    /// A largest round trip, and when one has passed since the probe left.
+    patience: Time,
+    overdue: Time,
+    /// Whether it waits for the wire.
+    pub(super) queued: bool,
+}
+
+impl Burst {
+    pub(super) fn new(
+        opening: OpeningSchedule,
+        (params, unheard): (&AeolusParams, Unheard),
+        patience: Time,
+    ) -> Burst {
+        Burst {
+            window: FirstWindow::new(opening.window(), params),
+            opening,
+            released: 0,
+            pushed: 0,
+            departed: IndexWindow::default(),
+            unheard,
+            patience,
+            overdue: Time::MAX,
+            queued: false,
+        }
+    }
+
+    /// Packets of it.
+    pub(super) fn size(&self) -> u32 {
+        self.opening.window()
+    }
+
+    /// Releases the packets whose time has come; answers when the next is to be.
+    pub(super) fn release(&mut self, now: Time) -> Option<Time> {
+        self.released += self.opening.take(now).1;
+        self.opening.next()
+    }
+
+    /// What leaves next: each packet once, then the probe.
+    pub(super) fn push(&mut self, now: Time) -> Option<Push> {
+        while self.pushed < self.size() && self.window.was_sent_again(self.pushed) {
+            self.pushed += 1;
+        }
+        if self.pushed < self.released {
+            self.pushed += 1;
+            self.departed.insert(self.pushed - 1);
+            return Some(Push::Data(self.pushed - 1));
+        }
+        let probe = self.pushed == self.size() && self.window.wants_probe();
+        probe.then(|| {
+            self.window.probed();
+            self.overdue = now.saturating_add(self.patience);
+            Push::Probe
+        })
+    }
+
+    /// A packet of which nothing is known, if it is time to send it again; then one that has not left.
+    pub(super) fn unheard(&self, now: Time) -> Option<u32> {
+        let known = self.window.first_unheard()?;
+        let waited = self.unheard == Unheard::AtOnce || now >= self.overdue;
+        (waited || !self.departed.contains(known)).then_some(known)
+    }
+
+    /// Packet `index` leaves with a credit. Answers whether it had left before.
+    pub(super) fn credited(&mut self, index: u32) -> bool {
+        self.window.sent_again(index);
+        !self.departed.insert(index)
+    }
+}
