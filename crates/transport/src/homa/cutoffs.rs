@@ -1,6 +1,6 @@
 //! Which priority a packet has, and how the split of the priorities follows from the sizes of messages.
 
-use super::params::{CUTOFFS, LINUX_CUTOFFS, Settings, UnscheduledBy, packets_of};
+use super::params::{CUTOFFS, LINUX_CUTOFFS, ScheduledFrom, Settings, UnscheduledBy, packets_of};
 use crate::endpoint::Traffic;
 use headway_packet::Sizes;
 
@@ -14,6 +14,7 @@ pub(super) struct Priorities {
     /// Largest size of each unscheduled class but the last; 0 where there is none.
     cutoffs: [u64; CUTOFFS],
     by: UnscheduledBy,
+    from: ScheduledFrom,
 }
 
 impl Priorities {
@@ -29,7 +30,7 @@ impl Priorities {
         }
         // A single class serves both kinds.
         let unscheduled = wanted.clamp(1, (all - 1).clamp(1, CUTOFFS as u8 + 1));
-        Priorities { all, unscheduled, cutoffs, by: settings.unscheduled_by }
+        Priorities { all, unscheduled, cutoffs, by: settings.unscheduled_by, from: settings.scheduled_from }
     }
 
     /// Classes of scheduled packets.
@@ -58,9 +59,14 @@ impl Priorities {
     }
 
     /// The class of the message of this rank among `active` ones: the lowest classes that tell them apart, so
-    /// that a newcomer finds a higher one free; where there are too few, the last share one. Homa §3.4
+    /// that a newcomer finds a higher one free, or the highest; where there are too few, the last share one.
+    /// Homa §3.4
     pub(super) fn of_rank(&self, rank: usize, active: usize) -> u8 {
-        let levels = (self.scheduled() as usize).min(active.max(1));
+        let all = self.scheduled() as usize;
+        let levels = match self.from {
+            ScheduledFrom::Lowest => all.min(active.max(1)),
+            ScheduledFrom::Highest => all,
+        };
         self.all - (levels - 1 - rank.min(levels - 1)) as u8
     }
 }
@@ -199,13 +205,17 @@ mod tests {
     }
 
     #[test]
-    fn ranks_take_the_lowest_scheduled_classes() {
+    fn ranks_take_the_lowest_scheduled_classes_or_the_highest() {
         let priorities = Priorities::new(&Settings::default());
         let classes = |active: usize| (0..active).map(|r| priorities.of_rank(r, active)).collect::<Vec<_>>();
         assert_eq!(classes(1), [8]);
         assert_eq!(classes(2), [7, 8]);
         assert_eq!(classes(4), [5, 6, 7, 8]);
         assert_eq!(classes(6), [5, 6, 7, 8, 8, 8]);
+        let highest = Settings { scheduled_from: ScheduledFrom::Highest, ..Settings::default() };
+        let priorities = Priorities::new(&highest);
+        let classes = |active: usize| (0..active).map(|r| priorities.of_rank(r, active)).collect::<Vec<_>>();
+        assert_eq!((classes(1), classes(2), classes(6)), (vec![5], vec![5, 6], vec![5, 6, 7, 8, 8, 8]));
         let single = Priorities::new(&Settings { priorities: 1, ..Settings::default() });
         assert_eq!((single.of_size(1), single.of_size(1 << 40), single.of_rank(0, 3)), (1, 1, 1));
     }

@@ -26,7 +26,9 @@ use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
-pub use params::{Asking, GrantWindow, HomaParams, LossTimer, Preset, Settings, UnscheduledBy};
+pub use params::{
+    Asking, GrantWindow, HomaParams, LossTimer, Preset, ScheduledFrom, Settings, UnscheduledBy,
+};
 use receiver::Receiver;
 use sender::Sender;
 

@@ -56,6 +56,16 @@ headway_units::choice! {
     }
 }
 
+headway_units::choice! {
+    /// Which scheduled priorities are used while fewer messages are granted than there are of them.
+    pub enum ScheduledFrom {
+        /// The lowest, so that a newcomer finds a higher one free.
+        Lowest = "lowest",
+        /// The highest: a message gets the priority of its rank, and a newcomer shares it with packets granted before.
+        Highest = "highest",
+    }
+}
+
 headway_units::params! {
     /// What Homa can be told, with the values of `sigcomm18`.
     pub struct Settings {
@@ -85,6 +95,8 @@ headway_units::params! {
         unscheduled_levels: u64 = 0, ParamKind::Int { min: 0, max: 8 };
         /// What the priority of an unscheduled packet follows. linux, amrt: length
         unscheduled_by: UnscheduledBy = UnscheduledBy::Remaining, ParamKind::Choice(UnscheduledBy::WORDS);
+        /// Which scheduled priorities are used while fewer messages are granted than there are of them. Homa §3.4
+        scheduled_from: ScheduledFrom = ScheduledFrom::Lowest, ParamKind::Choice(ScheduledFrom::WORDS);
         /// Scheduled packets among the last RTTbytes of a message have at least the priority that unscheduled ones would have. linux, amrt: false
         boost_tail: bool = true, ParamKind::Bool;
         /// Share of grants, and of packets sent, that go to the oldest message. linux: 0.05

@@ -1,0 +1,177 @@
+//! Homa beside `HomaL4Protocol-ns-3` (serhatarslan-hub, commit 3cac711), an implementation for ns-3, on the same
+//! messages, one by one.
+//!
+//! How it was run: its Homa, unchanged, over ns-3 3.37; hosts around one switch, 10 Gb/s and 2 us a link,
+//! unlimited buffers, frames of 1460 + 40 + 2 bytes and 42 of control, picoseconds. `RttPackets` 10,
+//! `OvercommitLevel` 6, `NumUnschedPrioBands` 2 of 8, and `InbndRtxTimeout` 10 s, because nothing is lost. Assertions
+//! are off; the call that one of them contains, which makes the packet, is made all the same.
+//!
+//! What it does otherwise than the paper, and how it is met here:
+//!
+//! * *Its queues never see a priority.* ns-3's IP layer takes the tag off on which its `PfifoHomaQueueDisc`
+//!   sorts, so that everything waits in one queue (`fifo_ns`; here: `levels = 1`). For `priority_ns` the port's
+//!   queue reads the byte of the IP header into which the layer copies the tag.
+//! * The message granted first always has the highest scheduled priority, not the lowest that is free
+//!   (`scheduled_from = "highest"`). Messages below 13 packets have the first unscheduled one, others the second.
+//! * Its sender ranks messages by size less what was granted and not by what is left to send, serves equal ones in
+//!   the order of a hash table, and sends what is left of the first window in the class of the first grant.
+//!   These have no parameter here. They are worth at most 3 % of a mean, and 6 % of a 99th percentile:
+//!   with these three replaced there (`priority_same_ns`, `fifo_same_ns`) both agree within 0.5 %.
+mod common;
+
+use common::{flow, link, param, spec};
+use headway_fabric::{Buffer, Limit};
+use headway_packet::Sizes;
+use headway_sim::{FlowSpec, FlowState, RunSpec, TopologySpec};
+use headway_units::{ParamValue, Time};
+
+/// Messages, and how long they take there in each way of running it, in us.
+struct Case {
+    flows: Vec<FlowSpec>,
+    theirs: [Vec<f64>; 4],
+}
+
+/// How it was run: the columns of the tables.
+const PRIORITY: usize = 0;
+const FIFO: usize = 1;
+const PRIORITY_SAME: usize = 2;
+const FIFO_SAME: usize = 3;
+
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
+}
+
+impl Case {
+    fn read(table: &str) -> Case {
+        let mut case = Case { flows: Vec::new(), theirs: Default::default() };
+        for row in table.lines().filter(|line| !line.starts_with('#')).skip(1) {
+            let cells: Vec<&str> = row.split(',').collect();
+            let start = Time::ns(number(cells[3]));
+            case.flows.push(flow(number(cells[0]), number(cells[1]), number(cells[2]), start));
+            for (column, cell) in case.theirs.iter_mut().zip(&cells[4..]) {
+                column.push(number::<f64>(cell) / 1e3);
+            }
+        }
+        assert!(!case.flows.is_empty());
+        case
+    }
+
+    /// Completion times here, in us, in the order of the messages, over eight queues a port or one.
+    fn ours(&self, queues: u64) -> Vec<f64> {
+        let run = homa(self.flows.clone(), queues);
+        let out = common::outcome(&run);
+        let took = |(flow, record): (&FlowSpec, &headway_sim::FlowRecord)| {
+            assert_eq!(record.state, FlowState::Done);
+            (record.finish.expect("it is done") - flow.start).0 as f64 / 1e6
+        };
+        run.flows.iter().zip(&out.flows).map(took).collect()
+    }
+}
+
+fn homa(flows: Vec<FlowSpec>, queues: u64) -> RunSpec {
+    let star = TopologySpec::SingleSwitch { hosts: 17, link: link(10, Time::us(2)) };
+    let mut run = spec(star, "homa", flows, Time::s(10));
+    run.fabric.sizes = Sizes { payload: 1460, header: 40, framing: 2, control: 42 };
+    run.fabric.buffer = Buffer { data: Limit::Packets(1_000_000), control: Limit::Packets(1_000_000) };
+    run.fabric.params =
+        vec![("levels".into(), ParamValue::Int(queues)), ("control_apart".into(), ParamValue::Bool(false))];
+    let settings = [
+        ("overcommit", ParamValue::Int(6)),
+        ("rtt_bytes", ParamValue::Int(10 * 1460)),
+        ("unscheduled_levels", ParamValue::Int(2)),
+        ("cutoff_1", ParamValue::Int(12 * 1460)),
+        ("unscheduled_by", ParamValue::Choice("length".into())),
+        ("boost_tail", ParamValue::Bool(false)),
+        ("scheduled_from", ParamValue::Choice("highest".into())),
+        ("resend_floor", ParamValue::Time(Time::s(10))),
+    ];
+    settings.into_iter().fold(run, |run, (name, value)| param(run, name, value))
+}
+
+/// Mean and 99th percentile.
+fn mean_and_p99(times: &[f64]) -> (f64, f64) {
+    let mut times = times.to_vec();
+    times.sort_by(f64::total_cmp);
+    (times.iter().sum::<f64>() / times.len() as f64, times[(0.99 * times.len() as f64) as usize])
+}
+
+/// Mean and 99th percentile are within so many per cent of theirs.
+fn close(what: &str, ours: &[f64], theirs: &[f64], percent: (f64, f64)) {
+    let (ours, theirs) = (mean_and_p99(ours), mean_and_p99(theirs));
+    for (name, a, b, percent) in [("mean", ours.0, theirs.0, percent.0), ("p99", ours.1, theirs.1, percent.1)]
+    {
+        let apart = 100.0 * (a / b - 1.0);
+        println!("{what}, {name}: {a:.3} us, theirs {b:.3} us, {apart:+.2} %");
+        assert!(apart.abs() <= percent, "{what}, {name}: {a} against {b}");
+    }
+}
+
+/// Share of the messages that take as long here as there, to the nanosecond.
+fn equal(ours: &[f64], theirs: &[f64]) -> f64 {
+    let same = ours.iter().zip(theirs).filter(|(a, b)| (*a - *b).abs() < 1e-3).count();
+    same as f64 / ours.len() as f64
+}
+
+#[test]
+fn messages_alone_take_as_long_to_the_nanosecond() {
+    // Of 1, 5 and 50 packets, and of 500,000 bytes.
+    let case = Case::read(include_str!("homa_peer/single.csv"));
+    for (queues, way) in [(8, PRIORITY), (1, FIFO)] {
+        assert_eq!(equal(&case.ours(queues), &case.theirs[way]), 1.0, "{queues} queues");
+    }
+}
+
+#[test]
+fn staggered_incasts_of_equal_and_of_unequal_messages() {
+    let cases = [
+        ("100 kB each", include_str!("homa_peer/incast.csv")),
+        ("50 to 400 kB", include_str!("homa_peer/incast_sizes.csv")),
+    ];
+    for (what, table) in cases {
+        let case = Case::read(table);
+        close(what, &case.ours(8), &case.theirs[PRIORITY], (0.1, 0.001));
+        close(&format!("{what}, one queue"), &case.ours(1), &case.theirs[FIFO], (0.1, 0.001));
+    }
+    // Each message of the unequal ones.
+    let case = Case::read(include_str!("homa_peer/incast_sizes.csv"));
+    assert_eq!(equal(&case.ours(8), &case.theirs[PRIORITY]), 1.0);
+}
+
+#[test]
+fn an_incast_served_from_the_lowest_priorities_takes_longer_for_the_first() {
+    // The paper's rule keeps the highest free for newcomers. Of messages that are equal and begin together each
+    // newcomer pushes the others up, and what they were granted below waits.
+    let case = Case::read(include_str!("homa_peer/incast.csv"));
+    let lowest = param(homa(case.flows.clone(), 8), "scheduled_from", ParamValue::Choice("lowest".into()));
+    let out = common::outcome(&lowest);
+    let first = out.flows[0].finish.expect("it is done");
+    assert!(first > Time::us(390), "{first}");
+    assert!(case.ours(8)[0] < 175.0);
+}
+
+#[test]
+fn outcasts_take_as_long_but_for_the_order_of_equals() {
+    let case = Case::read(include_str!("homa_peer/outcast_sizes.csv"));
+    assert_eq!(equal(&case.ours(8), &case.theirs[PRIORITY]), 1.0, "50 to 400 kB");
+    let case = Case::read(include_str!("homa_peer/outcast.csv"));
+    close("100 kB each", &case.ours(8), &case.theirs[PRIORITY], (1.5, 1.0));
+    assert_eq!(equal(&case.ours(8), &case.theirs[PRIORITY_SAME]), 1.0, "the older first among equals");
+}
+
+#[test]
+fn at_sixty_per_cent_load_mean_and_p99_are_within_three_per_cent() {
+    let cases = [
+        ("W3", include_str!("homa_peer/load_w3.csv")),
+        ("Hadoop", include_str!("homa_peer/load_hadoop.csv")),
+    ];
+    for (what, table) in cases {
+        let case = Case::read(table);
+        let (eight, one) = (case.ours(8), case.ours(1));
+        close(what, &eight, &case.theirs[PRIORITY], (1.0, 3.0));
+        // W3's 99th percentile over one queue is 5.3 % apart by the sender's rules.
+        close(&format!("{what}, one queue"), &one, &case.theirs[FIFO], (1.0, 6.0));
+        close(&format!("{what}, same sender"), &eight, &case.theirs[PRIORITY_SAME], (0.5, 0.5));
+        close(&format!("{what}, same sender, one queue"), &one, &case.theirs[FIFO_SAME], (0.5, 0.5));
+        println!("{what}: {:.3} of the messages are equal", equal(&eight, &case.theirs[PRIORITY_SAME]));
+    }
+}
