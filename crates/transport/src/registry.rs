@@ -53,6 +53,7 @@ transports! {
     "expresspass" => crate::expresspass::ExpressPass,
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
+    "proactmp" => crate::proactmp::ProactMp,
     "rcp" => crate::rcp::Rcp,
     "rpo" => crate::rpo::Rpo,
     "tcp" => crate::tcp::NewReno,
