@@ -36,11 +36,11 @@ impl PathList {
         }
     }
 
-    /// A packet came on subflow `number`.
-    pub(super) fn heard(&mut self, number: usize, now: Time, data: bool) {
+    /// A packet came on subflow `number`, by this path; what is said next goes back on it, unless it is a `Response`.
+    pub(super) fn heard(&mut self, number: usize, entropy: u32, now: Time, last: bool) {
         if let Some(subflow) = self.list.get_mut(number) {
-            (subflow.heard, subflow.tries) = (Some(now), 0);
-            self.last = if data { number } else { self.last };
+            (subflow.heard, subflow.tries, subflow.entropy) = (Some(now), 0, entropy);
+            self.last = if last { number } else { self.last };
         }
     }
 
@@ -84,16 +84,16 @@ mod tests {
     fn one_subflow_is_asked_for_at_a_time_and_a_silent_one_again() {
         let settings = Settings::default();
         let mut paths = PathList::new(7);
-        paths.heard(0, Time::us(1), true);
+        paths.heard(0, 7, Time::us(1), true);
         paths.extend(3, |n| 7 + n);
         let ask = |paths: &mut PathList, at| paths.ask(&settings, Time::us(at), Time::us(10));
         assert_eq!(ask(&mut paths, 1), Some(1));
         assert_eq!(ask(&mut paths, 2), None, "one is pending");
-        paths.heard(1, Time::us(3), false);
+        paths.heard(1, 8, Time::us(3), false);
         assert_eq!((ask(&mut paths, 3), paths.last()), (Some(2), (0, 7)));
         assert_eq!(ask(&mut paths, 13), Some(0), "silent for longer");
-        paths.heard(0, Time::us(14), true);
-        paths.heard(1, Time::us(14), true);
+        paths.heard(0, 7, Time::us(14), true);
+        paths.heard(1, 8, Time::us(14), true);
         assert_eq!((ask(&mut paths, 14), ask(&mut paths, 23)), (Some(2), None));
         assert_eq!(ask(&mut paths, 34), Some(0));
     }

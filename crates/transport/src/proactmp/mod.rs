@@ -59,7 +59,7 @@ impl Transport for ProactMp {
             "§III-C4: up to 3 OWDbytes are outstanding, as in the pseudo-code; the text says RTTbytes, which `clamp` enforces.",
             "§III-C5: T_out is the longest of 8 base round trips, 4 smoothed ones and a drain of full buffers on the path. It runs only while something permitted is missing, doubles up to 64 times, and no message is given up.",
             "§III-C5: a packet is also missing when others behind it arrived a time-out ago: else what a dead path held would wait for the end of the message. Once a range is there, the next one is asked for at once.",
-            "§III-C5: a sender that hears nothing asks whether its message is known, as a client that hears nothing repeats its Request.",
+            "§III-C5: a sender that hears nothing asks whether its message is known, as a client that hears nothing repeats its Request; where nothing at all has been heard, by another path each time.",
         ],
     };
     const GRANTS_NAME: bool = false;

@@ -216,6 +216,15 @@ impl Outgoing {
         packet
     }
 
+    /// The first subflow takes another path while nothing at all has been heard: its own may be dead.
+    pub(super) fn try_another_path(&mut self, settings: &Settings) {
+        if self.allowed > 1 && self.shares.slowest() == Time::ZERO {
+            let number = self.backoff % self.allowed;
+            let path = settings.path_manager.entropy(self.message.entropy, number, &self.path);
+            self.shares.subflows[0].entropy = path;
+        }
+    }
+
     /// Silence to wait for before asking.
     pub(super) fn patience(&self, settings: &Settings) -> Time {
         settings.doubled(settings.timeout(&self.path, self.shares.slowest()), self.backoff)

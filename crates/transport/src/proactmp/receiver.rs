@@ -77,7 +77,7 @@ impl Receiver {
             return;
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
-        message.paths.heard(number_of(packet.token) as usize, now, true);
+        message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
         message.agree(&self.settings, packet.entropy, allowed_of(packet.token));
         if let Some(credit) = message.arrive(now, packet) {
             let (tag, bytes) = (packet.tag, u32::from(packet.payload));
@@ -98,7 +98,7 @@ impl Receiver {
             return;
         }
         if let Some(message) = self.messages.get_mut(&(packet.src, packet.message)) {
-            message.paths.heard(number_of(packet.token) as usize, now, false);
+            message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, false);
             self.answer(shared, now, packet);
         }
     }
@@ -206,6 +206,7 @@ impl Receiver {
             return;
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
+        message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
         if message.has_begun() {
             return message.say_granted(shared, key, None);
         }

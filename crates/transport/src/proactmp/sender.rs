@@ -202,6 +202,7 @@ impl Sender {
         out.step(SenderEvent::Silence);
         out.active = now;
         out.backoff += 1;
+        out.try_another_path(&self.settings);
         let probe = out.about(&shared.context, PacketKind::Probe);
         shared.control.push_back(probe);
         let patience = out.patience(&self.settings);
