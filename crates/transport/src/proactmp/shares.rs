@@ -136,7 +136,8 @@ impl Shares {
             _ => true,
         };
         let able = self.subflows.iter().enumerate().filter(|(_, s)| s.is_established() && room(s));
-        let most = able.max_by(|(_, a), (_, b)| {
+        // The last of equals is taken: the first subflow.
+        let most = able.rev().max_by(|(_, a), (_, b)| {
             a.budget.total_cmp(&b.budget).then_with(|| self.rtt(b).cmp(&self.rtt(a)))
         });
         most.map(|(number, _)| number)
