@@ -204,7 +204,7 @@ fn silence_is_followed_by_a_request_for_what_is_missing_and_withholding_is_not()
 #[test]
 fn a_message_may_wait_for_its_request() {
     let request = ("request", ParamValue::Bool(true));
-    let mut s = script_of(&[request.clone()]);
+    let mut s = script_of(std::slice::from_ref(&request));
     assert_eq!(s.open(us(0), message(5)), ["probe"]);
     let mut asks = Packet::new(PacketKind::Pull, PEER, HERE, 0);
     asks.count = 2;
