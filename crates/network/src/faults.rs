@@ -40,6 +40,13 @@ pub enum Fault {
         /// How late.
         reorder_by: Time,
     },
+    /// The link is dark: every packet is lost that ends on it at or after `from` and before `until`.
+    Dark {
+        /// From when on.
+        from: Time,
+        /// Until when.
+        until: Time,
+    },
 }
 
 /// What happens to a packet on its link.
@@ -62,6 +69,8 @@ pub struct FaultCounts {
     pub dropped_by_number: u64,
     /// Lost by chance.
     pub dropped_at_random: u64,
+    /// Lost because the link was dark.
+    pub dropped_in_the_dark: u64,
     /// Sent twice.
     pub duplicated: u64,
     /// Made late.
@@ -71,7 +80,7 @@ pub struct FaultCounts {
 impl FaultCounts {
     /// Packets lost.
     pub fn dropped(&self) -> u64 {
-        self.dropped_by_number + self.dropped_at_random
+        self.dropped_by_number + self.dropped_at_random + self.dropped_in_the_dark
     }
 
     /// Whether nothing happened.
@@ -101,6 +110,8 @@ enum Rule {
     Numbers { ahead: Vec<u64>, seen: u64 },
     /// Shares of the range of a random number, each on top of the one before.
     Chance { loss: u64, duplicate: u64, reorder: u64, by: Time, stream: Pcg32 },
+    /// The span in which it is dark.
+    Dark { from: Time, until: Time },
 }
 
 impl Injector {
@@ -118,17 +129,17 @@ impl Injector {
         Ok(Injector { counts: vec![FaultCounts::default(); links.len()], links })
     }
 
-    /// What happens to a packet that has left by this link's port. Every entry counts it; the first one
-    /// that does anything to it decides.
-    pub fn judge(&mut self, link: u32, packet: &Packet) -> Verdict {
+    /// What happens to a packet that has left by this link's port, its last bit at `ends`. Every entry counts it;
+    /// the first one that does anything to it decides.
+    pub fn judge(&mut self, link: u32, packet: &Packet, ends: Time) -> Verdict {
         let mut verdict = Verdict::Pass;
         for entry in &mut self.links[link as usize] {
             if entry.kind.is_some_and(|kind| kind != packet.kind) {
                 continue;
             }
-            let (found, by_number) = entry.rule.judge();
+            let found = entry.rule.judge(ends);
             if verdict == Verdict::Pass && found != Verdict::Pass {
-                self.counts[link as usize].note(found, by_number);
+                self.counts[link as usize].note(found, &entry.rule);
                 verdict = found;
             }
         }
@@ -142,11 +153,14 @@ impl Injector {
 }
 
 impl FaultCounts {
-    fn note(&mut self, verdict: Verdict, by_number: bool) {
+    fn note(&mut self, verdict: Verdict, rule: &Rule) {
         match verdict {
             Verdict::Pass => {}
-            Verdict::Drop if by_number => self.dropped_by_number += 1,
-            Verdict::Drop => self.dropped_at_random += 1,
+            Verdict::Drop => match rule {
+                Rule::Numbers { .. } => self.dropped_by_number += 1,
+                Rule::Chance { .. } => self.dropped_at_random += 1,
+                Rule::Dark { .. } => self.dropped_in_the_dark += 1,
+            },
             Verdict::Duplicate => self.duplicated += 1,
             Verdict::Delay(_) => self.delayed += 1,
         }
@@ -169,28 +183,30 @@ impl Rule {
                 by: *reorder_by,
                 stream: stream(seed, Purpose::Faults, entity),
             },
+            Fault::Dark { from, until } => Rule::Dark { from: *from, until: *until },
         }
     }
 
-    /// What happens to the next packet, and whether its number is the reason.
-    fn judge(&mut self) -> (Verdict, bool) {
+    /// What happens to the next packet.
+    fn judge(&mut self, ends: Time) -> Verdict {
         match self {
             Rule::Numbers { ahead, seen } => {
                 *seen += 1;
                 let hit = ahead.pop_if(|next| *next == *seen).is_some();
-                (if hit { Verdict::Drop } else { Verdict::Pass }, true)
+                if hit { Verdict::Drop } else { Verdict::Pass }
             }
             Rule::Chance { loss, duplicate, reorder, by, stream } => {
                 // 53 bits: a probability of 1 is then above every number that is drawn.
                 let drawn = stream.next_u64() >> 11;
-                let verdict = match drawn {
+                match drawn {
                     n if n < *loss => Verdict::Drop,
                     n if n < *duplicate => Verdict::Duplicate,
                     n if n < *reorder => Verdict::Delay(*by),
                     _ => Verdict::Pass,
-                };
-                (verdict, false)
+                }
             }
+            Rule::Dark { from, until } if (*from..*until).contains(&ends) => Verdict::Drop,
+            Rule::Dark { .. } => Verdict::Pass,
         }
     }
 }
@@ -205,6 +221,8 @@ fn check(what: &Fault) -> Result<(), String> {
     match what {
         Fault::DropNth(numbers) if numbers.contains(&0) => Err("packets are counted from 1".into()),
         Fault::DropNth(_) => Ok(()),
+        Fault::Dark { from, until } if from >= until => Err(format!("dark from {from} until {until}")),
+        Fault::Dark { .. } => Ok(()),
         Fault::Random { loss, duplicate, reorder, reorder_by } => {
             let all = [*loss, *duplicate, *reorder];
             if let Some(wrong) = all.iter().find(|p| !(0.0..=1.0).contains(*p)) {
@@ -277,11 +295,11 @@ mod tests {
         for link in [0, 3] {
             let verdicts: Vec<_> = [&data, &grant, &data, &grant, &data, &data]
                 .iter()
-                .map(|p| injector.judge(link, p) == Verdict::Drop)
+                .map(|p| injector.judge(link, p, Time::ZERO) == Verdict::Drop)
                 .collect();
             assert_eq!(verdicts, [true, false, false, false, true, false], "link {link}");
         }
-        assert_eq!(injector.judge(1, &data), Verdict::Pass, "a link that is not named");
+        assert_eq!(injector.judge(1, &data, Time::ZERO), Verdict::Pass, "a link that is not named");
         assert_eq!(injector.counts()[0], FaultCounts { dropped_by_number: 2, ..FaultCounts::default() });
         assert!(injector.counts()[1].is_zero());
     }
@@ -292,7 +310,7 @@ mod tests {
         let run = || {
             let mut injector = injector(std::slice::from_ref(&spec));
             let data = packet(PacketKind::Data);
-            let verdicts: Vec<_> = (0..40_000).map(|_| injector.judge(2, &data)).collect();
+            let verdicts: Vec<_> = (0..40_000).map(|_| injector.judge(2, &data, Time::ZERO)).collect();
             (verdicts, injector.counts()[2])
         };
         let (verdicts, counts) = run();
@@ -313,8 +331,8 @@ mod tests {
         let (mut alone, mut shared) = (injector(std::slice::from_ref(&spec)), injector(&[spec]));
         let data = packet(PacketKind::Data);
         for _ in 0..200 {
-            shared.judge(0, &data);
-            assert_eq!(alone.judge(1, &data), shared.judge(1, &data));
+            shared.judge(0, &data, Time::ZERO);
+            assert_eq!(alone.judge(1, &data, Time::ZERO), shared.judge(1, &data, Time::ZERO));
         }
     }
 
@@ -323,7 +341,10 @@ mod tests {
         let data = packet(PacketKind::Data);
         let (mut all, mut none) = (injector(&[random(1.0, 0.0, 0.0)]), injector(&[random(0.0, 0.0, 0.0)]));
         for _ in 0..10_000 {
-            assert_eq!((all.judge(0, &data), none.judge(0, &data)), (Verdict::Drop, Verdict::Pass));
+            assert_eq!(
+                (all.judge(0, &data, Time::ZERO), none.judge(0, &data, Time::ZERO)),
+                (Verdict::Drop, Verdict::Pass)
+            );
         }
     }
 
@@ -341,5 +362,20 @@ mod tests {
         assert!(refused(FaultSpec { links, kind: None, what }).contains("s0->h9"));
         let what = Fault::Random { loss: 0.0, duplicate: 0.0, reorder: 0.1, reorder_by: Time::ZERO };
         assert!(refused(FaultSpec { links: LinkChoice::All, kind: None, what }).contains("late"));
+    }
+
+    #[test]
+    fn a_dark_link_loses_everything_for_a_while() {
+        let network = network();
+        let what = Fault::Dark { from: Time::us(3), until: Time::us(5) };
+        let spec = FaultSpec { links: LinkChoice::All, kind: None, what };
+        let mut injector = Injector::new(&[spec], &network, 1).expect("a span");
+        let data = packet(PacketKind::Data);
+        let lost = (0..8).filter(|us| injector.judge(0, &data, Time::us(*us)) == Verdict::Drop);
+        assert_eq!(lost.collect::<Vec<_>>(), [3, 4]);
+        assert_eq!((injector.counts()[0].dropped_in_the_dark, injector.counts()[0].dropped()), (2, 2));
+        let never = Fault::Dark { from: Time::us(3), until: Time::us(3) };
+        let spec = FaultSpec { links: LinkChoice::All, kind: None, what: never };
+        assert!(Injector::new(&[spec], &network, 1).is_err());
     }
 }

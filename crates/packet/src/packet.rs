@@ -21,13 +21,16 @@ pub enum PacketKind {
     /// Payload. `index` of the packet in its message, `message_bytes`, `count` = unscheduled packets
     /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
     /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
-    /// round trip.
+    /// round trip. ProactMP's: `token` = the subflow, and above 16 bits how many the sender allows, `lifetime` = when
+    /// it left, `remaining` = the sender's longest smoothed round trip in nanoseconds.
     Data = 0,
     /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
-    /// `token` says in all, the newest in class `remaining`.
+    /// `token` says in all, the newest in class `remaining`. ProactMP's: the same number, and `remaining` = subflow and
+    /// subflows allowed; with `count` 1 it answers packet `index`, whose `lifetime` it echoes.
     Grant = 1,
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
     /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left.
+    /// ProactMP's Response to a Request for a subflow: fields as in its data.
     Rts = 2,
     /// Permission for packet `index` under number `token`, valid for `lifetime`; `remaining` packets.
     Token = 3,
@@ -43,6 +46,8 @@ pub enum PacketKind {
     /// Packet `index` arrived without its payload; fields as in an acknowledgement.
     Nack = 7,
     /// Permission for as many packets as `token` says, counted from the beginning of the message.
+    /// ProactMP's Request: for the message, `count` = its unscheduled packets, or with 0 for the subflow that `remaining`
+    /// says.
     Pull = 8,
     /// Packets `index .. index + count` have not arrived and are wanted again, in class `remaining`.
     Resend = 9,

@@ -67,6 +67,19 @@ fn amrt_model<'py>(
     Ok(dict)
 }
 
+/// ProactMP's credit (TNSM 2024 §III-C4, equations 4 to 8): the sum allocated to packets that arrive evenly over a span,
+/// in OWDbytes and one-way delays.
+#[pyfunction]
+fn proactmp_credit(packets: u32, span: f64) -> PyResult<f64> {
+    model::proactmp::total(packets, span).map_err(out_of_range)
+}
+
+/// ProactMP's division of credit among subflows (TNSM 2024 §III-C3, equation 2).
+#[pyfunction]
+fn proactmp_shares(weights: Vec<f64>, round_trips: Vec<f64>) -> PyResult<Vec<f64>> {
+    model::proactmp::shares(&weights, &round_trips).map_err(out_of_range)
+}
+
 /// RPO's model (ICNP 2021 §V, equations 1 to 6), in packets per round trip and round trips.
 #[pyfunction]
 #[pyo3(signature = (c_packets_per_rtt, r_over_c, size_packets, t_c, flows = 1.0))]
@@ -183,6 +196,8 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(amrt_model, module)?)?;
     module.add_function(wrap_pyfunction!(rpo_model, module)?)?;
+    module.add_function(wrap_pyfunction!(proactmp_credit, module)?)?;
+    module.add_function(wrap_pyfunction!(proactmp_shares, module)?)?;
     module.add_function(wrap_pyfunction!(schedule, module)?)?;
     module.add_function(wrap_pyfunction!(l2dct_cycle, module)?)?;
     module.add_function(wrap_pyfunction!(l2dct_backoff, module)?)?;

@@ -101,7 +101,7 @@ impl<'a> Transit<'a> {
             tap.started(link.number, ends - rate.time_of(u64::from(packet.wire)), &packet);
         }
         let Some(faults) = &mut self.faults else { return self.carry(link, handle, ends) };
-        match faults.injector.judge(link.number, &packet) {
+        match faults.injector.judge(link.number, &packet, ends) {
             Verdict::Pass => self.carry(link, handle, ends),
             Verdict::Drop => {
                 if packet.is_data() {

@@ -67,9 +67,9 @@ impl Books {
         Some(at + every)
     }
 
-    /// Whether the books are open at `now`.
-    pub(crate) fn are_open(&self, now: Time) -> bool {
-        now >= self.opened
+    /// How long the books have been open at `now`, if they are.
+    pub(crate) fn open_for(&self, now: Time) -> Option<Time> {
+        (now >= self.opened).then(|| now.saturating_sub(self.opened))
     }
 
     /// Takes a sample; answers when the next is due.

@@ -352,9 +352,10 @@ impl Core {
         if let Some(tap) = &mut self.tap {
             tap.started(number, self.now, self.frames.bytes(frame));
         }
-        let verdict = match self.books.are_open(self.now) {
-            true => self.injector.judge(number, self.frames.packet(frame)),
-            false => Verdict::Pass,
+        // Times in faults count from the opening of the books.
+        let verdict = match self.books.open_for(self.now).and(self.books.open_for(ends)) {
+            Some(ends) => self.injector.judge(number, self.frames.packet(frame), ends),
+            None => Verdict::Pass,
         };
         match verdict {
             Verdict::Pass => self.carry(number, frame, ends),

@@ -15,6 +15,7 @@ pub mod message;
 pub mod ndp;
 pub mod opening;
 pub mod phost;
+pub mod proactmp;
 pub mod rcp;
 pub mod registry;
 pub mod rpo;

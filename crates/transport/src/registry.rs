@@ -54,6 +54,7 @@ transports! {
     "expresspass-aeolus" => crate::expresspass::ExpressPassAeolus,
     "ndp" => crate::ndp::Ndp,
     "phost" => crate::phost::Phost,
+    "proactmp" => crate::proactmp::ProactMp,
     "rcp" => crate::rcp::Rcp,
     "rpo" => crate::rpo::Rpo,
     "tcp" => crate::tcp::NewReno,

@@ -66,4 +66,20 @@ def increase(_: Context, size: float) -> float:
     return float(_headway.l2dct_increase(int(size)))
 
 
-MODELS = (model, rpo_model, fluid, cycle, backoff, least_threshold, increase)
+def credit(_: Context, packets: float, span: float) -> float:
+    """Credit that ProactMP's algorithm 1 gives packets that arrive evenly over a span of one-way delays, in OWDbytes."""
+    try:
+        return float(_headway.proactmp_credit(int(packets), span))
+    except ValueError as error:
+        raise CannotMeasure(str(error)) from None
+
+
+def subflow_share(_: Context, weights: Sequence[float], round_trips: Sequence[float], number: float) -> float:
+    """The share of subflow `number`, from 0, in new credit (ProactMP §III-C3, equation 2)."""
+    try:
+        return float(_headway.proactmp_shares(list(weights), list(round_trips))[int(number)])
+    except ValueError as error:
+        raise CannotMeasure(str(error)) from None
+
+
+MODELS = (model, rpo_model, fluid, cycle, backoff, least_threshold, increase, credit, subflow_share)

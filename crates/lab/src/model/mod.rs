@@ -2,6 +2,7 @@
 
 pub mod amrt;
 pub mod l2dct;
+pub mod proactmp;
 pub mod rpo;
 pub mod scheduling;
 

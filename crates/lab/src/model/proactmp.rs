@@ -1,0 +1,118 @@
+//! ProactMP's credit in closed form (IEEE TNSM 2024 §III-C, equations 1 to 8): what a receiver allocates to first
+//! packets that arrive from several senders before any credit has come back, and how a sender divides it.
+//!
+//! Times are in base one-way delays, credit in OWDbytes. What is deliberately different from the paper:
+//!
+//! * Equations 5 and 7 are one: the sum is OWDbytes and as much again as the span of the arrivals has of a delay.
+//! * The paper's utilisation counts credit over RTTbytes and no header, Request or queue; so does this.
+
+use super::{ModelError, check};
+
+/// One allocation. ProactMP §III-C4, equation 4
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allocation {
+    /// `credits_all`.
+    pub credit: f64,
+    /// `credits_rem` after it.
+    pub remaining: f64,
+}
+
+/// What algorithm 1 allocates to packets that arrive at `times`, in order, of which none returns credit.
+pub fn allocations(times: &[f64]) -> Result<Vec<Allocation>, ModelError> {
+    let mut remaining = 1.0;
+    let mut last = times.first().copied().unwrap_or(0.0);
+    let mut allocate = |time: f64| {
+        check("an arrival", "no earlier than the one before", time, time >= last && time.is_finite())?;
+        // ProactMP §III-C4, equation 3
+        let idle = (time - last).min(1.0);
+        // ProactMP §III-C4, algorithm 1
+        let credit = match remaining {
+            spare if spare >= 0.0 => spare + idle,
+            spare if spare >= -1.0 => idle,
+            _ => 0.0,
+        };
+        remaining -= credit;
+        last = if credit > 0.0 { time } else { last };
+        Ok(Allocation { credit, remaining })
+    };
+    times.iter().map(|time| allocate(*time)).collect()
+}
+
+/// What is allocated to `count` packets that arrive evenly over `span` delays. ProactMP §III-C4, equations 5 and 7
+pub fn total(count: u32, span: f64) -> Result<f64, ModelError> {
+    check("the packets", "at least 2", count.into(), count >= 2)?;
+    check("the span", "from 0 to 2 one-way delays", span, (0.0..=2.0).contains(&span))?;
+    let step = span / f64::from(count - 1);
+    let times: Vec<f64> = (0..count).map(|n| f64::from(n) * step).collect();
+    Ok(allocations(&times)?.iter().map(|a| a.credit).sum())
+}
+
+/// Utilisation of the downlink for a sum of credit: of RTTbytes, two OWDbytes. ProactMP §III-C4, equations 6 and 8
+pub fn utilisation(total: f64) -> f64 {
+    total / 2.0
+}
+
+/// The share of each subflow in new credit. ProactMP §III-C3, equation 2
+pub fn shares(weights: &[f64], round_trips: &[f64]) -> Result<Vec<f64>, ModelError> {
+    let mut parts = Vec::with_capacity(weights.len());
+    for (weight, rtt) in weights.iter().zip(round_trips) {
+        check("a weight", "at least 0", *weight, *weight >= 0.0 && weight.is_finite())?;
+        check("a round trip", "more than 0", *rtt, *rtt > 0.0 && rtt.is_finite())?;
+        parts.push(weight / (rtt * rtt));
+    }
+    let all: f64 = parts.iter().sum();
+    check("the sum of the weights", "more than 0", all, all > 0.0)?;
+    Ok(parts.iter().map(|part| part / all).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The paper's five senders a quarter of a delay apart, in OWDbytes of 125 bytes. Equations 4 and 5
+    #[test]
+    fn five_senders_within_a_delay_fill_a_round_trip() {
+        let found = allocations(&[0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]).expect("in order");
+        let credit: Vec<f64> = found.iter().map(|a| a.credit * 125.0).collect();
+        let remaining: Vec<f64> = found.iter().map(|a| a.remaining * 125.0).collect();
+        assert_eq!(credit, [125.0, 31.25, 31.25, 31.25, 31.25, 31.25, 0.0]);
+        assert_eq!(remaining, [0.0, -31.25, -62.5, -93.75, -125.0, -156.25, -156.25]);
+    }
+
+    #[test]
+    fn the_sum_grows_with_the_span_up_to_a_round_trip() {
+        for count in [2, 3, 5, 17] {
+            for span in [0.0, 0.25, 0.5, 1.0] {
+                let sum = total(count, span).expect("within the model");
+                // Equation 5
+                assert!((sum - (1.0 + span)).abs() < 1e-9, "{count} over {span}: {sum}");
+                assert!(utilisation(sum) <= 1.0 + 1e-9);
+            }
+            // Equation 6
+            assert!((utilisation(total(count, 1.0).expect("within the model")) - 1.0).abs() < 1e-9);
+        }
+        // Equations 7 and 8: two arrivals more than a delay apart.
+        assert!((utilisation(total(2, 1.6).expect("within the model")) - 1.0).abs() < 1e-9);
+    }
+
+    /// The text's "over one delay, but within a round trip" holds for two arrivals. With more of them algorithm 1 goes
+    /// on to the third level, up to which it gives a third OWDbytes.
+    #[test]
+    fn more_arrivals_over_more_than_a_delay_are_given_more_than_the_text_says() {
+        let sum = total(9, 2.0).expect("within the model");
+        assert!(sum > 2.2 && sum <= 3.0, "{sum}");
+    }
+
+    #[test]
+    fn credit_follows_weight_over_round_trip_squared() {
+        assert_eq!(shares(&[10.0, 10.0], &[10.0, 20.0]), Ok(vec![0.8, 0.2]));
+        assert_eq!(shares(&[15.0, 5.0], &[1.0, 1.0]), Ok(vec![0.75, 0.25]));
+    }
+
+    #[test]
+    fn what_the_model_does_not_cover_is_refused() {
+        assert!(allocations(&[1.0, 0.5]).is_err());
+        assert!(total(1, 0.5).is_err() && total(3, 2.5).is_err());
+        assert!(shares(&[0.0], &[1.0]).is_err() && shares(&[1.0], &[0.0]).is_err());
+    }
+}

@@ -1,0 +1,300 @@
+//! One message at its receiver.
+
+use super::joined::PathList;
+use super::params::{Owd, Settings};
+use super::{Key, Shared, TimerKey, label};
+use crate::endpoint::Path;
+use crate::index_window::IndexWindow;
+use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        Requested { Data => Active, Overdue => Requested, Last => Done }
+        Active { Data => Active, Overdue => Active, Last => Done }
+        Done {}
+    }
+    events { Data, Overdue, Last }
+}
+
+/// A message being received.
+pub(super) struct Incoming {
+    packets: u32,
+    bytes: u64,
+    payload: u64,
+    tag: u32,
+    state: ReceiverState,
+    /// Packets sent without credit.
+    pub(super) window: u32,
+    pub(super) received: IndexWindow,
+    /// One past the last packet that has arrived.
+    high: u32,
+    /// Payload that has arrived.
+    pub(super) held: u64,
+    /// Packets permitted, from the beginning of the message.
+    granted: u32,
+    /// Whether unscheduled packets took credit. See `charge_unscheduled`
+    charged: bool,
+    pub(super) paths: PathList,
+    pub(super) owd: Owd,
+    pub(super) path: Path,
+    /// Age among this host's messages.
+    pub(super) age: u64,
+    /// Whether it waits for credit.
+    pub(super) waiting: bool,
+    /// Subflows that both ends allow.
+    allowed: u32,
+    /// The sender's longest smoothed round trip.
+    srtt: Time,
+    /// Last arrival, or RESEND, or the first permission after everything had arrived.
+    since: Time,
+    /// What had arrived at an earlier look, and when that was.
+    looked: (u32, Time),
+    /// Packets asked for, and how far others are taken for lost with them.
+    asked: (u32, u32),
+    suspect: u32,
+    backoff: u32,
+    /// The one deadline in force; others of this message are left over and mean nothing.
+    due: Option<Time>,
+}
+
+impl Incoming {
+    /// State for a message on its first packet, or `None` for one that cannot be.
+    pub(super) fn new(settings: &Settings, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
+        let context = &shared.context;
+        let packets = u32::try_from(context.sizes.packets(packet.message_bytes)).ok()?;
+        let path = (context.path)(packet.src);
+        let window = packet.count.clamp(1, packets);
+        Some(Incoming {
+            packets,
+            bytes: packet.message_bytes,
+            payload: context.sizes.payload.into(),
+            tag: packet.tag,
+            state: ReceiverState::Requested,
+            window,
+            received: IndexWindow::default(),
+            high: 0,
+            held: 0,
+            granted: window,
+            charged: settings.charge_unscheduled,
+            paths: PathList::new(packet.entropy),
+            owd: settings.owd(&path, context),
+            path,
+            age: 0,
+            waiting: false,
+            allowed: 0,
+            srtt: Time::ZERO,
+            since: now,
+            looked: (0, now),
+            asked: (0, 0),
+            suspect: 0,
+            backoff: 0,
+            due: None,
+        })
+    }
+
+    pub(super) fn step(&mut self, event: ReceiverEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Whether its first packet has arrived.
+    pub(super) fn has_begun(&self) -> bool {
+        self.state != ReceiverState::Requested
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.received.len() == self.packets
+    }
+
+    /// Payload of packets `from..end`.
+    pub(super) fn payload_of(&self, from: u32, end: u32) -> u64 {
+        let upto = |n: u32| (u64::from(n) * self.payload).min(self.bytes);
+        upto(end) - upto(from)
+    }
+
+    /// Bytes not permitted yet.
+    pub(super) fn ungranted(&self) -> u64 {
+        self.payload_of(self.granted, self.packets)
+    }
+
+    /// Credit that it holds.
+    pub(super) fn outstanding(&self) -> u64 {
+        let first = if self.charged { 0 } else { self.window };
+        let first = self.received.next_missing(first);
+        (first..self.granted).filter(|i| !self.received.contains(*i)).map(|i| self.payload_of(i, i + 1)).sum()
+    }
+
+    /// Takes in a packet: the credit that it gives back, or `None` for one that was here already.
+    /// ProactMP §III-C4, algorithm 1, line 4
+    pub(super) fn arrive(&mut self, now: Time, packet: &Packet) -> Option<u64> {
+        (self.since, self.srtt) = (now, Time(u64::from(packet.remaining) * 1000));
+        if packet.index >= self.granted || !self.received.insert(packet.index) {
+            return None;
+        }
+        self.step(ReceiverEvent::Data);
+        self.backoff = 0;
+        self.high = self.high.max(packet.index + 1);
+        let bytes = self.payload_of(packet.index, packet.index + 1);
+        self.held += bytes;
+        Some(if packet.index < self.window && !self.charged { 0 } else { bytes })
+    }
+
+    /// The option Pro_Capable: how many subflows the sender allows. ProactMP §III-B1
+    pub(super) fn agree(&mut self, settings: &Settings, entropy: u32, theirs: u32) {
+        let both = settings.allowed(&self.path).min(theirs);
+        if both > self.allowed {
+            self.allowed = both;
+            let path = self.path;
+            self.paths.extend(both, |number| settings.path_manager.entropy(entropy, number, &path));
+        }
+    }
+
+    /// How many packets this much credit permits, and their bytes: whole ones, and no more than there are.
+    pub(super) fn fits(&self, credit: u64, most: u32) -> (u32, u64) {
+        let left = self.packets - self.granted;
+        let count = match credit {
+            credit if credit >= self.ungranted() => left,
+            credit => u32::try_from(credit / self.payload.max(1)).unwrap_or(u32::MAX),
+        };
+        let count = count.min(left).min(most);
+        (count, self.payload_of(self.granted, self.granted + count))
+    }
+
+    /// Permits `count` more packets.
+    pub(super) fn grant(&mut self, now: Time, count: u32) {
+        if self.received.next_missing(0) >= self.granted {
+            (self.since, self.looked) = (now, (self.high, now));
+        }
+        self.granted += count;
+    }
+
+    /// A control packet to the sender on subflow `number`.
+    fn control(&self, shared: &Shared, key: Key, kind: PacketKind, (number, entropy): (u32, u32)) -> Packet {
+        let packet = shared.control_packet(kind, key.0, key.1, self.tag, entropy);
+        Packet { remaining: label(number, self.allowed), ..packet }
+    }
+
+    /// The state of the grants; with `answered`, in answer to that packet. ProactMP §III-C3
+    pub(super) fn say_granted(&self, shared: &mut Shared, key: Key, answered: Option<&Packet>) {
+        let on = match answered.map(|packet| super::number_of(packet.token)) {
+            Some(number) => (number, self.paths.entropy(number as usize).unwrap_or(self.paths.last().1)),
+            None => self.paths.last(),
+        };
+        let mut grant = self.control(shared, key, PacketKind::Grant, on);
+        (grant.token, grant.flags) = (self.granted, PacketFlags::PULL);
+        if let Some(packet) = answered {
+            (grant.index, grant.count, grant.lifetime) = (packet.index, 1, packet.lifetime);
+        }
+        shared.control.push_back(grant);
+    }
+
+    /// Asks for the message: the sender may begin. ProactMP §III-A
+    pub(super) fn say_request(&self, shared: &mut Shared, key: Key) {
+        let mut request = self.control(shared, key, PacketKind::Pull, self.paths.last());
+        request.count = self.window;
+        shared.control.push_back(request);
+    }
+
+    /// Adds a subflow, if one is wanted. ProactMP §III-B2
+    pub(super) fn join(&mut self, settings: &Settings, shared: &mut Shared, now: Time, key: Key) {
+        if self.allowed < 2 || (!settings.always_join && self.ungranted() <= 2 * self.owd.bytes) {
+            return;
+        }
+        let timeout = self.timeout(settings);
+        let Some(number) = self.paths.ask(settings, now, timeout) else { return };
+        let entropy = self.paths.entropy(number as usize).unwrap_or(0);
+        let request = self.control(shared, key, PacketKind::Pull, (number, entropy));
+        shared.control.push_back(request);
+    }
+
+    pub(super) fn timeout(&self, settings: &Settings) -> Time {
+        settings.timeout(&self.path, self.srtt)
+    }
+
+    /// Whether something that is permitted has not arrived.
+    fn is_missing(&self) -> bool {
+        self.received.next_missing(0) < self.granted
+    }
+
+    /// Arms this message's one deadline, while anything is missing. ProactMP §III-C5
+    pub(super) fn arm(&mut self, settings: &Settings, shared: &mut Shared, key: Key) {
+        if !self.is_missing() {
+            return;
+        }
+        let timeout = self.timeout(settings);
+        let silence = self.since.saturating_add(settings.doubled(timeout, self.backoff));
+        // A look finds nothing new until something arrives.
+        let look = if self.since > self.looked.1 { self.looked.1.saturating_add(timeout) } else { silence };
+        let at = silence.min(look);
+        // An armed deadline that comes early looks again.
+        if self.due.is_none_or(|due| at < due) {
+            shared.timers.arm(at, TimerKey::Missing(key.0, key.1));
+            self.due = Some(at);
+        }
+    }
+
+    /// The deadline has come. ProactMP §III-C5
+    pub(super) fn overdue(&mut self, settings: &Settings, shared: &mut Shared, now: Time, key: Key) {
+        if self.due.is_none_or(|due| now < due) {
+            return;
+        }
+        self.due = None;
+        let timeout = self.timeout(settings);
+        if !self.is_missing() {
+            return;
+        }
+        if now >= self.since.saturating_add(settings.doubled(timeout, self.backoff)) {
+            (self.since, self.looked) = (now, (self.high, now));
+            self.backoff += 1;
+            self.suspect = self.granted;
+            self.step(ReceiverEvent::Overdue);
+            if settings.request && !self.has_begun() {
+                // Either the Request is lost, or all that came after it.
+                self.say_request(shared, key);
+            }
+            self.ask(shared, key);
+        } else if now >= self.looked.1.saturating_add(timeout) {
+            // What arrived a time-out ago was sent after what is missing below it.
+            if self.received.next_missing(0) < self.looked.0 {
+                self.suspect = self.looked.0;
+                self.step(ReceiverEvent::Overdue);
+                self.ask(shared, key);
+            }
+            self.looked = (self.high, now);
+        }
+        self.join(settings, shared, now, key);
+        self.arm(settings, shared, key);
+    }
+
+    /// Everything unscheduled is missing.
+    pub(super) fn ask_for_all(&mut self, shared: &mut Shared, now: Time, key: Key) {
+        (self.since, self.suspect) = (now, self.window);
+        self.ask(shared, key);
+    }
+
+    /// Asks for the first range that is missing, no longer than OWDbytes. ProactMP §III-C5
+    fn ask(&mut self, shared: &mut Shared, key: Key) {
+        let from = self.received.next_missing(0);
+        let most = u32::try_from(self.owd.bytes / self.payload.max(1)).unwrap_or(u32::MAX).max(1);
+        let limit = self.suspect.min(from.saturating_add(most));
+        let end = (from..limit).find(|i| self.received.contains(*i)).unwrap_or(limit);
+        self.asked = (from, end);
+        if from >= end {
+            return;
+        }
+        let mut resend = self.control(shared, key, PacketKind::Resend, self.paths.last());
+        (resend.index, resend.count) = (from, end - from);
+        shared.control.push_back(resend);
+    }
+
+    /// Once the range asked for is there, the next one is asked for without waiting.
+    pub(super) fn ask_on(&mut self, shared: &mut Shared, key: Key) {
+        let (from, end) = self.asked;
+        if from < end && self.received.next_missing(from) >= end {
+            self.ask(shared, key);
+        }
+    }
+}

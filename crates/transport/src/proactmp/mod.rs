@@ -1,0 +1,167 @@
+//! ProactMP: receivers give credit for what their downlinks can take, senders divide it among several paths.
+//!
+//! Source: R. Zhuang et al., "ProactMP: A Proactive Multipath Transport Protocol for Low-Latency Datacenters", IEEE
+//! TNSM 2024. A message is the response of a remote procedure call; it is opened at its sender, the server, and its
+//! receiver is the client. The first DATA stands for the Response. With `request`, the sender announces the message
+//! and waits until the receiver asks for it.
+//!
+//! [`Pool`] is algorithm 1 alone, with the equations of §III-C4 as its tests.
+
+mod incoming;
+mod joined;
+mod outgoing;
+mod params;
+mod pool;
+mod receiver;
+mod round_trips;
+mod sender;
+mod shares;
+
+use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
+use crate::message::Message;
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::{Gauge, Time};
+use incoming::ReceiverState;
+use outgoing::SenderState;
+pub use params::{Order, Owd, Preset, ProactMpParams, Settings, Weights};
+pub use pool::Pool;
+use receiver::Receiver;
+use sender::Sender;
+use shares::SubflowState;
+
+/// The transport's declaration.
+pub struct ProactMp;
+
+impl Transport for ProactMp {
+    type Endpoint = ProactMpEndpoint;
+    type Params = ProactMpParams;
+    const INFO: TransportInfo = TransportInfo {
+        name: "proactmp",
+        summary: "credit of the receiver's downlink, overcommitted with time, divided among the paths of a message",
+        paper: "ProactMP, IEEE TNSM 2024",
+        discipline: "drop-tail",
+        states: &[SenderState::TABLE, SubflowState::TABLE, ReceiverState::TABLE],
+        deviations: &[
+            "§III-A: a message is opened at its sender, and a completion time begins there: the paper's begins when the client sends the Request, one way earlier. With `request` the sender announces the message and waits for the Request, which adds a round trip of control packets, half a round trip more than in the paper.",
+            "§III-A: a Request is one packet; a larger one is a message in the other direction.",
+            "§III-B1: a connection is a message; weights, round trips and subflows begin anew with each. Pro_Capable is a number of subflows in DATA and in GRANT, with no connection number or token beside it.",
+            "§III-B2: Pro_Join is a Request, a Response and a GRANT without payload. The receiver adds one subflow at a time, after the first DATA and while more than 2 OWDbytes of the message are not granted; it asks again for one that has been silent for a time-out.",
+            "§III-B2: a subflow is removed when a packet that it carried is missing and nothing later on it was answered; its credit and its packets move to the others. A GRANT on it brings it back. `removal` waits for more such packets.",
+            "§III-C1: OWDbytes is what a full packet and a grant need on an empty path, in whole packets: the paper's 125 bytes leave the serialisation of packets out. `preset = \"seed\"` takes 125 bytes and 1 us; payloads of at most 125 bytes are the scenario's to set. It is never less than a packet.",
+            "§III-C1: a packet goes to the subflow with the most credit among those with less than OWDbytes in flight, the fastest of several; the limit holds only where a message has several subflows. Filling the fastest first and dividing by equation 2 would contradict each other.",
+            "§III-C2: at the limit of its buffer a receiver grants the oldest message alone; if it granted none, unfinished messages could fill it for ever.",
+            "§III-C3: a GRANT says how many packets of the message may be sent in all, so that the next makes up for a lost one. Every DATA is answered by one GRANT at once, with or without credit; credit that comes up later travels in a GRANT that answers nothing.",
+            "§III-C3: w grows to 16 and is 1 again for all subflows when one is added, or after 10 ms without a GRANT; where it only grows, as in the text (`weights = \"seed\"`), an early share is kept for ever.",
+            "§III-C3: the round trip of equation 2 is that of the packet that the GRANT answers, smoothed by 1/8 unless `raw_rtt`.",
+            "§III-C4: credit is given in whole packets. What algorithm 1 has beyond them, or beyond what the message needs, stays in the pool with the time in which it came up, so that the sums of equations 4 to 8 hold and no fraction of a packet lies at a sender.",
+            "§III-C4: while credit is withheld, messages wait in a queue and are served when data arrives; the pseudo-code would block. T_last moves only when credit is given, and is unset when nothing is outstanding and nobody waits.",
+            "§III-C4: credit comes back with the scheduled bytes of a packet, once; unscheduled bytes take none, unless `charge_unscheduled`.",
+            "§III-C4: up to 3 OWDbytes are outstanding, as in the pseudo-code; the text says RTTbytes, which `clamp` enforces.",
+            "§III-C5: T_out is the longest of 8 base round trips, 4 smoothed ones and a drain of full buffers on the path. It runs only while something permitted is missing, doubles up to 64 times, and no message is given up.",
+            "§III-C5: a packet is also missing when others behind it arrived a time-out ago: else what a dead path held would wait for the end of the message. Once a range is there, the next one is asked for at once.",
+            "§III-C5: a sender that hears nothing asks whether its message is known, as a client that hears nothing repeats its Request; where nothing at all has been heard, by another path each time.",
+        ],
+    };
+    const GRANTS_NAME: bool = false;
+
+    fn promises(params: &ProactMpParams, path: &Path, _packets: u64) -> Promises {
+        // Round trips of a message alone are no longer than the largest.
+        let timeout = params.0.timeout(path, path.max_rtt);
+        Promises { repair: timeout + path.max_rtt * 2, ramp: Time::ZERO }
+    }
+
+    fn endpoint(params: &ProactMpParams, context: HostContext) -> ProactMpEndpoint {
+        ProactMpEndpoint {
+            sender: Sender::new(params.0.clone()),
+            receiver: Receiver::new(params.0.clone()),
+            shared: Shared::new(context),
+        }
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// More unscheduled packets may leave.
+    Opening(HostId, u32),
+    /// A sent message has heard nothing.
+    Silence(HostId, u32),
+    /// Packets of a received message may be missing.
+    Missing(HostId, u32),
+}
+
+impl TimerKey {
+    /// Whom it is about.
+    fn peer(self) -> HostId {
+        match self {
+            TimerKey::Opening(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Missing(peer, _) => peer,
+        }
+    }
+}
+
+type Shared = crate::shared::Shared<TimerKey>;
+
+/// A message at its receiver: the sender and the number.
+type Key = (HostId, u32);
+
+/// A subflow and the option Pro_Capable in one field: its number, and how many subflows a message may have, 0 where
+/// the end that says so knows of none.
+const fn label(number: u32, allowed: u32) -> u32 {
+    number & 0xffff | allowed << 16
+}
+
+const fn number_of(label: u32) -> u32 {
+    label & 0xffff
+}
+
+const fn allowed_of(label: u32) -> u32 {
+    label >> 16
+}
+
+/// One host's ProactMP.
+pub struct ProactMpEndpoint {
+    sender: Sender,
+    receiver: Receiver,
+    shared: Shared,
+}
+
+impl Endpoint for ProactMpEndpoint {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
+            PacketKind::Grant => self.sender.grant(&mut self.shared, now, packet),
+            PacketKind::Resend => self.sender.resend(&mut self.shared, now, packet),
+            PacketKind::Pull => self.sender.request(&mut self.shared, now, packet),
+            PacketKind::Rts => self.receiver.response(&mut self.shared, now, packet),
+            PacketKind::Probe => self.receiver.probe(&mut self.shared, now, packet),
+            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            _ => {}
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((_, key)) = self.shared.timers.pop_due(now) {
+            match key {
+                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
+                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
+                TimerKey::Missing(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
+            }
+        }
+    }
+
+    fn forget(&mut self, now: Time, peer: HostId) {
+        self.shared.forget(peer, |key| key.peer() == peer);
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(&mut self.shared, now, peer);
+    }
+
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        self.sender.gauges().into_iter().chain(self.receiver.gauges(now)).collect()
+    }
+
+    crate::shared::outputs_of_halves!();
+}

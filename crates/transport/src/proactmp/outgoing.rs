@@ -1,0 +1,238 @@
+//! One message at its sender.
+
+use super::params::Settings;
+use super::shares::{Shares, SubflowEvent};
+use super::{Shared, TimerKey, label};
+use crate::endpoint::{HostContext, Path};
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+use std::collections::VecDeque;
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        Announced { Request => Pregrant, Silence => Announced, Finished => Done }
+        Pregrant { Grant => Granted, Resend => Pregrant, Silence => Pregrant, Finished => Done }
+        Granted { Grant => Granted, Resend => Granted, Silence => Granted, Finished => Done }
+        Done {}
+    }
+    events { Request, Grant, Resend, Silence, Finished }
+}
+
+/// A packet that may leave, and the subflow that takes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pick {
+    /// Wanted again. ProactMP §III-C5
+    Again(u32, usize),
+    /// Before any grant, on the first subflow.
+    Unscheduled(u32),
+    /// With credit.
+    Scheduled(u32, usize),
+}
+
+/// A message being sent.
+pub(super) struct Outgoing {
+    pub(super) message: Message,
+    pub(super) packets: u32,
+    pub(super) path: Path,
+    pub(super) opening: OpeningSchedule,
+    pub(super) state: SenderState,
+    pub(super) shares: Shares,
+    /// Unscheduled packets that may leave by now.
+    pub(super) released: u32,
+    /// Packets permitted in all, from the beginning of the message.
+    permitted: u32,
+    /// First packet that has not left.
+    next: u32,
+    /// Packets wanted again, in the order of asking.
+    again: VecDeque<u32>,
+    /// Whether the message stands in the queue of those with a packet to send.
+    pub(super) queued: bool,
+    /// Last packet sent, or news heard.
+    pub(super) active: Time,
+    pub(super) backoff: u32,
+    /// The one silence deadline in force; others of this message are left over and mean nothing.
+    pub(super) silence_at: Time,
+    /// What the option Pro_Capable of its packets says.
+    allowed: u32,
+}
+
+impl Outgoing {
+    pub(super) fn new(message: &Message, settings: &Settings, context: &HostContext, now: Time) -> Outgoing {
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let owd = settings.owd(&path, context);
+        let window = (owd.bytes / u64::from(context.sizes.payload).max(1)).max(1) as u32;
+        let slot = context.sizes.slot(path.bottleneck);
+        let allowed = settings.allowed(&path);
+        let cap = settings.cap.then_some(owd.bytes);
+        Outgoing {
+            message: *message,
+            packets,
+            path,
+            opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
+            state: SenderState::Announced,
+            shares: Shares::new(message.entropy, allowed, path.base_rtt, cap, now),
+            released: 0,
+            permitted: 0,
+            next: 0,
+            again: VecDeque::new(),
+            queued: false,
+            active: now,
+            backoff: 0,
+            silence_at: Time::MAX,
+            allowed,
+        }
+    }
+
+    pub(super) fn step(&mut self, event: SenderEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Whether the first packets may leave.
+    pub(super) fn has_begun(&self) -> bool {
+        self.state != SenderState::Announced
+    }
+
+    /// The end of what it will ever send.
+    fn limit(&self) -> u32 {
+        if self.message.responsive { self.packets } else { self.opening.window() }
+    }
+
+    /// Payload of packets `from..end`.
+    fn bytes(&self, context: &HostContext, from: u32, end: u32) -> u64 {
+        let payload = u64::from(context.sizes.payload);
+        let upto = |n: u32| (u64::from(n) * payload).min(self.message.bytes);
+        upto(end) - upto(from)
+    }
+
+    /// What may leave now, if anything.
+    pub(super) fn pick(&self, context: &HostContext) -> Option<Pick> {
+        if let Some(&index) = self.again.front() {
+            return Some(Pick::Again(index, self.shares.fastest()));
+        }
+        if self.next < self.released {
+            return Some(Pick::Unscheduled(self.next));
+        }
+        if self.next < self.opening.window() || self.next >= self.permitted {
+            return None;
+        }
+        let bytes = self.bytes(context, self.next, self.next + 1);
+        self.shares.pick(bytes).map(|number| Pick::Scheduled(self.next, number))
+    }
+
+    /// The packet that was picked leaves now.
+    pub(super) fn depart(&mut self, context: &HostContext, now: Time, pick: Pick) -> Packet {
+        let (index, number) = match pick {
+            Pick::Again(index, number) | Pick::Scheduled(index, number) => (index, number),
+            // ProactMP §III-C3: the burst of the pre-grant phase is the first subflow's alone.
+            Pick::Unscheduled(index) => (index, 0),
+        };
+        let again = matches!(pick, Pick::Again(..));
+        if again {
+            self.again.pop_front();
+        } else {
+            self.next += 1;
+        }
+        let mut packet = context.data_packet(&self.message, index, self.opening.window());
+        let paid = matches!(pick, Pick::Scheduled(..));
+        self.shares.depart(number, now, index, packet.payload.into(), paid);
+        self.active = now;
+        self.describe(&mut packet, number, now);
+        let unscheduled = matches!(pick, Pick::Unscheduled(_));
+        packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
+            .with(PacketFlags::when(again, PacketFlags::AGAIN));
+        packet
+    }
+
+    /// What data and Responses say of their subflow.
+    fn describe(&self, packet: &mut Packet, number: usize, now: Time) {
+        packet.token = label(number as u32, self.allowed);
+        packet.entropy = self.shares.subflows[number].entropy;
+        packet.lifetime = now;
+        packet.remaining = u32::try_from(self.shares.slowest().0 / 1000).unwrap_or(u32::MAX);
+    }
+
+    /// Packets up to a number may be sent; one that comes late changes nothing. ProactMP §III-C3
+    pub(super) fn permit(&mut self, settings: &Settings, context: &HostContext, number: u32) -> bool {
+        let (before, number) = (self.permitted.max(self.opening.window()), number.min(self.limit()));
+        if number <= before {
+            return false;
+        }
+        self.permitted = number;
+        let bytes = self.bytes(context, before, number);
+        self.shares.divide(settings, bytes);
+        true
+    }
+
+    /// Packets `from..end` have not arrived. ProactMP §III-C5
+    pub(super) fn resend(
+        &mut self,
+        settings: &Settings,
+        context: &HostContext,
+        now: Time,
+        range: (u32, u32),
+    ) {
+        let (from, end) = (range.0, range.1.min(self.limit()));
+        let lately: Vec<u32> =
+            (from..end.min(self.next)).filter(|i| self.shares.left_lately(*i, now)).collect();
+        let patience = settings.timeout(&self.path, self.shares.slowest());
+        if lately.is_empty() {
+            self.shares.missed(settings, from, end, now.saturating_sub(Time(patience.0 / 2)));
+        }
+        for index in (from..end.min(self.next)).filter(|i| !lately.contains(i)) {
+            if !self.again.contains(&index) {
+                self.again.push_back(index);
+            }
+        }
+        // What has not left was granted, and the grant is lost.
+        self.permit(settings, context, end);
+    }
+
+    /// The receiver adds a subflow, or asks for one again. ProactMP §III-B2
+    pub(super) fn join(&mut self, context: &HostContext, now: Time, request: &Packet) -> Option<Packet> {
+        let number = request.remaining as u16 as usize;
+        let subflow = self.shares.subflows.get_mut(number).filter(|_| self.allowed > 0)?;
+        subflow.entropy = request.entropy;
+        subflow.on(SubflowEvent::Join);
+        let mut response = self.about(context, PacketKind::Rts);
+        self.describe(&mut response, number, now);
+        Some(response)
+    }
+
+    /// A control packet that describes the message as data does.
+    pub(super) fn about(&self, context: &HostContext, kind: PacketKind) -> Packet {
+        let message = &self.message;
+        let mut packet = Packet::new(kind, context.host, message.dst, message.id);
+        packet.wire = context.sizes.control;
+        (packet.tag, packet.message_bytes) = (message.tag, message.bytes);
+        packet.count = self.opening.window();
+        packet.entropy = self.shares.subflows[self.shares.fastest()].entropy;
+        packet.token = label(self.shares.fastest() as u32, self.allowed);
+        packet
+    }
+
+    /// The first subflow takes another path while nothing at all has been heard: its own may be dead.
+    pub(super) fn try_another_path(&mut self, settings: &Settings) {
+        if self.allowed > 1 && self.shares.slowest() == Time::ZERO {
+            let number = self.backoff % self.allowed;
+            let path = settings.path_manager.entropy(self.message.entropy, number, &self.path);
+            self.shares.subflows[0].entropy = path;
+        }
+    }
+
+    /// Silence to wait for before asking.
+    pub(super) fn patience(&self, settings: &Settings) -> Time {
+        settings.doubled(settings.timeout(&self.path, self.shares.slowest()), self.backoff)
+    }
+
+    /// Puts the silence deadline at `at`.
+    pub(super) fn await_answer(&mut self, shared: &mut Shared, at: Time) {
+        self.silence_at = at;
+        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    }
+}

@@ -1,0 +1,226 @@
+//! Parameters of ProactMP, the two readings of its numbers, and the base quantities that follow from them.
+
+use crate::endpoint::{HostContext, Path};
+use crate::shared::scale;
+use crate::subflows::PathManager;
+use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebased};
+
+headway_units::choice! {
+    /// Which reading of the paper the values stand for.
+    pub enum Preset {
+        /// OWDbytes from the path, serialisation included, in whole packets; weights that stop growing.
+        Physical = "physical",
+        /// The paper's numbers as they stand: 125 bytes and 1 us.
+        Seed = "seed",
+    }
+}
+
+headway_units::choice! {
+    /// Which of the messages that wait for credit is served first.
+    pub enum Order {
+        /// The one that has waited longest, with all the credit there is.
+        Fifo = "fifo",
+        /// All of them in turn, a packet each.
+        Rr = "rr",
+        /// The one with the least left to grant.
+        Srpt = "srpt",
+    }
+}
+
+headway_units::choice! {
+    /// How the weight of a subflow follows the grants that it brought.
+    pub enum Weights {
+        /// Their number, up to `weight_limit`; all are 1 again when a subflow is added.
+        Saturating = "saturating",
+        /// Their number.
+        Seed = "seed",
+        /// Their number among the last 64 of the message.
+        Window = "window",
+    }
+}
+
+headway_units::params! {
+    /// What ProactMP can be told, with the values of `physical`.
+    pub struct Settings {
+        /// Which reading of the paper: the values of all parameters that are not given.
+        preset: Preset = Preset::Physical, ParamKind::Choice(Preset::WORDS);
+        /// Subflows of a message at most; 1 = a single path.
+        subflows: u64 = 2, ParamKind::Int { min: 1, max: 64 };
+        /// Which paths they take.
+        path_manager: PathManager = PathManager::FullMesh, ParamKind::Choice(PathManager::WORDS);
+        /// Which of the waiting messages is given credit first.
+        order: Order = Order::Fifo, ParamKind::Choice(Order::WORDS);
+        /// How a subflow's weight follows its grants, equation 2. seed: seed
+        weights: Weights = Weights::Saturating, ParamKind::Choice(Weights::WORDS);
+        /// Whether at most 2 OWDbytes are outstanding, instead of the 3 that algorithm 1 allows.
+        clamp: bool = false, ParamKind::Bool;
+        /// Whether unscheduled bytes are taken out of the credit as well, when a message is first heard of.
+        charge_unscheduled: bool = false, ParamKind::Bool;
+        /// Whether a subflow may have OWDbytes in flight, and no more, where a message has several.
+        cap: bool = true, ParamKind::Bool;
+        /// Whether subflows are joined whatever is left of the message; otherwise only while more than 2 OWDbytes are.
+        always_join: bool = false, ParamKind::Bool;
+        /// Whether equation 2 takes the newest round trip, instead of the smoothed one. seed: true
+        raw_rtt: bool = false, ParamKind::Bool;
+        /// Whether a message waits for its Request: the sender announces it, and the receiver asks for it.
+        request: bool = false, ParamKind::Bool;
+        /// Whether this host knows Pro_Capable; if either end does not, a message has one path.
+        capable: bool = true, ParamKind::Bool;
+        /// OWDbytes; 0 = `owd` times the payload rate of the host's link, in whole packets. At least one packet. seed: 125
+        owd_bytes: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000 };
+        /// The base one-way delay; 0 = half the base round trip of the pair. seed: 1 us
+        owd: Time = Time::ZERO, ParamKind::Time;
+        /// Where a `saturating` weight stops.
+        weight_limit: u64 = 16, ParamKind::Int { min: 1, max: 1_000_000 };
+        /// Silence after which the weights are 1 again; 0 = never. seed: 0
+        idle_reset: Time = Time::ms(10), ParamKind::Time;
+        /// Bytes of unfinished messages that a receiver holds; when they are there, only the oldest is granted. 0 = no limit.
+        buffer: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        /// Base round trips in the time-out.
+        timeout_rtts: f64 = 8.0, ParamKind::Float { min: 1.0, max: 1000.0 };
+        /// Smoothed round trips of the slowest subflow in the time-out, if that is more.
+        timeout_srtts: f64 = 4.0, ParamKind::Float { min: 1.0, max: 1000.0 };
+        /// Whether the time-out is at least the drain of full buffers on the path. seed: false
+        timeout_full: bool = true, ParamKind::Bool;
+        /// The time-out is no shorter than this: a host's timer tick.
+        timeout_floor: Time = Time::ZERO, ParamKind::Time;
+        /// Doublings of the time-out at most, while it has no result.
+        backoff: u64 = 6, ParamKind::Int { min: 0, max: 20 };
+        /// RESENDs about a subflow that brings no grant in between, after which it is removed. seed: 3
+        removal: u64 = 1, ParamKind::Int { min: 1, max: 1000 };
+    }
+}
+
+/// OWDbytes of a pair of hosts and the time it stands for. ProactMP §III-C1, equation 1
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owd {
+    /// The base one-way delay.
+    pub time: Time,
+    /// What the receiver's downlink takes in it.
+    pub bytes: u64,
+}
+
+impl Settings {
+    fn of(preset: Preset) -> Settings {
+        let plain = Settings { preset, ..Settings::default() };
+        match preset {
+            Preset::Physical => plain,
+            Preset::Seed => Settings {
+                weights: Weights::Seed,
+                raw_rtt: true,
+                owd_bytes: 125,
+                owd: Time::us(1),
+                idle_reset: Time::ZERO,
+                timeout_full: false,
+                removal: 3,
+                ..plain
+            },
+        }
+    }
+
+    /// Equation 1 for the end of `path`. ProactMP §III-C1
+    pub(super) fn owd(&self, path: &Path, context: &HostContext) -> Owd {
+        let time = if self.owd == Time::ZERO { Time(path.base_rtt.0 / 2) } else { self.owd };
+        let time = time.max(Time(1));
+        let sizes = &context.sizes;
+        let packet = u64::from(sizes.payload);
+        if self.owd_bytes > 0 {
+            return Owd { time, bytes: self.owd_bytes.max(packet) };
+        }
+        let slot = sizes.slot(context.nic).0.max(1);
+        Owd { time, bytes: time.0.div_ceil(slot).max(1) * packet }
+    }
+
+    /// T_out: several round trips. ProactMP §III-C5
+    pub(super) fn timeout(&self, path: &Path, srtt: Time) -> Time {
+        let base = scale(path.base_rtt, self.timeout_rtts);
+        let full = if self.timeout_full { path.max_rtt } else { Time::ZERO };
+        base.max(scale(srtt, self.timeout_srtts)).max(full).max(self.timeout_floor)
+    }
+
+    /// How many subflows a message may have as far as this host is concerned; 0 where it knows of none.
+    pub(super) fn allowed(&self, path: &Path) -> u32 {
+        if self.capable { self.path_manager.count(self.subflows as u32, path) } else { 0 }
+    }
+
+    /// A patience that has been doubled this many times.
+    pub(super) fn doubled(&self, patience: Time, times: u32) -> Time {
+        patience.saturating_mul(1 << times.min(self.backoff as u32))
+    }
+}
+
+/// ProactMP's parameters. Setting `preset` gives all others the values of that preset, but for those that differ
+/// from the one before: what else a scenario says stands, in whatever order it is said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProactMpParams(pub Settings);
+
+impl ProactMpParams {
+    /// The values of a preset.
+    pub fn of(preset: Preset) -> ProactMpParams {
+        ProactMpParams(Settings::of(preset))
+    }
+}
+
+impl Params for ProactMpParams {
+    fn specs() -> Vec<ParamSpec> {
+        Settings::specs()
+    }
+
+    fn values(&self) -> Vec<ParamValue> {
+        self.0.values()
+    }
+
+    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
+        let before = self.0.preset;
+        self.0.set(name, value)?;
+        if name == "preset" {
+            self.0 = rebased(&self.0, &Settings::of(before), Settings::of(self.0.preset), &["preset"])?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_packet::{HostId, Sizes};
+    use headway_units::Rate;
+
+    fn path(base_rtt: Time) -> Path {
+        Path { base_rtt, max_rtt: base_rtt * 2, bottleneck: Rate::gbps(1), paths: 2 }
+    }
+
+    fn context(payload: u16) -> HostContext {
+        let sizes = Sizes { payload, ..Sizes::default() };
+        HostContext { host: HostId(0), nic: Rate::gbps(1), sizes, path: Box::new(|_| path(Time::us(32))) }
+    }
+
+    #[test]
+    fn the_testbed_holds_two_packets_one_way_and_the_seed_says_125_bytes() {
+        // 2 us of propagation and 1538 + 84 bytes over links of 1, 6, 6 and 1 Gb/s.
+        let rtt = Time::us(2) + Time(12_304_000 * 2 + 2_050_667 * 2 + 672_000 * 2 + 112_000 * 2);
+        let physical = Settings::default().owd(&path(rtt), &context(1460));
+        assert_eq!((physical.bytes, physical.time), (2920, Time(rtt.0 / 2)));
+        let seed = Settings::of(Preset::Seed);
+        assert_eq!(seed.owd(&path(rtt), &context(125)), Owd { time: Time::us(1), bytes: 125 });
+        assert_eq!(seed.owd(&path(rtt), &context(1460)).bytes, 1460, "never less than a packet");
+    }
+
+    #[test]
+    fn a_preset_sets_what_is_not_said() {
+        let mut params = ProactMpParams::default();
+        assert_eq!(params.set("clamp", ParamValue::Bool(true)), Ok(()));
+        assert_eq!(params.set("preset", ParamValue::Choice("seed".into())), Ok(()));
+        assert_eq!(params, ProactMpParams(Settings { clamp: true, ..Settings::of(Preset::Seed) }));
+    }
+
+    #[test]
+    fn the_timeout_is_the_longest_of_its_parts() {
+        let settings = Settings::default();
+        let path = path(Time::us(10));
+        assert_eq!(settings.timeout(&path, Time::ZERO), Time::us(80));
+        assert_eq!(settings.timeout(&path, Time::us(30)), Time::us(120));
+        let tick = Settings { timeout_floor: Time::ms(4), ..settings };
+        assert_eq!(tick.timeout(&path, Time::us(30)), Time::ms(4));
+    }
+}

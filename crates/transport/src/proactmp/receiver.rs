@@ -1,0 +1,227 @@
+//! The receiving half of ProactMP: one pool of credit for all messages of a host.
+
+use super::incoming::{Incoming, ReceiverEvent};
+use super::params::{Order, Settings};
+use super::pool::Pool;
+use super::{Key, Shared, allowed_of, number_of};
+use crate::endpoint::EndpointEvent;
+use crate::finished::FinishedMessages;
+use headway_packet::{HostId, Packet};
+use headway_units::{Gauge, Level, Time};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeSet, VecDeque};
+
+/// All messages that this host receives.
+pub(super) struct Receiver {
+    settings: Settings,
+    messages: FxHashMap<Key, Incoming>,
+    finished: FinishedMessages,
+    pool: Pool,
+    /// Messages that wait for credit, the one that has waited longest first.
+    waiting: VecDeque<Key>,
+    /// Messages by age.
+    ages: BTreeSet<(u64, Key)>,
+    admitted: u64,
+    /// Bytes of messages that are not whole.
+    held: Level,
+}
+
+impl Receiver {
+    pub(super) fn new(settings: Settings) -> Receiver {
+        Receiver {
+            pool: Pool::new(settings.clamp),
+            settings,
+            messages: FxHashMap::default(),
+            finished: FinishedMessages::default(),
+            waiting: VecDeque::new(),
+            ages: BTreeSet::new(),
+            admitted: 0,
+            held: Level::default(),
+        }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn gauges(&self, now: Time) -> [Gauge; 2] {
+        [self.pool.gauge(now), self.held.gauge("held_bytes", now)]
+    }
+
+    /// The sender is gone; what it was given goes to others.
+    pub(super) fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
+        let mut gone: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
+        gone.sort_unstable();
+        for key in gone {
+            self.remove(now, key);
+        }
+        self.finished.forget(peer);
+        self.allocate(shared, now, None);
+    }
+
+    fn remove(&mut self, now: Time, key: Key) -> Option<Incoming> {
+        let message = self.messages.remove(&key)?;
+        self.pool.back(now, message.outstanding());
+        self.held.set(now, self.held.value() - message.held);
+        self.ages.remove(&(message.age, key));
+        if message.waiting {
+            self.waiting.retain(|waiting| *waiting != key);
+        }
+        Some(message)
+    }
+
+    /// ProactMP §III-C4: every DATA is answered by one grant, whatever credit there is.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        if !self.know(shared, now, packet) {
+            return;
+        }
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
+        message.agree(&self.settings, packet.entropy, allowed_of(packet.token));
+        if let Some(credit) = message.arrive(now, packet) {
+            let (tag, bytes) = (packet.tag, u32::from(packet.payload));
+            shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+            self.pool.back(now, credit);
+            self.held.set(now, self.held.value() + u64::from(packet.payload));
+            if message.is_whole() {
+                return self.complete(shared, now, packet);
+            }
+            message.ask_on(shared, key);
+        }
+        self.answer(shared, now, packet);
+    }
+
+    /// A subflow is there. ProactMP §III-B2
+    pub(super) fn response(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        if !self.know(shared, now, packet) {
+            return;
+        }
+        if let Some(message) = self.messages.get_mut(&(packet.src, packet.message)) {
+            message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, false);
+            self.answer(shared, now, packet);
+        }
+    }
+
+    /// Runs algorithm 1 for the message of a packet, and answers it.
+    fn answer(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        if let Some(message) = self.messages.get_mut(&key)
+            && !message.waiting
+            && message.ungranted() > 0
+        {
+            message.waiting = true;
+            self.waiting.push_back(key);
+        }
+        self.allocate(shared, now, Some(key));
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        message.say_granted(shared, key, Some(packet));
+        if message.paths.is_incomplete() {
+            message.join(&self.settings, shared, now, key);
+        }
+        message.arm(&self.settings, shared, key);
+    }
+
+    /// Whether the packet's message is being received, which it is after its first packet until it is whole.
+    fn know(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> bool {
+        let key = (packet.src, packet.message);
+        if self.messages.contains_key(&key) {
+            return true;
+        }
+        if self.finished.contains(key.0, key.1) {
+            // The sender has not heard that it is done.
+            shared.say_finished(packet);
+            return false;
+        }
+        let Some(mut message) = Incoming::new(&self.settings, shared, now, packet) else { return false };
+        self.admitted += 1;
+        message.age = self.admitted;
+        self.ages.insert((message.age, key));
+        self.pool.take(now, message.outstanding());
+        self.messages.insert(key, message);
+        true
+    }
+
+    fn complete(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let (peer, id) = (packet.src, packet.message);
+        if let Some(mut message) = self.remove(now, (peer, id)) {
+            message.step(ReceiverEvent::Last);
+        }
+        self.finished.insert(peer, id);
+        shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
+        shared.say_finished(packet);
+        self.allocate(shared, now, None);
+    }
+
+    /// Gives credit to messages that wait, as long as there is any. `answered` is told by the grant that answers its
+    /// packet. ProactMP §III-C4, algorithm 1
+    fn allocate(&mut self, shared: &mut Shared, now: Time, answered: Option<Key>) {
+        self.pool.begin(now);
+        while let Some(place) = self.next() {
+            let key = self.waiting[place];
+            let Some(message) = self.messages.get_mut(&key) else { break };
+            let most = if self.settings.order == Order::Rr { 1 } else { u32::MAX };
+            let (count, bytes) = message.fits(self.pool.credit(now, &message.owd), most);
+            if count == 0 {
+                break;
+            }
+            self.pool.give(now, &message.owd, bytes);
+            message.grant(now, count);
+            self.waiting.remove(place);
+            message.waiting = self.settings.order == Order::Rr && message.ungranted() > 0;
+            if message.waiting {
+                self.waiting.push_back(key);
+            }
+            if answered != Some(key) {
+                message.say_granted(shared, key, None);
+            }
+            message.arm(&self.settings, shared, key);
+        }
+        if self.pool.outstanding() == 0 && self.waiting.is_empty() {
+            self.pool.rest();
+        }
+    }
+
+    /// The place of the message to serve next among those that wait.
+    fn next(&self) -> Option<usize> {
+        if self.settings.buffer > 0 && self.held.value() + self.pool.outstanding() >= self.settings.buffer {
+            // ProactMP §III-C2: the buffer is full. The oldest message goes on, so that it empties.
+            let (_, oldest) = self.ages.first()?;
+            return self.waiting.iter().position(|key| key == oldest);
+        }
+        match self.settings.order {
+            Order::Fifo | Order::Rr => (!self.waiting.is_empty()).then_some(0),
+            Order::Srpt => {
+                let left = |key: &Key| self.messages.get(key).map(Incoming::ungranted);
+                (0..self.waiting.len()).min_by_key(|place| left(&self.waiting[*place]))
+            }
+        }
+    }
+
+    /// The sender announces a message, or has heard nothing of it. ProactMP §III-A
+    pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        let known = self.messages.contains_key(&key);
+        if !self.know(shared, now, packet) {
+            return;
+        }
+        let Some(message) = self.messages.get_mut(&key) else { return };
+        message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
+        if message.has_begun() {
+            return message.say_granted(shared, key, None);
+        }
+        if self.settings.request {
+            message.say_request(shared, key);
+        } else if !known {
+            message.ask_for_all(shared, now, key);
+        }
+        message.arm(&self.settings, shared, key);
+    }
+
+    /// The deadline of a message has come. ProactMP §III-C5
+    pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+        if let Some(message) = self.messages.get_mut(&(peer, id)) {
+            message.overdue(&self.settings, shared, now, (peer, id));
+        }
+    }
+}
