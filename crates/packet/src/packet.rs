@@ -21,20 +21,22 @@ pub enum PacketKind {
     /// Payload. `index` of the packet in its message, `message_bytes`, `count` = unscheduled packets
     /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
     /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
-    /// round trip.
+    /// round trip. MPTCP's: `remaining` = the subflow, `token` = its number in the subflow.
     Data = 0,
     /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
     /// `token` says in all, the newest in class `remaining`.
     Grant = 1,
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
-    /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left.
+    /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left. MPTCP's SYN of
+    /// subflow `remaining`; `token` = 1 in the third packet of a join.
     Rts = 2,
     /// Permission for packet `index` under number `token`, valid for `lifetime`; `remaining` packets.
     Token = 3,
     /// Acknowledgement of packet `index`; what else it carries is the protocol's business. TCP's: `count`
     /// is the first packet that has not arrived, [`Packet::sack`] what has arrived above it, `remaining`
     /// the receive window in packets, `lifetime` the echo of a data packet's. RCP's: the same, but `remaining`
-    /// the rate that the packet answered brought.
+    /// the rate that the packet answered brought. MPTCP's: `count` speaks of the message, `token` of the subflow: see
+    /// [`Packet::put_subflow`].
     Ack = 4,
     /// The whole message has arrived.
     Finished = 5,
