@@ -95,6 +95,7 @@ impl Receiver {
         if packet.index >= packets || !incoming.takes(packet) {
             return;
         }
+        let fills = incoming.fills_gap(packet.index);
         if incoming.arrived.insert(packet.index) {
             let (tag, bytes) = (packet.tag, u32::from(packet.payload));
             shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
@@ -104,7 +105,7 @@ impl Receiver {
         let to = &mut towards(shared, key, packet.remaining, (data_ack, window));
         let taken = acks.take(to, packet, packet.token);
         let full = data_ack == packets;
-        acks.answer(to, now, (packet, taken), (rules, full));
+        acks.answer(to, now, (packet, taken), (rules, full || fills));
         if full {
             self.complete(shared, key, packet.tag);
         }
@@ -152,6 +153,12 @@ impl Incoming {
         }
         let place = self.subflows.get_mut(number)?;
         Some(place.get_or_insert_with(|| Acknowledger::new(packet)))
+    }
+
+    /// Whether the message waits for this packet while others lie above it: its sender hears at once, because the
+    /// receive window may be what it waits for. RFC 5681 §4.2
+    fn fills_gap(&self, index: u32) -> bool {
+        index == self.arrived.next_missing(0) && self.arrived.len() > index
     }
 
     /// Whether the number of a packet in its subflow is one that a sender can have reached: memory is bounded by
