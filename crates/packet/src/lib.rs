@@ -7,10 +7,12 @@ mod packet;
 mod sack;
 pub mod session;
 mod sizes;
+mod subflow;
 mod wire;
 
 pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 pub use sizes::Sizes;
+pub use subflow::MOST_SUBFLOWS;
 pub use wire::{
     Envelope, PacketView, SEAL_TAG, UDP_PORT, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION, WireError, WireField,
 };

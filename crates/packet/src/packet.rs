@@ -22,7 +22,8 @@ pub enum PacketKind {
     /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
     /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
     /// round trip. ProactMP's: `token` = the subflow, and above 16 bits how many the sender allows, `lifetime` = when
-    /// it left, `remaining` = the sender's longest smoothed round trip in nanoseconds.
+    /// it left, `remaining` = the sender's longest smoothed round trip in nanoseconds. MPTCP's: `remaining` = the
+    /// subflow, `token` = its number in the subflow.
     Data = 0,
     /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
     /// `token` says in all, the newest in class `remaining`. ProactMP's: the same number, and `remaining` = subflow and
@@ -30,14 +31,16 @@ pub enum PacketKind {
     Grant = 1,
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
     /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left.
-    /// ProactMP's Response to a Request for a subflow: fields as in its data.
+    /// ProactMP's Response to a Request for a subflow: fields as in its data. MPTCP's SYN of subflow `remaining`;
+    /// `token` = 1 in the third packet of a join.
     Rts = 2,
     /// Permission for packet `index` under number `token`, valid for `lifetime`; `remaining` packets.
     Token = 3,
     /// Acknowledgement of packet `index`; what else it carries is the protocol's business. TCP's: `count`
     /// is the first packet that has not arrived, [`Packet::sack`] what has arrived above it, `remaining`
     /// the receive window in packets, `lifetime` the echo of a data packet's. RCP's: the same, but `remaining`
-    /// the rate that the packet answered brought.
+    /// the rate that the packet answered brought. MPTCP's: `count` speaks of the message, `token` of the subflow: see
+    /// [`Packet::put_subflow`].
     Ack = 4,
     /// The whole message has arrived.
     Finished = 5,

@@ -14,8 +14,8 @@ use headway_units::{ParamValue, Rate, Time};
 use std::process::Command;
 use std::time::Instant;
 
-/// A permutation on a k-ary fat-tree: 100 Gb/s, 1 us links, 1500 B, spray, windows of 100 packets; AMRT, or
-/// NDP over the ports of csg-htsim.
+/// A permutation on a k-ary fat-tree: 100 Gb/s, 1 us links, 1500 B, spray, windows of 100 packets; AMRT,
+/// NDP over the ports of csg-htsim, or TCP and multipath transports over drop-tail ports and hashed paths.
 struct Case {
     name: &'static str,
     k: u32,
@@ -23,23 +23,50 @@ struct Case {
     matrix: Option<&'static str>,
     /// Bytes a flow, where the permutation is drawn here.
     bytes: u64,
-    ndp: bool,
+    transport: &'static str,
+    /// Subflows of a message, for multipath transports.
+    subflows: u64,
 }
 
 const CASES: &[Case] = &[
-    Case { name: "perm_128n_128c_2MB", k: 8, matrix: Some("perm_128n_128c_2MB.cm"), bytes: 0, ndp: false },
-    Case { name: "perm_432n_432c_2MB", k: 12, matrix: Some("perm_432n_432c_2MB.cm"), bytes: 0, ndp: false },
+    Case {
+        name: "perm_128n_128c_2MB",
+        k: 8,
+        matrix: Some("perm_128n_128c_2MB.cm"),
+        bytes: 0,
+        transport: "amrt",
+        subflows: 0,
+    },
+    Case {
+        name: "perm_432n_432c_2MB",
+        k: 12,
+        matrix: Some("perm_432n_432c_2MB.cm"),
+        bytes: 0,
+        transport: "amrt",
+        subflows: 0,
+    },
     Case {
         name: "perm_1024n_1024c_2MB",
         k: 16,
         matrix: Some("perm_1024n_1024c_2MB.cm"),
         bytes: 0,
-        ndp: false,
+        transport: "amrt",
+        subflows: 0,
     },
-    Case { name: "ndp_128n_128c_2MB", k: 8, matrix: Some("perm_128n_128c_2MB.cm"), bytes: 0, ndp: true },
-    Case { name: "growth_128n", k: 8, matrix: None, bytes: 400_000, ndp: false },
-    Case { name: "growth_1024n", k: 16, matrix: None, bytes: 400_000, ndp: false },
-    Case { name: "growth_8192n", k: 32, matrix: None, bytes: 400_000, ndp: false },
+    Case {
+        name: "ndp_128n_128c_2MB",
+        k: 8,
+        matrix: Some("perm_128n_128c_2MB.cm"),
+        bytes: 0,
+        transport: "ndp",
+        subflows: 0,
+    },
+    Case { name: "growth_128n", k: 8, matrix: None, bytes: 400_000, transport: "amrt", subflows: 0 },
+    Case { name: "growth_1024n", k: 16, matrix: None, bytes: 400_000, transport: "amrt", subflows: 0 },
+    Case { name: "growth_8192n", k: 32, matrix: None, bytes: 400_000, transport: "amrt", subflows: 0 },
+    Case { name: "tcp_128n", k: 8, matrix: None, bytes: 1_000_000, transport: "tcp", subflows: 0 },
+    Case { name: "mptcp_1_128n", k: 8, matrix: None, bytes: 1_000_000, transport: "mptcp-lia", subflows: 1 },
+    Case { name: "mptcp_4_128n", k: 8, matrix: None, bytes: 1_000_000, transport: "mptcp-lia", subflows: 4 },
 ];
 
 fn main() {
@@ -159,7 +186,21 @@ fn specification(case: &Case) -> RunSpec {
         sample: None,
         faults: Vec::new(),
     };
-    if case.ndp { ndp(run) } else { run }
+    match case.transport {
+        "ndp" => ndp(run),
+        "amrt" => run,
+        _ => windowed(run, case),
+    }
+}
+
+/// Slow start, hashed paths, buffers that overflow.
+fn windowed(mut run: RunSpec, case: &Case) -> RunSpec {
+    let subflows = (case.subflows > 0).then(|| ("subflows".into(), ParamValue::Int(case.subflows)));
+    run.transports[0] = TransportSpec { name: case.transport.into(), params: subflows.into_iter().collect() };
+    run.flows.iter_mut().for_each(|flow| flow.opening = Opening::default());
+    run.fabric.discipline = "drop-tail".into();
+    run.fabric.routing = Routing::Ecmp;
+    run
 }
 
 /// As `htsim_ndp -mtu 1500 -q 8 -cwnd 100 -strat perm` has it.

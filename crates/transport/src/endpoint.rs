@@ -223,6 +223,11 @@ pub trait Transport: 'static {
     /// Whether it needs both directions of a flow on the same links: routes are symmetric then, unless a scenario
     /// says otherwise.
     const SYMMETRIC: bool = false;
+    /// Data packets at most that the loss of any one packet costs.
+    const COPIES: u64 = 1;
+    /// Whether messages have subflows: data packets say theirs in `remaining`, and their number in it in `token`;
+    /// acknowledgements are in two sequence spaces ([`Packet::put_subflow`]).
+    const SUBFLOWS: bool = false;
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);

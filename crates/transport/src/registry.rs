@@ -64,6 +64,12 @@ transports! {
     "cubic" => crate::tcp::Cubic,
     "vegas" => crate::tcp::Vegas,
     "bbr" => crate::tcp::Bbr,
+    "mptcp-reno" => crate::mptcp::Reno,
+    "mptcp-cubic" => crate::mptcp::Cubic,
+    "mptcp-lia" => crate::mptcp::Lia,
+    "mptcp-olia" => crate::mptcp::Olia,
+    "mptcp-balia" => crate::mptcp::Balia,
+    "mptcp-wvegas" => crate::mptcp::Wvegas,
     "template" => crate::template::Template,
 }
 

@@ -82,13 +82,13 @@ fn repairs(name: &str, plan: &Plan, kind: PacketKind) -> Vec<Repair> {
 }
 
 #[test]
-fn one_loss_costs_at_most_one_packet_and_a_few_round_trips() {
+fn one_loss_costs_one_packet_or_two_and_a_few_round_trips() {
     let plan = Plan::perfect(8, one_message(60_000));
     for name in registry::NAMES {
         for kind in PacketKind::ALL {
             for (nth, cost) in repairs(name, &plan, kind).iter().enumerate() {
                 let what = format!("{name}, {} {nth} lost", kind.name());
-                assert!(cost.extra <= 1, "{what}: {} packets more", cost.extra);
+                assert!(cost.extra <= harness::copies(name), "{what}: {} packets more", cost.extra);
                 let limit = harness::promises(name, &plan).repair;
                 assert!(cost.delay <= limit, "{what}: {} later", cost.delay);
             }

@@ -1,7 +1,7 @@
 //! What an acknowledgement does to a connection.
 
 use super::connection::{Connection, SenderEvent, SenderState};
-use super::control::{Ack, CongestionControl, Phase};
+use super::control::{Ack, CongestionControl, Phase, Sibling};
 use super::scoreboard::Delivery;
 use headway_packet::{Packet, PacketFlags};
 use headway_units::Time;
@@ -9,11 +9,29 @@ use headway_units::Time;
 /// Duplicate acknowledgements that mean a loss. RFC 5681 §3.2
 const DUP_ACKS: u32 = 3;
 
+/// What an acknowledgement was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Of packets never sent.
+    Stray,
+    /// Of some, or of nothing new.
+    Some,
+    /// Of the last one.
+    All,
+}
+
 impl<C: CongestionControl> Connection<C> {
-    /// Takes in an acknowledgement of an established connection. Answers whether everything is acknowledged.
-    pub(super) fn acknowledge(&mut self, now: Time, packet: &Packet) -> bool {
+    /// Takes in an acknowledgement of an established connection whose packets end before `end`. `siblings` are
+    /// the subflows of its message, for controllers that are coupled.
+    pub(crate) fn acknowledge(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        end: u32,
+        siblings: &[Sibling],
+    ) -> Heard {
         if packet.count > self.board.next() {
-            return false;
+            return Heard::Stray;
         }
         let (pipe_before, phase) = (self.pipe(), self.phase());
         let mut delivery = Delivery::default();
@@ -21,14 +39,14 @@ impl<C: CongestionControl> Connection<C> {
         if self.selective {
             packet.sack().for_each(|block| self.board.sack(block, &mut delivery));
         }
-        self.edge = self.edge.max(packet.count.saturating_add(packet.remaining));
-        if self.board.una() == self.packets {
+        if self.board.una() == end {
             self.step(SenderEvent::AllAcked);
-            return true;
+            return Heard::All;
         }
         let rtt = (delivery.packets > 0).then(|| self.measure(now, packet)).flatten();
         let lost = self.find_losses(acked, packet);
-        let ack = self.summary((now, packet), (acked, &delivery, lost, rtt), (pipe_before, phase));
+        let mut ack = self.summary((now, packet), (acked, &delivery, lost, rtt), (pipe_before, phase));
+        ack.siblings = siblings;
         self.control.acknowledged(&mut self.window, &ack);
         if acked > 0 {
             self.rtt.clear_backoff();
@@ -37,7 +55,7 @@ impl<C: CongestionControl> Connection<C> {
             self.leave_phase(now);
         }
         self.respond(&ack);
-        false
+        Heard::Some
     }
 
     fn summary(
@@ -45,7 +63,7 @@ impl<C: CongestionControl> Connection<C> {
         (now, packet): (Time, &Packet),
         (acked, delivery, lost, rtt): (u32, &Delivery, u32, Option<Time>),
         (pipe_before, phase): (u32, Phase),
-    ) -> Ack {
+    ) -> Ack<'static> {
         let rate = self.rate.deliver(now, delivery, self.rtt.min());
         Ack {
             now,
@@ -63,11 +81,12 @@ impl<C: CongestionControl> Connection<C> {
             pipe: self.pipe(),
             phase,
             rate,
+            siblings: &[],
         }
     }
 
     /// The echo names the copy that arrived, so repetitions measure as well as first copies do. RFC 7323 §4
-    pub(super) fn measure(&mut self, now: Time, packet: &Packet) -> Option<Time> {
+    pub(crate) fn measure(&mut self, now: Time, packet: &Packet) -> Option<Time> {
         let rtt = (packet.lifetime <= now).then(|| now - packet.lifetime)?;
         self.rtt.sample(rtt);
         Some(rtt)

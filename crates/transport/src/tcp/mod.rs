@@ -5,9 +5,11 @@
 //! with a handshake, and ends with the acknowledgement of its last packet instead of a FIN. Sequence numbers
 //! count packets. The controllers are in [`control`], one file each; the machine is compiled for each of them.
 
-mod connection;
+pub(crate) mod acknowledger;
+pub(crate) mod connection;
 pub mod control;
-mod input;
+pub(crate) mod input;
+pub(crate) mod outgoing;
 pub mod params;
 mod rate;
 mod receiver;
@@ -18,12 +20,13 @@ mod sender;
 use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
 use crate::message::Message;
 use crate::states::StateTable;
+use acknowledger::ReceiverState;
 use connection::SenderState;
 use control::CongestionControl;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
 use params::TcpParams;
-use receiver::{Receiver, ReceiverState};
+use receiver::Receiver;
 use sender::Sender;
 use std::marker::PhantomData;
 

@@ -78,6 +78,13 @@ headway_units::params! {
     }
 }
 
+impl ConnectionParams {
+    /// First packet that a receiver does not take from a sender that has heard nothing.
+    pub(crate) fn edge(&self) -> u32 {
+        if self.receive_window == 0 { u32::MAX } else { self.receive_window as u32 }
+    }
+}
+
 /// Parameters whose defaults depend on the preset.
 pub trait ByPreset: Params {
     /// The values of a preset.

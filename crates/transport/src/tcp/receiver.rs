@@ -1,62 +1,44 @@
-//! The receiving half: reassembly, selective and delayed acknowledgements, and DCTCP's echo of marks.
+//! The receiving half: which messages are arriving, and when they are whole.
 
+use super::acknowledger::{AckRules, Acknowledger, Towards};
 use super::params::ConnectionParams;
 use super::{Shared, TimerKey};
-use crate::arrived::Arrived;
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
-
-crate::state_machine! {
-    /// A message at its receiver.
-    "receiver connection" pub(super) enum ReceiverState on ReceiverEvent {
-        Current { Arrived => Owing, Last => Done }
-        Owing { Arrived => Owing, Acknowledged => Current, Last => Done }
-        Done {}
-    }
-    events { Arrived, Acknowledged, Last }
-}
 
 /// A message being received.
 struct Incoming {
     packets: u32,
-    arrived: Arrived,
-    /// Distinct packets that have arrived.
-    count: u32,
-    /// Whether the last packet was marked. RFC 8257 §3.2
-    ce: bool,
-    /// Packets in order that no acknowledgement has answered, the last of them, and what the first echoes.
-    owed: u32,
-    last: u32,
-    echo: Time,
-    /// When the owed acknowledgement is sent at the latest, and the earliest of these that is armed.
-    due: Time,
-    armed: Time,
-    tag: u32,
-    entropy: u32,
-    state: ReceiverState,
+    acks: Acknowledger,
 }
 
 /// All messages that this host receives.
 pub(super) struct Receiver {
-    ack_every: u32,
-    ack_delay: Time,
-    quick_acks: u32,
+    rules: AckRules,
     /// Packets beyond the first missing one.
     window: u32,
     messages: FxHashMap<(HostId, u32), Incoming>,
     finished: FinishedMessages,
 }
 
+/// Acknowledgements of a message carry the receive window.
+fn towards(
+    shared: &mut Shared,
+    (peer, message): (HostId, u32),
+    window: u32,
+) -> Towards<'_, TimerKey, impl Fn(&mut Packet) + use<>> {
+    let complete = move |ack: &mut Packet| ack.remaining = window;
+    Towards { shared, peer, message, timer: TimerKey::Ack(peer, message), complete }
+}
+
 impl Receiver {
     pub(super) fn new(params: &ConnectionParams) -> Receiver {
         Receiver {
-            ack_every: params.ack_every as u32,
-            ack_delay: params.ack_delay,
-            quick_acks: params.quick_acks as u32,
-            window: if params.receive_window == 0 { u32::MAX } else { params.receive_window as u32 },
+            rules: AckRules::new(params),
+            window: params.edge(),
             messages: FxHashMap::default(),
             finished: FinishedMessages::default(),
         }
@@ -79,26 +61,12 @@ impl Receiver {
             return Self::repeat_last(shared, packet, self.window);
         }
         let Some(incoming) = self.incoming(shared, packet) else { return };
-        let ack = incoming.acknowledgement(shared, key, (0, packet.lifetime), u32::MAX);
-        shared.control.push_back(ack);
+        incoming.acks.acknowledge(&mut towards(shared, key, u32::MAX), 0, packet.lifetime);
     }
 
     fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
         let packets = u32::try_from(shared.context.sizes.packets(packet.message_bytes)).ok()?;
-        let fresh = || Incoming {
-            packets,
-            arrived: Arrived::default(),
-            count: 0,
-            ce: false,
-            owed: 0,
-            last: 0,
-            echo: Time::ZERO,
-            due: Time::MAX,
-            armed: Time::MAX,
-            tag: packet.tag,
-            entropy: packet.entropy,
-            state: ReceiverState::Current,
-        };
+        let fresh = || Incoming { packets, acks: Acknowledger::new(packet) };
         Some(self.messages.entry((packet.src, packet.message)).or_insert_with(fresh))
     }
 
@@ -108,28 +76,19 @@ impl Receiver {
         if self.finished.contains(key.0, key.1) {
             return Self::repeat_last(shared, packet, self.window);
         }
-        let (every, quick, window) = (self.ack_every, self.quick_acks, self.window);
-        let due = now.saturating_add(self.ack_delay);
+        let (rules, window) = (self.rules, self.window);
         let Some(incoming) = self.incoming(shared, packet) else { return };
         if packet.index >= incoming.packets {
             return;
         }
-        let changed = incoming.see_mark(shared, key, packet.ecn == Ecn::Ce, window);
-        let in_order = packet.index == incoming.arrived.next() && !incoming.arrived.has_holes();
-        if incoming.arrived.insert(packet.index) {
-            incoming.count += 1;
+        let to = &mut towards(shared, key, window);
+        let taken = incoming.acks.take(to, packet, packet.index);
+        if taken.first {
             let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-            shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+            to.shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
         }
-        incoming.owe(packet);
-        let full = incoming.arrived.next() == incoming.packets;
-        let quick = incoming.owed >= every || incoming.count <= quick;
-        if full || !in_order || changed || quick {
-            let echo = if in_order { incoming.echo } else { packet.lifetime };
-            incoming.send(shared, key, echo, window);
-        } else {
-            incoming.put_off(shared, key, due);
-        }
+        let full = incoming.acks.next() == incoming.packets;
+        incoming.acks.answer(to, now, (packet, taken), (rules, full));
         if full {
             self.complete(shared, key, packet.tag);
         }
@@ -137,7 +96,7 @@ impl Receiver {
 
     fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), tag: u32) {
         if let Some(mut incoming) = self.messages.remove(&key) {
-            incoming.step(ReceiverEvent::Last);
+            incoming.acks.close();
         }
         self.finished.insert(key.0, key.1);
         shared.events.push_back(EndpointEvent::Completed { tag, src: key.0, message: key.1 });
@@ -155,78 +114,7 @@ impl Receiver {
 
     /// An acknowledgement has been put off for as long as it may.
     pub(super) fn overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: (HostId, u32)) {
-        let window = self.window;
-        let Some(incoming) = self.messages.get_mut(&key).filter(|i| i.armed == at) else { return };
-        incoming.armed = Time::MAX;
-        if incoming.owed == 0 {
-            return;
-        }
-        if incoming.due <= now {
-            incoming.send(shared, key, incoming.echo, window);
-        } else {
-            incoming.put_off(shared, key, incoming.due);
-        }
-    }
-}
-
-impl Incoming {
-    fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
-    /// Answers whether marks began or ended with this packet. What came before it is acknowledged first, so
-    /// that every acknowledgement speaks of marked packets or of others. RFC 8257 §3.2
-    fn see_mark(&mut self, shared: &mut Shared, key: (HostId, u32), ce: bool, window: u32) -> bool {
-        if ce == self.ce {
-            return false;
-        }
-        if self.owed > 0 {
-            self.send(shared, key, self.echo, window);
-        }
-        self.ce = ce;
-        true
-    }
-
-    fn owe(&mut self, packet: &Packet) {
-        if self.owed == 0 {
-            // RFC7323 §4.3: the earliest packet's time, so that a delay here counts as round trip.
-            self.echo = packet.lifetime;
-        }
-        (self.owed, self.last) = (self.owed + 1, packet.index);
-        self.step(ReceiverEvent::Arrived);
-    }
-
-    fn put_off(&mut self, shared: &mut Shared, key: (HostId, u32), due: Time) {
-        if self.owed == 1 {
-            self.due = due;
-        }
-        if self.due < self.armed {
-            self.armed = self.due;
-            shared.timers.arm(self.due, TimerKey::Ack(key.0, key.1));
-        }
-    }
-
-    /// Acknowledges everything that has arrived.
-    fn send(&mut self, shared: &mut Shared, key: (HostId, u32), echo: Time, window: u32) {
-        let ack = self.acknowledgement(shared, key, (self.last, echo), window);
-        shared.control.push_back(ack);
-        self.owed = 0;
-        self.step(ReceiverEvent::Acknowledged);
-    }
-
-    fn acknowledgement(
-        &self,
-        shared: &Shared,
-        (peer, id): (HostId, u32),
-        (index, echo): (u32, Time),
-        window: u32,
-    ) -> Packet {
-        let mut ack = shared.control_packet(PacketKind::Ack, peer, id, self.tag, self.entropy);
-        (ack.index, ack.count, ack.remaining, ack.lifetime) = (index, self.arrived.next(), window, echo);
-        ack.set_sack(self.arrived.report());
-        ack.flags = PacketFlags::when(self.ce, PacketFlags::ECE);
-        ack
+        let Some(incoming) = self.messages.get_mut(&key) else { return };
+        incoming.acks.overdue(&mut towards(shared, key, self.window), at, now);
     }
 }

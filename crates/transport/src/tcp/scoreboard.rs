@@ -197,6 +197,12 @@ impl Scoreboard {
         (self.una..self.high).find(flying)
     }
 
+    /// Packets of which nothing says that they have arrived.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
+        let numbered = (self.una..).zip(&self.packets);
+        numbered.filter(|(_, packet)| packet.0 != Fate::Sacked).map(|(index, _)| index)
+    }
+
     /// A packet leaves again.
     pub(crate) fn repeat(&mut self, index: u32, departed: Departed) {
         let Some(entry) = self.packets.get_mut(index.wrapping_sub(self.una) as usize) else { return };

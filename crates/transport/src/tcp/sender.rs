@@ -1,7 +1,8 @@
 //! All connections that a host sends on, and their turns at its wire.
 
-use super::connection::{Connection, Poll, SenderState};
+use super::connection::SenderState;
 use super::control::CongestionControl;
+use super::outgoing::{Outgoing, Poll};
 use super::params::TcpParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
@@ -15,7 +16,7 @@ use std::collections::VecDeque;
 /// See the module.
 pub(super) struct Sender<C: CongestionControl> {
     params: TcpParams<C::Params>,
-    connections: SlotMap<DefaultKey, Connection<C>>,
+    connections: SlotMap<DefaultKey, Outgoing<C>>,
     by_id: FxHashMap<(HostId, u32), DefaultKey>,
     /// Connections that may have a packet: each sends one, and goes to the end.
     turns: VecDeque<DefaultKey>,
@@ -36,7 +37,7 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let params = (&self.params.connection, &self.params.control);
-        let connection = Connection::new(params, &shared.context, now, message);
+        let connection = Outgoing::new(params, &shared.context, now, message);
         let key = self.connections.insert(connection);
         self.by_id.insert((message.dst, message.id), key);
         if self.params.connection.handshake {
@@ -66,7 +67,7 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(super) fn acknowledgement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let Some(&key) = self.by_id.get(&(packet.src, packet.message)) else { return };
-        let connection = &mut self.connections[key];
+        let connection = &mut self.connections[key].connection;
         if connection.state == SenderState::Connecting {
             connection.measure(now, packet);
             connection.rtt.clear_backoff();
@@ -86,15 +87,15 @@ impl<C: CongestionControl> Sender<C> {
     /// A retransmission timer has expired, if its deadline still stands.
     pub(super) fn expired(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(&key) = self.by_id.get(&id) else { return };
-        let connection = &mut self.connections[key];
+        let outgoing = &mut self.connections[key];
+        let connection = &mut outgoing.connection;
         if connection.armed != at {
             return;
         }
         connection.armed = Time::MAX;
         if connection.deadline.is_some_and(|deadline| deadline <= now) {
-            connection.timed_out(now);
-            if connection.state == SenderState::Connecting {
-                connection.send_syn(shared, now);
+            if outgoing.timed_out(now) {
+                outgoing.send_syn(shared, now);
             }
             self.queue(key);
         }
@@ -110,10 +111,9 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Arms the retransmission timer, unless an earlier deadline is armed already: that one looks again.
     fn arm(&mut self, shared: &mut Shared, key: DefaultKey) {
-        let connection = &mut self.connections[key];
-        if let Some(at) = connection.deadline.filter(|&at| at < connection.armed) {
-            connection.armed = at;
-            shared.timers.arm(at, TimerKey::Retransmit(connection.message.dst, connection.message.id));
+        let outgoing = &mut self.connections[key];
+        if let Some(at) = outgoing.connection.rearmed() {
+            shared.timers.arm(at, TimerKey::Retransmit(outgoing.message.dst, outgoing.message.id));
         }
     }
 
@@ -155,13 +155,13 @@ impl<C: CongestionControl> Sender<C> {
     }
 }
 
-impl<C: CongestionControl> Connection<C> {
+impl<C: CongestionControl> Outgoing<C> {
     /// Asks for a connection; the answer is an acknowledgement of nothing.
     fn send_syn(&mut self, shared: &mut Shared, now: Time) {
         let m = &self.message;
         let mut syn = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
         (syn.message_bytes, syn.lifetime) = (m.bytes, now);
         shared.control.push_back(syn);
-        self.deadline.get_or_insert(now.saturating_add(self.rtt.rto()));
+        self.connection.await_answer(now);
     }
 }

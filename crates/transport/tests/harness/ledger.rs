@@ -101,6 +101,44 @@ pub struct Record {
     pulls: Pulls,
     /// Numbers of the credits that have reached the sender, and whether it may still use them.
     credits: BTreeMap<u32, bool>,
+    /// The books of a message that has subflows.
+    subflows: Subflows,
+}
+
+/// What the subflows of a message have sent, by subflow and number in it. Each has a first window, and a window that
+/// grows with what is acknowledged on it; a packet of the message may leave on several of them.
+#[derive(Debug, Default)]
+struct Subflows {
+    numbers: BTreeSet<u32>,
+    sent: BTreeSet<(u32, u32)>,
+    acked: BTreeSet<(u32, u32)>,
+    /// Acknowledgements that told a subflow nothing.
+    repeated_acks: u32,
+}
+
+impl Subflows {
+    /// A data packet leaves.
+    fn departs(&mut self, packet: &Packet) {
+        self.numbers.insert(packet.remaining);
+        self.sent.insert((packet.remaining, packet.token));
+    }
+
+    /// An acknowledgement reaches the sender.
+    fn heard(&mut self, ack: &Packet) {
+        let (number, own) = (ack.subflow(), ack.in_subflow());
+        let before = self.acked.len();
+        let below = self.sent.range((number, 0)..(number, own.count)).copied();
+        self.acked.extend(below);
+        for block in own.sack() {
+            self.acked.extend(self.sent.range((number, block.start)..(number, block.end)).copied());
+        }
+        self.repeated_acks += u32::from(self.acked.len() == before);
+    }
+
+    /// Packets of the message that may have left, if each first window is this wide.
+    fn most(&self, first_window: u32) -> u32 {
+        first_window * self.numbers.len() as u32 + 2 * self.acked.len() as u32 + self.repeated_acks
+    }
 }
 
 /// What a sender that is pulled by number was permitted, and did. Permissions have no names: the number
@@ -168,6 +206,8 @@ pub struct Ledger {
     /// them: `Transport::FIRST_WINDOW`.
     pub credits: bool,
     pub bursts: bool,
+    /// Whether messages have subflows: `Transport::SUBFLOWS`.
+    pub subflows: bool,
     /// Whether receivers pull by number.
     pulls: bool,
     base_rtt: Time,
@@ -207,6 +247,7 @@ impl Ledger {
             receiver_driven: false,
             pulls: Pulls::default(),
             credits: BTreeMap::new(),
+            subflows: Subflows::default(),
         };
         let opens = plan.opens();
         let unfinished = opens.len();
@@ -220,6 +261,7 @@ impl Ledger {
             grants_name: true,
             credits: false,
             bursts: true,
+            subflows: false,
             pulls,
             base_rtt,
             unfinished,
@@ -281,6 +323,11 @@ impl Ledger {
         if self.pulls {
             return record.pulls.departs(now, packet, self.base_rtt).map_or(Ok(()), fail);
         }
+        if self.subflows {
+            record.subflows.departs(packet);
+            let allowed = packet.index < record.subflows.most(packet.count);
+            return if allowed { Ok(()) } else { fail(Broken::Unauthorised) };
+        }
         if record.sent.insert(packet.index) && !record.permits(packet, self.window_grows, self.grants_name) {
             return fail(Broken::Unauthorised);
         }
@@ -309,6 +356,7 @@ impl Ledger {
             PacketKind::Credit => {
                 record.credits.entry(packet.token).or_insert(true);
             }
+            PacketKind::Ack if self.subflows => record.subflows.heard(packet),
             PacketKind::Ack if self.pulls => {
                 record.acked.insert(packet.index);
                 record.pulls.heard(packet);
@@ -429,7 +477,7 @@ impl Record {
     /// packet for each acknowledged one, as in slow start; and an acknowledgement without news says that a
     /// packet has left the network, so that one more may enter it. Where grants name no packets, they count: new
     /// packets beyond the first window are as many as permitted. Credits without names have books of their own
-    /// ([`Record::spends_credit`]), and so have pulls; a protocol whose permissions are none of these states its
+    /// ([`Record::spends_credit`]), and so have pulls and subflows; a protocol whose permissions are none of these states its
     /// rule here.
     fn permits(&self, packet: &Packet, window_grows: bool, grants_name: bool) -> bool {
         let unscheduled = packet.index < packet.count;

@@ -44,6 +44,7 @@ impl TransportVisitor for RunPlan<'_> {
         mesh.ledger.grants_name = T::GRANTS_NAME;
         mesh.ledger.credits = T::CREDITS;
         mesh.ledger.bursts = T::FIRST_WINDOW;
+        mesh.ledger.subflows = T::SUBFLOWS;
         let outcome = mesh.run();
         (outcome, mesh.into_trace())
     }
@@ -60,6 +61,18 @@ pub fn promises(name: &str, plan: &Plan) -> Promises {
         }
     }
     registry::visit(name, Ask(plan)).expect("a registered transport")
+}
+
+/// Data packets that the transport called `name` may spend on the loss of any one packet.
+pub fn copies(name: &str) -> u64 {
+    struct Ask;
+    impl TransportVisitor for Ask {
+        type Output = u64;
+        fn visit<T: Transport>(self) -> u64 {
+            T::COPIES
+        }
+    }
+    registry::visit(name, Ask).expect("a registered transport")
 }
 
 /// Runs `plan` on the transport called `name` and answers what came of it.

@@ -96,9 +96,22 @@ pub struct RateSample {
     pub app_limited: bool,
 }
 
+/// A subflow of a message, as the controllers of the others see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sibling {
+    /// Its window in packets; while losses are repaired, the one it returns to.
+    pub window: f64,
+    /// Its smoothed round trip in seconds; 0 before the first.
+    pub rtt: f64,
+    /// What its controller shows: [`CongestionControl::shown`].
+    pub shown: f64,
+    /// Whether it is the one that the acknowledgement is about.
+    pub own: bool,
+}
+
 /// An acknowledgement, after the connection has taken it in.
 #[derive(Clone, Copy, Debug)]
-pub struct Ack {
+pub struct Ack<'a> {
     /// When it came.
     pub now: Time,
     /// First packet not acknowledged.
@@ -129,6 +142,9 @@ pub struct Ack {
     pub phase: Phase,
     /// The delivery rate it measured.
     pub rate: Option<RateSample>,
+    /// The usable subflows of the message, this one as it was before the acknowledgement. None for a message that
+    /// has one path, or whose controller is not [`CongestionControl::COUPLED`].
+    pub siblings: &'a [Sibling],
 }
 
 /// The decisions that make one TCP differ from another.
@@ -144,6 +160,8 @@ pub trait CongestionControl: Send + Sized + 'static {
     const ECN: bool = false;
     /// Whether it sets the window by itself when packets are lost and when they are repaired.
     const OWNS_WINDOW: bool = false;
+    /// Whether it looks at the other subflows of its message: [`Ack::siblings`].
+    const COUPLED: bool = false;
     /// Fewest packets of first window.
     const LEAST_INITIAL_WINDOW: u32 = 1;
 
@@ -181,6 +199,11 @@ pub trait CongestionControl: Send + Sized + 'static {
         let _ = (window, now);
     }
 
+    /// What it shows the controllers of other subflows, beside window and round trip: a quantity of its own.
+    fn shown(&self) -> f64 {
+        0.0
+    }
+
     /// Time between the starts of two full packets, for controllers that pace.
     fn gap(&self) -> Option<Time> {
         None
@@ -197,7 +220,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// An acknowledgement of one packet in the open phase, with nothing special.
-    pub(crate) fn ack() -> Ack {
+    pub(crate) fn ack() -> Ack<'static> {
         Ack {
             now: Time::ZERO,
             una: 1,
@@ -214,6 +237,7 @@ pub(crate) mod tests {
             pipe: 1,
             phase: Phase::Open,
             rate: None,
+            siblings: &[],
         }
     }
 

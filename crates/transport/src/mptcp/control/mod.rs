@@ -1,0 +1,87 @@
+//! Coupled congestion control: controllers of one subflow that look at the others. One file each.
+//!
+//! All of them leave slow start to each subflow, and act in congestion avoidance. Where one path is all there is,
+//! they are what their uncoupled relative is.
+
+pub mod balia;
+pub mod lia;
+pub mod olia;
+pub mod wvegas;
+
+use crate::tcp::control::{Ack, Sibling, Window};
+use headway_units::Time;
+
+/// The subflows of a message with a known round trip, as the controller of one of them takes them into account.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group<'a> {
+    siblings: &'a [Sibling],
+    own: Sibling,
+}
+
+impl<'a> Group<'a> {
+    /// The one that acknowledgement is of has this `window`, and shows `shown`.
+    pub(crate) fn new(ack: &Ack<'a>, window: &Window, shown: f64) -> Group<'a> {
+        let rtt = ack.srtt.max(Time(1)).as_secs_f64();
+        Group { siblings: ack.siblings, own: Sibling { window: window.cwnd, rtt, shown, own: true } }
+    }
+
+    /// The one that the acknowledgement is of.
+    pub(crate) fn own(&self) -> Sibling {
+        self.own
+    }
+
+    /// All of them, this one as it is now.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Sibling> {
+        let own = self.own;
+        let present = move |sibling: &Sibling| if sibling.own { own } else { *sibling };
+        self.siblings.iter().map(present).filter(|sibling| sibling.rtt > 0.0)
+    }
+
+    /// Packets a second of all of them.
+    pub(crate) fn total_rate(&self) -> f64 {
+        self.each().map(|sibling| sibling.rate()).sum()
+    }
+
+    /// The largest of a quantity.
+    pub(crate) fn most(&self, of: impl Fn(Sibling) -> f64) -> f64 {
+        self.each().map(of).fold(0.0, f64::max)
+    }
+}
+
+impl Sibling {
+    /// Packets a second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.window / self.rtt
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::tcp::control::CongestionControl;
+    use crate::tcp::control::tests::ack;
+
+    /// What subflow `own` of some with these windows, round trips in microseconds and shown quantities adds to its
+    /// window for one acknowledged packet, past slow start.
+    pub(crate) fn increase<C: CongestionControl>(
+        control: &mut C,
+        own: usize,
+        subflows: &[(f64, u64, f64)],
+    ) -> f64 {
+        let view = |(number, &(window, rtt, shown)): (usize, &(f64, u64, f64))| Sibling {
+            window,
+            rtt: Time::us(rtt).as_secs_f64(),
+            shown,
+            own: number == own,
+        };
+        let siblings: Vec<Sibling> = subflows.iter().enumerate().map(view).collect();
+        let mut window = Window { cwnd: subflows[own].0, ssthresh: 1.0 };
+        let ack = Ack { srtt: Time::us(subflows[own].1), siblings: &siblings, ..ack() };
+        control.grow(&mut window, &ack);
+        window.cwnd - subflows[own].0
+    }
+
+    pub(crate) fn near(found: f64, expected: f64) -> bool {
+        (found - expected).abs() <= 1e-9 + 5e-3 * expected.abs()
+    }
+}

@@ -1,0 +1,197 @@
+//! MPTCP: a message over several paths, each a TCP connection of its own, whose windows may know of each other.
+//!
+//! Sources: RFC 8684 (machinery), RFC 6356 (LIA), and the papers of the couplings, named in [`control`], one file
+//! each. Subflows are connections of the TCP machine ([`crate::tcp`]), with sequence space, selective
+//! acknowledgements, round trips, time-outs and window each. A data packet carries its place in the message and its
+//! number in the subflow; an acknowledgement says what has arrived of both. Scheduler, reinjection and the rules for
+//! a full receive window are those of the out-of-tree Linux implementation.
+
+pub mod control;
+mod outgoing;
+pub mod params;
+mod receiver;
+mod sender;
+mod subflow;
+
+use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
+use crate::message::Message;
+use crate::states::StateTable;
+use crate::tcp::Tcp;
+use crate::tcp::acknowledger::ReceiverState;
+use crate::tcp::connection::SenderState;
+use crate::tcp::control::{CongestionControl, cubic, newreno};
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::Time;
+use params::MptcpParams;
+use receiver::Receiver;
+use sender::Sender;
+use std::marker::PhantomData;
+use subflow::SubflowState;
+
+/// MPTCP with a scheme.
+pub struct Mptcp<S>(PhantomData<S>);
+
+/// What decides the windows of the subflows: a controller for each, and how the whole is called.
+pub trait Scheme: 'static {
+    /// The controller of one subflow.
+    type Control: CongestionControl;
+    /// What the transport declares.
+    const INFO: TransportInfo;
+}
+
+/// The scheme of a controller that sees the other subflows.
+pub struct Coupled<C>(PhantomData<C>);
+
+impl<C: CongestionControl> Scheme for Coupled<C> {
+    type Control = C;
+    const INFO: TransportInfo = C::INFO;
+}
+
+/// Subflows that are NewReno connections, and know nothing of each other.
+pub struct UncoupledReno;
+/// Subflows that are CUBIC connections, and know nothing of each other.
+pub struct UncoupledCubic;
+
+/// `mptcp-reno`.
+pub type Reno = Mptcp<UncoupledReno>;
+/// `mptcp-cubic`.
+pub type Cubic = Mptcp<UncoupledCubic>;
+/// `mptcp-lia`.
+pub type Lia = Mptcp<Coupled<control::lia::Lia>>;
+/// `mptcp-olia`.
+pub type Olia = Mptcp<Coupled<control::olia::Olia>>;
+/// `mptcp-balia`.
+pub type Balia = Mptcp<Coupled<control::balia::Balia>>;
+/// `mptcp-wvegas`.
+pub type Wvegas = Mptcp<Coupled<control::wvegas::Wvegas>>;
+
+/// The machine's states, the same for every scheme.
+pub const STATES: &[StateTable] = &[SubflowState::TABLE, SenderState::TABLE, ReceiverState::TABLE];
+
+/// What a scheme does differently, followed by what the machine does, and what TCP's does.
+macro_rules! deviations {
+    ($($own:literal),* $(,)?) => { $crate::tcp::deviations![
+        $($own,)*
+        "RFC8684 §3.3: the data sequence counts packets of the message; data and both acknowledgements travel in fields of the header, and packets are as long as the scenario says: the 20 bytes of option, which leave 1,428 of 1,460, have to be set with `fabric.payload` where they matter.",
+        "RFC8684 §3.2: a subflow joins with four packets, the last of them an acknowledgement of nothing; tokens, keys and their authentication are left out, and so are removal of addresses, backup paths, and falling back to one path.",
+        "RFC8684 §3.3: the message ends with the acknowledgement of its last packet, on whatever subflow; subflows are not closed one by one, and the number that a subflow repeats for its own sequence is forgotten with the message.",
+        "RFC2018 §3: two SACK blocks are left of the three, beside the two cumulative acknowledgements, as in a real header.",
+        "RFC8684 §3.3.6: after a time-out a subflow hands over what is neither acknowledged nor selectively acknowledged; Linux hands over the latter as well.",
+    ] };
+}
+pub(crate) use deviations;
+
+impl Scheme for UncoupledReno {
+    type Control = newreno::NewReno;
+    const INFO: TransportInfo = TransportInfo {
+        name: "mptcp-reno",
+        summary: "MPTCP whose subflows are NewReno connections that know nothing of each other",
+        paper: "RFC 8684, RFC 5681",
+        discipline: "drop-tail",
+        states: STATES,
+        deviations: deviations![
+            "RFC6356 §1: not coupled: on a shared bottleneck each subflow takes what a connection takes. For comparison, and what Linux does.",
+        ],
+    };
+}
+
+impl Scheme for UncoupledCubic {
+    type Control = cubic::Cubic;
+    const INFO: TransportInfo = TransportInfo {
+        name: "mptcp-cubic",
+        summary: "MPTCP whose subflows are CUBIC connections that know nothing of each other",
+        paper: "RFC 8684, RFC 9438",
+        discipline: "drop-tail",
+        states: STATES,
+        deviations: deviations![
+            "RFC6356 §1: not coupled: on a shared bottleneck each subflow takes what a connection takes. For comparison, and what Linux does by default.",
+        ],
+    };
+}
+
+impl<S: Scheme> Transport for Mptcp<S> {
+    type Endpoint = MptcpEndpoint<S::Control>;
+    type Params = MptcpParams<<S::Control as CongestionControl>::Params>;
+    const INFO: TransportInfo = S::INFO;
+    const WINDOW_GROWS: bool = true;
+    const SUBFLOWS: bool = true;
+    /// What a subflow repeats after a time-out, another sends as well.
+    const COPIES: u64 = 2;
+
+    fn endpoint(params: &Self::Params, context: HostContext) -> MptcpEndpoint<S::Control> {
+        MptcpEndpoint {
+            sender: Sender::new(params.clone()),
+            receiver: Receiver::new(&params.tcp.connection),
+            shared: Shared::new(context),
+        }
+    }
+
+    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+        Tcp::<S::Control>::promises(&params.tcp, path, packets)
+    }
+}
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TimerKey {
+    /// The retransmission timer of a sent message's subflow.
+    Retransmit(HostId, u32, u32),
+    /// More packets of a first window may leave.
+    Opening(HostId, u32),
+    /// An acknowledgement is due on a subflow.
+    Ack(HostId, u32, u32),
+}
+
+impl TimerKey {
+    fn peer(self) -> HostId {
+        match self {
+            TimerKey::Retransmit(peer, _, _) | TimerKey::Opening(peer, _) | TimerKey::Ack(peer, _, _) => peer,
+        }
+    }
+}
+
+type Shared = crate::shared::Shared<TimerKey>;
+
+/// One host's MPTCP.
+pub struct MptcpEndpoint<C: CongestionControl> {
+    sender: Sender<C>,
+    receiver: Receiver,
+    shared: Shared,
+}
+
+impl<C: CongestionControl> Endpoint for MptcpEndpoint<C> {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
+            PacketKind::Ack => self.sender.acknowledgement(&mut self.shared, now, packet),
+            PacketKind::Rts => self.receiver.syn(&mut self.shared, packet),
+            _ => {}
+        }
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((at, key)) = self.shared.timers.pop_due(now) {
+            match key {
+                TimerKey::Retransmit(peer, id, number) => {
+                    self.sender.expired(&mut self.shared, (at, now), (peer, id), number);
+                }
+                TimerKey::Opening(peer, id) => self.sender.release(&mut self.shared, now, (peer, id)),
+                TimerKey::Ack(peer, id, number) => {
+                    self.receiver.overdue(&mut self.shared, (at, now), (peer, id), number);
+                }
+            }
+        }
+    }
+
+    fn forget(&mut self, _now: Time, peer: HostId) {
+        self.shared.forget(peer, |key| key.peer() == peer);
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(peer);
+    }
+
+    crate::shared::outputs_of_halves!();
+}

@@ -1,0 +1,351 @@
+//! A message sent over several subflows: its data sequence, and which subflow carries what.
+//!
+//! The order of choice: what a subflow has lost is repeated by itself, since its sequence space has to be complete;
+//! then what a subflow that timed out has handed over; then new packets; and where the receive window keeps these
+//! back, the packet that the receiver waits for.
+
+use super::params::{MptcpParams, MultipathParams, Scheduler};
+use super::subflow::{Subflow, SubflowEvent, SubflowState};
+use crate::endpoint::HostContext;
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use crate::tcp::connection::Connection;
+use crate::tcp::control::{CongestionControl, Flow, Phase, Sibling};
+use crate::tcp::outgoing::first_window;
+use crate::tcp::params::ConnectionParams;
+use headway_packet::{Packet, PacketFlags};
+use headway_units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Window of a subflow up to which a packet that it holds may be repeated by others.
+const SMALL: f64 = 4.0;
+
+/// How many times the other's its round trip is at least, for the same.
+const SLOW: f64 = 4.0;
+
+/// A message being sent.
+pub(super) struct Outgoing<C> {
+    pub(super) message: Message,
+    packets: u32,
+    rules: MultipathParams,
+    pub(super) subflows: Vec<Subflow<C>>,
+    /// What the controllers see of each subflow, if they are coupled.
+    views: Vec<Sibling>,
+    opening: Option<OpeningSchedule>,
+    /// Packets of the first window whose time has come.
+    released: u32,
+    /// First packet never sent; first one that the receiver has not; first one that it does not take yet.
+    next: u32,
+    una: u32,
+    edge: u32,
+    /// Packets that wait to be sent by another subflow than theirs.
+    handed_over: BTreeSet<u32>,
+    /// Subflows that have carried a packet, a bit each, where that is more than one or not for it to keep.
+    carried: BTreeMap<u32, u32>,
+    /// The subflow that was last given a packet.
+    turn: usize,
+    /// Whether it waits for the wire.
+    pub(super) queued: bool,
+}
+
+/// What a subflow is to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// This sequence number again.
+    Repeat(u32),
+    /// The next packet never sent.
+    New,
+    /// A packet that another subflow has carried.
+    Reinject(u32),
+}
+
+impl<C: CongestionControl> Outgoing<C> {
+    pub(super) fn new(
+        params: &MptcpParams<C::Params>,
+        context: &HostContext,
+        now: Time,
+        message: &Message,
+    ) -> Self {
+        let mut fresh = Outgoing {
+            message: *message,
+            packets: context.sizes.packets(message.bytes) as u32,
+            rules: params.multipath.clone(),
+            subflows: Vec::new(),
+            views: Vec::new(),
+            opening: None,
+            released: 0,
+            next: 0,
+            una: 0,
+            edge: params.tcp.connection.edge(),
+            handed_over: BTreeSet::new(),
+            carried: BTreeMap::new(),
+            turn: 0,
+            queued: false,
+        };
+        fresh.add_subflow(params, context, now);
+        fresh
+    }
+
+    /// One subflow more, which is not established.
+    fn add_subflow(&mut self, params: &MptcpParams<C::Params>, context: &HostContext, now: Time) {
+        let path = (context.path)(self.message.dst);
+        let number = self.subflows.len() as u32;
+        let entropy = self.rules.path_manager.entropy(self.message.entropy, number, &path);
+        let mut flow = Flow::of(&self.message, context, now, &params.tcp.connection);
+        flow.entropy = entropy;
+        let connection = Connection::new((&params.tcp.connection, &params.tcp.control), &flow);
+        self.subflows.push(Subflow::new(connection, entropy));
+        self.views.push(self.subflows[number as usize].view());
+    }
+
+    /// Opens the subflows that the message is still allowed, now that data has been acknowledged. Answers those
+    /// that begin with a handshake; the others may be used at once.
+    pub(super) fn join(
+        &mut self,
+        params: &MptcpParams<C::Params>,
+        context: &HostContext,
+        now: Time,
+    ) -> std::ops::Range<usize> {
+        let first = self.subflows.len();
+        let path = (context.path)(self.message.dst);
+        let wanted = self.rules.path_manager.count(self.rules.subflows as u32, &path) as usize;
+        if self.una == 0 || first >= wanted {
+            return first..first;
+        }
+        for number in first..wanted {
+            self.add_subflow(params, context, now);
+            if params.tcp.connection.handshake {
+                self.subflows[number].step(SubflowEvent::Allowed);
+            } else {
+                self.establish(number, &params.tcp.connection, context, now);
+            }
+        }
+        if params.tcp.connection.handshake { first..wanted } else { wanted..wanted }
+    }
+
+    /// Data may flow on a subflow.
+    fn establish(&mut self, number: usize, params: &ConnectionParams, context: &HostContext, now: Time) {
+        let initial = params.initial_window as u32;
+        let (opening, settled) = match self.opening {
+            Some(opening) => (opening, false),
+            None => first_window::<C>(&self.message, context, initial, self.packets, now),
+        };
+        // A subflow that joins begins as the first one did, but for a share of its path, which is not known.
+        self.subflows[number].establish(opening.window(), settled);
+        self.views[number] = self.subflows[number].view();
+        if self.opening.is_none() {
+            self.opening = Some(opening);
+            self.release(now);
+        }
+    }
+
+    /// The first subflow needs no handshake, or has had it.
+    pub(super) fn begin(&mut self, params: &ConnectionParams, context: &HostContext, now: Time) {
+        self.establish(0, params, context, now);
+    }
+
+    /// Releases the packets of the first window whose time has come; answers when the next is to be.
+    pub(super) fn release(&mut self, now: Time) -> Option<Time> {
+        let opening = self.opening.as_mut()?;
+        self.released += opening.take(now).1;
+        opening.next()
+    }
+
+    /// The packets that the application gives.
+    fn end(&self) -> u32 {
+        match &self.opening {
+            Some(opening) if !self.message.responsive => opening.window(),
+            Some(opening) if opening.next().is_some() => self.released,
+            Some(_) => self.packets,
+            None => 0,
+        }
+    }
+
+    /// The subflow that gets the next packet, among those that are free and `may` have it.
+    fn schedule(&self, may: impl Fn(usize) -> bool) -> Option<usize> {
+        let count = self.subflows.len();
+        let free = |&number: &usize| self.subflows[number].is_free() && may(number);
+        match self.rules.scheduler {
+            Scheduler::RoundRobin => (1..=count).map(|step| (self.turn + step) % count).find(free),
+            Scheduler::MinRtt => {
+                (0..count).filter(free).min_by_key(|&number| self.subflows[number].connection.rtt.smoothed())
+            }
+        }
+    }
+
+    /// What leaves next, and on which subflow.
+    pub(super) fn choose(&mut self) -> Option<(usize, Task)> {
+        let lost =
+            |(number, subflow): (usize, &mut Subflow<C>)| Some((number, Task::Repeat(subflow.lost()?)));
+        if let Some(found) = self.subflows.iter_mut().enumerate().find_map(lost) {
+            return Some(found);
+        }
+        if let Some(found) = self.reinjection() {
+            return Some(found);
+        }
+        let end = self.end();
+        if self.next < end && self.next < self.edge {
+            return self.schedule(|_| true).map(|number| (number, Task::New));
+        }
+        if self.next < end
+            && let Some(found) = self.rescue()
+        {
+            return Some(found);
+        }
+        let hole =
+            |(number, subflow): (usize, &mut Subflow<C>)| Some((number, Task::Repeat(subflow.hole()?)));
+        self.subflows.iter_mut().enumerate().find_map(hole)
+    }
+
+    fn has_carried(&self, index: u32, number: usize) -> bool {
+        self.carried.get(&index).is_some_and(|bits| bits >> number & 1 == 1)
+    }
+
+    /// The first packet that was handed over, for a subflow that has not carried it; once all have, for any.
+    fn reinjection(&mut self) -> Option<(usize, Task)> {
+        let index = *self.handed_over.first()?;
+        let tried = |(number, subflow): (usize, &Subflow<C>)| {
+            !subflow.is_established() || self.has_carried(index, number)
+        };
+        if self.subflows.iter().enumerate().all(tried) {
+            self.carried.remove(&index);
+        }
+        let number = self.schedule(|number| !self.has_carried(index, number))?;
+        Some((number, Task::Reinject(index)))
+    }
+
+    /// The receive window keeps new packets back: the packet that the receiver waits for, for a subflow that is
+    /// free, if the one that has it is hardly moving.
+    fn rescue(&self) -> Option<(usize, Task)> {
+        let (holder, free) = self.blocked()?;
+        let [slow, fast] = [holder, free].map(|number| &self.subflows[number].connection);
+        let [theirs, ours] = [slow, fast].map(|connection| connection.rtt.smoothed());
+        let slower = theirs?.as_secs_f64() > SLOW * ours?.as_secs_f64();
+        let moves = slow.window.cwnd > SMALL && !slower;
+        (!moves && !self.has_carried(self.una, free)).then_some((free, Task::Reinject(self.una)))
+    }
+
+    /// Where the receive window keeps new packets back: the subflow that has what the receiver waits for, and one
+    /// that could send.
+    fn blocked(&self) -> Option<(usize, usize)> {
+        let full = self.next < self.end() && self.next >= self.edge;
+        if !full || !self.rules.opportunistic || self.subflows.len() < 2 {
+            return None;
+        }
+        let holder = self.subflows.iter().position(|subflow| subflow.holds(self.una))?;
+        Some((holder, self.schedule(|number| number != holder)?))
+    }
+
+    /// Halves the window of a slow subflow that holds everybody up, once a round trip of the faster.
+    pub(super) fn penalise(&mut self, now: Time) {
+        let Some((holder, free)) = self.blocked() else { return };
+        let [theirs, ours] = [holder, free].map(|number| self.subflows[number].connection.rtt.smoothed());
+        let due = self.subflows[free].penalised.is_none_or(|at| Some(now.saturating_sub(at)) >= ours);
+        if theirs > ours && due && self.subflows[holder].connection.phase() == Phase::Open {
+            self.subflows[holder].penalise();
+            self.subflows[free].penalised = Some(now);
+            self.views[holder] = self.subflows[holder].view();
+        }
+    }
+
+    /// The next packet, for a wire that is free now, and the subflow it leaves on.
+    pub(super) fn poll(&mut self, context: &HostContext, now: Time) -> Option<(usize, Packet)> {
+        let (number, task) = self.choose()?;
+        let subflow = &mut self.subflows[number];
+        let (index, sequence) = match task {
+            Task::Repeat(sequence) => (subflow.repeat(now, sequence), sequence),
+            Task::New => (self.next, subflow.carry(now, self.next)),
+            Task::Reinject(index) => (index, subflow.carry(now, index)),
+        };
+        match task {
+            Task::Repeat(_) => {}
+            Task::New => self.next += 1,
+            Task::Reinject(_) => {
+                self.handed_over.remove(&index);
+                *self.carried.entry(index).or_default() |= 1 << number;
+            }
+        }
+        self.turn = number;
+        let more = self.next < self.packets;
+        let subflow = &mut self.subflows[number];
+        subflow.connection.account(now, more);
+        let first_window = self.opening.as_ref().map_or(1, OpeningSchedule::window);
+        let mut packet = context.data_packet(&self.message, index, first_window);
+        subflow.sign(&mut packet, number as u32, sequence);
+        packet.lifetime = now;
+        packet.flags = PacketFlags::when(task != Task::New, PacketFlags::AGAIN);
+        Some((number, packet))
+    }
+
+    /// Takes in what an acknowledgement says of the message. Answers whether all of it has arrived, or nothing
+    /// if it is of packets never sent.
+    pub(super) fn advance(&mut self, ack: &Packet) -> Option<bool> {
+        if ack.count > self.next {
+            return None;
+        }
+        self.edge = self.edge.max(ack.count.saturating_add(ack.in_subflow().remaining));
+        if ack.count > self.una {
+            self.una = ack.count;
+            self.handed_over = self.handed_over.split_off(&self.una);
+            self.carried = self.carried.split_off(&self.una);
+        }
+        Some(self.una == self.packets)
+    }
+
+    /// Takes in what an acknowledgement says of its subflow.
+    pub(super) fn acknowledge(&mut self, number: usize, now: Time, ack: &Packet) {
+        let subflow = &mut self.subflows[number];
+        if !C::COUPLED {
+            return subflow.acknowledge(now, ack, &[]);
+        }
+        self.views[number].own = true;
+        subflow.acknowledge(now, ack, &self.views);
+        self.views[number] = subflow.view();
+    }
+
+    /// A packet of a handshake is answered. Answers whether there is another to send.
+    pub(super) fn answered(
+        &mut self,
+        number: usize,
+        params: &ConnectionParams,
+        context: &HostContext,
+        (now, ack): (Time, &Packet),
+    ) -> bool {
+        let subflow = &mut self.subflows[number];
+        if !subflow.answered(now, ack) {
+            return false;
+        }
+        if subflow.state == SubflowState::Joining {
+            subflow.step(SubflowEvent::Answered);
+            return true;
+        }
+        subflow.step(SubflowEvent::Answered);
+        self.establish(number, params, context, now);
+        false
+    }
+
+    /// A subflow's retransmission timer has expired. Answers whether it was in a handshake.
+    pub(super) fn timed_out(&mut self, number: usize, now: Time) -> bool {
+        let alone = self.subflows.len() == 1;
+        let subflow = &mut self.subflows[number];
+        let connecting = subflow.is_connecting();
+        subflow.connection.timed_out(now);
+        if connecting {
+            return true;
+        }
+        subflow.step(SubflowEvent::TimedOut);
+        if !alone {
+            for index in subflow.hand_over(self.una) {
+                self.handed_over.insert(index);
+                *self.carried.entry(index).or_default() |= 1 << number;
+            }
+        }
+        self.views[number] = self.subflows[number].view();
+        false
+    }
+
+    /// The message is over.
+    pub(super) fn close(&mut self) {
+        self.subflows.iter_mut().for_each(|subflow| subflow.step(SubflowEvent::Over));
+    }
+}

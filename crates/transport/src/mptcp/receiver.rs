@@ -1,0 +1,171 @@
+//! The receiving half: messages put together from the packets of their subflows, each acknowledged for itself.
+
+use super::{Shared, TimerKey};
+use crate::endpoint::EndpointEvent;
+use crate::finished::FinishedMessages;
+use crate::index_window::IndexWindow;
+use crate::mptcp::subflow::REACH;
+use crate::tcp::acknowledger::{AckRules, Acknowledger, Towards};
+use crate::tcp::params::ConnectionParams;
+use headway_packet::{HostId, MOST_SUBFLOWS, Packet, PacketKind};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+
+/// A message being received.
+struct Incoming {
+    packets: u32,
+    arrived: IndexWindow,
+    /// By number; none for one of which nothing has been heard.
+    subflows: Vec<Option<Acknowledger>>,
+}
+
+/// All messages that this host receives.
+pub(super) struct Receiver {
+    rules: AckRules,
+    /// Packets of a message beyond the first missing one, whichever subflow they come by.
+    window: u32,
+    messages: FxHashMap<(HostId, u32), Incoming>,
+    finished: FinishedMessages,
+}
+
+/// Acknowledgements of a subflow also say what has arrived of the message.
+fn towards(
+    shared: &mut Shared,
+    (peer, message): (HostId, u32),
+    number: u32,
+    (data_ack, window): (u32, u32),
+) -> Towards<'_, TimerKey, impl Fn(&mut Packet) + use<>> {
+    let complete = move |ack: &mut Packet| ack.put_subflow(number, data_ack, window);
+    Towards { shared, peer, message, timer: TimerKey::Ack(peer, message, number), complete }
+}
+
+impl Receiver {
+    pub(super) fn new(params: &ConnectionParams) -> Receiver {
+        Receiver {
+            rules: AckRules::new(params),
+            window: params.edge(),
+            messages: FxHashMap::default(),
+            finished: FinishedMessages::default(),
+        }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// The sender is gone.
+    pub(super) fn forget(&mut self, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.finished.forget(peer);
+    }
+
+    /// A SYN of a message, or of a subflow that joins it, or the third packet of the latter: an acknowledgement of
+    /// what there is.
+    pub(super) fn syn(&mut self, shared: &mut Shared, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        if self.finished.contains(key.0, key.1) {
+            return self.repeat_last(shared, packet);
+        }
+        let window = self.window;
+        let Some(incoming) = self.incoming(shared, packet) else { return };
+        let data_ack = incoming.arrived.next_missing(0);
+        let Some(acks) = incoming.subflow(packet) else { return };
+        let to = &mut towards(shared, key, packet.remaining, (data_ack, window));
+        acks.acknowledge(to, 0, packet.lifetime);
+    }
+
+    fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
+        let packets = u32::try_from(shared.context.sizes.packets(packet.message_bytes)).ok()?;
+        if packet.remaining >= MOST_SUBFLOWS {
+            return None;
+        }
+        let fresh = || Incoming { packets, arrived: IndexWindow::default(), subflows: Vec::new() };
+        Some(self.messages.entry((packet.src, packet.message)).or_insert_with(fresh))
+    }
+
+    /// A data packet.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        if self.finished.contains(key.0, key.1) {
+            return self.repeat_last(shared, packet);
+        }
+        let (rules, window) = (self.rules, self.window);
+        let Some(incoming) = self.incoming(shared, packet) else { return };
+        let packets = incoming.packets;
+        if packet.index >= packets || !incoming.takes(packet) {
+            return;
+        }
+        let fills = incoming.fills_gap(packet.index);
+        if incoming.arrived.insert(packet.index) {
+            let (tag, bytes) = (packet.tag, u32::from(packet.payload));
+            shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+        }
+        let data_ack = incoming.arrived.next_missing(0);
+        let Some(acks) = incoming.subflow(packet) else { return };
+        let to = &mut towards(shared, key, packet.remaining, (data_ack, window));
+        let taken = acks.take(to, packet, packet.token);
+        let full = data_ack == packets;
+        acks.answer(to, now, (packet, taken), (rules, full || fills));
+        if full {
+            self.complete(shared, key, packet.tag);
+        }
+    }
+
+    fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), tag: u32) {
+        if let Some(mut incoming) = self.messages.remove(&key) {
+            incoming.subflows.iter_mut().flatten().for_each(Acknowledger::close);
+        }
+        self.finished.insert(key.0, key.1);
+        shared.events.push_back(EndpointEvent::Completed { tag, src: key.0, message: key.1 });
+    }
+
+    /// The sender has not heard that everything has arrived.
+    fn repeat_last(&self, shared: &mut Shared, packet: &Packet) {
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets(packet.message_bytes)) else { return };
+        let (peer, id) = (packet.src, packet.message);
+        let mut ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
+        (ack.index, ack.lifetime) = (packet.index, packet.lifetime);
+        ack.put_subflow(packet.remaining % MOST_SUBFLOWS, packets, self.window);
+        shared.control.push_back(ack);
+    }
+
+    /// An acknowledgement has been put off for as long as it may.
+    pub(super) fn overdue(
+        &mut self,
+        shared: &mut Shared,
+        (at, now): (Time, Time),
+        key: (HostId, u32),
+        number: u32,
+    ) {
+        let Some(incoming) = self.messages.get_mut(&key) else { return };
+        let data_ack = incoming.arrived.next_missing(0);
+        let Some(Some(acks)) = incoming.subflows.get_mut(number as usize) else { return };
+        acks.overdue(&mut towards(shared, key, number, (data_ack, self.window)), at, now);
+    }
+}
+
+impl Incoming {
+    /// The subflow of a packet, whose number has been checked.
+    fn subflow(&mut self, packet: &Packet) -> Option<&mut Acknowledger> {
+        let number = packet.remaining as usize;
+        if number >= self.subflows.len() {
+            self.subflows.resize_with(number + 1, || None);
+        }
+        let place = self.subflows.get_mut(number)?;
+        Some(place.get_or_insert_with(|| Acknowledger::new(packet)))
+    }
+
+    /// Whether the message waits for this packet while others lie above it: its sender hears at once, because the
+    /// receive window may be what it waits for. RFC 5681 §4.2
+    fn fills_gap(&self, index: u32) -> bool {
+        index == self.arrived.next_missing(0) && self.arrived.len() > index
+    }
+
+    /// Whether the number of a packet in its subflow is one that a sender can have reached: memory is bounded by
+    /// it.
+    fn takes(&self, packet: &Packet) -> bool {
+        let known = self.subflows.get(packet.remaining as usize).and_then(Option::as_ref);
+        let next = known.map_or(0, Acknowledger::next);
+        packet.token < next.saturating_add(REACH)
+    }
+}

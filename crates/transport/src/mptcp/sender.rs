@@ -1,0 +1,178 @@
+//! All messages that a host sends over several paths, and their turns at its wire.
+
+use super::outgoing::Outgoing;
+use super::params::MptcpParams;
+use super::{Shared, TimerKey};
+use crate::endpoint::EndpointEvent;
+use crate::message::Message;
+use crate::tcp::control::CongestionControl;
+use headway_packet::{HostId, Packet};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+use slotmap::{DefaultKey, SlotMap};
+use std::collections::VecDeque;
+
+/// See the module.
+pub(super) struct Sender<C: CongestionControl> {
+    params: MptcpParams<C::Params>,
+    messages: SlotMap<DefaultKey, Outgoing<C>>,
+    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    /// Messages that may have a packet: each sends one, and goes to the end.
+    turns: VecDeque<DefaultKey>,
+}
+
+impl<C: CongestionControl> Sender<C> {
+    pub(super) fn new(params: MptcpParams<C::Params>) -> Self {
+        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), turns: VecDeque::new() }
+    }
+
+    pub(super) fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let outgoing = Outgoing::new(&self.params, &shared.context, now, message);
+        let key = self.messages.insert(outgoing);
+        self.by_id.insert((message.dst, message.id), key);
+        if self.params.tcp.connection.handshake {
+            self.ask(shared, now, key, 0);
+        } else {
+            self.messages[key].begin(&self.params.tcp.connection, &shared.context, now);
+            self.release(shared, now, (message.dst, message.id));
+        }
+    }
+
+    /// Sends the packet of a handshake that is to be answered.
+    fn ask(&mut self, shared: &mut Shared, now: Time, key: DefaultKey, number: usize) {
+        let outgoing = &mut self.messages[key];
+        let message = outgoing.message;
+        let syn = outgoing.subflows[number].ask(&shared.context, &message, number as u32, now);
+        shared.control.push_back(syn);
+        self.arm(shared, key, number);
+    }
+
+    /// More packets of a first window may leave.
+    pub(super) fn release(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
+        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        if let Some(at) = self.messages[key].release(now) {
+            shared.timers.arm(at, TimerKey::Opening(peer, id));
+        }
+        self.queue(key);
+    }
+
+    pub(super) fn acknowledgement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let id = (packet.src, packet.message);
+        let Some(&key) = self.by_id.get(&id) else { return };
+        let outgoing = &mut self.messages[key];
+        let number = packet.subflow() as usize;
+        if number >= outgoing.subflows.len() {
+            return;
+        }
+        match outgoing.advance(packet) {
+            None => return,
+            Some(true) => {
+                outgoing.close();
+                shared.events.push_back(EndpointEvent::Acknowledged { tag: outgoing.message.tag });
+                self.messages.remove(key);
+                self.by_id.remove(&id);
+                return;
+            }
+            Some(false) => {}
+        }
+        if outgoing.subflows[number].is_connecting() {
+            self.answered(shared, now, (key, number), packet);
+        } else {
+            outgoing.acknowledge(number, now, packet);
+        }
+        for joining in self.messages[key].join(&self.params, &shared.context, now) {
+            self.ask(shared, now, key, joining);
+        }
+        self.messages[key].penalise(now);
+        self.arm(shared, key, number);
+        self.queue(key);
+    }
+
+    /// A subflow's handshake goes on.
+    fn answered(
+        &mut self,
+        shared: &mut Shared,
+        now: Time,
+        (key, number): (DefaultKey, usize),
+        packet: &Packet,
+    ) {
+        let outgoing = &mut self.messages[key];
+        let (peer, id) = (outgoing.message.dst, outgoing.message.id);
+        if outgoing.answered(number, &self.params.tcp.connection, &shared.context, (now, packet)) {
+            self.ask(shared, now, key, number);
+        } else if number == 0 {
+            self.release(shared, now, (peer, id));
+        }
+    }
+
+    /// A subflow's retransmission timer has expired, if its deadline still stands.
+    pub(super) fn expired(
+        &mut self,
+        shared: &mut Shared,
+        (at, now): (Time, Time),
+        id: (HostId, u32),
+        number: u32,
+    ) {
+        let Some(&key) = self.by_id.get(&id) else { return };
+        let outgoing = &mut self.messages[key];
+        let number = number as usize;
+        let connection = &mut outgoing.subflows[number].connection;
+        if connection.armed != at {
+            return;
+        }
+        connection.armed = Time::MAX;
+        if connection.deadline.is_some_and(|deadline| deadline <= now) {
+            if outgoing.timed_out(number, now) {
+                self.ask(shared, now, key, number);
+            }
+            self.queue(key);
+        }
+        self.arm(shared, key, number);
+    }
+
+    /// Arms a subflow's retransmission timer, unless an earlier deadline is armed already: that one looks again.
+    fn arm(&mut self, shared: &mut Shared, key: DefaultKey, number: usize) {
+        let outgoing = &mut self.messages[key];
+        if let Some(at) = outgoing.subflows[number].connection.rearmed() {
+            let (peer, id) = (outgoing.message.dst, outgoing.message.id);
+            shared.timers.arm(at, TimerKey::Retransmit(peer, id, number as u32));
+        }
+    }
+
+    fn queue(&mut self, key: DefaultKey) {
+        let outgoing = &mut self.messages[key];
+        if !outgoing.queued && outgoing.choose().is_some() {
+            outgoing.queued = true;
+            self.turns.push_back(key);
+        }
+    }
+
+    /// The next data packet, for a wire that is free now.
+    pub(super) fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+        loop {
+            let key = self.turns.pop_front()?;
+            let Some(outgoing) = self.messages.get_mut(key) else { continue };
+            outgoing.queued = false;
+            if let Some((number, packet)) = outgoing.poll(&shared.context, now) {
+                self.arm(shared, key, number);
+                self.queue(key);
+                return Some(packet);
+            }
+        }
+    }
+
+    /// The receiver is gone.
+    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        self.by_id.retain(|id, _| id.0 != peer);
+        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        self.turns.retain(|&key| self.messages.contains_key(key));
+    }
+}

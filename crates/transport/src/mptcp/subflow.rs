@@ -1,0 +1,189 @@
+//! One path of a message: a TCP connection, what its sequence numbers stand for, and how it comes and goes.
+
+use crate::endpoint::HostContext;
+use crate::message::Message;
+use crate::tcp::connection::{Connection, Pick, SenderState};
+use crate::tcp::control::{CongestionControl, Phase, Sibling};
+use headway_packet::{Packet, PacketKind};
+use headway_units::Time;
+use std::collections::VecDeque;
+
+crate::state_machine! {
+    /// A subflow at its sender.
+    "subflow" pub(super) enum SubflowState on SubflowEvent {
+        Waiting { Allowed => Joining, Established => Active }
+        Joining { Answered => Confirming, Over => Closed }
+        Confirming { Answered => Active, Over => Closed }
+        Active { TimedOut => Failed, Over => Closed }
+        Failed { Advanced => Active, Over => Closed }
+        Closed {}
+    }
+    events { Allowed, Established, Answered, TimedOut, Advanced, Over }
+}
+
+/// Packets of a subflow that may be unacknowledged at once: acknowledgements reach as far.
+pub(super) const REACH: u32 = 65_535;
+
+/// What a sequence number stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mapped {
+    /// The packet of the message.
+    pub(super) index: u32,
+    /// Whether it has been handed to other subflows.
+    pub(super) reinjected: bool,
+}
+
+/// See the module.
+pub(super) struct Subflow<C> {
+    pub(super) connection: Connection<C>,
+    pub(super) state: SubflowState,
+    entropy: u32,
+    /// By sequence number, from the first not acknowledged on.
+    mapping: VecDeque<Mapped>,
+    /// What is echoed of an earlier time answers an earlier packet of the handshake.
+    confirmed: Time,
+    /// When it last had another subflow's window halved.
+    pub(super) penalised: Option<Time>,
+}
+
+impl<C: CongestionControl> Subflow<C> {
+    pub(super) fn new(connection: Connection<C>, entropy: u32) -> Self {
+        let (state, mapping) = (SubflowState::Waiting, VecDeque::new());
+        Subflow { connection, state, entropy, mapping, confirmed: Time::ZERO, penalised: None }
+    }
+
+    pub(super) fn step(&mut self, event: SubflowEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// Data may flow, through a window of `cwnd` packets.
+    pub(super) fn establish(&mut self, cwnd: u32, settled: bool) {
+        self.connection.establish(cwnd, settled);
+        self.step(SubflowEvent::Established);
+    }
+
+    pub(super) fn is_connecting(&self) -> bool {
+        self.connection.state == SenderState::Connecting
+    }
+
+    /// Takes in the answer to a packet of the handshake, unless it is to one that is answered. Answers whether it
+    /// was news.
+    pub(super) fn answered(&mut self, now: Time, ack: &Packet) -> bool {
+        if ack.lifetime < self.confirmed {
+            return false;
+        }
+        self.connection.measure(now, ack);
+        self.connection.rtt.clear_backoff();
+        self.connection.deadline = None;
+        self.confirmed = now;
+        true
+    }
+
+    /// Asks for the subflow: the SYN, or the third packet of a join.
+    pub(super) fn ask(&mut self, context: &HostContext, message: &Message, number: u32, now: Time) -> Packet {
+        let mut syn = Packet::new(PacketKind::Rts, context.host, message.dst, message.id);
+        (syn.wire, syn.tag, syn.entropy) = (context.sizes.control, message.tag, self.entropy);
+        (syn.message_bytes, syn.lifetime, syn.remaining) = (message.bytes, now, number);
+        syn.token = u32::from(self.state == SubflowState::Confirming);
+        self.connection.await_answer(now);
+        syn
+    }
+
+    /// Whether it may be given packets: it works, and its window has room.
+    pub(super) fn is_free(&self) -> bool {
+        self.state == SubflowState::Active
+            && self.connection.phase() != Phase::Loss
+            && self.connection.board.outstanding() < REACH
+            && self.connection.has_room()
+    }
+
+    /// Whether it is established, whatever has become of it.
+    pub(super) fn is_established(&self) -> bool {
+        matches!(self.state, SubflowState::Active | SubflowState::Failed)
+    }
+
+    /// A packet that it has lost and may repeat.
+    pub(super) fn lost(&mut self) -> Option<u32> {
+        self.again(true)
+    }
+
+    /// A packet that it may repeat because there is nothing else to send.
+    pub(super) fn hole(&mut self) -> Option<u32> {
+        self.again(false)
+    }
+
+    fn again(&mut self, has_data: bool) -> Option<u32> {
+        match self.connection.pick(has_data) {
+            Some(Pick::Again(sequence)) => Some(sequence),
+            _ => None,
+        }
+    }
+
+    /// A packet of the message leaves, for the first time here. Answers its sequence number.
+    pub(super) fn carry(&mut self, now: Time, index: u32) -> u32 {
+        self.mapping.push_back(Mapped { index, reinjected: false });
+        self.connection.depart(now, Pick::New)
+    }
+
+    /// A sequence number leaves again. Answers the packet that it stands for.
+    pub(super) fn repeat(&mut self, now: Time, sequence: u32) -> u32 {
+        let place = (sequence - self.connection.board.una()) as usize;
+        self.connection.depart(now, Pick::Again(sequence));
+        self.mapping[place].index
+    }
+
+    /// Makes a packet one of this subflow, which has `number`.
+    pub(super) fn sign(&self, packet: &mut Packet, number: u32, sequence: u32) {
+        (packet.token, packet.remaining, packet.entropy) = (sequence, number, self.entropy);
+    }
+
+    /// Takes in its part of an acknowledgement, and hands on to the coupled controller what the others do.
+    pub(super) fn acknowledge(&mut self, now: Time, ack: &Packet, siblings: &[Sibling]) {
+        let before = self.connection.board.una();
+        self.connection.acknowledge(now, &ack.in_subflow(), u32::MAX, siblings);
+        let acked = self.connection.board.una() - before;
+        if acked > 0 {
+            self.mapping.drain(..acked as usize);
+            self.step(SubflowEvent::Advanced);
+        }
+    }
+
+    /// The packets of the message, from `una` on, that it has under way for all that is known, and that were not
+    /// handed to others before: from now on they were.
+    pub(super) fn hand_over(&mut self, una: u32) -> impl Iterator<Item = u32> {
+        let first = self.connection.board.una();
+        let mapping = &mut self.mapping;
+        self.connection.board.missing().filter_map(move |sequence| {
+            let mapped = mapping.get_mut((sequence - first) as usize)?;
+            let fresh = !mapped.reinjected && mapped.index >= una;
+            mapped.reinjected |= fresh;
+            fresh.then_some(mapped.index)
+        })
+    }
+
+    /// Whether it is this subflow that has packet `una`, the first that the receiver waits for. What it carries
+    /// is in order, but for what others have handed over.
+    pub(super) fn holds(&self, una: u32) -> bool {
+        self.mapping.iter().find(|mapped| mapped.index >= una).is_some_and(|mapped| mapped.index == una)
+    }
+
+    /// Halves the window.
+    pub(super) fn penalise(&mut self) {
+        let window = &mut self.connection.window;
+        if !window.slow_start() {
+            window.ssthresh = (window.ssthresh / 2.0).max(2.0);
+        }
+        window.cwnd = (window.cwnd / 2.0).max(1.0);
+    }
+
+    /// What its siblings see of it.
+    pub(super) fn view(&self) -> Sibling {
+        let (connection, usable) = (&self.connection, self.is_established());
+        let recovering = connection.phase() == Phase::Recovery;
+        let window = if recovering { connection.window.ssthresh } else { connection.window.cwnd };
+        let rtt = connection.rtt.smoothed().filter(|_| usable).map_or(0.0, Time::as_secs_f64);
+        Sibling { window, rtt, shown: connection.control.shown(), own: false }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a receiver owes the sender of one sequence space: selective and delayed acknowledgements, and DCTCP's
+//! echo of marks.
+
+use super::params::ConnectionParams;
+use crate::arrived::Arrived;
+use crate::shared::Shared;
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+use headway_units::Time;
+
+crate::state_machine! {
+    /// A sequence space at its receiver.
+    "receiver connection" pub(crate) enum ReceiverState on ReceiverEvent {
+        Current { Arrived => Owing, Last => Done }
+        Owing { Arrived => Owing, Acknowledged => Current, Last => Done }
+        Done {}
+    }
+    events { Arrived, Acknowledged, Last }
+}
+
+/// How soon a packet is acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckRules {
+    every: u32,
+    delay: Time,
+    quick: u32,
+}
+
+impl AckRules {
+    pub(crate) fn new(params: &ConnectionParams) -> AckRules {
+        AckRules { every: params.ack_every as u32, delay: params.ack_delay, quick: params.quick_acks as u32 }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Acknowledger {
+    arrived: Arrived,
+    /// Distinct packets that have arrived.
+    count: u32,
+    /// Whether the last packet was marked. RFC 8257 §3.2
+    ce: bool,
+    /// Packets in order that no acknowledgement has answered, the last of them, and what the first echoes.
+    owed: u32,
+    last: u32,
+    echo: Time,
+    /// When the owed acknowledgement is sent at the latest, and the earliest of these that is armed.
+    due: Time,
+    armed: Time,
+    tag: u32,
+    entropy: u32,
+    state: ReceiverState,
+}
+
+/// Where acknowledgements go, and what completes them.
+pub(crate) struct Towards<'a, K, F> {
+    pub(crate) shared: &'a mut Shared<K>,
+    pub(crate) peer: HostId,
+    pub(crate) message: u32,
+    /// The deadline of one that is put off.
+    pub(crate) timer: K,
+    /// Writes what an acknowledgement carries beside its sequence space.
+    pub(crate) complete: F,
+}
+
+/// A packet that has been taken in, and is to be answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    /// Whether it arrived for the first time.
+    pub(crate) first: bool,
+    in_order: bool,
+    changed: bool,
+}
+
+impl Acknowledger {
+    /// For the sequence space that `packet` belongs to.
+    pub(crate) fn new(packet: &Packet) -> Acknowledger {
+        Acknowledger {
+            arrived: Arrived::default(),
+            count: 0,
+            ce: false,
+            owed: 0,
+            last: 0,
+            echo: Time::ZERO,
+            due: Time::MAX,
+            armed: Time::MAX,
+            tag: packet.tag,
+            entropy: packet.entropy,
+            state: ReceiverState::Current,
+        }
+    }
+
+    /// First packet that has not arrived.
+    pub(crate) fn next(&self) -> u32 {
+        self.arrived.next()
+    }
+
+    /// Nothing more will come.
+    pub(crate) fn close(&mut self) {
+        self.step(ReceiverEvent::Last);
+    }
+
+    fn step(&mut self, event: ReceiverEvent) {
+        if let Some(next) = self.state.on(event) {
+            self.state = next;
+        }
+    }
+
+    /// A packet arrives, with number `sequence`. If marks began or ended with it, what came before it is
+    /// acknowledged first, so that every acknowledgement speaks of marked packets or of others. RFC 8257 §3.2
+    pub(crate) fn take<K: Ord + Copy, F: Fn(&mut Packet)>(
+        &mut self,
+        to: &mut Towards<'_, K, F>,
+        packet: &Packet,
+        sequence: u32,
+    ) -> Taken {
+        let ce = packet.ecn == Ecn::Ce;
+        let changed = ce != self.ce;
+        if changed {
+            if self.owed > 0 {
+                self.send(to, self.echo);
+            }
+            self.ce = ce;
+        }
+        let in_order = sequence == self.arrived.next() && !self.arrived.has_holes();
+        let first = self.arrived.insert(sequence);
+        self.count += u32::from(first);
+        if self.owed == 0 {
+            // RFC7323 §4.3: the earliest packet's time, so that a delay here counts as round trip.
+            self.echo = packet.lifetime;
+        }
+        (self.owed, self.last) = (self.owed + 1, packet.index);
+        self.step(ReceiverEvent::Arrived);
+        Taken { first, in_order, changed }
+    }
+
+    /// Acknowledges a packet, at once if that is `urgent`.
+    pub(crate) fn answer<K: Ord + Copy, F: Fn(&mut Packet)>(
+        &mut self,
+        to: &mut Towards<'_, K, F>,
+        now: Time,
+        (packet, taken): (&Packet, Taken),
+        (rules, urgent): (AckRules, bool),
+    ) {
+        let quick = self.owed >= rules.every || self.count <= rules.quick;
+        if urgent || !taken.in_order || taken.changed || quick {
+            let echo = if taken.in_order { self.echo } else { packet.lifetime };
+            self.send(to, echo);
+        } else {
+            self.put_off(to, now.saturating_add(rules.delay));
+        }
+    }
+
+    fn put_off<K: Ord + Copy, F>(&mut self, to: &mut Towards<'_, K, F>, due: Time) {
+        if self.owed == 1 {
+            self.due = due;
+        }
+        if self.due < self.armed {
+            self.armed = self.due;
+            to.shared.timers.arm(self.due, to.timer);
+        }
+    }
+
+    /// The deadline `at` has come: what is owed has been put off for as long as it may.
+    pub(crate) fn overdue<K: Ord + Copy, F: Fn(&mut Packet)>(
+        &mut self,
+        to: &mut Towards<'_, K, F>,
+        at: Time,
+        now: Time,
+    ) {
+        if self.armed != at {
+            return;
+        }
+        self.armed = Time::MAX;
+        if self.owed == 0 {
+            return;
+        }
+        if self.due <= now {
+            self.send(to, self.echo);
+        } else {
+            self.put_off(to, self.due);
+        }
+    }
+
+    /// Acknowledges everything that has arrived.
+    fn send<K: Ord + Copy, F: Fn(&mut Packet)>(&mut self, to: &mut Towards<'_, K, F>, echo: Time) {
+        self.acknowledge(to, self.last, echo);
+        self.owed = 0;
+        self.step(ReceiverEvent::Acknowledged);
+    }
+
+    /// Says what has arrived, whether it is owed or not.
+    pub(crate) fn acknowledge<K: Ord + Copy, F: Fn(&mut Packet)>(
+        &self,
+        to: &mut Towards<'_, K, F>,
+        index: u32,
+        echo: Time,
+    ) {
+        let mut ack = to.shared.control_packet(PacketKind::Ack, to.peer, to.message, self.tag, self.entropy);
+        (ack.index, ack.count, ack.lifetime) = (index, self.arrived.next(), echo);
+        ack.set_sack(self.arrived.report());
+        ack.flags = PacketFlags::when(self.ce, PacketFlags::ECE);
+        (to.complete)(&mut ack);
+        to.shared.control.push_back(ack);
+    }
+}

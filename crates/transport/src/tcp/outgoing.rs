@@ -1,0 +1,163 @@
+//! A message sent over one connection: which packets there are, and when they may leave.
+
+use super::connection::{Connection, Pick, SenderState};
+use super::control::{CongestionControl, Flow};
+use super::input::Heard;
+use super::params::ConnectionParams;
+use crate::endpoint::HostContext;
+use crate::message::Message;
+use crate::opening::OpeningSchedule;
+use headway_packet::{Ecn, Packet, PacketFlags};
+use headway_units::Time;
+
+/// A message being sent.
+pub(super) struct Outgoing<C> {
+    pub(super) message: Message,
+    packets: u32,
+    pub(super) connection: Connection<C>,
+    /// First packet that the receiver does not take yet.
+    edge: u32,
+    opening: Option<OpeningSchedule>,
+    /// Packets of the first window whose time has come.
+    released: u32,
+    /// When the next packet may leave, and the last such instant for which a timer is armed.
+    pace: Time,
+    pub(super) pace_armed: Time,
+    /// Whether it waits for the wire.
+    pub(super) queued: bool,
+}
+
+/// What a message has for a free wire.
+pub(super) enum Poll {
+    Send(Packet),
+    /// Nothing before this instant.
+    Later(Time),
+    Nothing,
+}
+
+impl<C: CongestionControl> Outgoing<C> {
+    pub(super) fn new(
+        params: (&ConnectionParams, &C::Params),
+        context: &HostContext,
+        now: Time,
+        message: &Message,
+    ) -> Self {
+        let flow = Flow::of(message, context, now, params.0);
+        Outgoing {
+            message: *message,
+            packets: flow.packets,
+            connection: Connection::new(params, &flow),
+            edge: params.0.edge(),
+            opening: None,
+            released: 0,
+            pace: now,
+            pace_armed: Time::MAX,
+            queued: false,
+        }
+    }
+
+    /// Data may flow from now on: opens the first window.
+    pub(super) fn establish(&mut self, context: &HostContext, initial: u32, now: Time) {
+        let (opening, settled) = first_window::<C>(&self.message, context, initial, self.packets, now);
+        self.connection.establish(opening.window(), settled);
+        self.opening = Some(opening);
+        self.release(now);
+    }
+
+    /// Releases the packets of the first window whose time has come; answers when the next is to be.
+    pub(super) fn release(&mut self, now: Time) -> Option<Time> {
+        let opening = self.opening.as_mut()?;
+        self.released += opening.take(now).1;
+        opening.next()
+    }
+
+    /// Whether a packet never sent is there, and may be, but for the window.
+    fn has_data(&self) -> bool {
+        let (next, Some(opening)) = (self.connection.board.next(), &self.opening) else { return false };
+        let end = if self.message.responsive { self.packets } else { opening.window() };
+        let released = opening.next().is_none() || next < self.released;
+        next < end && next < self.edge && released
+    }
+
+    pub(super) fn pick(&mut self) -> Option<Pick> {
+        let has_data = self.has_data();
+        self.connection.pick(has_data)
+    }
+
+    /// The next packet, for a wire that is free now.
+    pub(super) fn poll(&mut self, context: &HostContext, now: Time) -> Poll {
+        let Some(pick) = self.pick() else { return Poll::Nothing };
+        if let Some(gap) = self.connection.control.gap() {
+            if now < self.pace {
+                return Poll::Later(self.pace);
+            }
+            self.pace = now.saturating_add(gap);
+        }
+        let index = self.connection.depart(now, pick);
+        let more = self.connection.board.next() < self.packets;
+        self.connection.account(now, more);
+        Poll::Send(self.data(context, index, pick != Pick::New, now))
+    }
+
+    fn data(&self, context: &HostContext, index: u32, again: bool, now: Time) -> Packet {
+        let first_window = self.opening.as_ref().map_or(1, OpeningSchedule::window);
+        let mut packet = context.data_packet(&self.message, index, first_window);
+        packet.lifetime = now;
+        packet.ecn = if C::ECN { Ecn::Ect } else { Ecn::NotEct };
+        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        packet
+    }
+
+    /// Takes in an acknowledgement. Answers whether everything is acknowledged.
+    pub(super) fn acknowledge(&mut self, now: Time, packet: &Packet) -> bool {
+        match self.connection.acknowledge(now, packet, self.packets, &[]) {
+            Heard::Stray => false,
+            Heard::All => true,
+            Heard::Some => {
+                self.edge = self.edge.max(packet.count.saturating_add(packet.remaining));
+                false
+            }
+        }
+    }
+
+    /// The retransmission timer has expired. Answers whether it was the SYN that was lost.
+    pub(super) fn timed_out(&mut self, now: Time) -> bool {
+        self.connection.timed_out(now);
+        self.pace = now;
+        self.connection.state == SenderState::Connecting
+    }
+}
+
+/// The first window of a message, and whether it begins past slow start.
+pub(crate) fn first_window<C: CongestionControl>(
+    message: &Message,
+    context: &HostContext,
+    initial: u32,
+    packets: u32,
+    now: Time,
+) -> (OpeningSchedule, bool) {
+    let path = (context.path)(message.dst);
+    let shared = message.opening.share > 1;
+    let window = match shared {
+        // One of several that share the path already, past slow start.
+        true => path.bdp_packets(context.nic, &context.sizes),
+        false => initial.max(C::LEAST_INITIAL_WINDOW),
+    };
+    let slot = context.sizes.slot(path.bottleneck);
+    (OpeningSchedule::new(message.opening, window, packets, slot, now), shared)
+}
+
+impl Flow {
+    /// What a controller is told of a message opened now.
+    pub(crate) fn of(message: &Message, context: &HostContext, now: Time, params: &ConnectionParams) -> Flow {
+        Flow {
+            start: now,
+            bytes: message.bytes,
+            packets: context.sizes.packets(message.bytes) as u32,
+            payload: context.sizes.payload,
+            deadline: message.deadline,
+            rtt: params.prime_rtt.then(|| (context.path)(message.dst).base_rtt),
+            entropy: message.entropy,
+        }
+    }
+}
