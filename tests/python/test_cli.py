@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -23,9 +24,10 @@ Headway = Callable[..., Answer]
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
-    """The command line in a process of its own, with both outputs piped."""
+    """The command line in a process of its own that leads a group, with both outputs piped."""
     command = [sys.executable, "-m", "headway", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
 
 
 def test_run_prints_one_line_that_scripts_can_find(headway: Headway, scenario_file: Path) -> None:
@@ -190,6 +192,27 @@ def test_figures_are_published_and_examples_are_not(headway: Headway) -> None:
     figures, examples = (headway("list", thing).out for thing in ("figures", "examples"))
     assert "quickstart" not in figures
     assert "amrt/" not in examples
+    assert "homa/incast" in examples, "it names a publication, and reproduces no figure of it"
+
+
+def test_a_list_can_be_narrowed_to_a_name(headway: Headway) -> None:
+    rcp, everything = headway("list", "transports", "rcp").out, headway("list", "transports").out
+    assert "reordering = 3" in rcp
+    assert "reordering = 3" not in everything
+    assert "recovery = sack (or newreno)" in headway("list", "transports", "tcp").out
+    claims = json.loads(headway("list", "claims", "rpo/fig12", "--json").out)
+    assert {claim["scenario"] for claim in claims} == {"rpo/fig12-multi-bottleneck"}
+    missed = headway("list", "transports", "hmoa")
+    assert missed.status == 2
+    assert "nearest: homa" in missed.err
+
+
+def test_the_runs_of_a_sweep_are_warned_about(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    sets = ("--set", 'fabric.discipline="drop-tail"', "--set", "stop=20 us")
+    answer = headway("sweep", scenario_file, "--out", tmp_path / "out", *sets)
+    assert "4/4 points done" in answer.out
+    assert "`amrt` is meant to run over `anti-ecn`, and the ports are `drop-tail`" in answer.err
+    assert "warnings more" in answer.err
 
 
 def test_every_module_with_a_command_is_on_the_command_line(headway: Headway) -> None:
@@ -247,6 +270,23 @@ def test_ctrl_c_ends_with_130_and_readable_results(long_scenario_file: Path, tmp
     assert places
     for place in places:
         assert package.read(place).interrupted
+
+
+def test_ctrl_c_while_workers_begin_is_no_traceback(long_scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start("sweep", long_scenario_file, "--out", out)
+    deadline = time.monotonic() + 60
+    while not (out / "sweep.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        _, err = process.communicate(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 130
+    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize("arguments", [["list", "claims"], ["list", "claims", "--json"], ["--help"], ["--version"]])

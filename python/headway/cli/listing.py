@@ -11,13 +11,13 @@ import click
 from headway import _headway, names
 from headway.claims.ledger import known_claims
 from headway.claims.record import recorded
+from headway.claims.verdict import Verdict
 from headway.cli.reproduce import show
 from headway.cli.terminal import print_table
 from headway.errors import nearest
 
 CATALOGUES = ("transports", "topologies", "workloads", "disciplines")
 THINGS = (*CATALOGUES, "figures", "examples", "claims")
-EXAMPLES = "examples/"
 
 
 class Thing(click.Choice[str]):
@@ -31,11 +31,14 @@ class Thing(click.Choice[str]):
 
 @click.command("list")
 @click.argument("thing", type=Thing(THINGS))
+@click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print everything known, as JSON.")
-def list_things(thing: str, as_json: bool) -> None:
+def list_things(thing: str, name: str | None, as_json: bool) -> None:
     """List transports, topologies, workloads, disciplines, figures, examples or claims.
 
-    Figures are the scenarios that name the publication they reproduce; examples are all others.
+    With NAME, those whose name begins with it: `list transports homa`, `list claims rpo/fig12`; the parameters of
+    transports and disciplines are shown then. Figures are the scenarios that lie beside the claims of the publication
+    they reproduce; examples are all others.
     """
     if thing in CATALOGUES:
         entries: list[dict[str, Any]] = json.loads(_headway.catalogue(thing))
@@ -43,17 +46,32 @@ def list_things(thing: str, as_json: bool) -> None:
         entries = [e for e in _scenarios() if _is_figure(e) == (thing == "figures")]
     else:
         entries = _claims()
+    if name is not None:
+        entries = _named(thing, name, entries)
     if as_json:
         click.echo(json.dumps(entries, indent=2, ensure_ascii=False))
     elif not entries:
         click.echo(f"no {thing} found", err=True)
     else:
-        _print(thing, entries)
+        _print(thing, entries, in_full=name is not None)
+
+
+def _named(thing: str, name: str, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that are called `name`, or whose names begin so."""
+    keys = ("scenario", "id") if thing == "claims" else ("name",)
+    exact = [e for e in entries if any(e[key] == name for key in keys)]
+    found = exact or [e for e in entries if any(str(e[key]).startswith(name) for key in keys)]
+    if not found:
+        close = nearest(name, [str(e[key]) for e in entries for key in keys])
+        hint = f"; nearest: {', '.join(close)}" if close else ""
+        raise click.UsageError(f"none of the {thing} is called {name!r}, or begins so{hint}")
+    return found
 
 
 def _is_figure(entry: dict[str, Any]) -> bool:
-    """Whether a scenario reproduces something published; one that cannot be read goes by where it lies."""
-    return bool(entry["paper"]) if entry["readable"] else not entry["name"].startswith(EXAMPLES)
+    """Whether a scenario reproduces something published, and lies beside what was claimed there."""
+    file = names.known_scenarios().get(entry["name"])
+    return bool(entry["paper"] or not entry["readable"]) and file is not None and file.claims.exists()
 
 
 def _scenarios() -> list[dict[str, Any]]:
@@ -74,13 +92,16 @@ def known_scenarios_in_order() -> list[tuple[str, names.ScenarioFile]]:
     return sorted(names.known_scenarios().items())
 
 
-def _print(thing: str, entries: list[dict[str, Any]]) -> None:
+def _print(thing: str, entries: list[dict[str, Any]], *, in_full: bool) -> None:
     if thing == "claims":
         _print_claims(entries)
         return
     columns = [c for c in ("name", "title", "summary", "paper") if any(e.get(c) for e in entries)]
     rows = [[str(e.get(c, "")) for c in columns] for e in entries]
-    print_table(columns, rows, ["\n".join(map(_parameter, e.get("params", []))) for e in entries])
+    notes = ["\n".join(map(_parameter, e.get("params", []))) if in_full else "" for e in entries]
+    print_table(columns, rows, notes)
+    if not in_full and any(e.get("params") for e in entries):
+        click.echo(f"\n`headway list {thing} NAME` shows the parameters")
 
 
 def _claims() -> list[dict[str, Any]]:
@@ -88,20 +109,20 @@ def _claims() -> list[dict[str, Any]]:
     claims = known_claims()
     on_record = recorded(claims, names.known_scenarios())
     rows = [claim.published_facts() | row for claim, row in zip(claims, on_record, strict=True)]
-    order = list(dict.fromkeys(row["scenario"] for row in rows))
-    return sorted(rows, key=lambda row: order.index(row["scenario"]))
+    return sorted(rows, key=lambda row: str(row["scenario"]))
 
 
 def _print_claims(entries: list[dict[str, Any]]) -> None:
-    """A table for each command, then how many came out how."""
+    """A table for each command, with the reason of what is open, then how many came out how."""
     for command in dict.fromkeys(e["command"] for e in entries):
+        listed = [e for e in entries if e["command"] == command]
         rows = [
-            [e["verdict"], e["id"], show(e["measured"]), f"{e['qualifier']} {_text(e['published'])} {e['unit']}"]
-            for e in entries
-            if e["command"] == command
+            [e["verdict"], e["id"], show(e["measured"]), f"{e['qualifier']} {_text(e['published'])}", e["unit"]]
+            for e in listed
         ]
+        notes = [e["reason"] if e["verdict"] == Verdict.PENDING else "" for e in listed]
         click.echo(click.style(command, bold=True))
-        print_table(["verdict", "claim", "measured", "published"], rows)
+        print_table(["verdict", "claim", "measured", "published", "unit"], rows, notes)
         click.echo()
     counts = Counter(e["verdict"] for e in entries)
     click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
@@ -111,7 +132,9 @@ def _parameter(parameter: dict[str, Any]) -> str:
     """Name, default and meaning of a parameter."""
     default = parameter.get("default")
     shown = default if isinstance(default, str | None) else json.dumps(default)
-    return f"{parameter['name']}{'' if shown is None else f' = {shown}'}: {parameter.get('doc', '')}"
+    words = parameter.get("choices") or ()
+    choices = f" (or {', '.join(word for word in words if word != shown)})" if words else ""
+    return f"{parameter['name']}{'' if shown is None else f' = {shown}'}{choices}: {parameter.get('doc', '')}"
 
 
 def _text(published: object) -> str:

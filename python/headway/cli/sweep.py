@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import click
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.terminal import Progress, Stop
 from headway.names import ScenarioFile
-from headway.results import duration, one_line
+from headway.results import duration, one_line, surprising
 from headway.sweeps import PlannedPoint, State, SweepOutcome, SweepPlan, plan, run_sweep
 from headway.sweeps.worker import Finished
 
 FAILED = 1
+SHOWN_WARNINGS = 3
 INTERRUPTED = 130
 
 
@@ -48,6 +50,7 @@ def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite:
         display = _Display(bars, planned.file.name, quiet=quiet)
         outcome = run_sweep(planned, jobs=jobs, observer=display, stop_requested=stop, overwrite=overwrite)
     _print_end(outcome, time.monotonic() - began, quiet)
+    _print_warnings(display.warnings)
     return outcome
 
 
@@ -61,6 +64,7 @@ class _Display:
         self._began = time.monotonic()
         self._total = self._ended = self._reused = 0
         self._fractions: dict[str, float] = {}
+        self.warnings: dict[str, list[str]] = {}
 
     def planned(self, total: int, done: int, remarks: list[str]) -> None:
         self._total, self._ended, self._reused = total, done, done
@@ -74,6 +78,8 @@ class _Display:
 
     def finished(self, point: PlannedPoint, result: Finished) -> None:
         self._end(point)
+        if warnings := surprising(result.manifest.get("warnings") or ()):
+            self.warnings[point.label] = warnings
         stopped = "stopped: " if result.interrupted else ""
         if self._bars.live and not self._quiet:
             line = one_line(result.summary, result.manifest)
@@ -116,6 +122,15 @@ def _print_end(outcome: SweepOutcome, wall_s: float, quiet: bool) -> None:
         text += ", stopped; the same command goes on from here"
     if not quiet or failed or outcome.interrupted:
         click.echo(f"{text}, in {duration(wall_s)}; {outcome.plan.out}", err=quiet)
+
+
+def _print_warnings(warnings: Mapping[str, Sequence[str]]) -> None:
+    """What the runs had to say, a few of many: points of a sweep mostly say the same."""
+    shown = [(label, text) for label, texts in warnings.items() for text in texts]
+    for label, text in shown[:SHOWN_WARNINGS]:
+        click.echo(f"warning, {label}: {text}", err=True)
+    if (more := len(shown) - SHOWN_WARNINGS) > 0:
+        click.echo(f"and {more} warnings more: the `warnings` of each point's manifest.json", err=True)
 
 
 COMMAND = sweep

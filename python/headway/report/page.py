@@ -71,6 +71,7 @@ def render(report: Report) -> str:
         counts=verdict_counts(claims),
         expected_counts=verdict_counts(report.expectations),
         figures=drawn,
+        scale=_scale(report),
         headline=_headline(report),
         notes=report.results.report.get("notes"),
         dictionary=DICTIONARY,
@@ -139,6 +140,13 @@ def agreement(row: ClaimRow, stated: str) -> Markup:
     tip = "measured is " + ", ".join(plain(found.ratio) for found in row.agreement) + f" × {stated}"
     box = 'viewBox="0 0 120 18" width="120" height="18"'
     return Markup(f'<svg class="agreement" {box} {readable(tip)}>{"".join(parts)}</svg>')
+
+
+def _scale(report: Report) -> str:
+    """How much of the scenario was run, as far as its verdicts tell."""
+    judged = (*(report.results.claims or ()), *report.results.expectations)
+    scales = {str(scale) for row in judged if (scale := row.get("scale"))}
+    return ", ".join(f"{scale} scale" for scale in sorted(scales))
 
 
 def _headline(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -172,6 +173,19 @@ class _Pools:
         return True
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that begin in here never hear Ctrl-C, not even before their first line of ours is run. Ours waits."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _fill(
     pool: ProcessPoolExecutor,
     waiting: Iterator[PlannedPoint],
@@ -181,7 +195,8 @@ def _fill(
     """Hand out points, one a worker, so that a death leaves few to look at again."""
     while len(running) < workers and (point := next(waiting, None)) is not None:
         try:
-            running[pool.submit(run_point, point)] = point
+            with _deaf():
+                running[pool.submit(run_point, point)] = point
         except BrokenProcessPool as error:
             broken: Future[Finished | Failed] = Future()
             broken.set_exception(error)

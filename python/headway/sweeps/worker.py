@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import shutil
 import signal
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +55,18 @@ _channel = _Channel()
 
 
 def initialise(reports: SimpleQueue[Report], stop: Event) -> None:
-    """Called once in each worker. Ctrl-C is the parent's business: it raises `stop`."""
+    """Called once in each worker. Ctrl-C is the parent's business: it raises `stop`; without it there is none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _channel.reports = reports
     _channel.stop = stop
+
+
+def _end_with_parent() -> None:
+    """Nobody waits for what a worker does once its parent is gone, whatever it died of."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def run_point(point: PlannedPoint) -> Finished | Failed:
@@ -84,5 +95,5 @@ def _run(point: PlannedPoint) -> Finished:
     run = scenario.run(point.partial, progress=progress)
     if not run.interrupted:
         settle(point)
-    manifest = {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events")}
+    manifest = {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events", "warnings")}
     return Finished(point.label, run.summary, manifest, run.interrupted)

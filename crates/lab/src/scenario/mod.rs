@@ -268,6 +268,7 @@ impl Setup {
             _ => None,
         };
         let mut warnings: Vec<String> = self.traffic.iter().filter_map(warn).collect();
+        warnings.extend(self.misfits());
         if flows.is_empty() {
             warnings.push("no flow starts: the arrival process drew none within its duration".into());
         }
@@ -280,6 +281,16 @@ impl Setup {
             sample.most = self.memory_limit.saturating_sub(others) / headway_sim::PER_SAMPLE;
         }
         Ok(Resolved { spec, names, entries, warnings })
+    }
+
+    /// Transports over ports that do not do what they need. Those that run over any queue are at home everywhere.
+    fn misfits(&self) -> impl Iterator<Item = String> {
+        let ports = self.fabric.discipline.as_str();
+        let homes = self.transports.iter().filter_map(|t| headway_transport::registry::find(&t.name));
+        let elsewhere = homes.filter(move |e| ![ports, "drop-tail"].contains(&e.info.discipline));
+        elsewhere.map(move |e| {
+            format!("`{}` is meant to run over `{}`, and the ports are `{ports}`", e.info.name, e.info.discipline)
+        })
     }
 
     /// Names of flows: their own, or their number.

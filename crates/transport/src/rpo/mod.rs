@@ -59,7 +59,7 @@ headway_units::params! {
         detection: Detection = Detection::Acknowledgements, ParamKind::Choice(Detection::WORDS);
         /// Packets that may overtake one of the same queue before it counts as lost.
         reordering: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// Time after which a receiver asks again, in round trips: without any arrival, or with `detection = \"timer\"` since the grant. RPO §IV-C
+        /// Time after which a receiver asks again, in round trips: without any arrival, or with `detection = "timer"` since the grant. RPO §IV-C
         loss_timeout: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
         /// Which round trip `loss_timeout` and `restart_timeout` count.
         loss_timer: LossTimer = LossTimer::BaseRtt, ParamKind::Choice(LossTimer::WORDS);

@@ -1,4 +1,4 @@
-//! The steady state of N synchronised messages of one weight, in closed form. L2DCT §IV
+//! The steady state of N synchronised messages of one weight, in closed form. L2DCT §II-C
 //!
 //! Each window grows by k a round trip until the queue reaches K, is marked for one round trip, and falls by
 //! b / 2. The model assumes that alpha averages over the whole cycle; the estimate remembers about 1/g
@@ -44,7 +44,7 @@ impl Setting {
         (self.bdp + self.threshold) / self.flows
     }
 
-    /// Packets that a window sends while it grows from one size to another at k a round trip. L2DCT §IV
+    /// Packets that a window sends while it grows from one size to another at k a round trip. L2DCT §II-C
     pub fn packets_between(&self, from: f64, to: f64) -> f64 {
         (to * to - from * from) / (2.0 * self.increase)
     }

@@ -32,19 +32,19 @@ headway_units::choice! {
 headway_units::params! {
     /// Parameters of L2DCT.
     pub struct L2dctParams {
-        /// Weight of the newest window in the share of marked packets. L2DCT §III
+        /// Weight of the newest window in the share of marked packets. L2DCT §II-A
         g: f64 = 0.0625, ParamKind::Float { min: 0.001, max: 1.0 };
         /// Share of marked packets assumed at first; compare with DCTCP at the same value only.
         alpha_init: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1.0 };
-        /// What the weight follows: data sent (las), data left (srpt), nothing (ps), or `weight`. L2DCT §V
+        /// What the weight follows: data sent (las), data left (srpt), nothing (ps), or `weight`. L2DCT §III-E
         weights: Weighting = Weighting::Las, ParamKind::Choice(Weighting::WORDS);
-        /// Largest weight. L2DCT §III
+        /// Largest weight. L2DCT §II-A
         w_max: f64 = 2.5, ParamKind::Float { min: 0.001, max: 100.0 };
-        /// Smallest weight. L2DCT §III
+        /// Smallest weight. L2DCT §II-A
         w_min: f64 = 0.125, ParamKind::Float { min: 0.001, max: 100.0 };
-        /// Bytes up to which the weight is the largest. L2DCT §III
+        /// Bytes up to which the weight is the largest. L2DCT §II-A
         young: u64 = 200_000, ParamKind::Int { min: 0, max: u64::MAX };
-        /// Bytes from which on the weight is the smallest. L2DCT §III
+        /// Bytes from which on the weight is the smallest. L2DCT §II-A
         old: u64 = 1_000_000, ParamKind::Int { min: 1, max: u64::MAX };
         /// The weight under `weights = "fixed"`.
         weight: f64 = 1.0, ParamKind::Float { min: 0.001, max: 100.0 };
@@ -81,7 +81,7 @@ pub struct L2dct {
 }
 
 impl L2dct {
-    // L2DCT §III
+    // L2DCT §II-A
     fn age(&mut self, ack: &Ack) {
         let packets = match self.attained {
             Attained::Acked => ack.una,
@@ -101,13 +101,13 @@ impl CongestionControl for L2dct {
         discipline: "ecn-threshold",
         states: STATES,
         deviations: deviations![
-            "L2DCT §III: data sent so far is payload acknowledged cumulatively, so that repetitions do not age a message; `attained = \"sent\"` differs by less than a window.",
-            "L2DCT §III: the text has a new message grow by a packet a round trip and build on TCP; slow start is on here, without weights, and `slow_start = false` is the other reading.",
-            "L2DCT §III: weights are continuous; 20 steps of 0.125 with an integer table under `arithmetic = \"fixed-point\"`.",
-            "L2DCT §III: alpha begins at 1 and is brought up to date before a cut on the same acknowledgement, as in RFC 8257; with `alpha_init = 0` young messages hardly back off at all.",
-            "L2DCT §III: no growth in a window of data that had marks, and a window of at least `min_window`: 1 packet, 2 under `linux-4.19`.",
-            "L2DCT §IV: equation 10 is printed as Tc = D, which holds for k = 1 alone; the analysis has D / k.",
-            "L2DCT §V: weights for processor sharing are w = w_max = 1, which is DCTCP; w = 1 with w_max = 2.5 would add 0.4 packets a round trip.",
+            "L2DCT §II-A: data sent so far is payload acknowledged cumulatively, so that repetitions do not age a message; `attained = \"sent\"` differs by less than a window.",
+            "L2DCT §II-A: the text has a new message grow by a packet a round trip and build on TCP; slow start is on here, without weights, and `slow_start = false` is the other reading.",
+            "L2DCT §II-A: weights are continuous; 20 steps of 0.125 with an integer table under `arithmetic = \"fixed-point\"`.",
+            "L2DCT §II-A: alpha begins at 1 and is brought up to date before a cut on the same acknowledgement, as in RFC 8257; with `alpha_init = 0` young messages hardly back off at all.",
+            "L2DCT §II-A: no growth in a window of data that had marks, and a window of at least `min_window`: 1 packet, 2 under `linux-4.19`.",
+            "L2DCT §II-C: equation 10 is printed as Tc = D, which holds for k = 1 alone; the analysis has D / k.",
+            "L2DCT §III-E: weights for processor sharing are w = w_max = 1, which is DCTCP; w = 1 with w_max = 2.5 would add 0.4 packets a round trip.",
         ],
     };
     const ECN: bool = true;
@@ -130,12 +130,12 @@ impl CongestionControl for L2dct {
         self.share.count(ack);
     }
 
-    // L2DCT §III eq. 1
+    // L2DCT §II-A eq. 1
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
         window.grow(ack.acked, self.weights.increase(self.weight));
     }
 
-    // L2DCT §III eq. 3
+    // L2DCT §II-A eq. 3
     fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
         match self.arithmetic {
             Arithmetic::Exact => window.cwnd * (1.0 - power(self.share.alpha(), self.weight) / 2.0),

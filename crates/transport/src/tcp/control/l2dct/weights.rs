@@ -1,4 +1,4 @@
-//! The weight of a message. L2DCT §III
+//! The weight of a message. L2DCT §II-A
 
 use super::L2dctParams;
 use crate::tcp::control::Arithmetic;
@@ -75,7 +75,7 @@ impl Weights {
         self.max - (self.max - self.min) * share
     }
 
-    /// Packets added a round trip. L2DCT §III eq. 1
+    /// Packets added a round trip. L2DCT §II-A eq. 1
     pub fn increase(&self, weight: f64) -> f64 {
         match self.kind {
             Weighting::Ps => 1.0,
