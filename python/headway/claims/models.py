@@ -67,7 +67,7 @@ def increase(_: Context, size: float) -> float:
 
 
 def credit(_: Context, packets: float, span: float) -> float:
-    """Credit that ProactMP's algorithm 1 gives packets that come evenly over a span of one-way delays, in OWDbytes."""
+    """What ProactMP's algorithm 1 gives packets that arrive evenly over a span of one-way delays, in OWDbytes."""
     try:
         return float(_headway.proactmp_credit(int(packets), span))
     except ValueError as error:
