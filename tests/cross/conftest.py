@@ -36,3 +36,16 @@ def transfer() -> Callable[..., kernel.Measured]:
             pytest.skip(str(reason))
 
     return run
+
+
+@pytest.fixture
+def multipath() -> Callable[..., float]:
+    """One connection of the kernel's MPTCP."""
+
+    def run(control: str, rate_mbps: int, buffer: int, skip_s: float, last_s: float) -> float:
+        try:
+            return kernel.multipath(control, rate_mbps, buffer, skip_s, last_s)
+        except kernel.Missing as reason:
+            pytest.skip(str(reason))
+
+    return run

@@ -85,29 +85,81 @@ def _join(host: str, router: str, network: str, link: str) -> None:
     _run("ip", "-n", host, "route", "add", "default", "via", f"{network}.1")
 
 
+@contextmanager
+def paths(rate_mbps: int, buffer_packets: int) -> Iterator[tuple[str, str]]:
+    """Namespaces of a sender and of a receiver that two links join, and who open a subflow over each."""
+    tag = f"hwx{os.getpid()}"
+    source, sink = f"{tag}a", f"{tag}b"
+    limit = str(buffer_packets * FRAME)
+    shaper = ("tbf", "rate", f"{rate_mbps}mbit", "burst", str(2 * FRAME), "limit", limit)
+    try:
+        for name in (source, sink):
+            _run("ip", "netns", "add", name)
+            _run("ip", "-n", name, "link", "set", "lo", "up")
+            _run("ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
+            _run("ip", "netns", "exec", name, "sysctl", "-qw", "net.mptcp.enabled=1")
+            _run("ip", "-n", name, "mptcp", "limits", "set", "subflow", "1", "add_addr_accepted", "1")
+        for link in "01":
+            ends = {f"{tag}{link}h": source, f"{tag}{link}r": sink}
+            _run("ip", "link", "add", f"{tag}{link}h", "type", "veth", "peer", "name", f"{tag}{link}r")
+            for (device, name), number in zip(ends.items(), (1, 2), strict=True):
+                _run("ip", "link", "set", device, "netns", name, "gso_max_segs", "1")
+                _run("ip", "-n", name, "addr", "add", f"10.78.{link}.{number}/24", "dev", device)
+                _run("ip", "-n", name, "link", "set", device, "up")
+            _run("ip", "netns", "exec", source, "tc", "qdisc", "add", "dev", f"{tag}{link}h", "root", *shaper)
+        _run("ip", "-n", sink, "mptcp", "endpoint", "add", "10.78.1.2", "signal")
+        yield source, sink
+    finally:
+        for name in (source, sink):
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+
+def multipath(control: str, rate_mbps: int, buffer_packets: int, skip_s: float, last_s: float) -> float:
+    """Goodput in bits a second of one MPTCP connection over two links, without its first `skip_s` seconds."""
+    check(control)
+    if not Path("/proc/sys/net/mptcp/enabled").exists():
+        raise Missing("this kernel has no MPTCP")
+    with paths(rate_mbps, buffer_packets) as ends:
+        return _bulk(ends, "10.78.0.2", control, 1, (skip_s, last_s), ("mptcp",)).goodput_bps[0]
+
+
 def transfer(control: str, flows: int, rate_mbps: int, buffer_packets: int, skip_s: float, last_s: float) -> Measured:
     """Bulk flows that begin together; the first `skip_s` seconds are left out."""
     check(control)
-    with path(rate_mbps, buffer_packets) as (source, sink):
-        inside = ("ip", "netns", "exec")
-        window = (str(skip_s), str(last_s))
-        receiver = subprocess.Popen(
-            [*inside, sink, sys.executable, str(HOST), "receive", str(PORT), str(flows), *window],
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        senders: list[subprocess.Popen[str]] = []
-        try:
-            assert receiver.stdout is not None
-            receiver.stdout.readline()
-            command = [sys.executable, str(HOST), "send", "10.77.2.2", str(PORT), control, *window]
-            senders = [
-                subprocess.Popen([*inside, source, *command], stdout=subprocess.PIPE, text=True) for _ in range(flows)
-            ]
-            counts = receiver.communicate(timeout=last_s + 30)[0].split()
-            trips = [float(sender.communicate(timeout=30)[0]) for sender in senders]
-        finally:
-            for process in (receiver, *senders):
-                process.kill()
-                process.wait()
+    with path(rate_mbps, buffer_packets) as ends:
+        return _bulk(ends, "10.77.2.2", control, flows, (skip_s, last_s), ())
+
+
+def _bulk(
+    ends: tuple[str, str],
+    address: str,
+    control: str,
+    flows: int,
+    window: tuple[float, float],
+    protocol: tuple[str, ...],
+) -> Measured:
+    """Bulk flows from one namespace to the other, to `address` there."""
+    source, sink = ends
+    skip_s, last_s = window
+    inside = ("ip", "netns", "exec")
+    times = (str(skip_s), str(last_s), *protocol)
+    receiver = subprocess.Popen(
+        [*inside, sink, sys.executable, str(HOST), "receive", str(PORT), str(flows), *times],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    senders: list[subprocess.Popen[str]] = []
+    try:
+        assert receiver.stdout is not None
+        receiver.stdout.readline()
+        command = [sys.executable, str(HOST), "send", address, str(PORT), control, *times]
+        senders = [
+            subprocess.Popen([*inside, source, *command], stdout=subprocess.PIPE, text=True) for _ in range(flows)
+        ]
+        counts = receiver.communicate(timeout=last_s + 30)[0].split()
+        trips = [float(sender.communicate(timeout=30)[0]) for sender in senders]
+    finally:
+        for process in (receiver, *senders):
+            process.kill()
+            process.wait()
     bits = [8.0 * int(count) / (last_s - skip_s) for count in counts]
     return Measured(tuple(bits), sum(trips) / len(trips) / 1e6)

@@ -2,6 +2,8 @@
 
 kernel_host.py receive PORT FLOWS SKIP_S LAST_S    prints the bytes of each flow between SKIP_S and LAST_S
 kernel_host.py send ADDRESS PORT CONTROL SKIP_S LAST_S    prints the mean smoothed round trip in microseconds
+
+With `mptcp` behind, sockets are of MPTCP, and the round trip is that of the first subflow.
 """
 
 from __future__ import annotations
@@ -15,14 +17,18 @@ import threading
 import time
 
 CHUNK = 1 << 16
+IPPROTO_MPTCP = 262
 # Offsets in the kernel's struct tcp_info.
 RTT_AT = 68
 SAMPLE_EVERY_S = 0.01
 
 
-def receive(port: int, flows: int, skip_s: float, last_s: float) -> None:
+def receive(port: int, flows: int, skip_s: float, last_s: float, protocol: int) -> None:
     """Accept `flows` connections, count what each delivers in the window after the first byte of the first one."""
-    server = socket.create_server(("0.0.0.0", port))
+    server = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind(("0.0.0.0", port))
+    server.listen()
     print("ready", flush=True)
     connections = [server.accept()[0] for _ in range(flows)]
     begin = time.monotonic() + skip_s
@@ -41,9 +47,9 @@ def receive(port: int, flows: int, skip_s: float, last_s: float) -> None:
     print(" ".join(map(str, counts)), flush=True)
 
 
-def send(address: str, port: int, control: str, skip_s: float, last_s: float) -> None:
+def send(address: str, port: int, control: str, skip_s: float, last_s: float, protocol: int) -> None:
     """Send as fast as the window lets, and sample the kernel's smoothed round trip."""
-    connection = socket.socket()
+    connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
     connection.connect((address, port))
     start = time.monotonic()
@@ -77,7 +83,11 @@ def take_precedence() -> None:
 if __name__ == "__main__":
     take_precedence()
     role, *rest = sys.argv[1:]
+    protocol = 0
+    if rest[-1] == "mptcp":
+        protocol = IPPROTO_MPTCP
+        rest.pop()
     if role == "receive":
-        receive(int(rest[0]), int(rest[1]), float(rest[2]), float(rest[3]))
+        receive(int(rest[0]), int(rest[1]), float(rest[2]), float(rest[3]), protocol)
     else:
-        send(rest[0], int(rest[1]), rest[2], float(rest[3]), float(rest[4]))
+        send(rest[0], int(rest[1]), rest[2], float(rest[3]), float(rest[4]), protocol)

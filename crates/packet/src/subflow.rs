@@ -6,8 +6,8 @@
 
 use crate::Packet;
 
-/// Subflows of a message at most: they are numbered in eight bits.
-pub const MOST_SUBFLOWS: u32 = 256;
+/// Subflows of a message at most.
+pub const MOST_SUBFLOWS: u32 = 32;
 
 /// Bits of the receive window.
 const WINDOW_BITS: u32 = 24;
@@ -21,6 +21,7 @@ impl Packet {
     /// the subflow's cumulative acknowledgement; the third is left out.
     pub fn put_subflow(&mut self, number: u32, data_ack: u32, window: u32) {
         (self.token, self.count) = (self.count, data_ack);
+        debug_assert!(number < MOST_SUBFLOWS);
         self.remaining = number << WINDOW_BITS | window.min(WIDEST);
     }
 
@@ -53,6 +54,6 @@ mod tests {
         assert_eq!((own.count, own.remaining, own.index), (1000, 5000, 70));
         assert_eq!(own.sack().collect::<Vec<_>>(), [1010..1011, 1001..1004]);
         ack.put_subflow(MOST_SUBFLOWS - 1, 0, u32::MAX);
-        assert_eq!((ack.subflow(), ack.in_subflow().remaining), (255, WIDEST), "without limit");
+        assert_eq!((ack.subflow(), ack.in_subflow().remaining), (31, WIDEST), "without limit");
     }
 }

@@ -151,14 +151,11 @@ impl<C: CongestionControl> Outgoing<C> {
         opening.next()
     }
 
-    /// The packets that the application gives.
+    /// The packets that the application gives now.
     fn end(&self) -> u32 {
-        match &self.opening {
-            Some(opening) if !self.message.responsive => opening.window(),
-            Some(opening) if opening.next().is_some() => self.released,
-            Some(_) => self.packets,
-            None => 0,
-        }
+        let Some(opening) = &self.opening else { return 0 };
+        let most = if self.message.responsive { self.packets } else { opening.window() };
+        if opening.next().is_some() { most.min(self.released) } else { most }
     }
 
     /// The subflow that gets the next packet, among those that are free and `may` have it.

@@ -2,6 +2,7 @@
 
 use crate::subflows::PathManager;
 use crate::tcp::params::{ByPreset, TcpParams};
+use headway_packet::MOST_SUBFLOWS;
 use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params};
 
 headway_units::choice! {
@@ -18,7 +19,7 @@ headway_units::params! {
     /// Parameters of the message above its subflows.
     pub struct MultipathParams {
         /// Subflows of a message, the first included.
-        subflows: u64 = 2, ParamKind::Int { min: 1, max: 32 };
+        subflows: u64 = 2, ParamKind::Int { min: 1, max: MOST_SUBFLOWS as u64 };
         /// Which paths the subflows take. `ndiffports`: other ports, where two may meet; `full-mesh`: different paths.
         path_manager: PathManager = PathManager::Ndiffports, ParamKind::Choice(PathManager::WORDS);
         /// Which subflow carries the next packet, among those whose windows have room.
