@@ -55,6 +55,7 @@ class Case:
     threshold: int = 20
     params: tuple[tuple[str, object], ...] = ()
     settings: tuple[tuple[str, str], ...] = field(default=())
+    turns: bool = True  # whether connections of a host of ns-3 take turns, as they do here; else a FIFO holds all
     watch: int = 0  # the port towards this host
 
     @property
@@ -183,9 +184,12 @@ NS3_DEFAULTS = (
     ("ns3::TcpSocketBase::ClockGranularity", "1us"),
     ("ns3::RttEstimator::InitialEstimation", "1ms"),
 )
-# ns-3 brings windows down in proportion to what is delivered (RFC 6937), for marks as for losses.
+# The first window of BBR here, which is paced.
+NS3_BBR = (("ns3::TcpSocket::InitialCwnd", "4"), ("ns3::TcpSocketState::PaceInitialWindow", "true"))
+# ns-3 brings windows down in proportion to what is delivered, for marks as for losses, and by the rules of Linux 4.19.
 HEADWAY_DEFAULTS = (
-    ("handshake", True), ("prime_rtt", False), ("initial_window", 2), ("initial_rto", "10 ms"), ("reduction", "prr"),
+    ("handshake", True), ("prime_rtt", False), ("initial_window", 2), ("initial_rto", "10 ms"),
+    ("reduction", "prr-linux-4.19"),
 )  # fmt: skip
 
 
@@ -194,9 +198,11 @@ def ns3_text(case: Case) -> str:
     total, leaves = case.racks * case.hosts, case.racks
     lines = [f"tcp ns3::{NS3_NAMES[case.control]}"]
     ecn = (("ns3::TcpSocketBase::UseEcn", "On"),) if case.marks else ()
-    lines += [f"set {key} {value}" for key, value in (*NS3_DEFAULTS, *ecn, *case.settings)]
+    bbr = NS3_BBR if case.control == "bbr" else ()
+    lines += [f"set {key} {value}" for key, value in (*NS3_DEFAULTS, *ecn, *bbr, *case.settings)]
     lines.append(f"nodes {total + leaves + case.spines} {total}")
     lines.append(f"port {case.buffer} {case.threshold if case.marks else 0}")
+    lines += ["turns"] if case.turns else []
     leaf_of = [total + host // case.hosts for host in range(total)]
     lines += [f"link {h} {leaf_of[h]} {case.rate_of(h)} {case.delay_ns}" for h in range(total)]
     for leaf in range(leaves):
