@@ -67,6 +67,24 @@ class Case:
         """Rate of a host's link."""
         return self.host_bps if self.narrow in (None, host) else 10 * self.host_bps
 
+    def links(self, flow: Flow) -> int:
+        """Links from a flow's source to its destination."""
+        return 2 if flow.source // self.hosts == flow.destination // self.hosts else 4
+
+    def routes(self) -> list[tuple[int, int, int]]:
+        """At a node, packets to a host go to a node: hosts are numbered first, then leaves, then spines."""
+        total, leaves = self.racks * self.hosts, self.racks
+        rows = []
+        for destination in range(total):
+            home = total + destination // self.hosts
+            rows += [(host, destination, total + host // self.hosts) for host in range(total) if host != destination]
+            rows.append((home, destination, destination))
+            if self.spines:
+                spine = total + leaves + destination % self.spines
+                rows += [(leaf, destination, spine) for leaf in range(total, total + leaves) if leaf != home]
+                rows.append((spine, destination, home))
+        return rows
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -208,18 +226,7 @@ def ns3_text(case: Case) -> str:
     for leaf in range(leaves):
         for spine in range(case.spines):
             lines.append(f"link {total + leaf} {total + leaves + spine} {case.spine_bps} {case.delay_ns}")
-    for destination in range(total):
-        home = leaf_of[destination]
-        spine = total + leaves + destination % case.spines if case.spines else None
-        for host in range(total):
-            if host != destination:
-                lines.append(f"route {host} {destination} {leaf_of[host]}")
-        lines.append(f"route {home} {destination} {destination}")
-        for leaf in range(total, total + leaves):
-            if leaf != home and spine is not None:
-                lines.append(f"route {leaf} {destination} {spine}")
-        if spine is not None:
-            lines.append(f"route {spine} {destination} {home}")
+    lines += [f"route {at} {to} {following}" for at, to, following in case.routes()]
     lines += [f"flow {f.source} {f.destination} {f.size} {f.start_ns}" for f in case.flows]
     lines += [f"watch {leaf_of[case.watch]} {case.watch}", f"time {case.skip_ns} {case.stop_ns}"]
     return "\n".join(lines) + "\n"
