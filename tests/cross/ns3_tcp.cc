@@ -5,6 +5,7 @@
 //   nodes COUNT HOSTS                 hosts are numbered first
 //   link A B BPS DELAY_NS             both ways
 //   port BUFFER K                     packets that wait; marking threshold, 0 for none
+//   turns                             before links: connections of a host take turns, a packet each
 //   route NODE DESTINATION NEXT       at NODE, packets to host DESTINATION go to NEXT
 //   flow SOURCE DESTINATION BYTES START_NS
 //   watch A B                         queue of A's port to B
@@ -38,6 +39,9 @@ struct Flow
     uint64_t received = 0, counted = 0;
     int64_t finish = -1;
 };
+
+// A full packet on the wire.
+static const uint32_t FRAME = 1502;
 
 static std::vector<Flow> flows;
 static uint64_t skip = 0;
@@ -105,7 +109,7 @@ main()
     std::map<std::pair<uint32_t, uint32_t>, Ipv4Address> gateways;
     std::map<uint32_t, Ipv4Address> addresses;
     std::vector<std::array<uint32_t, 3>> routes;
-    bool built = false;
+    bool built = false, turns = false;
     Ipv4AddressHelper numbers("10.0.0.0", "255.255.255.252");
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1460));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 24));
@@ -147,6 +151,10 @@ main()
         {
             in >> buffer >> threshold;
         }
+        else if (word == "turns")
+        {
+            turns = true;
+        }
         else if (word == "link")
         {
             uint32_t a, b;
@@ -167,13 +175,22 @@ main()
                 std::string size = std::to_string(room) + "p";
                 if (threshold > 0 && node >= hosts)
                 {
-                    double k = threshold - 2;
+                    // In bytes: in packets it would count acknowledgements, those of handshakes among them.
+                    double k = (threshold - 2.0) * FRAME;
+                    size = std::to_string(room * FRAME) + "B";
                     helper.SetRootQueueDisc("ns3::RedQueueDisc", "MinTh", DoubleValue(k), "MaxTh", DoubleValue(k),
                                             "QW", DoubleValue(1), "UseEcn", BooleanValue(true), "UseHardDrop",
                                             BooleanValue(false), "MaxSize", StringValue(size), "Gentle",
                                             BooleanValue(false), "LinkBandwidth", DataRateValue(DataRate(rate)),
                                             "LinkDelay", TimeValue(NanoSeconds(delay)), "MeanPktSize",
                                             UintegerValue(1500));
+                }
+                else if (turns && node < hosts)
+                {
+                    // Fair queueing; its controlled delay is put out of reach.
+                    helper.SetRootQueueDisc("ns3::FqCoDelQueueDisc", "MaxSize", StringValue(size), "Flows",
+                                            UintegerValue(65536), "Interval", StringValue("100s"), "Target",
+                                            StringValue("100s"), "UseEcn", BooleanValue(false));
                 }
                 else
                 {

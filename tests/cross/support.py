@@ -55,6 +55,7 @@ class Case:
     threshold: int = 20
     params: tuple[tuple[str, object], ...] = ()
     settings: tuple[tuple[str, str], ...] = field(default=())
+    turns: bool = True  # whether connections of a host of ns-3 take turns, as they do here; else a FIFO holds all
     watch: int = 0  # the port towards this host
 
     @property
@@ -65,6 +66,24 @@ class Case:
     def rate_of(self, host: int) -> int:
         """Rate of a host's link."""
         return self.host_bps if self.narrow in (None, host) else 10 * self.host_bps
+
+    def links(self, flow: Flow) -> int:
+        """Links from a flow's source to its destination."""
+        return 2 if flow.source // self.hosts == flow.destination // self.hosts else 4
+
+    def routes(self) -> list[tuple[int, int, int]]:
+        """At a node, packets to a host go to a node: hosts are numbered first, then leaves, then spines."""
+        total, leaves = self.racks * self.hosts, self.racks
+        rows = []
+        for destination in range(total):
+            home = total + destination // self.hosts
+            rows += [(host, destination, total + host // self.hosts) for host in range(total) if host != destination]
+            rows.append((home, destination, destination))
+            if self.spines:
+                spine = total + leaves + destination % self.spines
+                rows += [(leaf, destination, spine) for leaf in range(total, total + leaves) if leaf != home]
+                rows.append((spine, destination, home))
+        return rows
 
 
 @dataclass(frozen=True)
@@ -183,9 +202,12 @@ NS3_DEFAULTS = (
     ("ns3::TcpSocketBase::ClockGranularity", "1us"),
     ("ns3::RttEstimator::InitialEstimation", "1ms"),
 )
-# ns-3 brings windows down in proportion to what is delivered (RFC 6937), for marks as for losses.
+# The first window of BBR here, which is paced.
+NS3_BBR = (("ns3::TcpSocket::InitialCwnd", "4"), ("ns3::TcpSocketState::PaceInitialWindow", "true"))
+# ns-3 brings windows down in proportion to what is delivered, for marks as for losses, and by the rules of Linux 4.19.
 HEADWAY_DEFAULTS = (
-    ("handshake", True), ("prime_rtt", False), ("initial_window", 2), ("initial_rto", "10 ms"), ("reduction", "prr"),
+    ("handshake", True), ("prime_rtt", False), ("initial_window", 2), ("initial_rto", "10 ms"),
+    ("reduction", "prr-linux-4.19"),
 )  # fmt: skip
 
 
@@ -194,26 +216,17 @@ def ns3_text(case: Case) -> str:
     total, leaves = case.racks * case.hosts, case.racks
     lines = [f"tcp ns3::{NS3_NAMES[case.control]}"]
     ecn = (("ns3::TcpSocketBase::UseEcn", "On"),) if case.marks else ()
-    lines += [f"set {key} {value}" for key, value in (*NS3_DEFAULTS, *ecn, *case.settings)]
+    bbr = NS3_BBR if case.control == "bbr" else ()
+    lines += [f"set {key} {value}" for key, value in (*NS3_DEFAULTS, *ecn, *bbr, *case.settings)]
     lines.append(f"nodes {total + leaves + case.spines} {total}")
     lines.append(f"port {case.buffer} {case.threshold if case.marks else 0}")
+    lines += ["turns"] if case.turns else []
     leaf_of = [total + host // case.hosts for host in range(total)]
     lines += [f"link {h} {leaf_of[h]} {case.rate_of(h)} {case.delay_ns}" for h in range(total)]
     for leaf in range(leaves):
         for spine in range(case.spines):
             lines.append(f"link {total + leaf} {total + leaves + spine} {case.spine_bps} {case.delay_ns}")
-    for destination in range(total):
-        home = leaf_of[destination]
-        spine = total + leaves + destination % case.spines if case.spines else None
-        for host in range(total):
-            if host != destination:
-                lines.append(f"route {host} {destination} {leaf_of[host]}")
-        lines.append(f"route {home} {destination} {destination}")
-        for leaf in range(total, total + leaves):
-            if leaf != home and spine is not None:
-                lines.append(f"route {leaf} {destination} {spine}")
-        if spine is not None:
-            lines.append(f"route {spine} {destination} {home}")
+    lines += [f"route {at} {to} {following}" for at, to, following in case.routes()]
     lines += [f"flow {f.source} {f.destination} {f.size} {f.start_ns}" for f in case.flows]
     lines += [f"watch {leaf_of[case.watch]} {case.watch}", f"time {case.skip_ns} {case.stop_ns}"]
     return "\n".join(lines) + "\n"

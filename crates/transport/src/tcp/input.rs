@@ -72,6 +72,7 @@ impl<C: CongestionControl> Connection<C> {
             acked,
             delivered: delivery.packets,
             delivered_total: self.rate.delivered(),
+            repaired: delivery.repaired,
             lost,
             ece: C::ECN && packet.flags.has(PacketFlags::ECE),
             rtt,
@@ -168,7 +169,7 @@ impl<C: CongestionControl> Connection<C> {
         let reducing = matches!(self.phase(), Phase::Recovery | Phase::Reducing);
         if reducing && self.proportional {
             let delivered = if self.selective { ack.delivered } else { ack.acked.max(1) };
-            let window = self.prr.window(delivered, self.pipe(), self.window.ssthresh);
+            let window = self.prr.window(delivered, ack.repaired, self.pipe(), self.window.ssthresh);
             self.window.cwnd = window;
         }
     }

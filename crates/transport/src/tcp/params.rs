@@ -39,6 +39,9 @@ headway_units::choice! {
         Immediate = "immediate",
         /// In proportion to what is delivered, over a round trip. RFC 6937
         Proportional = "prr",
+        /// The same as Linux 4.19 has it: one packet leaves at once, and below its goal the window grows only when a
+        /// packet sent again has arrived.
+        Linux419 = "prr-linux-4.19",
     }
 }
 
@@ -67,7 +70,7 @@ headway_units::params! {
         quick_acks: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Packets of window that remain after a cut for marks. linux-4.19: 2
         min_window: u64 = 1, ParamKind::Int { min: 1, max: 1000 };
-        /// How a window is brought down. linux-4.19: prr
+        /// How a window is brought down. linux-4.19: prr-linux-4.19
         reduction: Reduction = Reduction::Immediate, ParamKind::Choice(Reduction::WORDS);
         /// How losses are found and repaired.
         recovery: Recovery = Recovery::Sack, ParamKind::Choice(Recovery::WORDS);
@@ -106,7 +109,7 @@ impl ByPreset for ConnectionParams {
                 ack_every: 2,
                 quick_acks: 16,
                 min_window: 2,
-                reduction: Reduction::Proportional,
+                reduction: Reduction::Linux419,
                 ..ConnectionParams::default()
             },
         }

@@ -82,15 +82,22 @@ impl Usage {
 /// Brings a window down to the threshold over a round trip. RFC 6937
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proportional {
+    /// By Linux's rules.
+    linux: bool,
     prior: f64,
     delivered: f64,
     sent: f64,
 }
 
 impl Proportional {
+    /// Nothing is being brought down; `linux` says by whose rules it will be.
+    pub(crate) fn new(linux: bool) -> Proportional {
+        Proportional { linux, ..Proportional::default() }
+    }
+
     /// A reduction from a window of `prior` packets begins.
     pub(crate) fn begin(&mut self, prior: f64) {
-        *self = Proportional { prior, delivered: 0.0, sent: 0.0 };
+        *self = Proportional { prior, ..Proportional::new(self.linux) };
     }
 
     /// A packet leaves.
@@ -98,16 +105,20 @@ impl Proportional {
         self.sent += 1.0;
     }
 
-    /// The window after `delivered` more packets arrived and `pipe` are in flight. RFC 6937 §3
-    pub(crate) fn window(&mut self, delivered: u32, pipe: u32, ssthresh: f64) -> f64 {
+    /// The window after `delivered` more packets arrived, `repaired` if one of them was sent more than once, and
+    /// `pipe` are in flight. RFC 6937 §3
+    pub(crate) fn window(&mut self, delivered: u32, repaired: bool, pipe: u32, ssthresh: f64) -> f64 {
         let (delivered, pipe) = (f64::from(delivered), f64::from(pipe));
         self.delivered += delivered;
         let quota = if pipe > ssthresh {
             (self.delivered * ssthresh / self.prior).ceil() - self.sent
         } else {
-            (ssthresh - pipe).min((self.delivered - self.sent).max(delivered) + 1.0)
+            let growing = (self.delivered - self.sent).max(delivered) + 1.0;
+            (ssthresh - pipe).min(if self.linux && !repaired { delivered } else { growing })
         };
-        pipe + quota.max(0.0)
+        // Linux lets one packet go at once, be it for a loss or for a mark.
+        let least = if self.linux && self.sent == 0.0 { 1.0 } else { 0.0 };
+        pipe + quota.max(least)
     }
 }
 
@@ -124,7 +135,11 @@ mod tests {
             let now = Time::us(step * 10);
             if step >= 10 {
                 let newest = flight.pop_front();
-                samples.extend(sampler.deliver(now, &Delivery { packets: 1, newest }, Time::us(100)));
+                samples.extend(sampler.deliver(
+                    now,
+                    &Delivery { packets: 1, newest, repaired: false },
+                    Time::us(100),
+                ));
             }
             flight.push_back(sampler.depart(now, flight.is_empty()));
         }
@@ -143,7 +158,7 @@ mod tests {
         let (mut pipe, mut sent) = (20, Vec::new());
         for _ in 0..20 {
             pipe -= 1;
-            let window = prr.window(1, pipe, 10.0) as u32;
+            let window = prr.window(1, false, pipe, 10.0) as u32;
             while pipe < window {
                 pipe += 1;
                 prr.sent();
@@ -151,5 +166,29 @@ mod tests {
             }
         }
         assert_eq!((sent.len(), pipe), (10, 10), "every second arrival releases a packet, down to ten");
+    }
+
+    #[test]
+    fn linux_lets_one_packet_go_at_once_and_then_holds_what_is_delivered() {
+        let windows = |linux: bool, repaired: bool| {
+            let mut prr = Proportional::new(linux);
+            prr.begin(4.0);
+            // Of four in flight one arrives: the goal is two.
+            let first = prr.window(1, false, 3, 2.0);
+            prr.sent();
+            // A burst of losses: two are in flight of a goal of eight.
+            prr.begin(16.0);
+            prr.sent();
+            (first, prr.window(1, repaired, 2, 8.0))
+        };
+        assert_eq!(windows(false, false), (4.0, 4.0), "half of one, rounded up; one, and one more");
+        assert_eq!(windows(true, false), (4.0, 3.0), "as much as arrives");
+        assert_eq!(windows(true, true), (4.0, 4.0), "a repair has come through");
+        let mut prr = Proportional::new(true);
+        prr.begin(2.0);
+        assert_eq!(prr.window(1, false, 1, 1.0), 2.0, "at the goal, and one packet all the same");
+        prr.sent();
+        assert_eq!(prr.window(1, false, 1, 1.0), 1.0, "the next one waits");
+        assert_eq!(Proportional::default().window(1, false, 1, 1.0), 1.0, "RFC 6937 waits at once");
     }
 }

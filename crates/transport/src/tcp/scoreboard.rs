@@ -44,11 +44,14 @@ pub(crate) struct Delivery {
     pub(crate) packets: u32,
     /// Of these, the one that left last.
     pub(crate) newest: Option<Departed>,
+    /// Whether one of these was sent more than once.
+    pub(crate) repaired: bool,
 }
 
 impl Delivery {
-    fn add(&mut self, departed: Departed) {
+    fn add(&mut self, fate: Fate, departed: Departed) {
         self.packets += 1;
+        self.repaired |= matches!(fate, Fate::Again | Fate::Doubled);
         if self.newest.is_none_or(|n| (n.at, n.delivered) <= (departed.at, departed.delivered)) {
             self.newest = Some(departed);
         }
@@ -109,7 +112,7 @@ impl Scoreboard {
                 Fate::Flying | Fate::Again => {}
             }
             if fate != Fate::Sacked {
-                delivery.add(departed);
+                delivery.add(fate, departed);
             }
         }
         self.una += acked;
@@ -127,9 +130,9 @@ impl Scoreboard {
                 Fate::Doubled => self.doubled -= 1,
                 Fate::Flying | Fate::Again => {}
             }
+            delivery.add(*fate, *departed);
             *fate = Fate::Sacked;
             self.sacked += 1;
-            delivery.add(*departed);
             self.high = self.high.max(index + 1);
         }
     }

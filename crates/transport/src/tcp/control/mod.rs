@@ -124,6 +124,8 @@ pub struct Ack<'a> {
     pub delivered: u32,
     /// All packets that are known to have arrived.
     pub delivered_total: u64,
+    /// Whether a packet that was sent again is among those.
+    pub repaired: bool,
     /// Packets found lost by it.
     pub lost: u32,
     /// Whether it echoes a mark.
@@ -228,6 +230,7 @@ pub(crate) mod tests {
             acked: 1,
             delivered: 1,
             delivered_total: 1,
+            repaired: false,
             lost: 0,
             ece: false,
             rtt: None,
