@@ -267,6 +267,16 @@ fn faults_of_a_scenario_are_in_its_results_and_every_flow_still_completes() {
 }
 
 #[test]
+fn a_link_may_be_dark_for_a_while() {
+    let dark = "links = [\"s0->s1\"]\ndark_from = \"20 us\"\ndark_until = \"90 us\"";
+    let output = run(&good(&format!("{SMALL}\n[[fault]]\n{dark}\n"), &[]));
+    assert_eq!(output.summary["flows_done"], 2);
+    let faults = output.manifest["faults"].as_array().expect("a list");
+    assert!(faults[0]["dropped_in_the_dark"].as_u64() > Some(0), "{faults:?}");
+    assert_eq!(output.manifest["scenario"]["fault"][0]["dark_until"], "90 us");
+}
+
+#[test]
 fn a_lost_packet_counts_for_its_flow_and_a_fault_that_never_comes_is_said() {
     let fault =
         |drop: u32| format!("{SMALL}\n[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"data\"\ndrop = [{drop}]\n");

@@ -262,6 +262,40 @@ fn a_dark_core_costs_at_most_one_timeout_and_no_byte() {
     }
 }
 
+/// §9.4.8: one lost packet of any kind costs a time-out at most, and nothing is delivered twice.
+#[test]
+fn any_one_lost_packet_costs_at_most_a_timeout() {
+    use headway_packet::PacketKind::{Data, Finished, Grant, Probe, Pull, Rts};
+    for request in [false, true] {
+        let clean = param(testbed(6, one(100_000), Time::s(2)), "request", ParamValue::Bool(request));
+        let usual = finish(&outcome(&clean), 0);
+        let network = headway_sim::Network::build(&clean.topology, &clean.fabric).expect("a network");
+        let path = network.path(0, CLIENT);
+        let bound = path.max_rtt.max(path.base_rtt * 8) + path.base_rtt * 4;
+        for (kind, on, numbers) in [
+            (Data, "h0->leaf0", [1, 2, 40, 69]),
+            (Grant, "h10->leaf1", [1, 2, 40, 68]),
+            (Finished, "h10->leaf1", [1; 4]),
+            (Pull, "h10->leaf1", [1 + u64::from(request); 4]),
+            (Pull, "h10->leaf1", [1; 4]),
+            (Rts, "h0->leaf0", [1; 4]),
+            (Probe, "h0->leaf0", [1; 4]),
+        ] {
+            for number in numbers {
+                let links = LinkChoice::Some(vec![on.into()]);
+                let mut run = clean.clone();
+                run.faults = vec![FaultSpec { links, kind: Some(kind), what: Fault::DropNth(vec![number]) }];
+                let out = outcome(&run);
+                assert_whole(&run, &out);
+                let lost: u64 = out.links.iter().map(|l| l.faults.dropped()).sum();
+                assert!(lost == 1 || (kind == Probe && !request), "{kind:?} {number}: {lost} lost");
+                let late = finish(&out, 0).saturating_sub(usual);
+                assert!(late <= bound, "request {request}, {kind:?} {number}: {late} later");
+            }
+        }
+    }
+}
+
 /// §9.4.9: whatever OWDbytes, and however many messages and paths, everything arrives.
 #[test]
 fn everything_arrives_whatever_the_credit() {
