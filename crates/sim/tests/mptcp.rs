@@ -185,7 +185,7 @@ fn equal_paths_are_both_kept() {
         let run = two_paths(transport, mbps(50), flows, stop);
         let out = outcome(&jittered(run, Time::us(240)));
         let [a, b] = by_path(&out, &[1, 2].map(|i| out.flows[i].delivered), stop);
-        let jain = (a + b).powi(2) / (2.0 * (a * a + b * b));
+        let jain = (a + b) * (a + b) / (2.0 * (a * a + b * b));
         println!("{transport}: {:.1} and {:.1} Mb/s, Jain {jain:.3}", a / 1e6, b / 1e6);
         assert!(jain > 0.8, "{transport}: {a} and {b}");
     }

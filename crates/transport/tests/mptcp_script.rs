@@ -165,7 +165,7 @@ fn a_fast_retransmission_is_not_handed_over() {
     s.open(us(0), message(6));
     let mut hole = ack(0, 1, 1, us(0));
     hole.message_bytes = (1u64 << 16 | 4) << 32;
-    assert_eq!(hole.in_subflow().sack().collect::<Vec<_>>(), [2..6].to_vec());
+    assert_eq!(hole.in_subflow().sack().next(), Some(2..6));
     assert_eq!(s.on(RTT, hole), ["0.1 = 1 again"], "by its own subflow, once");
 }
 

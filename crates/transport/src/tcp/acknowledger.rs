@@ -90,6 +90,7 @@ impl Acknowledger {
     }
 
     /// First packet that has not arrived.
+    #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.arrived.next()
     }
@@ -107,6 +108,7 @@ impl Acknowledger {
 
     /// A packet arrives, with number `sequence`. If marks began or ended with it, what came before it is
     /// acknowledged first, so that every acknowledgement speaks of marked packets or of others. RFC 8257 §3.2
+    #[inline]
     pub(crate) fn take<K: Ord + Copy, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
@@ -134,6 +136,7 @@ impl Acknowledger {
     }
 
     /// Acknowledges a packet, at once if that is `urgent`.
+    #[inline]
     pub(crate) fn answer<K: Ord + Copy, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
@@ -150,6 +153,7 @@ impl Acknowledger {
         }
     }
 
+    #[inline]
     fn put_off<K: Ord + Copy, F>(&mut self, to: &mut Towards<'_, K, F>, due: Time) {
         if self.owed == 1 {
             self.due = due;
@@ -182,6 +186,7 @@ impl Acknowledger {
     }
 
     /// Acknowledges everything that has arrived.
+    #[inline]
     fn send<K: Ord + Copy, F: Fn(&mut Packet)>(&mut self, to: &mut Towards<'_, K, F>, echo: Time) {
         self.acknowledge(to, self.last, echo);
         self.owed = 0;

@@ -87,6 +87,7 @@ impl<C: CongestionControl> Connection<C> {
         }
     }
 
+    #[inline]
     pub(crate) fn phase(&self) -> Phase {
         match self.state {
             SenderState::Reducing => Phase::Reducing,
@@ -107,6 +108,7 @@ impl<C: CongestionControl> Connection<C> {
     }
 
     /// Packets in flight, as far as the kind of recovery knows.
+    #[inline]
     pub(super) fn pipe(&self) -> u32 {
         if self.selective || self.state == SenderState::Loss {
             self.board.pipe()
@@ -115,6 +117,7 @@ impl<C: CongestionControl> Connection<C> {
         }
     }
 
+    #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.pipe() < (self.window.cwnd as u32).max(1)
     }
@@ -140,6 +143,7 @@ impl<C: CongestionControl> Connection<C> {
     }
 
     /// A packet leaves. Answers its sequence number.
+    #[inline]
     pub(crate) fn depart(&mut self, now: Time, pick: Pick) -> u32 {
         let departed = self.rate.depart(now, self.pipe() == 0);
         let index = match pick {
@@ -156,11 +160,13 @@ impl<C: CongestionControl> Connection<C> {
     }
 
     /// Something has left that is to be answered.
+    #[inline]
     pub(crate) fn await_answer(&mut self, now: Time) {
         self.deadline.get_or_insert(now.saturating_add(self.rtt.rto()));
     }
 
     /// The retransmission timer's deadline, if it has to be armed: an earlier one that is armed looks again.
+    #[inline]
     pub(crate) fn rearmed(&mut self) -> Option<Time> {
         let at = self.deadline.filter(|&at| at < self.armed)?;
         self.armed = at;
@@ -168,6 +174,7 @@ impl<C: CongestionControl> Connection<C> {
     }
 
     /// Notes whether the window is what holds back data, if `has_data` says that there is more.
+    #[inline]
     pub(crate) fn account(&mut self, now: Time, has_data: bool) {
         self.await_answer(now);
         let has_room = self.has_room();

@@ -72,6 +72,7 @@ impl<C: CongestionControl> Outgoing<C> {
     }
 
     /// Whether a packet never sent is there, and may be, but for the window.
+    #[inline]
     fn has_data(&self) -> bool {
         let (next, Some(opening)) = (self.connection.board.next(), &self.opening) else { return false };
         let end = if self.message.responsive { self.packets } else { opening.window() };
@@ -79,6 +80,7 @@ impl<C: CongestionControl> Outgoing<C> {
         next < end && next < self.edge && released
     }
 
+    #[inline]
     pub(super) fn pick(&mut self) -> Option<Pick> {
         let has_data = self.has_data();
         self.connection.pick(has_data)
@@ -99,6 +101,7 @@ impl<C: CongestionControl> Outgoing<C> {
         Poll::Send(self.data(context, index, pick != Pick::New, now))
     }
 
+    #[inline]
     fn data(&self, context: &HostContext, index: u32, again: bool, now: Time) -> Packet {
         let first_window = self.opening.as_ref().map_or(1, OpeningSchedule::window);
         let mut packet = context.data_packet(&self.message, index, first_window);
@@ -109,6 +112,7 @@ impl<C: CongestionControl> Outgoing<C> {
     }
 
     /// Takes in an acknowledgement. Answers whether everything is acknowledged.
+    #[inline]
     pub(super) fn acknowledge(&mut self, now: Time, packet: &Packet) -> bool {
         match self.connection.acknowledge(now, packet, self.packets, &[]) {
             Heard::Stray => false,
