@@ -32,7 +32,8 @@ pub enum PacketKind {
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
     /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left.
     /// ProactMP's Response to a Request for a subflow: fields as in its data. MPTCP's SYN of subflow `remaining`;
-    /// `token` = 1 in the third packet of a join.
+    /// `token` = 1 in the third packet of a join. ExpressPass' request: `token` = its number, `count` = of how many fair
+    /// sharers, `remaining` packets; with [`PacketFlags::UNSCHEDULED`] all up to `index` leave without credit.
     Rts = 2,
     /// Permission for packet `index` under number `token`, valid for `lifetime`; `remaining` packets.
     Token = 3,

@@ -289,7 +289,10 @@ impl Setup {
         let homes = self.transports.iter().filter_map(|t| headway_transport::registry::find(&t.name));
         let elsewhere = homes.filter(move |e| ![ports, "drop-tail"].contains(&e.info.discipline));
         elsewhere.map(move |e| {
-            format!("`{}` is meant to run over `{}`, and the ports are `{ports}`", e.info.name, e.info.discipline)
+            format!(
+                "`{}` is meant to run over `{}`, and the ports are `{ports}`",
+                e.info.name, e.info.discipline
+            )
         })
     }
 

@@ -116,11 +116,13 @@ impl Receiver {
                 let seed =
                     mix(u64::from(shared.context.host.0) << 32 | u64::from(key.0.0)) ^ u64::from(key.1);
                 let patience = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
+                let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
+                let first_window = if pushed { packet.index.saturating_add(1).min(packets) } else { 0 };
                 let incoming = Incoming {
                     packets,
                     received: IndexWindow::default(),
-                    sent: packet.index.min(packets),
-                    first_window: packet.index.min(packets),
+                    sent: first_window,
+                    first_window,
                     state: ReceiverState::Crediting,
                     attempt: packet.token,
                     tag: packet.tag,
@@ -183,7 +185,8 @@ impl Receiver {
         let (src, id) = (packet.src, packet.message);
         if !self.messages.contains_key(&(src, id)) && !self.finished.contains(src, id) {
             let remaining = shared.context.sizes.packets(packet.message_bytes) as u32;
-            let request = Packet { token: 1, count: 1, index: packet.count, remaining, ..*packet };
+            let index = packet.count.saturating_sub(1);
+            let request = Packet { token: 1, count: 1, index, remaining, ..*packet };
             self.request(shared, line, now, &request);
         }
     }

@@ -89,8 +89,10 @@ impl Outgoing {
     /// ExpressPass §3.3: asks for credits, and says how many packets are to be sent.
     fn request(&mut self, shared: &mut Shared, now: Time) {
         self.requested = now;
-        let (count, index) = (self.message.opening.share, self.first_window());
-        let request = Packet { count, index, ..self.control(shared, PacketKind::Rts) };
+        let (count, last) = (self.message.opening.share, self.first_window().checked_sub(1));
+        let flags = PacketFlags::when(last.is_some(), PacketFlags::UNSCHEDULED);
+        let request =
+            Packet { count, index: last.unwrap_or(0), flags, ..self.control(shared, PacketKind::Rts) };
         shared.control.push_back(request);
         self.wait(shared, now, self.retry);
     }
