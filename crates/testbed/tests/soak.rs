@@ -34,6 +34,8 @@ const LARGEST: f64 = 300_000.0;
 const PORT: u16 = headway_packet::UDP_PORT;
 /// How long a killed host stays away.
 const AWAY: Duration = Duration::from_millis(500);
+/// How long an endpoint that nobody calls any more may keep memory.
+const SETTLE: Duration = Duration::from_secs(10);
 /// How long hosts may take to finish what they have begun.
 const FINISH: Duration = Duration::from_secs(60);
 
@@ -187,6 +189,11 @@ impl Host {
             wait_for_end();
             over.store(true, Ordering::Relaxed);
         });
+        // What was under way when others ended is given back when it has ended too.
+        let patience = Instant::now() + SETTLE;
+        while self.endpoint.memory_used() > 0 && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         self.note(&format!("memory {}", self.endpoint.memory_used()));
         for (what, count) in self.endpoint.stats().iter() {
             self.note(&format!("stat {what} {count}"));
