@@ -9,7 +9,10 @@ mod script;
 
 use headway_packet::{Packet, PacketFlags, PacketKind};
 use headway_transport::endpoint::Checked;
-use headway_transport::expresspass::{ExpressPass, ExpressPassEndpoint, ExpressPassParams, Recovery, Values};
+use headway_transport::expresspass::{
+    ExpressPass, ExpressPassAeolus, ExpressPassAeolusParams, ExpressPassEndpoint, ExpressPassParams,
+    Recovery, Unheard, Values,
+};
 use headway_transport::{Endpoint, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, PEER, Steps, context, message, us};
@@ -37,10 +40,17 @@ fn values() -> Values {
 
 fn script(values: Values) -> Script {
     let context = context(us(10), us(20), 0);
-    Script {
-        machine: Checked::new(ExpressPass::endpoint(&ExpressPassParams(values), context)),
-        clock: Time::ZERO,
-    }
+    let machine = ExpressPass::endpoint(&ExpressPassParams(values), context);
+    Script { machine: Checked::new(machine), clock: Time::ZERO }
+}
+
+/// With Aeolus: a first window of nine packets, a round trip of 10 us.
+fn with_aeolus(unheard: Unheard) -> Script {
+    let context = context(us(10), us(20), 0);
+    let mut params =
+        ExpressPassAeolusParams { expresspass: ExpressPassParams(values()), ..Default::default() };
+    params.burst.unheard = unheard;
+    Script { machine: Checked::new(ExpressPassAeolus::endpoint(&params, context)), clock: Time::ZERO }
 }
 
 /// A packet of `PEER` about message 0, which has `packets` packets.
@@ -105,7 +115,10 @@ fn words(p: &Packet) -> String {
     let again = if p.flags.has(PacketFlags::AGAIN) { " again" } else { "" };
     match p.kind {
         PacketKind::Rts => format!("request {} of {}", p.token, p.remaining),
+        PacketKind::Data if p.flags.has(PacketFlags::UNSCHEDULED) => format!("data {} unscheduled", p.index),
         PacketKind::Data => format!("data {} for {}{again}", p.index, p.token),
+        PacketKind::Ack if p.flags.has(PacketFlags::UNSCHEDULED) => "ack of the probe".into(),
+        PacketKind::Ack => format!("ack {}", p.index),
         PacketKind::CreditStop => format!("stop {} sent {} left {}", p.token, p.index, p.remaining),
         PacketKind::Credit => format!("credit {} ({})", p.token, p.count),
         PacketKind::Resend => format!("missing {}..{}", p.index, p.index + p.count),
@@ -351,4 +364,81 @@ fn a_peer_that_is_gone_leaves_nothing_behind() {
     assert!(s.effects(us(10_000)).is_empty() && s.sends(us(10_000)).is_empty());
     assert_eq!((s.machine.live_messages(), s.machine.next_timeout()), (0, None));
     assert_eq!(s.on(us(10_001), request(5, 1)), ["credit 1 (1)"], "its numbers count anew");
+}
+
+/// What a receiver says of packet `index` of a first window; of the probe without.
+fn ack(index: Option<u32>) -> Packet {
+    let flags = PacketFlags::when(index.is_none(), PacketFlags::UNSCHEDULED);
+    Packet { index: index.unwrap_or(8), flags, ..packet(PacketKind::Ack, 0) }
+}
+
+/// What leaves for a message of this many packets, the request and the first nine of them.
+fn burst(packets: u32) -> Vec<String> {
+    let window = packets.min(9);
+    let data = (0..window).map(|i| format!("data {i} unscheduled"));
+    std::iter::once(format!("request 1 of {packets}")).chain(data).chain(["probe".into()]).collect()
+}
+
+#[test]
+fn with_aeolus_credits_bring_what_is_lost_then_what_is_new_then_what_nothing_is_known_of() {
+    for unheard in [Unheard::Overdue, Unheard::AtOnce] {
+        let mut s = with_aeolus(unheard);
+        assert_eq!(s.open(us(1), message(11)), burst(11));
+        assert!(s.on(us(12), ack(Some(0))).is_empty());
+        assert!(s.on(us(12), ack(Some(2))).is_empty());
+        assert_eq!(s.on(us(13), credit(1, 1)), ["data 1 for 1 again"], "Aeolus §4: a hole is a loss");
+        assert_eq!(s.on(us(13), credit(2, 1)), ["data 9 for 2"]);
+        assert_eq!(s.on(us(13), credit(3, 1)), ["data 10 for 3"]);
+        let early = s.on(us(14), credit(4, 1));
+        match unheard {
+            Unheard::Overdue => assert!(early.is_empty(), "its acknowledgement is not overdue"),
+            Unheard::AtOnce => assert_eq!(early, ["data 3 for 4 again"]),
+        }
+        // A largest round trip after the probe.
+        let next = if unheard == Unheard::Overdue { 3 } else { 4 };
+        assert_eq!(s.on(us(21), credit(5, 1)), [format!("data {next} for 5 again")]);
+        // The probe's answer tells what is lost of the rest; what was sent again is not sent a third time.
+        assert!(s.on(us(22), ack(Some(5))).is_empty());
+        assert!(s.on(us(22), ack(None)).is_empty());
+        let left = (next + 1..9).filter(|i| *i != 5);
+        let mut out = Vec::new();
+        for (number, index) in (6..).zip(left) {
+            out = s.on(us(23), credit(number, 1));
+            assert_eq!(out[0], format!("data {index} for {number} again"));
+        }
+        assert_eq!(out[1..], ["stop 1 sent 11 left 0"], "all is acknowledged or was sent with a credit");
+    }
+}
+
+#[test]
+fn with_aeolus_a_message_that_arrives_at_once_stops_its_credits() {
+    let mut s = with_aeolus(Unheard::Overdue);
+    assert_eq!(s.open(us(1), message(2)), burst(2));
+    assert!(s.on(us(12), credit(1, 1)).is_empty(), "nothing is lost, new, or overdue");
+    assert!(s.on(us(12), ack(Some(0))).is_empty());
+    assert_eq!(s.on(us(13), ack(Some(1))), ["stop 1 sent 2 left 0"]);
+    assert!(s.on(us(13), ack(None)).is_empty());
+    assert_eq!(s.on(us(23), packet(PacketKind::Finished, 0)), ["acknowledged"]);
+    assert_eq!(s.machine.live_messages(), 0);
+}
+
+#[test]
+fn with_aeolus_a_receiver_acknowledges_each_packet_and_the_probe() {
+    let unscheduled =
+        |index| Packet { count: 9, flags: PacketFlags::UNSCHEDULED, ..data(11, index, 0, us(0)) };
+    let mut s = with_aeolus(Unheard::Overdue);
+    let asked = Packet { index: 8, count: 1, flags: PacketFlags::UNSCHEDULED, ..request(11, 1) };
+    assert_eq!(s.on(us(0), asked), ["credit 1 (1)"]);
+    assert_eq!(s.on(us(0), unscheduled(0)), ["delivered 1460", "ack 0"]);
+    assert_eq!(s.on(us(0), unscheduled(3)), ["delivered 1460", "ack 3"], "gaps are the sender's business");
+    assert_eq!(s.on(us(0), unscheduled(3)), ["ack 3"]);
+    let probe = Packet { token: 1, ..Packet { kind: PacketKind::Probe, ..unscheduled(8) } };
+    assert_eq!(s.on(us(0), probe), ["ack of the probe"]);
+    // A credited packet beyond the window names what is missing beyond the window alone.
+    assert_eq!(s.on(us(1), data(11, 10, 1, us(0))), ["delivered 1460", "missing 9..10"]);
+
+    // A packet of a message whose request is lost stands for it.
+    let mut s = with_aeolus(Unheard::Overdue);
+    assert_eq!(s.on(us(0), unscheduled(2)), ["delivered 1460", "credit 1 (1)", "ack 2"]);
+    assert!(s.on(us(0), asked).is_empty(), "the request itself comes too late");
 }
