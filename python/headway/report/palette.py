@@ -87,12 +87,14 @@ def variant_styles(variants: Sequence[tuple[str, str]]) -> dict[str, Style]:
     free = [i for i in range(len(_HUES)) if i not in hues.values()] or list(range(len(_HUES)))
     others = [name for name in transports if name not in hues]
     hues.update({name: free[i % len(free)] for i, name in enumerate(others)})
-    counts: dict[str, int] = {}
+    # By hue: where there are more transports than hues, those that share one differ as variants of one do.
+    counts: dict[int, int] = {}
     styles = {}
     for variant, transport in variants:
-        step = counts.get(transport, 0)
-        counts[transport] = step + 1
-        styles[variant] = _shade(hues[transport], step, step)
+        hue = hues[transport]
+        step = counts.get(hue, 0)
+        counts[hue] = step + 1
+        styles[variant] = _shade(hue, step, step)
     return styles
 
 
