@@ -172,6 +172,38 @@ macro_rules! plain_field {
 }
 plain_field!(bool => Bool, u64 => Int, f64 => Float, Time => Time);
 
+/// Declares parameters of which one, `preset`, gives all others the values of that preset, but for those that differ
+/// from the preset before: what else a scenario says stands, in whatever order it is said. `$values` declares them
+/// all, and has `of(preset)`.
+#[macro_export]
+macro_rules! preset_params {
+    ($(#[$meta:meta])* pub struct $name:ident(pub $values:ty);) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $name(pub $values);
+
+        impl $crate::Params for $name {
+            fn specs() -> Vec<$crate::ParamSpec> {
+                <$values as $crate::Params>::specs()
+            }
+
+            fn values(&self) -> Vec<$crate::ParamValue> {
+                $crate::Params::values(&self.0)
+            }
+
+            fn set(&mut self, name: &str, value: $crate::ParamValue) -> Result<(), $crate::ParamError> {
+                let before = self.0.preset;
+                $crate::Params::set(&mut self.0, name, value)?;
+                if name == "preset" {
+                    let (usual, wanted) = (<$values>::of(before), <$values>::of(self.0.preset));
+                    self.0 = $crate::rebased(&self.0, &usual, wanted, &["preset"])?;
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
 /// Declares several lists of parameters as one. A name belongs to the first part that knows it.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! Parameters of ExpressPass, and the three sets of values for them that were published.
 
 use crate::aeolus::AeolusParams;
-use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebased};
+use headway_units::{ParamKind, Time};
 use std::ops::Deref;
 
 headway_units::choice! {
@@ -115,35 +115,16 @@ impl Values {
     }
 }
 
-/// Parameters of ExpressPass. Setting `preset` gives all others the values of that preset, but for those that
-/// differ from the one before: what else a scenario says stands, in whatever order it is said.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExpressPassParams(pub Values);
+headway_units::preset_params! {
+    /// Parameters of ExpressPass.
+    pub struct ExpressPassParams(pub Values);
+}
 
 impl Deref for ExpressPassParams {
     type Target = Values;
 
     fn deref(&self) -> &Values {
         &self.0
-    }
-}
-
-impl Params for ExpressPassParams {
-    fn specs() -> Vec<ParamSpec> {
-        Values::specs()
-    }
-
-    fn values(&self) -> Vec<ParamValue> {
-        self.0.values()
-    }
-
-    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
-        let before = self.preset;
-        self.0.set(name, value)?;
-        if name == "preset" {
-            self.0 = rebased(&self.0, &Values::of(before), Values::of(self.preset), &["preset"])?;
-        }
-        Ok(())
     }
 }
 
@@ -170,6 +151,7 @@ headway_units::joined_params! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_units::{ParamValue, Params};
 
     #[test]
     fn a_preset_sets_what_is_not_said() {

@@ -2,7 +2,7 @@
 
 use crate::endpoint::{HostContext, Path};
 use headway_packet::Sizes;
-use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebased};
+use headway_units::{ParamKind, Time};
 
 headway_units::choice! {
     /// Which Homa the values stand for.
@@ -189,10 +189,10 @@ pub(super) fn packets_of(bytes: u64, sizes: &Sizes) -> u32 {
     u32::try_from(bytes.div_ceil(sizes.payload.into())).unwrap_or(u32::MAX).max(1)
 }
 
-/// Homa's parameters. Setting `preset` gives all others the values of that preset, but for those that differ
-/// from the one before: what else a scenario says stands, in whatever order it is said.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HomaParams(pub Settings);
+headway_units::preset_params! {
+    /// Homa's parameters.
+    pub struct HomaParams(pub Settings);
+}
 
 impl HomaParams {
     /// The values of a preset.
@@ -201,28 +201,10 @@ impl HomaParams {
     }
 }
 
-impl Params for HomaParams {
-    fn specs() -> Vec<ParamSpec> {
-        Settings::specs()
-    }
-
-    fn values(&self) -> Vec<ParamValue> {
-        self.0.values()
-    }
-
-    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
-        let before = self.0.preset;
-        self.0.set(name, value)?;
-        if name == "preset" {
-            self.0 = rebased(&self.0, &Settings::of(before), Settings::of(self.0.preset), &["preset"])?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_units::{ParamValue, Params};
 
     #[test]
     fn a_preset_sets_what_is_not_said() {

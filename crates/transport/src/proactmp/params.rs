@@ -3,7 +3,7 @@
 use crate::endpoint::{HostContext, Path};
 use crate::shared::scale;
 use crate::subflows::PathManager;
-use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebased};
+use headway_units::{ParamKind, Time};
 
 headway_units::choice! {
     /// Which reading of the paper the values stand for.
@@ -149,10 +149,10 @@ impl Settings {
     }
 }
 
-/// ProactMP's parameters. Setting `preset` gives all others the values of that preset, but for those that differ
-/// from the one before: what else a scenario says stands, in whatever order it is said.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ProactMpParams(pub Settings);
+headway_units::preset_params! {
+    /// ProactMP's parameters.
+    pub struct ProactMpParams(pub Settings);
+}
 
 impl ProactMpParams {
     /// The values of a preset.
@@ -161,30 +161,11 @@ impl ProactMpParams {
     }
 }
 
-impl Params for ProactMpParams {
-    fn specs() -> Vec<ParamSpec> {
-        Settings::specs()
-    }
-
-    fn values(&self) -> Vec<ParamValue> {
-        self.0.values()
-    }
-
-    fn set(&mut self, name: &str, value: ParamValue) -> Result<(), ParamError> {
-        let before = self.0.preset;
-        self.0.set(name, value)?;
-        if name == "preset" {
-            self.0 = rebased(&self.0, &Settings::of(before), Settings::of(self.0.preset), &["preset"])?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use headway_packet::{HostId, Sizes};
-    use headway_units::Rate;
+    use headway_units::{ParamValue, Params, Rate};
 
     fn path(base_rtt: Time) -> Path {
         Path { base_rtt, max_rtt: base_rtt * 2, bottleneck: Rate::gbps(1), paths: 2 }
