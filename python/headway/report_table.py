@@ -18,6 +18,7 @@ FIGURES = (
     "fct-load",
     "slowdown-size",
     "cdf",
+    "round-trips",
     "link-utilisation",
     "model",
 )
@@ -33,6 +34,8 @@ SUMMARY_NUMBERS = (
 )
 # Of each gauge in summary.json, as in `gauges.reorder_buffer_bytes.max`.
 GAUGE_PARTS = ("max", "mean", "sum")
+# Of `round_trips` in summary.json, as in `round_trips.p99_s`.
+ROUND_TRIPS = ("samples", "mean_s", "p50_s", "p90_s", "p99_s", "p999_s", "max_s")
 # What the native module adds to the table of a model: its settings in packets and round trips.
 _MODEL_KEYS = frozenset({"c_packets_per_rtt", "sizes_packets", "r_over_c", "t_r_over_t_i", "fixed_r_over_c"})
 
@@ -65,7 +68,7 @@ class _Check:
                 self._fail(f"`report.figure`: no figure is called `{name}`", "figure", name, _hint(
                     name, (*FIGURES, *ALIASES), FIGURES))  # fmt: skip
         for name in self._texts("y"):
-            if name not in SUMMARY_NUMBERS and not _is_gauge(name):
+            if name not in SUMMARY_NUMBERS and not _is_part(name):
                 self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(
                     name, SUMMARY_NUMBERS, SUMMARY_NUMBERS))  # fmt: skip
         self._texts("notes")
@@ -107,9 +110,11 @@ class _Check:
         return found or self._source.key(path)
 
 
-def _is_gauge(name: str) -> bool:
-    """Whether `name` can be a gauge: what machines and ports measure of themselves is theirs to name."""
+def _is_part(name: str) -> bool:
+    """Whether `name` is of the round trips, or can be a gauge: what machines and ports measure is theirs to name."""
     parts = name.split(".")
+    if parts[0] == "round_trips":
+        return len(parts) == 2 and parts[1] in ROUND_TRIPS
     return len(parts) == 3 and parts[0] == "gauges" and parts[1].isidentifier() and parts[2] in GAUGE_PARTS
 
 

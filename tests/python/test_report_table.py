@@ -126,7 +126,7 @@ def test_the_names_are_those_that_reports_and_summaries_have(scenario_file: Path
     drawn = {figure.id for figure in assemble(load(tmp_path / "out")).figures}
     assert drawn == set(FIGURES) - {"model"}
     assert set(ALIASES.values()) <= set(FIGURES)
-    other = {"by_size", "gauges", "bottleneck_links", "jain_over", "quantile_definition"}
+    other = {"by_size", "gauges", "round_trips", "bottleneck_links", "jain_over", "quantile_definition"}
     assert set(SUMMARY_NUMBERS) == run.summary.keys() - other
 
 

@@ -2,7 +2,7 @@
 
 use crate::faults::FaultCounts;
 use headway_fabric::PortCounters;
-use headway_units::{Gauge, Rate, Time};
+use headway_units::{Gauge, Rate, RoundTrips, Time};
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +119,8 @@ pub struct Outcome {
     pub links: Vec<LinkRecord>,
     /// What the hosts' machines measured of themselves, host by host.
     pub host_gauges: Vec<Vec<Gauge>>,
+    /// From data to its answer, of all hosts together; `None` if their machine does not measure them.
+    pub round_trips: Option<RoundTrips>,
     /// In time order.
     pub samples: Vec<Sample>,
     /// Virtual time at which the run ended.

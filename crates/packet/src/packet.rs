@@ -21,12 +21,13 @@ pub enum PacketKind {
     /// Payload. `index` of the packet in its message, `message_bytes`, `count` = unscheduled packets
     /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
     /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
-    /// round trip. ProactMP's: `token` = the subflow, and above 16 bits how many the sender allows, `lifetime` = when
-    /// it left, `remaining` = the sender's longest smoothed round trip in nanoseconds. MPTCP's: `remaining` = the
+    /// round trip. TCP's, Homa's, RCP's: `lifetime` = when it left. ProactMP's: the same, `token` = the subflow, and
+    /// above 16 bits how many the sender allows, `remaining` = the sender's longest smoothed round trip in nanoseconds. MPTCP's: `remaining` = the
     /// subflow, `token` = its number in the subflow.
     Data = 0,
     /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
-    /// `token` says in all, the newest in class `remaining`. ProactMP's: the same number, and `remaining` = subflow and
+    /// `token` says in all, the newest in class `remaining`. Homa's: `lifetime` = that of the packet of the message that
+    /// arrived last, or 0 if an earlier grant brought it. ProactMP's: the same number, and `remaining` = subflow and
     /// subflows allowed; with `count` 1 it answers packet `index`, whose `lifetime` it echoes.
     Grant = 1,
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.

@@ -17,7 +17,7 @@ use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
 use headway_transport::endpoint::Checked;
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::Time;
+use headway_units::{RoundTrips, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -370,6 +370,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             links,
             warnings: self.warnings(interrupted),
             host_gauges: self.hosts.iter().map(|host| host.endpoint.gauges(self.now)).collect(),
+            round_trips: RoundTrips::together(
+                self.hosts.iter().filter_map(|host| host.endpoint.round_trips()),
+            ),
             samples: self.sampler.map(Sampler::finish).unwrap_or_default(),
             end: self.now,
             events: self.events,

@@ -343,6 +343,11 @@ impl EventQueue {
         let place = std::mem::replace(&mut self.heads[index], Place::NONE);
         self.clear(index);
         self.drain(place);
+        if self.ahead > 0 && self.top != 0 {
+            // By the time of the next bucket its list is in cache.
+            let next = (self.next_bucket() & self.mask) as usize;
+            prefetch(&self.chunks, self.heads[next].chunk());
+        }
         true
     }
 

@@ -68,6 +68,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         flows: flows(job, &heard),
         links,
         host_gauges: Vec::new(),
+        round_trips: None,
         samples: samples(job, &heard, switch),
         end: heard.lasted,
         events: switch.received,

@@ -12,7 +12,7 @@
 use crate::Message;
 use crate::states::StateTable;
 use headway_packet::{HostId, Packet, Sizes};
-use headway_units::{Gauge, Params, Rate, Time};
+use headway_units::{Gauge, Params, Rate, RoundTrips, Time};
 
 /// What a machine tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +122,11 @@ pub trait Endpoint {
         let _ = now;
         Vec::new()
     }
+    /// From the departure of a data packet to the arrival of what answers it, of all messages; `None` from a machine
+    /// whose answers do not tell which packet they are to.
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        None
+    }
 }
 
 impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
@@ -154,6 +159,9 @@ impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
     }
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         (**self).gauges(now)
+    }
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        (**self).round_trips()
     }
 }
 
@@ -324,5 +332,8 @@ impl<E: Endpoint> Endpoint for Checked<E> {
     }
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         self.inner.gauges(now)
+    }
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        self.inner.round_trips()
     }
 }

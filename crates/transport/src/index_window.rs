@@ -72,19 +72,25 @@ impl IndexWindow {
         if end <= self.below {
             return;
         }
-        let words = ((end & !63) - (self.below & !63)) / 64;
-        let dropped = self.words.len().min(words as usize);
-        self.words.drain(..dropped);
-        let base = end & !63;
+        let (from, base) = (self.below & !63, end & !63);
+        let dropped = self.words.len().min(((base - from) / 64) as usize);
+        if let Some(first) = self.words.front_mut() {
+            // Its bits under the watermark may be clear.
+            *first |= (1u64 << (self.below - from)) - 1;
+        }
+        // What is below `end` is counted as it is passed, and never again.
+        let there: u32 = self.words.drain(..dropped).map(u64::count_ones).sum();
         if self.words.is_empty() {
-            (self.below, self.len) = (end, end);
+            self.len += end - if dropped == 0 { self.below } else { from + there };
+            self.below = end;
             return;
         }
-        self.words[0] |= (1u64 << (end - base)) - 1;
+        let below = (1u64 << (end - base)) - 1;
+        let there = there + (self.words[0] & below).count_ones();
+        self.len += end - (from + there);
+        self.words[0] |= below;
         self.below = end;
         self.raise(base);
-        let beyond = self.words.iter().map(|w| w.count_ones()).sum::<u32>();
-        self.len = if beyond == 0 { self.below } else { (self.below & !63) + beyond };
     }
 
     /// Whether `index` is in the set.

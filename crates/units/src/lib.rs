@@ -9,6 +9,7 @@ mod meter;
 mod mix;
 mod params;
 mod rate;
+mod round_trips;
 mod time;
 
 pub use bucket::TokenBucket;
@@ -16,4 +17,5 @@ pub use meter::{Gauge, Level, SpareMeter};
 pub use mix::mix;
 pub use params::{ParamError, ParamField, ParamKind, ParamSpec, ParamValue, Params, rebased};
 pub use rate::Rate;
+pub use round_trips::RoundTrips;
 pub use time::Time;

@@ -105,6 +105,15 @@ def class_mean(context: Context, column: str, number: float) -> float:
     return math.fsum(float(v) for v in values) / len(values)
 
 
+def round_trips_below(context: Context, limit: str | float) -> float:
+    """The share of the packets whose round trip is at most `limit`, to a hundredth of it."""
+    trips = context.point().run.summary.get("round_trips")
+    if not isinstance(trips, dict) or not trips["histogram"]:
+        raise CannotMeasure("this run has no round trips: its machine does not measure them, or nothing was answered")
+    most = seconds(limit)
+    return sum(count for end, count in trips["histogram"] if end <= most) / trips["samples"]
+
+
 def links_sum(context: Context, column: str, like: str = "*") -> float:
     """The sum of a column over all links, or over those called like `'leaf*->h*'`."""
     return float(math.fsum(_column(context.point(), "links", column, like)))
@@ -280,7 +289,7 @@ def cannot(evaluator: Evaluator, context: Context, why: ast.expr) -> float:
 
 
 _PLAIN = (
-    *(summary, manifest, flow, link, flows_sum, flows_below, flows_quantile, class_mean, links_sum, links_largest),
+    *(summary, manifest, flow, link, flows_sum, flows_below, flows_quantile, class_mean, round_trips_below, links_sum, links_largest),
     *(series, throughput, rate, utilisation, queue, waiting, mean, peak, trough, when_above, when_below, rises),
     *(percent_lower, percent_higher, within, jain, least, most),
     *MODELS,

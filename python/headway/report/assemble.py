@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headway.report_table import ALIASES
 
-from . import fabric, flowstats, timelines
+from . import fabric, flowstats, roundtrips, timelines
 from .claims import ClaimRow, claim_rows
 from .load import Results
 from .model import Model
@@ -81,6 +81,7 @@ def _figures(study: Study, model: Model | None) -> list[Figure]:
         flowstats.fct_load(study),
         flowstats.slowdown_size(study),
         flowstats.distributions(study),
+        roundtrips.round_trips(study),
         fabric.link_utilisation(study),
     ]
     return [*figures, model_figure(study.results, model)] if study.results.asks_for_model else figures

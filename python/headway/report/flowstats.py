@@ -63,6 +63,9 @@ def summary_label(key: str) -> tuple[str, str]:
         words = name.replace("_", " ")
         quantity = "bytes" if name.endswith("_bytes") else "count"
         return words.removesuffix(" bytes") + f", {part}", quantity
+    if key.startswith("round_trips."):
+        part = key.removeprefix("round_trips.")
+        return (f"round trip, {part.removesuffix('_s')}", "time") if part.endswith("_s") else ("round trips", "count")
     return _SUMMARY_LABELS.get(key, (key, "count"))
 
 

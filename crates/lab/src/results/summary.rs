@@ -4,7 +4,7 @@ use super::seconds;
 use super::statistics::{QUANTILE_DEFINITION, equal_count, jain, mean, quantile};
 use super::tables::{busy_fraction, slowdown};
 use headway_sim::{FlowState, LinkRecord, Outcome, RunSpec};
-use headway_units::{Gauge, Time};
+use headway_units::{Gauge, RoundTrips, Time};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -42,6 +42,7 @@ pub fn summarise(
     map.insert("by_size".into(), json!({ "equal_count": even_bins(&measured), "bands": bands(&measured) }));
     links(&mut map, bottleneck, outcome);
     map.insert("gauges".into(), gauges(outcome));
+    map.insert("round_trips".into(), json!(outcome.round_trips.as_ref().map(round_trips)));
     let throughputs: Vec<f64> =
         measured.iter().filter(|m| m.fct > 0.0).map(|m| 8.0 * m.bytes as f64 / m.fct).collect();
     map.insert("jain".into(), json!(jain(&throughputs)));
@@ -159,6 +160,21 @@ fn gauges(outcome: &Outcome) -> Json {
         (name.to_string(), json!({ "max": most, "mean": mean(&means), "sum": sum }))
     };
     Json::Object(by_name.into_iter().map(one).collect())
+}
+
+/// From data to its answer: the mean, quantiles, and the bins of a histogram as pairs of upper end and count. An
+/// upper end, and so a quantile, is at most a hundredth too high.
+fn round_trips(trips: &RoundTrips) -> Json {
+    let mut map = Map::new();
+    map.insert("samples".into(), trips.count().into());
+    map.insert("mean_s".into(), json!(trips.mean().map(seconds)));
+    for (label, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)] {
+        map.insert(format!("{label}_s"), json!(trips.quantile(q).map(seconds)));
+    }
+    map.insert("max_s".into(), json!((trips.count() > 0).then(|| seconds(trips.longest()))));
+    let bins: Vec<(f64, u64)> = trips.bins().map(|(end, count)| (seconds(end), count)).collect();
+    map.insert("histogram".into(), json!(bins));
+    Json::Object(map)
 }
 
 /// The link with the most busy time; the first of them when several tie.

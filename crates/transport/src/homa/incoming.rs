@@ -43,6 +43,8 @@ pub(super) struct Incoming {
     /// Packets that may be on their way.
     pub(super) rtt_packets: u32,
     pub(super) timeout: Time,
+    /// When the packet left that arrived last, until a grant echoes it; zero if one has.
+    pub(super) echo: Time,
     /// Class of the last grant, if there was one.
     pub(super) class: Option<u8>,
     /// Rank under which it stands among the messages to be granted, if it does.
@@ -74,6 +76,7 @@ impl Incoming {
             order,
             rtt_packets: window,
             timeout: Time::ZERO,
+            echo: Time::ZERO,
             class: None,
             ranked: None,
             counted: 0,
@@ -127,6 +130,7 @@ impl Incoming {
         (grant.index, grant.count) = (self.granted, count);
         self.granted += count;
         (grant.token, grant.remaining, grant.flags) = (self.granted, class.into(), CUMULATIVE);
+        grant.lifetime = std::mem::take(&mut self.echo);
         shared.control.push_back(grant);
     }
 

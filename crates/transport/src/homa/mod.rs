@@ -23,7 +23,7 @@ use crate::endpoint::{Endpoint, HostContext, Path, Promises, Traffic, Transport,
 use crate::message::Message;
 use cutoffs::Priorities;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
-use headway_units::Time;
+use headway_units::{RoundTrips, Time};
 use incoming::ReceiverState;
 use outgoing::SenderState;
 pub use params::{
@@ -224,6 +224,10 @@ impl Endpoint for HomaEndpoint {
         self.shared.forget(peer, |key| key.peer() == peer);
         self.sender.forget(&mut self.shared, peer);
         self.receiver.forget(&mut self.shared, now, peer);
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(self.sender.round_trips())
     }
 
     crate::shared::outputs_of_halves!();

@@ -221,6 +221,7 @@ impl Outgoing {
         packet.priority = self.class_of(pick, index, context, priorities);
         packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
             .with(PacketFlags::when(again, PacketFlags::AGAIN));
+        packet.lifetime = now;
         packet
     }
 

@@ -108,6 +108,7 @@ impl Receiver {
             message.first.late();
         }
         message.progress(now);
+        message.echo = packet.lifetime;
         let (tag, bytes) = (packet.tag, u32::from(packet.payload));
         shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
         if message.remaining() == 0 {

@@ -9,7 +9,7 @@ use crate::endpoint::{EndpointEvent, HostContext};
 use crate::message::Message;
 use crate::opening::OpeningSchedule;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
-use headway_units::Time;
+use headway_units::{RoundTrips, Time};
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, SlotMap};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,7 @@ pub(super) struct Sender {
     /// What the oldest message is owed, in thousandths of a packet, and its share of each packet.
     owed: u32,
     fifo_share: u32,
+    round_trips: RoundTrips,
 }
 
 impl Sender {
@@ -44,7 +45,12 @@ impl Sender {
             ages: BTreeMap::new(),
             opened: 0,
             owed: 0,
+            round_trips: RoundTrips::default(),
         }
+    }
+
+    pub(super) fn round_trips(&self) -> &RoundTrips {
+        &self.round_trips
     }
 
     pub(super) fn live(&self) -> usize {
@@ -133,6 +139,9 @@ impl Sender {
     /// Homa §3.3: packets up to a number may be sent, in the class that the grant says.
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
         let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
+        if (Time(1)..=now).contains(&grant.lifetime) {
+            self.round_trips.note(now - grant.lifetime);
+        }
         let class = self.class(grant.remaining);
         self.messages[key].permit(grant.token, class);
         self.heard(shared, now, key);

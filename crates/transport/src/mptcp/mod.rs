@@ -21,7 +21,7 @@ use crate::tcp::acknowledger::ReceiverState;
 use crate::tcp::connection::SenderState;
 use crate::tcp::control::{CongestionControl, cubic, newreno};
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::Time;
+use headway_units::{RoundTrips, Time};
 use params::MptcpParams;
 use receiver::Receiver;
 use sender::Sender;
@@ -191,6 +191,10 @@ impl<C: CongestionControl> Endpoint for MptcpEndpoint<C> {
         self.shared.forget(peer, |key| key.peer() == peer);
         self.sender.forget(&mut self.shared, peer);
         self.receiver.forget(peer);
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(self.sender.round_trips())
     }
 
     crate::shared::outputs_of_halves!();

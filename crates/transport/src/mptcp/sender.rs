@@ -7,7 +7,7 @@ use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use crate::tcp::control::CongestionControl;
 use headway_packet::{HostId, Packet};
-use headway_units::Time;
+use headway_units::{RoundTrips, Time};
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, SlotMap};
 use std::collections::VecDeque;
@@ -19,15 +19,26 @@ pub(super) struct Sender<C: CongestionControl> {
     by_id: FxHashMap<(HostId, u32), DefaultKey>,
     /// Messages that may have a packet: each sends one, and goes to the end.
     turns: VecDeque<DefaultKey>,
+    round_trips: RoundTrips,
 }
 
 impl<C: CongestionControl> Sender<C> {
     pub(super) fn new(params: MptcpParams<C::Params>) -> Self {
-        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), turns: VecDeque::new() }
+        Sender {
+            params,
+            messages: SlotMap::new(),
+            by_id: FxHashMap::default(),
+            turns: VecDeque::new(),
+            round_trips: RoundTrips::default(),
+        }
     }
 
     pub(super) fn live(&self) -> usize {
         self.messages.len()
+    }
+
+    pub(super) fn round_trips(&self) -> &RoundTrips {
+        &self.round_trips
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -71,6 +82,9 @@ impl<C: CongestionControl> Sender<C> {
         let number = packet.subflow() as usize;
         if number >= outgoing.subflows.len() {
             return;
+        }
+        if !outgoing.subflows[number].is_connecting() && packet.lifetime <= now {
+            self.round_trips.note(now - packet.lifetime);
         }
         match outgoing.advance(packet) {
             None => return,

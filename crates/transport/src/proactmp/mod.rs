@@ -13,14 +13,13 @@ mod outgoing;
 mod params;
 mod pool;
 mod receiver;
-mod round_trips;
 mod sender;
 mod shares;
 
 use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
 use crate::message::Message;
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{Gauge, Time};
+use headway_units::{Gauge, RoundTrips, Time};
 use incoming::ReceiverState;
 use outgoing::SenderState;
 pub use params::{Order, Owd, Preset, ProactMpParams, Settings, Weights};
@@ -160,7 +159,11 @@ impl Endpoint for ProactMpEndpoint {
     }
 
     fn gauges(&self, now: Time) -> Vec<Gauge> {
-        self.sender.gauges().into_iter().chain(self.receiver.gauges(now)).collect()
+        self.receiver.gauges(now).into()
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(self.sender.round_trips())
     }
 
     crate::shared::outputs_of_halves!();

@@ -2,13 +2,12 @@
 
 use super::outgoing::{Outgoing, SenderEvent};
 use super::params::Settings;
-use super::round_trips::RoundTrips;
 use super::shares::SubflowEvent;
 use super::{Shared, TimerKey, allowed_of, number_of};
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{Gauge, Time};
+use headway_units::{RoundTrips, Time};
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, SlotMap};
 use std::collections::VecDeque;
@@ -43,8 +42,8 @@ impl Sender {
         !self.ready.is_empty()
     }
 
-    pub(super) fn gauges(&self) -> [Gauge; 4] {
-        self.round_trips.gauges()
+    pub(super) fn round_trips(&self) -> &RoundTrips {
+        &self.round_trips
     }
 
     /// ProactMP §III-C3: OWDbytes leave at once, or when the Request has come.

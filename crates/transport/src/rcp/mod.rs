@@ -13,7 +13,7 @@ mod sender;
 use crate::endpoint::{Endpoint, HostContext, Path, Transport, TransportInfo};
 use crate::message::Message;
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{ParamKind, Time};
+use headway_units::{ParamKind, RoundTrips, Time};
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
 
@@ -148,6 +148,10 @@ impl Endpoint for RcpEndpoint {
     #[inline]
     fn wants_transmit(&self) -> bool {
         !self.shared.control.is_empty() || self.sender.live() > 0
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(self.sender.round_trips())
     }
 
     crate::shared::drained_of_halves!();

@@ -6,7 +6,7 @@ use crate::endpoint::{EndpointEvent, HostContext};
 use crate::message::Message;
 use crate::shared::scale;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
-use headway_units::{Rate, Time};
+use headway_units::{Rate, RoundTrips, Time};
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, SlotMap};
 use std::collections::VecDeque;
@@ -66,11 +66,22 @@ pub(super) struct Sender {
     by_id: FxHashMap<(HostId, u32), DefaultKey>,
     /// Messages whose next packet is due: each sends one, and goes to the end.
     ready: VecDeque<DefaultKey>,
+    round_trips: RoundTrips,
 }
 
 impl Sender {
     pub(super) fn new(params: RcpParams) -> Sender {
-        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), ready: VecDeque::new() }
+        Sender {
+            params,
+            messages: SlotMap::new(),
+            by_id: FxHashMap::default(),
+            ready: VecDeque::new(),
+            round_trips: RoundTrips::default(),
+        }
+    }
+
+    pub(super) fn round_trips(&self) -> &RoundTrips {
+        &self.round_trips
     }
 
     pub(super) fn live(&self) -> usize {
@@ -125,6 +136,9 @@ impl Sender {
         out.learn(now, packet);
         if out.flight.acknowledge(packet, self.params.reordering as u32) {
             (out.heard, out.backoff) = (true, 0);
+            if packet.lifetime <= now {
+                self.round_trips.note(now - packet.lifetime);
+            }
         }
         if out.flight.arrived() == out.packets {
             out.step(SenderEvent::Acknowledged);

@@ -1,13 +1,15 @@
 //! The opportunistic packets of a message that have not been acknowledged.
 
 use headway_units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Packets by index, with the time when each left; `None` for one that waits at its host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Behind {
     packets: BTreeMap<u32, Option<Time>>,
     waiting: u32,
+    /// Departures in their order; of a packet that has left again or is not here, one that means nothing.
+    departures: VecDeque<(Time, u32)>,
 }
 
 impl Behind {
@@ -27,6 +29,7 @@ impl Behind {
     pub(super) fn leave(&mut self, now: Time, index: u32) -> bool {
         let Some(left) = self.packets.get_mut(&index).filter(|left| left.is_none()) else { return false };
         *left = Some(now);
+        self.departures.push_back((now, index));
         self.waiting -= 1;
         true
     }
@@ -50,14 +53,23 @@ impl Behind {
     }
 
     /// The smallest packet that waits at the host, or left at least `age` ago; and whether it has left.
-    pub(super) fn due(&self, now: Time, age: Time) -> Option<(u32, bool)> {
+    pub(super) fn due(&mut self, now: Time, age: Time) -> Option<(u32, bool)> {
+        if self.waiting == 0 && self.oldest().is_none_or(|at| at.saturating_add(age) > now) {
+            return None;
+        }
         let due = |left: &Option<Time>| left.is_none_or(|at| at.saturating_add(age) <= now);
         self.packets.iter().find(|(_, left)| due(left)).map(|(&index, left)| (index, left.is_some()))
     }
 
     /// When the first of those under way left.
-    pub(super) fn oldest(&self) -> Option<Time> {
-        self.packets.values().flatten().min().copied()
+    pub(super) fn oldest(&mut self) -> Option<Time> {
+        while let Some(&(at, index)) = self.departures.front() {
+            if self.packets.get(&index) == Some(&Some(at)) {
+                return Some(at);
+            }
+            self.departures.pop_front();
+        }
+        None
     }
 }
 

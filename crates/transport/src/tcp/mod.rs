@@ -24,7 +24,7 @@ use acknowledger::ReceiverState;
 use connection::SenderState;
 use control::CongestionControl;
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::Time;
+use headway_units::{RoundTrips, Time};
 use params::TcpParams;
 use receiver::Receiver;
 use sender::Sender;
@@ -151,6 +151,10 @@ impl<C: CongestionControl> Endpoint for TcpEndpoint<C> {
         self.shared.forget(peer, |key| key.peer() == peer);
         self.sender.forget(&mut self.shared, peer);
         self.receiver.forget(peer);
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(self.sender.round_trips())
     }
 
     crate::shared::outputs_of_halves!();

@@ -8,7 +8,7 @@ use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::Time;
+use headway_units::{RoundTrips, Time};
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, SlotMap};
 use std::collections::VecDeque;
@@ -20,15 +20,26 @@ pub(super) struct Sender<C: CongestionControl> {
     by_id: FxHashMap<(HostId, u32), DefaultKey>,
     /// Connections that may have a packet: each sends one, and goes to the end.
     turns: VecDeque<DefaultKey>,
+    round_trips: RoundTrips,
 }
 
 impl<C: CongestionControl> Sender<C> {
     pub(super) fn new(params: TcpParams<C::Params>) -> Self {
-        Sender { params, connections: SlotMap::new(), by_id: FxHashMap::default(), turns: VecDeque::new() }
+        Sender {
+            params,
+            connections: SlotMap::new(),
+            by_id: FxHashMap::default(),
+            turns: VecDeque::new(),
+            round_trips: RoundTrips::default(),
+        }
     }
 
     pub(super) fn live(&self) -> usize {
         self.connections.len()
+    }
+
+    pub(super) fn round_trips(&self) -> &RoundTrips {
+        &self.round_trips
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -72,6 +83,8 @@ impl<C: CongestionControl> Sender<C> {
             connection.measure(now, packet);
             connection.rtt.clear_backoff();
             self.establish(shared, now, key);
+        } else if packet.lifetime <= now {
+            self.round_trips.note(now - packet.lifetime);
         }
         if self.connections[key].acknowledge(now, packet) {
             self.by_id.remove(&(packet.src, packet.message));

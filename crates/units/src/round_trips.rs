@@ -1,0 +1,114 @@
+//! Round trips of packets, as the machine that sent them measures them.
+
+use crate::Time;
+use hdrhistogram::Histogram;
+
+/// Significant decimal digits of a bin: its width is less than a hundredth of its value.
+const DIGITS: u8 = 2;
+
+/// How many round trips there were, how long in all, and how they are distributed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundTrips {
+    /// In nanoseconds.
+    histogram: Histogram<u64>,
+    /// In nanoseconds; exact, where a mean over bins is not.
+    sum: u128,
+    longest: Time,
+}
+
+impl Default for RoundTrips {
+    fn default() -> Self {
+        // Fails for other numbers of digits than 0 to 5 only.
+        #[expect(clippy::expect_used, reason = "a constant")]
+        let histogram = Histogram::new(DIGITS).expect("a possible number of digits");
+        RoundTrips { histogram, sum: 0, longest: Time::ZERO }
+    }
+}
+
+impl RoundTrips {
+    /// One more.
+    #[inline]
+    pub fn note(&mut self, rtt: Time) {
+        let ns = rtt.0 / 1000;
+        // The histogram grows as it must, and holds any number of 64 bits.
+        let _ = self.histogram.record(ns);
+        self.sum += u128::from(ns);
+        self.longest = self.longest.max(rtt);
+    }
+
+    /// Takes in those of another machine.
+    pub fn add(&mut self, other: &RoundTrips) {
+        let _ = self.histogram.add(&other.histogram);
+        self.sum += other.sum;
+        self.longest = self.longest.max(other.longest);
+    }
+
+    /// Those of several machines; `None` of no machine.
+    pub fn together<'a>(machines: impl Iterator<Item = &'a RoundTrips>) -> Option<RoundTrips> {
+        let mut sum: Option<RoundTrips> = None;
+        machines.for_each(|one| sum.get_or_insert_default().add(one));
+        sum
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Their mean, to the nanosecond; `None` without any.
+    pub fn mean(&self) -> Option<Time> {
+        let mean = self.sum.checked_div(self.count().into())?;
+        Some(Time(u64::try_from(mean).ok()?.saturating_mul(1000)))
+    }
+
+    /// The longest; zero without any.
+    pub const fn longest(&self) -> Time {
+        self.longest
+    }
+
+    /// The upper end of the bin that holds the `q`-quantile by nearest rank, `q` from 0 to 1; `None` without any.
+    pub fn quantile(&self, q: f64) -> Option<Time> {
+        let end = || Time(self.histogram.value_at_quantile(q).saturating_mul(1000));
+        (self.count() > 0).then(|| end().min(self.longest))
+    }
+
+    /// The bins that hold any, shortest first: their upper ends, and how many are in each.
+    pub fn bins(&self) -> impl Iterator<Item = (Time, u64)> {
+        let recorded = self.histogram.iter_recorded();
+        recorded.map(|bin| (Time(bin.value_iterated_to().saturating_mul(1000)), bin.count_at_value()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_samples_to_a_hundredth() {
+        let mut trips = RoundTrips::default();
+        assert_eq!((trips.mean(), trips.quantile(0.99), trips.longest()), (None, None, Time::ZERO));
+        (1..=1000).for_each(|us| trips.note(Time::us(us)));
+        for (q, us) in [(0.0, 1), (0.5, 500), (0.99, 990), (1.0, 1000)] {
+            let found = trips.quantile(q).unwrap_or_default();
+            assert!((Time::us(us)..=Time(Time::us(us).0 / 100 * 101)).contains(&found), "{q}: {found}");
+        }
+        assert_eq!((trips.mean(), trips.longest()), (Some(Time::ns(500_500)), Time::us(1000)));
+        let bins: Vec<(Time, u64)> = trips.bins().collect();
+        assert!(bins.windows(2).all(|two| two[0].0 < two[1].0));
+        assert_eq!(bins.iter().map(|bin| bin.1).sum::<u64>(), 1000);
+    }
+
+    #[test]
+    fn those_of_two_machines_are_as_of_one() {
+        let (mut one, mut two, mut both) =
+            (RoundTrips::default(), RoundTrips::default(), RoundTrips::default());
+        for us in 1..=100 {
+            one.note(Time::us(us));
+            two.note(Time::us(70 * us));
+            both.note(Time::us(us));
+            both.note(Time::us(70 * us));
+        }
+        assert_eq!(RoundTrips::together([&one, &two].into_iter()), Some(both));
+        assert_eq!(RoundTrips::together(std::iter::empty()), None);
+    }
+}
