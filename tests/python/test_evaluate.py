@@ -23,7 +23,12 @@ HALF_LINK = 5e9 * 1460 / 1538
 def point(tmp_path: Path) -> PointRun:
     """Ten samples of 1 ms: f0 at half of a 10 Gb/s link for 5 ms and gone then, f1 at half of it throughout."""
     made = HandMade(
-        summary={"fct_mean_s": 2.0, "empty": None, "by": {"size": 3}},
+        summary={
+            "fct_mean_s": 2.0,
+            "empty": None,
+            "by": {"size": 3},
+            "round_trips": {"samples": 4, "histogram": [[1e-5, 1], [2.9e-5, 2], [1e-3, 1]]},
+        },
         flows=[
             {"flow": 0, "name": "f0", "start_s": 0.0, "finish_s": 0.005, "drops": 2},
             {"flow": 1, "name": "f1", "start_s": 0.0, "finish_s": None, "drops": 1},
@@ -55,6 +60,8 @@ def measure(point: PointRun, text: str) -> object:
         ("link('s0->s1', 'rate_bps')", 1e10),
         ("flows_sum('drops')", 3.0),
         ("flows_below('drops', 2)", 0.5),
+        ("round_trips_below('30 us')", 0.75),
+        ("round_trips_below(0)", 0.0),
         ("links_sum('queue_max_bytes')", 3076.0),
         ("links_largest('queue_max_bytes')", 3076.0),
         ("links_sum('queue_max_bytes', 's0->*')", 3076.0),

@@ -68,6 +68,8 @@ impl RoundTrips {
 
     /// The upper end of the bin that holds the `q`-quantile by nearest rank, `q` from 0 to 1; `None` without any.
     pub fn quantile(&self, q: f64) -> Option<Time> {
+        // For 0 itself the library gives the lower end.
+        let q = q.max(f64::MIN_POSITIVE);
         let end = || Time(self.histogram.value_at_quantile(q).saturating_mul(1000));
         (self.count() > 0).then(|| end().min(self.longest))
     }

@@ -111,7 +111,7 @@ def round_trips_below(context: Context, limit: str | float) -> float:
     if not isinstance(trips, dict) or not trips["histogram"]:
         raise CannotMeasure("this run has no round trips: its machine does not measure them, or nothing was answered")
     most = seconds(limit)
-    return sum(count for end, count in trips["histogram"] if end <= most) / trips["samples"]
+    return float(sum(count for end, count in trips["histogram"] if end <= most) / trips["samples"])
 
 
 def links_sum(context: Context, column: str, like: str = "*") -> float:
@@ -289,7 +289,19 @@ def cannot(evaluator: Evaluator, context: Context, why: ast.expr) -> float:
 
 
 _PLAIN = (
-    *(summary, manifest, flow, link, flows_sum, flows_below, flows_quantile, class_mean, round_trips_below, links_sum, links_largest),
+    *(
+        summary,
+        manifest,
+        flow,
+        link,
+        flows_sum,
+        flows_below,
+        flows_quantile,
+        class_mean,
+        round_trips_below,
+        links_sum,
+        links_largest,
+    ),
     *(series, throughput, rate, utilisation, queue, waiting, mean, peak, trough, when_above, when_below, rises),
     *(percent_lower, percent_higher, within, jain, least, most),
     *MODELS,
