@@ -63,25 +63,31 @@ fn share(out: &Outcome) -> f64 {
     ours / (ours + theirs)
 }
 
-/// Reference: 52, 50, 51 % and uncoupled 66 %; windows of 14.3, 13.3, 14.0 and 25.7 beside a TCP's 13.1, without
-/// time-outs. Two small windows have more of these than one of twice the size, and each costs ten milliseconds here.
+/// Reference: 52, 50, 51 % and uncoupled 66 %; windows of 14.3, 13.3, 14.0 and 25.7 beside a TCP's 13.1 at a loss of
+/// 1 %, with windows that are real numbers and without time-outs. Whole packets and time-outs cost two small windows
+/// more than one of twice the size: over six seeds of 4 s, 50.1, 47.9, 49.0 and 66.6 %. With a loss of 0.2 % both cost
+/// little: 51.6, 49.3, 50.1 and 66.6 %.
 #[test]
 fn coupled_subflows_take_one_share_under_random_loss_and_uncoupled_ones_two() {
-    let stop = Time::s(3);
-    for (transport, expected) in
-        [("mptcp-lia", 0.52), ("mptcp-olia", 0.50), ("mptcp-balia", 0.51), ("mptcp-reno", 0.66)]
-    {
-        let mut run = shared(transport, Rate::gbps(10), 0.01, 250, stop);
-        let quick = ("min_rto".to_string(), ParamValue::Time(Time::ms(1)));
-        for transport in &mut run.transports {
-            transport.params.push(quick.clone());
+    let expected = [("mptcp-lia", 0.52), ("mptcp-olia", 0.50), ("mptcp-balia", 0.51), ("mptcp-reno", 0.66)];
+    for (loss, near) in [(0.01, 0.025), (0.002, 0.02)] {
+        for (transport, expected) in expected {
+            let out = under_loss(transport, loss, Time::s(3));
+            assert!((share(&out) - expected).abs() < near, "{transport}, {loss}: {}", share(&out));
         }
-        let out = outcome(&run);
-        let rounds = stop.as_secs_f64() / 300e-6;
-        let [ours, theirs] = [0, 1].map(|i| out.flows[i].delivered as f64 / 1460.0 / rounds);
-        println!("{transport}: share {:.3}, windows {ours:.1} and {theirs:.1}", share(&out));
-        assert!((share(&out) - expected).abs() < 0.025, "{transport}: {}", share(&out));
     }
+}
+
+/// A message beside a TCP connection, both with a time-out of at least 1 ms.
+fn under_loss(transport: &str, loss: f64, stop: Time) -> Outcome {
+    let mut run = shared(transport, Rate::gbps(10), loss, 2500, stop);
+    let quick = ("min_rto".to_string(), ParamValue::Time(Time::ms(1)));
+    run.transports.iter_mut().for_each(|transport| transport.params.push(quick.clone()));
+    let out = outcome(&run);
+    let rounds = stop.as_secs_f64() / 300e-6;
+    let [ours, theirs] = [0, 1].map(|i| out.flows[i].delivered as f64 / 1460.0 / rounds);
+    println!("{transport}, loss {loss}: share {:.3}, windows {ours:.1} and {theirs:.1}", share(&out));
+    out
 }
 
 /// Reference: 54 to 58 %, and uncoupled 66 %, with 100 packets at 1 Gb/s.
