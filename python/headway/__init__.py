@@ -9,6 +9,7 @@ from headway._headway import version as _version
 from headway.errors import HeadwayError, NameNotFound, ResultsError, ScenarioError
 from headway.results import Run, read
 from headway.scenario import Point, Scenario
+from headway.sweep_results import Sweep, SweepRun, read_sweep
 from headway.tables import Table
 
 __version__: str = _version()
@@ -21,7 +22,10 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Sweep",
+    "SweepRun",
     "Table",
     "__version__",
     "read",
+    "read_sweep",
 ]

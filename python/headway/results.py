@@ -115,7 +115,10 @@ def read(directory: str | Path) -> Run:
     if not path.is_dir():
         raise ResultsError(path, "no such directory")
     if not (path / "manifest.json").exists() and (path / "sweep.json").exists():
-        raise ResultsError(path, "this is a sweep; name one of its runs, which are in points/")
+        raise ResultsError(
+            path,
+            "this is a sweep; name one of its runs, which are in points/ (in Python, headway.read_sweep reads all)",
+        )
     run = Run(path)
     run.check()
     return run

@@ -1,0 +1,96 @@
+"""A sweep's results: its runs, and the numbers of all of them as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from headway.directories import MANIFEST_FILE, SWEEP_FILE
+from headway.errors import ResultsError
+from headway.files import read_json
+from headway.results import Run
+from headway.tables import Table
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """One run of a sweep: its variant, the values of the swept keys, its seed, and its results."""
+
+    variant: str
+    axes: Mapping[str, Any]
+    seed: int
+    run: Run
+
+
+class Sweep:
+    """The finished runs of a sweep, in the order of the scenario.
+
+    >>> sweep = headway.read_sweep("out/fig14-fct-load")
+    >>> sweep.summary.to_polars().group_by("variant", "traffic.0.load").mean()
+    >>> [one.run.flows for one in sweep if one.variant == "amrt"]
+    """
+
+    def __init__(self, directory: Path, runs: list[SweepRun], unfinished: int) -> None:
+        self.directory = directory
+        self.runs = tuple(runs)
+        self.unfinished = unfinished
+
+    def __iter__(self) -> Iterator[SweepRun]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        rest = f", {self.unfinished} not finished" if self.unfinished else ""
+        return f"<Sweep in {self.directory}: {len(self.runs)} runs{rest}>"
+
+    @cached_property
+    def summary(self) -> Table:
+        """One row a run: `variant`, a column a swept key, `seed`, and every number of `summary.json`.
+
+        What lies deeper there has its path as its name, as in `round_trips.p99_s`. A number that a run does not have
+        is null.
+        """
+        import polars
+
+        rows = [
+            {"variant": one.variant, **one.axes, "seed": one.seed, **dict(_numbers(one.run.summary))}
+            for one in self.runs
+        ]
+        return Table(polars.DataFrame(rows, infer_schema_length=None))
+
+
+def read_sweep(directory: str | Path) -> Sweep:
+    """The sweep in `directory`; raises `ResultsError` if none is there, or its list of runs is damaged.
+
+    A run's own files are read when they are asked for.
+    """
+    path = Path(directory)
+    if not path.is_dir():
+        raise ResultsError(path, "no such directory")
+    if not (path / SWEEP_FILE).exists():
+        what = "this is one run: headway.read reads it" if (path / MANIFEST_FILE).exists() else "holds no sweep"
+        raise ResultsError(path, what)
+    listed = read_json(path / SWEEP_FILE)
+    if not isinstance(listed, list) or not all(_is_entry(entry) for entry in listed):
+        raise ResultsError(path / SWEEP_FILE, "is damaged")
+    done = [entry for entry in listed if (path / entry["dir"] / MANIFEST_FILE).exists()]
+    runs = [SweepRun(entry["variant"], entry["axes"], entry["seed"], Run(path / entry["dir"])) for entry in done]
+    return Sweep(path, runs, len(listed) - len(done))
+
+
+def _is_entry(entry: object) -> bool:
+    wanted = {"variant": str, "axes": dict, "seed": int, "dir": str}
+    return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in wanted.items())
+
+
+def _numbers(document: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, float]]:
+    for key, value in document.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{path}{key}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{path}{key}", float(value)
