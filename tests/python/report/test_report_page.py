@@ -49,7 +49,7 @@ def test_each_figure_is_drawn_or_says_why_not(kind: str, pages: dict[str, Page])
     assert all(len(reason) > 10 for reason in page.absent.values())
     if kind != "model":
         everything = set(page.figures) | set(page.absent)
-        assert everything == set(EXPECTED["parking"]) | set(EXPECTED["sweep"])
+        assert everything == set(EXPECTED["parking"]) | set(EXPECTED["sweep"]) | {"round-trips"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,0 +1,34 @@
+"""The figure of round trips, where machines measure them and where they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import headway
+from headway.report.assemble import assemble
+from headway.report.load import load
+from headway.report.spec import Figure, Panel
+
+
+def figure(scenario_file: Path, out: Path, transport: str) -> Figure:
+    headway.Scenario.load(scenario_file, sets=[f"transport.name={transport}"]).run(out)
+    return next(one for one in assemble(load(out)).figures if one.id == "round-trips")
+
+
+def test_shares_rise_to_all_packets_from_the_shortest_to_the_longest(scenario_file: Path, tmp_path: Path) -> None:
+    drawn = figure(scenario_file, tmp_path / "out", "tcp")
+    (panel,) = drawn.panels
+    assert isinstance(panel, Panel)
+    (line,) = panel.series
+    assert list(line.x) == sorted(set(line.x))
+    assert list(line.y) == sorted(line.y)
+    assert line.y[-1] == 1.0
+    summary = headway.read(tmp_path / "out").summary["round_trips"]
+    assert line.x[-1] <= 1.01 * summary["max_s"]
+    assert len(line.x) == len(summary["histogram"])
+
+
+def test_it_is_absent_with_a_reason_where_nothing_is_measured(scenario_file: Path, tmp_path: Path) -> None:
+    drawn = figure(scenario_file, tmp_path / "out", "amrt")
+    assert not drawn.panels
+    assert drawn.absent == "no machine here measures them, or nothing was answered"
