@@ -287,3 +287,21 @@ fn a_lost_packet_counts_for_its_flow_and_a_fault_that_never_comes_is_said() {
     let warnings = never.manifest["warnings"].as_array().expect("a list");
     assert!(warnings.iter().any(|w| w.as_str().is_some_and(|w| w.contains("[[fault]]"))), "{warnings:?}");
 }
+
+#[test]
+fn subflows_that_switches_hash_although_they_want_paths_of_their_own_are_warned_about() {
+    let text = "[topology]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nhost_rate = \"10 Gbps\"\nspine_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\nspine_delay = \"1 us\"\n\n[transport]\nname = \"proactmp\"\n\n[[traffic]]\nkind = \"flows\"\nflows = [{ src = 0, dst = 2, bytes = \"10 kB\" }]\n";
+    for (set, warned) in [
+        ("fabric.routing=ecmp", true),
+        ("fabric.routing=spray", true),
+        ("fabric.routing=pinned", false),
+        ("transport.path_manager=ndiffports", false),
+        ("transport.subflows=1", false),
+        ("topology.spines=1", false),
+        ("transport.name=mptcp-olia", false),
+    ] {
+        let output = run(&good(text, &[set]));
+        let warnings = output.manifest["warnings"].to_string();
+        assert_eq!(warnings.contains("switches choose the paths"), warned, "{set}: {warnings}");
+    }
+}

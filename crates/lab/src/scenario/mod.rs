@@ -19,7 +19,9 @@ pub use plan::{Plan, Point};
 use crate::import;
 use crate::text::{Origin, Problem, ScenarioError, names};
 use crate::traffic::{self, Flow};
-use headway_sim::{FabricSpec, FaultSpec, FlowChoice, FlowSpec, RunSpec, SampleSpec, TransportSpec};
+use headway_sim::{
+    FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TopologySpec, TransportSpec,
+};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
@@ -269,6 +271,7 @@ impl Setup {
         };
         let mut warnings: Vec<String> = self.traffic.iter().filter_map(warn).collect();
         warnings.extend(self.misfits());
+        warnings.extend(self.hashed_subflows());
         if flows.is_empty() {
             warnings.push("no flow starts: the arrival process drew none within its duration".into());
         }
@@ -292,6 +295,26 @@ impl Setup {
             format!(
                 "`{}` is meant to run over `{}`, and the ports are `{ports}`",
                 e.info.name, e.info.discipline
+            )
+        })
+    }
+
+    /// Transports whose subflows are to take different paths where switches choose for them.
+    fn hashed_subflows(&self) -> impl Iterator<Item = String> {
+        let one_way = match &self.topology.spec {
+            TopologySpec::LeafSpine { spines, .. } => *spines < 2,
+            TopologySpec::FatTree { .. } | TopologySpec::Graph { .. } => false,
+            _ => true,
+        };
+        let hashed = !one_way && self.fabric.routing != Routing::Pinned;
+        let asks = |t: &&TransportSpec| {
+            let set = fabric::transport_json(t);
+            set["path_manager"] == "full-mesh" && set["subflows"].as_u64().is_none_or(|n| n > 1)
+        };
+        self.transports.iter().filter(move |_| hashed).filter(asks).map(|t| {
+            format!(
+                "`path_manager = \"full-mesh\"` of `{}` needs `fabric.routing = \"pinned\"`: switches choose the paths here, and subflows may meet",
+                t.name
             )
         })
     }
