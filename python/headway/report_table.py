@@ -69,8 +69,8 @@ class _Check:
                     name, (*FIGURES, *ALIASES), FIGURES))  # fmt: skip
         for name in self._texts("y"):
             if name not in SUMMARY_NUMBERS and not _is_part(name):
-                self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(
-                    name, SUMMARY_NUMBERS, SUMMARY_NUMBERS))  # fmt: skip
+                known = (*SUMMARY_NUMBERS, *(f"round_trips.{part}" for part in ROUND_TRIPS))
+                self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(name, known, known))
         self._texts("notes")
         self._check_x(swept)
 

@@ -44,6 +44,9 @@ class Sweep:
     def __len__(self) -> int:
         return len(self.runs)
 
+    def __getitem__(self, place: int) -> SweepRun:
+        return self.runs[place]
+
     def __repr__(self) -> str:
         rest = f", {self.unfinished} not finished" if self.unfinished else ""
         return f"<Sweep in {self.directory}: {len(self.runs)} runs{rest}>"
@@ -61,7 +64,7 @@ class Sweep:
             {"variant": one.variant, **one.axes, "seed": one.seed, **dict(_numbers(one.run.summary))}
             for one in self.runs
         ]
-        return Table(polars.DataFrame(rows, infer_schema_length=None))
+        return Table(polars.DataFrame(rows, infer_schema_length=None, strict=False))
 
 
 def read_sweep(directory: str | Path) -> Sweep:
@@ -93,4 +96,4 @@ def _numbers(document: Mapping[str, Any], path: str = "") -> Iterator[tuple[str,
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{path}{key}.")
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield f"{path}{key}", float(value)
+            yield f"{path}{key}", value

@@ -208,3 +208,25 @@ def test_without_runs_everything_is_pending(tmp_path: Path) -> None:
     results = evaluate_claims(load_ledger(tmp_path / "claims.toml"), [])
     assert {str(r.judgement.verdict) for r in results} == {"pending"}
     assert results[0].judgement.reason == "no run of the scenario is finished"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("summary('by')", "by is no number"),
+        ("summary('fct_maen_s')", "no fct_maen_s; nearest: fct_mean_s"),
+        ("flows_quantile('drops', 99)", "from 0 to 1, not 99"),
+        ("flows_sum('name')", r"flows_sum\('name'\) cannot be computed"),
+        ("mean(3, '1 ms', '2 ms')", r"mean\(3, '1 ms', '2 ms'\) cannot be computed"),
+        ("jain('a')", r"jain\('a'\) cannot be computed"),
+        ("[1] + 1", "do not go together"),
+        ("[1][5]", "do not go together"),
+    ],
+)
+def test_values_that_do_not_fit_are_said_in_words(point: PointRun, text: str, message: str) -> None:
+    with pytest.raises(CannotMeasure, match=message):
+        measure(point, text)
+
+
+def test_a_limit_may_be_a_time(point: PointRun) -> None:
+    assert measure(point, "flows_below('start_s', '1 ms')") == 1.0

@@ -19,6 +19,11 @@ from typing import Any
 
 from headway.errors import nearest
 
+# What Python says when values are not of the kind that a function or an operator takes.
+UNFIT = (TypeError, ValueError, IndexError, KeyError, AttributeError, OverflowError)
+# Characters of an argument that a message shows.
+SHOWN = 40
+
 
 class ExpressionError(Exception):
     """A mistake in an expression, at a column of its text."""
@@ -64,6 +69,8 @@ class Expression:
             return evaluator.value(self.tree, context)
         except ZeroDivisionError:
             raise CannotMeasure("the measure divides by zero") from None
+        except UNFIT as error:
+            raise CannotMeasure(f"its values do not go together: {error}") from None
 
     def spelt_out(self) -> list[str]:
         """Its text, and that of all definitions it uses."""
@@ -230,4 +237,13 @@ class Evaluator:
         if name in self.vocabulary.forms:
             return self.vocabulary.forms[name](self, context, *node.args)
         arguments = [self.value(argument, context) for argument in node.args]
-        return self.vocabulary.plain[name](context, *arguments)
+        try:
+            return self.vocabulary.plain[name](context, *arguments)
+        except UNFIT as error:
+            shown = ", ".join(_short(argument) for argument in arguments)
+            raise CannotMeasure(f"{name}({shown}) cannot be computed: {error}") from None
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

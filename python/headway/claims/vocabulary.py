@@ -15,6 +15,7 @@ import polars as pl
 from headway.claims.context import Context, PointRun, Series
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
 from headway.claims.models import MODELS
+from headway.errors import nearest
 
 UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
@@ -33,6 +34,8 @@ def number(value: Any, what: str) -> float:  # noqa: ANN401
     """A value that must be a number; None means that the run had nothing to average."""
     if value is None:
         raise CannotMeasure(f"{what} is empty in this run")
+    if not isinstance(value, int | float):
+        raise CannotMeasure(f"{what} is no number")
     return float(value)
 
 
@@ -44,7 +47,9 @@ def summary(context: Context, key: str) -> float:
     value: Any = context.point().run.summary
     for part in key.split("."):
         if not isinstance(value, dict) or part not in value:
-            raise CannotMeasure(f"the summary has no {key}")
+            close = nearest(part, value) if isinstance(value, dict) else []
+            hint = f"; nearest: {', '.join(close)}" if close else ""
+            raise CannotMeasure(f"the summary has no {key}{hint}")
         value = value[part]
     return number(value, key)
 
@@ -74,14 +79,16 @@ def flows_sum(context: Context, column: str) -> float:
     return float(math.fsum(_column(context.point(), "flows", column)))
 
 
-def flows_below(context: Context, column: str, limit: float) -> float:
+def flows_below(context: Context, column: str, limit: str | float) -> float:
     """The share of the flows with a column below `limit`."""
-    values = _column(context.point(), "flows", column)
-    return sum(1.0 for value in values if value < limit) / len(values)
+    values, most = _column(context.point(), "flows", column), seconds(limit)
+    return sum(1.0 for value in values if value < most) / len(values)
 
 
 def flows_quantile(context: Context, column: str, q: float) -> float:
     """A quantile by nearest rank, `q` from 0 to 1, over the flows that are done and started after the warm-up."""
+    if not 0 <= q <= 1:
+        raise CannotMeasure(f"a quantile is from 0 to 1, not {q}")
     run = context.point().run
     frame = run.flows.to_polars()
     if column not in frame.columns:

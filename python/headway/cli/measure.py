@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from headway.claims.context import Context, PointRun
+from headway.claims.context import Context, PointRun, Series
 from headway.claims.language import CannotMeasure, Expression, ExpressionError, parse
 from headway.claims.vocabulary import VOCABULARY
 from headway.cli.terminal import print_table
@@ -72,6 +72,8 @@ def _measure(directory: Path, named: Mapping[str, Expression]) -> dict[str, Any]
             found[name] = expression.evaluate(context)
         except CannotMeasure as error:
             raise HeadwayError(f"{directory}: {name}: {error}") from None
+        if isinstance(found[name], Series):
+            raise HeadwayError(f"{directory}: {name}: it is a series; take its mean, peak or trough over a window")
     return found
 
 
