@@ -22,8 +22,8 @@ pub enum PacketKind {
     /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
     /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
     /// round trip. TCP's, Homa's, RCP's: `lifetime` = when it left. ProactMP's: the same, `token` = the subflow, and
-    /// above 16 bits how many the sender allows, `remaining` = the sender's longest smoothed round trip in nanoseconds. MPTCP's: `remaining` = the
-    /// subflow, `token` = its number in the subflow.
+    /// above 16 bits how many the sender allows, `remaining` = the sender's longest smoothed round trip in
+    /// nanoseconds. MPTCP's: `remaining` = the subflow, `token` = its number in the subflow.
     Data = 0,
     /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
     /// `token` says in all, the newest in class `remaining`. Homa's: `lifetime` = that of the packet of the message that

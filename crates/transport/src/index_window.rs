@@ -81,8 +81,7 @@ impl IndexWindow {
         // What is below `end` is counted as it is passed, and never again.
         let there: u32 = self.words.drain(..dropped).map(u64::count_ones).sum();
         if self.words.is_empty() {
-            self.len += end - if dropped == 0 { self.below } else { from + there };
-            self.below = end;
+            (self.below, self.len) = (end, end);
             return;
         }
         let below = (1u64 << (end - base)) - 1;

@@ -44,22 +44,21 @@ def number(value: Any, what: str) -> float:  # noqa: ANN401
 
 def summary(context: Context, key: str) -> float:
     """A number of `summary.json`; `a.b` goes into `a`."""
-    value: Any = context.point().run.summary
-    for part in key.split("."):
-        if not isinstance(value, dict) or part not in value:
-            close = nearest(part, value) if isinstance(value, dict) else []
-            hint = f"; nearest: {', '.join(close)}" if close else ""
-            raise CannotMeasure(f"the summary has no {key}{hint}")
-        value = value[part]
-    return number(value, key)
+    return _numbered(context.point().run.summary, "summary", key)
 
 
 def manifest(context: Context, key: str) -> float:
     """A number of `manifest.json`."""
-    value: Any = context.point().run.manifest
+    return _numbered(context.point().run.manifest, "manifest", key)
+
+
+def _numbered(document: Any, what: str, key: str) -> float:  # noqa: ANN401  (what JSON holds)
+    value = document
     for part in key.split("."):
         if not isinstance(value, dict) or part not in value:
-            raise CannotMeasure(f"the manifest has no {key}")
+            close = nearest(part, value) if isinstance(value, dict) else []
+            hint = f"; nearest: {', '.join(close)}" if close else ""
+            raise CannotMeasure(f"the {what} has no {key}{hint}")
         value = value[part]
     return number(value, key)
 

@@ -15,9 +15,10 @@ from .ticks import log_axis
 def round_trips(study: Study) -> Figure:
     """Empirical distributions, a panel a facet, a line a variant."""
     figure_id, title = "round-trips", "Distribution of round trips"
-    panels = [panel for facet in study.facets for panel in _panel(study, facet.prefix("round trip"), [
-        (variant, study.group(variant, facet)) for variant in study.variants
-    ])]  # fmt: skip
+    panels: list[Panel] = []
+    for facet in study.facets:
+        groups = [(variant, study.group(variant, facet)) for variant in study.variants]
+        panels += _panel(facet.prefix("round trip"), groups)
     if not panels:
         return Figure(figure_id, title, absent="no machine here measures them, or nothing was answered")
     caption = "Share of the answered data packets with a round trip at or below x, in bins of a hundredth"
@@ -28,7 +29,7 @@ def round_trips(study: Study) -> Figure:
     return Figure(figure_id, title, caption, tuple(panels), 2, study.legend())
 
 
-def _panel(study: Study, title: str, groups: list[tuple[str, list[Point]]]) -> list[Panel]:
+def _panel(title: str, groups: list[tuple[str, list[Point]]]) -> list[Panel]:
     """The panel of a facet; none if nothing in it was measured."""
     series, ends = [], []
     for variant, points in groups:
