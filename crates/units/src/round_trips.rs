@@ -36,6 +36,14 @@ impl RoundTrips {
         self.longest = self.longest.max(rtt);
     }
 
+    /// One more, if the answer that comes at `now` names a departure that has been.
+    #[inline]
+    pub fn answered(&mut self, now: Time, left: Time) {
+        if left <= now {
+            self.note(now - left);
+        }
+    }
+
     /// Takes in those of another machine.
     pub fn add(&mut self, other: &RoundTrips) {
         let _ = self.histogram.add(&other.histogram);

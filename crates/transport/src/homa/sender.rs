@@ -139,8 +139,8 @@ impl Sender {
     /// Homa §3.3: packets up to a number may be sent, in the class that the grant says.
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
         let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
-        if (Time(1)..=now).contains(&grant.lifetime) {
-            self.round_trips.note(now - grant.lifetime);
+        if grant.lifetime > Time::ZERO {
+            self.round_trips.answered(now, grant.lifetime);
         }
         let class = self.class(grant.remaining);
         self.messages[key].permit(grant.token, class);

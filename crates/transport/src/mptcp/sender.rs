@@ -83,8 +83,8 @@ impl<C: CongestionControl> Sender<C> {
         if number >= outgoing.subflows.len() {
             return;
         }
-        if !outgoing.subflows[number].is_connecting() && packet.lifetime <= now {
-            self.round_trips.note(now - packet.lifetime);
+        if !outgoing.subflows[number].is_connecting() {
+            self.round_trips.answered(now, packet.lifetime);
         }
         match outgoing.advance(packet) {
             None => return,

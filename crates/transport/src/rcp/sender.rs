@@ -136,9 +136,7 @@ impl Sender {
         out.learn(now, packet);
         if out.flight.acknowledge(packet, self.params.reordering as u32) {
             (out.heard, out.backoff) = (true, 0);
-            if packet.lifetime <= now {
-                self.round_trips.note(now - packet.lifetime);
-            }
+            self.round_trips.answered(now, packet.lifetime);
         }
         if out.flight.arrived() == out.packets {
             out.step(SenderEvent::Acknowledged);

@@ -83,8 +83,8 @@ impl<C: CongestionControl> Sender<C> {
             connection.measure(now, packet);
             connection.rtt.clear_backoff();
             self.establish(shared, now, key);
-        } else if packet.lifetime <= now {
-            self.round_trips.note(now - packet.lifetime);
+        } else {
+            self.round_trips.answered(now, packet.lifetime);
         }
         if self.connections[key].acknowledge(now, packet) {
             self.by_id.remove(&(packet.src, packet.message));
