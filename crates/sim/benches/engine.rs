@@ -14,6 +14,10 @@ use headway_units::{ParamValue, Rate, Time};
 use std::process::Command;
 use std::time::Instant;
 
+/// As in the native module.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A permutation on a k-ary fat-tree: 100 Gb/s, 1 us links, 1500 B, spray, windows of 100 packets; AMRT,
 /// NDP over the ports of csg-htsim, or TCP and multipath transports over drop-tail ports and hashed paths.
 struct Case {
@@ -57,6 +61,22 @@ const CASES: &[Case] = &[
         name: "ndp_128n_128c_2MB",
         k: 8,
         matrix: Some("perm_128n_128c_2MB.cm"),
+        bytes: 0,
+        transport: "ndp",
+        subflows: 0,
+    },
+    Case {
+        name: "ndp_432n_432c_2MB",
+        k: 12,
+        matrix: Some("perm_432n_432c_2MB.cm"),
+        bytes: 0,
+        transport: "ndp",
+        subflows: 0,
+    },
+    Case {
+        name: "ndp_1024n_1024c_2MB",
+        k: 16,
+        matrix: Some("perm_1024n_1024c_2MB.cm"),
         bytes: 0,
         transport: "ndp",
         subflows: 0,

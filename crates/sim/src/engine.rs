@@ -4,7 +4,6 @@
 //! indexed by number.
 
 use crate::pool::Pool;
-use crate::prefetch::prefetch;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
@@ -15,9 +14,9 @@ use headway_network::{BuildError, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
-use headway_transport::endpoint::Checked;
+use headway_transport::endpoint::{Ahead, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::{RoundTrips, Time};
+use headway_units::{RoundTrips, Time, prefetch_at};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -120,8 +119,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         while self.open > 0 {
             let hosts = &self.hosts;
-            let ahead = |host: u32| prefetch(hosts, host as usize);
-            let Some(event) = self.wires.next_event(ahead) else { break };
+            let machine = |host: u32, ahead: Option<Ahead>, packet: Option<&Packet>| match ahead {
+                None => prefetch_at(hosts, host as usize),
+                Some(ahead) => hosts[host as usize].endpoint.anticipate(packet, ahead),
+            };
+            let Some(event) = self.wires.next_event(machine) else { break };
             if event.at > self.stop.0 {
                 self.now = self.stop;
                 break;

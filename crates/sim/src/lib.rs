@@ -6,7 +6,6 @@
 mod engine;
 mod estimate;
 mod pool;
-mod prefetch;
 mod queue;
 mod run;
 mod sampler;

@@ -4,8 +4,8 @@
 //! makes that sound: handles come from [`Pool::insert`] alone, an engine has one pool, and its slots never
 //! become fewer. Debug builds, and with them all tests, check.
 
-use crate::prefetch::prefetch;
 use headway_packet::Packet;
+use headway_units::prefetch_at;
 
 /// A packet on a cache line of its own.
 #[repr(align(64))]
@@ -48,7 +48,7 @@ impl Pool {
     /// Asks for a packet that is wanted soon.
     #[inline]
     pub(crate) fn prefetch(&self, handle: u32) {
-        prefetch(&self.slots, handle as usize);
+        prefetch_at(&self.slots, handle as usize);
     }
 
     #[inline]

@@ -7,7 +7,7 @@
 //! In a large network nothing that an event touches is in cache. Then the next events are sorted some way
 //! ahead of their turn ([`EventQueue::look_ahead`]), and the engine asks for their memory in the meantime.
 
-use crate::prefetch::prefetch;
+use headway_units::prefetch_at;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -140,10 +140,9 @@ pub(crate) struct EventQueue {
 const SMALL: usize = 16;
 
 impl EventQueue {
-    /// A queue for events that are mostly less than `horizon` picoseconds ahead, with about `density`
-    /// of them in that time.
-    pub(crate) fn new(horizon: u64, density: usize) -> EventQueue {
-        let buckets = density.next_power_of_two().clamp(1 << 12, MOST_BUCKETS);
+    /// A queue for events that are mostly less than `horizon` picoseconds ahead, in about as many `buckets`.
+    pub(crate) fn new(horizon: u64, buckets: usize) -> EventQueue {
+        let buckets = buckets.next_power_of_two().clamp(1 << 12, MOST_BUCKETS);
         let shift = (horizon / buckets as u64).max(1).ilog2().min(MAX_SHIFT);
         EventQueue {
             shift,
@@ -346,7 +345,7 @@ impl EventQueue {
         if self.ahead > 0 && self.top != 0 {
             // By the time of the next bucket its list is in cache.
             let next = (self.next_bucket() & self.mask) as usize;
-            prefetch(&self.chunks, self.heads[next].chunk());
+            prefetch_at(&self.chunks, self.heads[next].chunk());
         }
         true
     }
@@ -392,7 +391,7 @@ impl EventQueue {
             chunks += 1;
             place = next;
             if place != Place::NONE {
-                prefetch(&self.chunks, further.chunk());
+                prefetch_at(&self.chunks, further.chunk());
             }
         }
         chunks

@@ -1,17 +1,21 @@
 //! The ports of a network, and when each is looked at.
 
-use crate::prefetch::prefetch;
 use crate::queue::{Event, EventQueue};
 use crate::tap::Tap;
-use crate::transit::{CLASS_PACKET, DELIVER, FORWARD, Link, NUMBER, RELEASE, Transit, WIRE_FREE};
+use crate::transit::{CLASS_PACKET, DELIVER, FORWARD, Link, NUMBER, RELEASE, TIMER, Transit, WIRE_FREE};
 use headway_fabric::{Full, Port, PortContext};
 use headway_network::{BuildError, LinkRecord, Network, RunSpec};
 use headway_packet::Packet;
-use headway_units::Time;
+use headway_transport::endpoint::Ahead;
+use headway_units::{Time, prefetch_at};
 use std::sync::Arc;
 
 /// Networks of up to this many ports live in the cache, and looking ahead only costs.
 const CACHED_PORTS: usize = 2048;
+
+/// Buckets of the event queue for each port. Events in flight are more, but of the same few instants where links are
+/// alike, and what the queue itself touches has to stay in cache beside them.
+const BUCKETS_A_PORT: usize = 8;
 
 /// Events that are handled while memory answers.
 const STEP: usize = 8;
@@ -86,7 +90,8 @@ impl<'a> Wires<'a> {
         tap: Option<&'a mut dyn Tap>,
     ) -> Result<Wires<'a>, BuildError> {
         let (egress, reach) = ports(&network, spec.seed)?;
-        let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * 32);
+        let mut queue =
+            EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * BUCKETS_A_PORT);
         let ahead = egress.len() > CACHED_PORTS;
         if ahead {
             queue.look_ahead(3 * STEP);
@@ -105,9 +110,12 @@ impl<'a> Wires<'a> {
     }
 
     /// Takes the earliest event. In a large network it also asks for what later ones will touch; `machine`
-    /// asks for a host's.
+    /// asks for a host's: first for the machine itself, then as far ahead as said, with the packet for it if any.
     #[inline(always)]
-    pub(crate) fn next_event(&mut self, machine: impl Fn(u32)) -> Option<Event> {
+    pub(crate) fn next_event(
+        &mut self,
+        machine: impl Fn(u32, Option<Ahead>, Option<&Packet>),
+    ) -> Option<Event> {
         let event = self.transit.queue.pop()?;
         if self.ahead {
             self.look_ahead(machine);
@@ -115,30 +123,47 @@ impl<'a> Wires<'a> {
         Some(event)
     }
 
-    /// Asks for what events will touch, in as many steps as there are references to follow: first the
-    /// port or the host and the packet, then the place of the packets that wait, then those that will leave.
+    /// Asks for what events will touch, in as many steps as there are references to follow: first the port or the host
+    /// and the packet, then the place of the packets that wait and the message, then the packets that will leave and
+    /// what there is of the message for each packet.
     #[inline(always)]
-    fn look_ahead(&self, machine: impl Fn(u32)) {
+    fn look_ahead(&self, machine: impl Fn(u32, Option<Ahead>, Option<&Packet>)) {
         let (egress, pool, queue) = (&self.egress, &self.transit.pool, &self.transit.queue);
-        let number = |event: &Event| (event.what & NUMBER) as usize;
+        let number = |event: &Event| event.what & NUMBER;
         let kind = |event: &Event| event.what & !NUMBER;
         if let Some(event) = queue.upcoming(3 * STEP) {
-            prefetch(egress, number(&event));
+            prefetch_at(egress, number(&event) as usize);
             pool.prefetch(event.packet);
-            if kind(&event) == DELIVER {
-                machine(event.what & NUMBER);
+            if self.is_of_host(&event) {
+                machine(number(&event), None, None);
             }
         }
-        if let Some(event) = queue.upcoming(2 * STEP)
-            && matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE)
-        {
-            egress[number(&event)].port.waiting_places().for_each(|handles| prefetch(handles, 0));
+        let packet = |event: &Event| (kind(event) == DELIVER).then(|| pool.get(event.packet));
+        if let Some(event) = queue.upcoming(2 * STEP) {
+            if self.is_of_host(&event) {
+                machine(number(&event), Some(Ahead::Far), packet(&event));
+            } else if matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE) {
+                let port = &egress[number(&event) as usize].port;
+                port.waiting_places().for_each(|handles| prefetch_at(handles, 0));
+            }
         }
-        if let Some(event) = queue.upcoming(STEP)
-            && matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE)
-        {
-            let leaving = egress[number(&event)].port.leaving(Time(event.at));
-            leaving.for_each(|handle| pool.prefetch(handle));
+        if let Some(event) = queue.upcoming(STEP) {
+            if self.is_of_host(&event) {
+                machine(number(&event), Some(Ahead::Near), packet(&event));
+            } else if matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE) {
+                let leaving = egress[number(&event) as usize].port.leaving(Time(event.at));
+                leaving.for_each(|handle| pool.prefetch(handle));
+            }
+        }
+    }
+
+    /// Whether an event is an input of a host's machine.
+    #[inline(always)]
+    fn is_of_host(&self, event: &Event) -> bool {
+        match event.what & !NUMBER {
+            DELIVER | TIMER => true,
+            WIRE_FREE => event.what & NUMBER < self.hosts,
+            _ => false,
         }
     }
 

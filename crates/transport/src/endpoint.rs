@@ -91,6 +91,15 @@ pub struct HostContext {
     pub path: Box<dyn Fn(HostId) -> Path + Send>,
 }
 
+/// How far ahead an input is: see [`Endpoint::anticipate`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ahead {
+    /// The machine itself is at hand: it may ask for what it points at.
+    Far,
+    /// What it asked for is at hand, and may be followed further.
+    Near,
+}
+
 /// One host's instance of one protocol, with all its messages in both directions.
 pub trait Endpoint {
     /// A message to send.
@@ -115,6 +124,12 @@ pub trait Endpoint {
     fn next_timeout(&self) -> Option<Time>;
     /// The next thing the application should know.
     fn poll_event(&mut self) -> Option<EndpointEvent>;
+    /// A hint, and nothing more: `packet` will be received soon, or if there is none, a deadline is near or the wire
+    /// will be free. From drivers of so many machines that none is in the processor's cache.
+    #[inline]
+    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+        let _ = (packet, ahead);
+    }
     /// Messages that the machine holds state for, in either direction: 0 when it is quiet.
     fn live_messages(&self) -> usize;
     /// What the machine measures of itself, for the results of a run; always the same names.
@@ -153,6 +168,9 @@ impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
     }
     fn poll_event(&mut self) -> Option<EndpointEvent> {
         (**self).poll_event()
+    }
+    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+        (**self).anticipate(packet, ahead);
     }
     fn live_messages(&self) -> usize {
         (**self).live_messages()
@@ -326,6 +344,10 @@ impl<E: Endpoint> Endpoint for Checked<E> {
             self.drained = true;
         }
         event
+    }
+    #[inline]
+    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+        self.inner.anticipate(packet, ahead);
     }
     fn live_messages(&self) -> usize {
         self.inner.live_messages()

@@ -1,5 +1,6 @@
 //! A set of packet indices that fills roughly from the front.
 
+use headway_units::prefetch;
 use std::collections::VecDeque;
 
 /// Indices of one message: a watermark below which all are present, and a bit set above it. Memory
@@ -14,6 +15,13 @@ pub struct IndexWindow {
 }
 
 impl IndexWindow {
+    /// Asks the processor for the place of `index`.
+    #[inline]
+    pub fn anticipate(&self, index: u32) {
+        let (word, _) = place(index.saturating_sub(self.below & !63));
+        self.words.get(word).into_iter().for_each(prefetch);
+    }
+
     /// Adds `index`; `false` when it was there already.
     #[inline]
     pub fn insert(&mut self, index: u32) -> bool {

@@ -12,6 +12,7 @@ pub mod finished;
 pub mod homa;
 pub mod index_window;
 pub mod message;
+mod messages;
 pub mod mptcp;
 pub mod ndp;
 pub mod opening;

@@ -5,7 +5,6 @@ use crate::message::Message;
 use crate::timers::Timers;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
-use slotmap::{DefaultKey, SlotMap};
 use std::collections::VecDeque;
 
 /// A host's deadlines, its control packets that wait for the wire, and its events.
@@ -24,6 +23,12 @@ impl<K: Ord + Copy> Shared<K> {
     /// Nothing armed, nothing waiting.
     pub fn new(context: HostContext) -> Shared<K> {
         Shared { context, timers: Timers::default(), control: VecDeque::new(), events: VecDeque::new() }
+    }
+
+    /// Asks for what every input touches.
+    #[inline]
+    pub fn anticipate(&self) {
+        self.timers.anticipate();
     }
 
     /// A control packet about a message of `peer`, ready but for what its kind adds.
@@ -55,23 +60,6 @@ impl<K: Ord + Copy> Shared<K> {
         messages.sort_unstable_by_key(|message| message.id);
         let failed = |m: &Message| EndpointEvent::Failed { tag: m.tag, reason: FORGOTTEN };
         self.events.extend(messages.iter().map(failed));
-    }
-
-    /// Takes what is being sent to `peer`, which is gone, out of its sender's table, and fails it; `message`
-    /// says which message an entry is about.
-    pub fn fail_to<V>(
-        &mut self,
-        peer: HostId,
-        table: &mut SlotMap<DefaultKey, V>,
-        message: impl Fn(&V) -> &Message,
-    ) {
-        let mut gone = Vec::new();
-        table.retain(|_, entry| {
-            let to = *message(entry);
-            gone.extend((to.dst == peer).then_some(to));
-            to.dst != peer
-        });
-        self.fail(gone.into_iter());
     }
 }
 

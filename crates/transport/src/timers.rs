@@ -1,6 +1,6 @@
 //! Many deadlines, one earliest.
 
-use headway_units::Time;
+use headway_units::{Time, prefetch_at};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -29,6 +29,12 @@ impl<K: Ord + Copy> Timers<K> {
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.heap.peek().map(|entry| entry.0.0)
+    }
+
+    /// Asks the processor for the earliest deadline.
+    #[inline]
+    pub fn anticipate(&self) {
+        prefetch_at(self.heap.as_slice(), 0);
     }
 
     /// What the earliest deadline is for.

@@ -4,12 +4,12 @@ use super::{AmrtParams, Shared, TimerKey};
 use crate::endpoint::{EndpointEvent, HostContext};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
+use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags};
 use headway_units::Time;
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 crate::state_machine! {
@@ -56,15 +56,14 @@ struct Run {
 /// All messages that this host sends.
 pub(super) struct Sender {
     params: AmrtParams,
-    messages: SlotMap<DefaultKey, Outgoing>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing>,
     /// First in, first out over all messages: a newcomer's first window is appended.
     queue: VecDeque<Run>,
 }
 
 impl Sender {
     pub(super) fn new(params: AmrtParams) -> Sender {
-        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), queue: VecDeque::new() }
+        Sender { params, messages: Messages::default(), queue: VecDeque::new() }
     }
 
     pub(super) fn live(&self) -> usize {
@@ -87,7 +86,7 @@ impl Sender {
         let slot = context.sizes.slot(path.bottleneck);
         let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
         let restart = scale(path.max_rtt, self.params.restart_timeout);
-        let key = self.messages.insert(Outgoing {
+        let out = Outgoing {
             message: *message,
             packets,
             opening,
@@ -99,15 +98,15 @@ impl Sender {
             restart,
             backoff: 0,
             silence_at: Time::MAX,
-        });
-        self.by_id.insert((message.dst, message.id), key);
+        };
+        let key = self.messages.insert((message.dst, message.id), out);
         self.release_opening(shared, now, message.dst, message.id);
         self.messages[key].await_answer(shared, now + restart);
     }
 
     /// Queues the packets of the first window whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         let (first, count) = out.opening.take(now);
         if count > 0 {
@@ -121,7 +120,7 @@ impl Sender {
 
     /// AMRT §IV-C: an unmarked grant releases the one packet it names, a marked one two.
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
-        let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
+        let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
         let out = &mut self.messages[key];
         out.active = now;
         if out.backoff > 0 {
@@ -155,9 +154,7 @@ impl Sender {
 
     /// The receiver has everything.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
-        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
-            && let Some(mut out) = self.messages.remove(key)
-        {
+        if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
             out.step(SenderEvent::Finished);
             shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
         }
@@ -165,15 +162,14 @@ impl Sender {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|key, _| key.0 != peer);
-        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.queue.retain(|run| self.messages.contains_key(run.message));
     }
 
     /// Repeats packet 0, which carries the message's size, when nothing at all has been heard: the whole
     /// first window, or the receiver's last word, was lost.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         if now < out.silence_at {
             return;

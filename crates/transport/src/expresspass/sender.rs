@@ -7,11 +7,11 @@ use super::{Shared, TimerKey};
 use crate::aeolus::AeolusParams;
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
+use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::{BTreeSet, VecDeque};
 
 crate::state_machine! {
@@ -178,8 +178,7 @@ impl Outgoing {
 /// All messages that this host sends.
 pub(super) struct Sender {
     params: Values,
-    messages: SlotMap<DefaultKey, Outgoing>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing>,
     /// Messages whose first window has packets to send, in the order of their opening.
     bursts: VecDeque<DefaultKey>,
     aeolus: Option<(AeolusParams, BurstParams)>,
@@ -189,8 +188,8 @@ pub(super) struct Sender {
 
 impl Sender {
     pub(super) fn new(params: Values, aeolus: Option<(AeolusParams, BurstParams)>) -> Sender {
-        let (messages, by_id, bursts) = Default::default();
-        Sender { params, messages, by_id, bursts, aeolus, received: 0, wasted: 0 }
+        let (messages, bursts) = Default::default();
+        Sender { params, messages, bursts, aeolus, received: 0, wasted: 0 }
     }
 
     pub(super) fn live(&self) -> usize {
@@ -200,10 +199,6 @@ impl Sender {
     /// Credits received, and those not used among them.
     pub(super) fn credits(&self) -> (u64, u64) {
         (self.received, self.wasted)
-    }
-
-    fn find(&mut self, peer: HostId, id: u32) -> Option<&mut Outgoing> {
-        self.by_id.get(&(peer, id)).and_then(|&key| self.messages.get_mut(key))
     }
 
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
@@ -235,13 +230,13 @@ impl Sender {
             burst,
         };
         out.request(shared, now);
-        self.by_id.insert((message.dst, message.id), self.messages.insert(out));
+        self.messages.insert((message.dst, message.id), out);
         self.release(shared, now, message.dst, message.id);
     }
 
     /// Lets the packets of a first window go whose time has come.
     pub(super) fn release(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let Some(burst) = self.messages.get_mut(key).and_then(|out| out.burst.as_mut()) else { return };
         if let Some(at) = burst.release(now) {
             shared.timers.arm(at, TimerKey::Opening(peer, id));
@@ -274,7 +269,7 @@ impl Sender {
     /// A packet of a first window has arrived, or the probe behind it. Aeolus §4
     pub(super) fn acknowledged(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let linger = self.params.linger;
-        let Some(out) = self.find(packet.src, packet.message) else { return };
+        let Some(out) = self.messages.named((packet.src, packet.message)) else { return };
         let Some(burst) = &mut out.burst else { return };
         if packet.flags.has(PacketFlags::UNSCHEDULED) {
             burst.window.probe_answered();
@@ -291,7 +286,9 @@ impl Sender {
     pub(super) fn credit(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         self.received += 1;
         let (linger, early) = (self.params.linger, self.params.early_stop);
-        let Some(out) = self.find(packet.src, packet.message).filter(|out| packet.token > out.credit) else {
+        let Some(out) =
+            self.messages.named((packet.src, packet.message)).filter(|out| packet.token > out.credit)
+        else {
             self.wasted += 1;
             return;
         };
@@ -326,7 +323,7 @@ impl Sender {
     /// The receiver misses packets `index .. index + count` of those that were sent.
     pub(super) fn missing(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let recovery = self.params.recovery;
-        let Some(out) = self.find(packet.src, packet.message) else { return };
+        let Some(out) = self.messages.named((packet.src, packet.message)) else { return };
         let end = packet.index.saturating_add(packet.count).min(out.sent);
         if packet.index >= end {
             return;
@@ -348,7 +345,7 @@ impl Sender {
     /// Nothing was heard of a request or a stop.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let linger = self.params.linger;
-        let Some(out) = self.find(peer, id).filter(|out| out.due <= now) else { return };
+        let Some(out) = self.messages.named((peer, id)).filter(|out| out.due <= now) else { return };
         out.due = Time::MAX;
         if out.state == SenderState::Stopped && out.left() > 0 {
             // It stopped early, and what came after that was not enough.
@@ -368,8 +365,7 @@ impl Sender {
 
     /// The receiver has all of it.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
-        let Some(key) = self.by_id.remove(&(packet.src, packet.message)) else { return };
-        if let Some(mut out) = self.messages.remove(key) {
+        if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
             out.step(SenderEvent::Finished);
             shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
         }
@@ -377,8 +373,7 @@ impl Sender {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|key, _| key.0 != peer);
-        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.bursts.retain(|&key| self.messages.contains_key(key));
     }
 }

@@ -7,11 +7,11 @@ use super::{Shared, TimerKey, WHOLE, thousandths};
 use crate::aeolus::{AeolusParams, FirstWindow};
 use crate::endpoint::{EndpointEvent, HostContext};
 use crate::message::Message;
+use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{RoundTrips, Time};
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All messages that this host sends.
@@ -19,8 +19,7 @@ pub(super) struct Sender {
     settings: Settings,
     priorities: Priorities,
     aeolus: Option<AeolusParams>,
-    messages: SlotMap<DefaultKey, Outgoing>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing>,
     /// Messages with a packet that may leave, by packets left to send, the older first. Homa §3.2
     ready: BTreeSet<(u32, u64, DefaultKey)>,
     /// The same by age.
@@ -39,8 +38,7 @@ impl Sender {
             settings,
             priorities,
             aeolus,
-            messages: SlotMap::new(),
-            by_id: FxHashMap::default(),
+            messages: Messages::default(),
             ready: BTreeSet::new(),
             ages: BTreeMap::new(),
             opened: 0,
@@ -66,8 +64,7 @@ impl Sender {
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let out = Outgoing::new(message, self.terms(&shared.context, now, message), now);
         let patience = out.patience();
-        let key = self.messages.insert(out);
-        self.by_id.insert((message.dst, message.id), key);
+        let key = self.messages.insert((message.dst, message.id), out);
         self.release_opening(shared, now, message.dst, message.id);
         self.messages[key].await_answer(shared, now.saturating_add(patience));
     }
@@ -94,7 +91,7 @@ impl Sender {
 
     /// Lets the packets of the first window go whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         let (first, count) = out.opening.take(now);
         out.released = first + count;
@@ -138,7 +135,7 @@ impl Sender {
 
     /// Homa §3.3: packets up to a number may be sent, in the class that the grant says.
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
-        let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
+        let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
         if grant.lifetime > Time::ZERO {
             self.round_trips.answered(now, grant.lifetime);
         }
@@ -155,7 +152,7 @@ impl Sender {
     /// Homa §3.7: packets that have not arrived are sent again, or the answer is busy.
     pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, ask: &Packet) {
         let (peer, id) = (ask.src, ask.message);
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let class = self.class(ask.remaining);
         let out = &mut self.messages[key];
         out.step(SenderEvent::Resend);
@@ -169,7 +166,7 @@ impl Sender {
 
     /// A packet of the first window has arrived, or the probe behind it. Aeolus §4
     pub(super) fn ack(&mut self, shared: &mut Shared, now: Time, ack: &Packet) {
-        let Some(&key) = self.by_id.get(&(ack.src, ack.message)) else { return };
+        let Some(key) = self.messages.find((ack.src, ack.message)) else { return };
         let Some(first_window) = &mut self.messages[key].first_window else { return };
         if ack.flags.has(PacketFlags::UNSCHEDULED) {
             first_window.probe_answered();
@@ -181,8 +178,9 @@ impl Sender {
 
     /// The receiver has everything.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
-        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
-            && let Some(mut out) = self.messages.remove(key)
+        let id = (packet.src, packet.message);
+        if let Some(key) = self.messages.find(id)
+            && let Some(mut out) = self.messages.remove(id)
         {
             out.step(SenderEvent::Finished);
             if let Some(rank) = out.ranked {
@@ -195,15 +193,14 @@ impl Sender {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|key, _| key.0 != peer);
-        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.ready.retain(|(_, _, key)| self.messages.contains_key(*key));
         self.ages.retain(|_, key| self.messages.contains_key(*key));
     }
 
     /// Asks by a probe when nothing has been heard: the whole first window, or the last word, may be lost.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         if now < out.silence_at {
             return;

@@ -5,18 +5,17 @@ use super::params::MptcpParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
+use crate::messages::Messages;
 use crate::tcp::control::CongestionControl;
 use headway_packet::{HostId, Packet};
 use headway_units::{RoundTrips, Time};
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// See the module.
 pub(super) struct Sender<C: CongestionControl> {
     params: MptcpParams<C::Params>,
-    messages: SlotMap<DefaultKey, Outgoing<C>>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing<C>>,
     /// Messages that may have a packet: each sends one, and goes to the end.
     turns: VecDeque<DefaultKey>,
     round_trips: RoundTrips,
@@ -26,8 +25,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn new(params: MptcpParams<C::Params>) -> Self {
         Sender {
             params,
-            messages: SlotMap::new(),
-            by_id: FxHashMap::default(),
+            messages: Messages::default(),
             turns: VecDeque::new(),
             round_trips: RoundTrips::default(),
         }
@@ -47,8 +45,7 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let outgoing = Outgoing::new(&self.params, &shared.context, now, message);
-        let key = self.messages.insert(outgoing);
-        self.by_id.insert((message.dst, message.id), key);
+        let key = self.messages.insert((message.dst, message.id), outgoing);
         if self.params.tcp.connection.handshake {
             self.ask(shared, now, key, 0);
         } else {
@@ -68,7 +65,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// More packets of a first window may leave.
     pub(super) fn release(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         if let Some(at) = self.messages[key].release(now) {
             shared.timers.arm(at, TimerKey::Opening(peer, id));
         }
@@ -77,7 +74,7 @@ impl<C: CongestionControl> Sender<C> {
 
     pub(super) fn acknowledgement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let id = (packet.src, packet.message);
-        let Some(&key) = self.by_id.get(&id) else { return };
+        let Some(key) = self.messages.find(id) else { return };
         let outgoing = &mut self.messages[key];
         let number = packet.subflow() as usize;
         if number >= outgoing.subflows.len() {
@@ -91,8 +88,7 @@ impl<C: CongestionControl> Sender<C> {
             Some(true) => {
                 outgoing.close();
                 shared.events.push_back(EndpointEvent::Acknowledged { tag: outgoing.message.tag });
-                self.messages.remove(key);
-                self.by_id.remove(&id);
+                self.messages.remove(id);
                 return;
             }
             Some(false) => {}
@@ -135,7 +131,7 @@ impl<C: CongestionControl> Sender<C> {
         id: (HostId, u32),
         number: u32,
     ) {
-        let Some(&key) = self.by_id.get(&id) else { return };
+        let Some(key) = self.messages.find(id) else { return };
         let outgoing = &mut self.messages[key];
         let number = number as usize;
         let connection = &mut outgoing.subflows[number].connection;
@@ -185,8 +181,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|id, _| id.0 != peer);
-        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.turns.retain(|&key| self.messages.contains_key(key));
     }
 }

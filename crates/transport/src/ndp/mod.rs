@@ -9,7 +9,7 @@ mod pulls;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Endpoint, HostContext, Path, Transport, TransportInfo};
+use crate::endpoint::{Ahead, Endpoint, HostContext, Path, Transport, TransportInfo};
 use crate::message::Message;
 use crate::shared::scale;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
@@ -151,6 +151,15 @@ pub struct NdpEndpoint {
     shared: Shared,
 }
 
+/// Whether a packet comes from the message's sender.
+#[inline]
+fn is_of_sender(packet: &Packet) -> bool {
+    match packet.kind {
+        PacketKind::Header => !packet.flags.has(PacketFlags::BOUNCED),
+        kind => kind == PacketKind::Data,
+    }
+}
+
 impl Endpoint for NdpEndpoint {
     fn open(&mut self, now: Time, message: &Message) {
         self.sender.open(&mut self.shared, now, message);
@@ -158,12 +167,10 @@ impl Endpoint for NdpEndpoint {
 
     fn receive(&mut self, now: Time, packet: &Packet) {
         match packet.kind {
-            PacketKind::Data => self.receiver.arrived(&mut self.shared, now, packet),
-            PacketKind::Header if packet.flags.has(PacketFlags::BOUNCED) => {
-                self.sender.heard(&mut self.shared, now, packet);
+            PacketKind::Data | PacketKind::Header if is_of_sender(packet) => {
+                self.receiver.arrived(&mut self.shared, now, packet);
             }
-            PacketKind::Header => self.receiver.arrived(&mut self.shared, now, packet),
-            PacketKind::Ack | PacketKind::Nack | PacketKind::Pull => {
+            PacketKind::Header | PacketKind::Ack | PacketKind::Nack | PacketKind::Pull => {
                 self.sender.heard(&mut self.shared, now, packet);
             }
             _ => {}
@@ -185,6 +192,20 @@ impl Endpoint for NdpEndpoint {
         self.shared.forget(peer, |key| key.peer() == Some(peer));
         self.sender.forget(&mut self.shared, peer);
         self.receiver.forget(peer);
+    }
+
+    #[inline]
+    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+        let id = packet.map(|packet| (packet.src, packet.message));
+        if ahead == Ahead::Far {
+            self.shared.anticipate();
+        }
+        if packet.is_none_or(is_of_sender) {
+            self.receiver.anticipate(id, packet, ahead);
+        }
+        if !packet.is_some_and(is_of_sender) {
+            self.sender.anticipate(id, packet, ahead);
+        }
     }
 
     crate::shared::outputs_of_halves!();

@@ -2,7 +2,7 @@
 
 use super::{NdpParams, Spray};
 use crate::endpoint::Path;
-use headway_units::mix;
+use headway_units::{mix, prefetch_at};
 
 /// Entropies to vary where the network hashes them and paths have no numbers.
 const HASHED_PATHS: u32 = 64;
@@ -69,6 +69,12 @@ impl Paths {
     #[inline]
     pub(super) fn entropy(&self, path: u16) -> u32 {
         self.base.wrapping_add(u32::from(path))
+    }
+
+    /// Asks for the next path.
+    #[inline]
+    pub(super) fn anticipate(&self) {
+        prefetch_at(&self.order, self.at);
     }
 
     /// The path of the next packet: not `but`, if there is another, and no outlier. NDP §3.1.1

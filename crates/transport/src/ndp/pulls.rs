@@ -1,18 +1,15 @@
 //! The pull queue: one for all messages of a host's link, paced so that what it pulls fills the link.
 
 use super::{NdpParams, PullOrder};
-use headway_packet::HostId;
+use crate::messages::MessageId;
 use headway_units::Time;
 use std::collections::{BTreeMap, VecDeque};
-
-/// A message by its sender and number.
-pub(super) type Key = (HostId, u32);
 
 /// Whose turn it is. How many pulls wait for a message, the message knows. NDP §3.2
 pub(super) struct PullQueue {
     order: PullOrder,
     /// Messages with pulls waiting, each once, by class; classes without any are not there.
-    turns: BTreeMap<u32, VecDeque<Key>>,
+    turns: BTreeMap<u32, VecDeque<MessageId>>,
     spacing: Time,
     last: Option<Time>,
     /// A deadline for the next pull is armed.
@@ -43,13 +40,13 @@ impl PullQueue {
     }
 
     /// Puts a message in line behind the others of its class.
-    pub(super) fn push(&mut self, class: u32, key: Key) {
+    pub(super) fn push(&mut self, class: u32, key: MessageId) {
         let class = if self.order == PullOrder::Fair { 0 } else { class };
         self.turns.entry(class).or_default().push_back(key);
     }
 
     /// The message whose turn it is.
-    pub(super) fn pop(&mut self) -> Option<Key> {
+    pub(super) fn pop(&mut self) -> Option<MessageId> {
         let mut first = self.turns.first_entry()?;
         let key = first.get_mut().pop_front();
         if first.get().is_empty() {
@@ -64,7 +61,7 @@ impl PullQueue {
     }
 
     /// A message has all that it needs, or its sender is gone.
-    pub(super) fn remove(&mut self, keep: impl Fn(&Key) -> bool) {
+    pub(super) fn remove(&mut self, keep: impl Fn(&MessageId) -> bool) {
         self.turns.retain(|_, line| {
             line.retain(&keep);
             !line.is_empty()

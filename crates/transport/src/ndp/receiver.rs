@@ -1,14 +1,14 @@
 //! The receiving half of NDP.
 
 use super::paths::Paths;
-use super::pulls::{Key, PullQueue};
+use super::pulls::PullQueue;
 use super::{NdpParams, Shared, TimerKey};
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::{Ahead, EndpointEvent, HostContext};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
+use crate::messages::{MessageId, Messages};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
-use headway_units::{Time, mix};
-use rustc_hash::FxHashMap;
+use headway_units::{Time, mix, prefetch};
 
 crate::state_machine! {
     /// A message at its receiver.
@@ -47,7 +47,7 @@ struct Incoming {
 /// All messages that this host receives.
 pub(super) struct Receiver {
     params: NdpParams,
-    messages: FxHashMap<Key, Incoming>,
+    messages: Messages<Incoming>,
     /// NDP §3.2.2: a message that has finished is never taken for a new one.
     finished: FinishedMessages,
     pulls: PullQueue,
@@ -56,7 +56,7 @@ pub(super) struct Receiver {
 impl Receiver {
     pub(super) fn new(params: NdpParams, context: &HostContext) -> Receiver {
         let pulls = PullQueue::new(&params, context.sizes.slot(context.nic));
-        let messages = FxHashMap::default();
+        let messages = Messages::default();
         Receiver { params, messages, finished: FinishedMessages::default(), pulls }
     }
 
@@ -64,9 +64,22 @@ impl Receiver {
         self.messages.len()
     }
 
+    /// Asks for what a packet about message `id` touches, or a pull.
+    #[inline]
+    pub(super) fn anticipate(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
+        let Some(incoming) = self.messages.recent(id) else { return };
+        match ahead {
+            Ahead::Far => prefetch(incoming),
+            Ahead::Near => {
+                packet.into_iter().for_each(|packet| incoming.received.anticipate(packet.index));
+                incoming.paths.anticipate();
+            }
+        }
+    }
+
     /// The sender is gone.
     pub(super) fn forget(&mut self, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
+        self.messages.forget(peer);
         self.pulls.remove(|key| key.0 != peer);
         self.finished.forget(peer);
     }
@@ -74,7 +87,7 @@ impl Receiver {
     /// NDP §3.2: a packet is acknowledged at once, and a header negatively; each earns a pull.
     pub(super) fn arrived(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
-        let Some(incoming) = self.messages.get_mut(&key) else {
+        let Some(incoming) = self.messages.named(key) else {
             return self.first(shared, now, packet);
         };
         if packet.index >= incoming.packets {
@@ -154,8 +167,8 @@ impl Receiver {
     }
 
     /// NDP §3.2: with the last packet the message's pulls leave the queue; here, as their turn comes.
-    fn complete(&mut self, shared: &mut Shared, key: Key, packet: &Packet) {
-        let Some(mut incoming) = self.messages.remove(&key) else { return };
+    fn complete(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
+        let Some(mut incoming) = self.messages.remove(key) else { return };
         incoming.step(ReceiverEvent::Last);
         let mut ack = incoming.control(shared, key, PacketKind::Ack);
         ack.index = packet.index;
@@ -170,7 +183,7 @@ impl Receiver {
         self.pulls.armed = false;
         while self.pulls.next() <= now {
             let Some(key) = self.pulls.pop() else { return };
-            let Some(incoming) = self.messages.get_mut(&key) else { continue };
+            let Some(incoming) = self.messages.named(key) else { continue };
             incoming.queued -= 1;
             incoming.active = now;
             let mut pull = incoming.control(shared, key, PacketKind::Pull);
@@ -195,7 +208,7 @@ impl Receiver {
 
     /// Repeats the last pull when nothing has come of it: it may have been lost.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(incoming) = self.messages.get_mut(&(peer, id)) else { return };
+        let Some(incoming) = self.messages.named((peer, id)) else { return };
         if now < incoming.silence_at {
             return;
         }
@@ -227,18 +240,18 @@ impl Incoming {
     }
 
     /// Puts the silence deadline where it is due when nothing happens after `since`.
-    fn listen(&mut self, shared: &mut Shared, (peer, id): Key, since: Time) {
+    fn listen(&mut self, shared: &mut Shared, (peer, id): MessageId, since: Time) {
         self.silence_at = since.saturating_add(self.patience());
         shared.timers.arm(self.silence_at, TimerKey::Silence(peer, id));
     }
 
-    fn deliver(&self, shared: &mut Shared, (src, message): Key, packet: &Packet) {
+    fn deliver(&self, shared: &mut Shared, (src, message): MessageId, packet: &Packet) {
         let (tag, bytes) = (packet.tag, u32::from(packet.payload));
         shared.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes });
     }
 
     /// A control packet on the next path, with what has arrived without a hole.
-    fn control(&mut self, shared: &Shared, (peer, id): Key, kind: PacketKind) -> Packet {
+    fn control(&mut self, shared: &Shared, (peer, id): MessageId, kind: PacketKind) -> Packet {
         let path = self.paths.next(None);
         let packet = shared.control_packet(kind, peer, id, self.tag, self.paths.entropy(path));
         Packet { count: self.received.next_missing(0), ..packet }

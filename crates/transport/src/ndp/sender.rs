@@ -2,13 +2,13 @@
 
 use super::paths::{Paths, SEVERE};
 use super::{NdpParams, Shared, TimerKey};
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::{Ahead, EndpointEvent, HostContext};
 use crate::message::Message;
+use crate::messages::{MessageId, Messages};
 use crate::opening::OpeningSchedule;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
-use headway_units::{Time, mix};
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use headway_units::{Time, mix, prefetch};
+use slotmap::DefaultKey;
 use std::collections::{BTreeSet, VecDeque};
 
 crate::state_machine! {
@@ -89,15 +89,14 @@ struct Outgoing {
 /// All messages that this host sends.
 pub(super) struct Sender {
     params: NdpParams,
-    messages: SlotMap<DefaultKey, Outgoing>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing>,
     /// Messages with something to send, a packet each in turn.
     turns: VecDeque<DefaultKey>,
 }
 
 impl Sender {
     pub(super) fn new(params: NdpParams) -> Sender {
-        Sender { params, messages: SlotMap::new(), by_id: FxHashMap::default(), turns: VecDeque::new() }
+        Sender { params, messages: Messages::default(), turns: VecDeque::new() }
     }
 
     pub(super) fn live(&self) -> usize {
@@ -109,6 +108,23 @@ impl Sender {
         !self.turns.is_empty()
     }
 
+    /// Asks for what a packet about message `id` touches, or an input that is none.
+    #[inline]
+    pub(super) fn anticipate(&self, id: Option<MessageId>, packet: Option<&Packet>, ahead: Ahead) {
+        let Some(out) = self.messages.recent(id) else { return };
+        match ahead {
+            Ahead::Far => prefetch(out),
+            Ahead::Near => {
+                let place = packet.and_then(|packet| packet.index.checked_sub(out.base)).unwrap_or(0);
+                out.slots.get(place as usize).into_iter().for_each(prefetch);
+                out.slots.back().into_iter().for_each(prefetch);
+                out.flight.front().into_iter().for_each(prefetch);
+                out.flight.back().into_iter().for_each(prefetch);
+                out.paths.anticipate();
+            }
+        }
+    }
+
     /// NDP §3.2: a new message pushes its first window at line rate.
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let context = &shared.context;
@@ -117,7 +133,7 @@ impl Sender {
         let window = self.params.window(&path, context);
         let slot = context.sizes.slot(path.bottleneck);
         let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ 1;
-        let key = self.messages.insert(Outgoing {
+        let out = Outgoing {
             message: *message,
             packets,
             opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
@@ -142,14 +158,14 @@ impl Sender {
             stalls: 0,
             lost_at: None,
             in_turns: false,
-        });
-        self.by_id.insert((message.dst, message.id), key);
+        };
+        self.messages.insert((message.dst, message.id), out);
         self.release_opening(shared, now, message.dst, message.id);
     }
 
     /// Lets the packets of the first window go whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         out.pushes += out.opening.take(now).1;
         if let Some(at) = out.opening.next() {
@@ -170,7 +186,7 @@ impl Sender {
 
     /// What the receiver says of a message, or what a switch returns of it.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Some(&key) = self.by_id.get(&(packet.src, packet.message)) else { return };
+        let Some(key) = self.messages.find((packet.src, packet.message)) else { return };
         let out = &mut self.messages[key];
         (out.active, out.stalls) = (now, 0);
         match packet.kind {
@@ -183,7 +199,7 @@ impl Sender {
             out.arrived_below(packet.count);
         }
         if out.base == out.packets {
-            return self.finished(shared, key);
+            return self.finished(shared, key, (packet.src, packet.message));
         }
         let pull = packet.flags.has(PacketFlags::PULL);
         if pull {
@@ -197,10 +213,9 @@ impl Sender {
         self.take_turns(key);
     }
 
-    fn finished(&mut self, shared: &mut Shared, key: DefaultKey) {
-        if let Some(mut out) = self.messages.remove(key) {
+    fn finished(&mut self, shared: &mut Shared, key: DefaultKey, id: MessageId) {
+        if let Some(mut out) = self.messages.remove(id) {
             out.step(SenderEvent::Finished);
-            self.by_id.remove(&(out.message.dst, out.message.id));
             if out.in_turns {
                 self.turns.retain(|k| *k != key);
             }
@@ -210,14 +225,13 @@ impl Sender {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|key, _| key.0 != peer);
-        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.turns.retain(|key| self.messages.contains_key(*key));
     }
 
     /// NDP §3.2.3: what was lost is sent again at once, on another path.
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         if out.lost_at.is_none_or(|at| now < at) {
             return;

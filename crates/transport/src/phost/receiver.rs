@@ -5,18 +5,17 @@ use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
 use super::{Mode, PhostParams, Restore, Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
+use crate::messages::{MessageId, Messages};
 use crate::shared::scale;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// All messages that this host receives.
 pub(super) struct Receiver {
     pub(super) params: PhostParams,
-    pub(super) messages: SlotMap<DefaultKey, Incoming>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    pub(super) messages: Messages<Incoming>,
     finished: FinishedMessages,
     /// Messages with packets to ask for, and some that have none any more.
     pub(super) listed: VecDeque<DefaultKey>,
@@ -30,8 +29,7 @@ impl Receiver {
     pub(super) fn new(params: PhostParams) -> Receiver {
         Receiver {
             params,
-            messages: SlotMap::new(),
-            by_id: FxHashMap::default(),
+            messages: Messages::default(),
             finished: FinishedMessages::default(),
             listed: VecDeque::new(),
             announced: 0,
@@ -47,11 +45,8 @@ impl Receiver {
     /// The source is gone: what it was given goes on to others.
     pub(super) fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
         self.finished.forget(peer);
-        let of_peer = |(key, message): (DefaultKey, &Incoming)| (message.peer == peer).then_some(key);
-        let gone: Vec<DefaultKey> = self.messages.iter().filter_map(of_peer).collect();
-        self.listed.retain(|key| !gone.contains(key));
-        self.by_id.retain(|key, _| key.0 != peer);
-        let gone: Vec<Incoming> = gone.into_iter().filter_map(|key| self.messages.remove(key)).collect();
+        let gone = self.messages.forget(peer);
+        self.listed.retain(|key| self.messages.contains_key(*key));
         for mut message in gone {
             if self.params.mode == Mode::Arrival {
                 let left = message.slots + message.open();
@@ -62,14 +57,14 @@ impl Receiver {
 
     /// pHost §3: an announcement opens a message.
     pub(super) fn announcement(&mut self, shared: &mut Shared, now: Time, rts: &Packet) {
-        if !self.by_id.contains_key(&(rts.src, rts.message)) {
+        if self.messages.find((rts.src, rts.message)).is_none() {
             self.admit(shared, now, rts);
         }
     }
 
     /// A data packet: for a message not announced yet it doubles as the announcement.
     pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let known = self.by_id.get(&(packet.src, packet.message)).copied();
+        let known = self.messages.find((packet.src, packet.message));
         let Some(key) = known.or_else(|| self.admit(shared, now, packet)) else { return };
         let message = &mut self.messages[key];
         let first = message.state == ReceiverState::Announced;
@@ -84,7 +79,7 @@ impl Receiver {
             shared.events.push_back(EndpointEvent::Delivered { tag, src, message: packet.message, bytes });
         }
         if stored == Some(true) {
-            return self.complete(shared, now, key, freed);
+            return self.complete(shared, now, (packet.src, packet.message), freed);
         }
         message.step(ReceiverEvent::Data);
         if freed && self.params.mode == Mode::Arrival {
@@ -130,8 +125,8 @@ impl Receiver {
         if self.params.mode == Mode::Paced && self.params.hold_back && !again {
             self.hold_back(now, slot, free, terms.bdp);
         }
-        let key = self.messages.insert(Incoming::new(announced, terms, self.announced, now));
-        self.by_id.insert((peer, id), key);
+        let incoming = Incoming::new(announced, terms, self.announced, now);
+        let key = self.messages.insert((peer, id), incoming);
         self.list(key);
         if free == 0 || again {
             self.messages[key].step(ReceiverEvent::Overdue);
@@ -171,11 +166,10 @@ impl Receiver {
     }
 
     /// pHost §3: all packets have arrived.
-    fn complete(&mut self, shared: &mut Shared, now: Time, key: DefaultKey, freed: bool) {
-        let Some(mut message) = self.messages.remove(key) else { return };
+    fn complete(&mut self, shared: &mut Shared, now: Time, id: MessageId, freed: bool) {
+        let Some(mut message) = self.messages.remove(id) else { return };
         message.step(ReceiverEvent::Last);
         let (src, id, tag) = (message.peer, message.id, message.tag);
-        self.by_id.remove(&(src, id));
         self.finished.insert(src, id);
         shared.events.push_back(EndpointEvent::Completed { tag, src, message: id });
         acknowledge(shared, src, id, tag, message.entropy);
@@ -188,7 +182,7 @@ impl Receiver {
 
     /// A message's own deadline has come; what for, its state says.
     pub(super) fn wake(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         if self.messages[key].armed.is_some_and(|at| at <= now) {
             self.messages[key].armed = None;
         }

@@ -4,12 +4,12 @@ use super::{FreeRule, Mode, PhostParams, Policy, Shared, TimerKey};
 use crate::endpoint::{EndpointEvent, HostContext};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
+use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 crate::state_machine! {
@@ -70,8 +70,7 @@ struct Outgoing {
 /// All messages that this host sends.
 pub(super) struct Sender {
     params: PhostParams,
-    messages: SlotMap<DefaultKey, Outgoing>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing>,
     /// Messages that may hold tokens.
     ready: VecDeque<DefaultKey>,
     opened: u64,
@@ -79,8 +78,7 @@ pub(super) struct Sender {
 
 impl Sender {
     pub(super) fn new(params: PhostParams) -> Sender {
-        let (messages, by_id) = (SlotMap::new(), FxHashMap::default());
-        Sender { params, messages, by_id, ready: VecDeque::new(), opened: 0 }
+        Sender { params, messages: Messages::default(), ready: VecDeque::new(), opened: 0 }
     }
 
     pub(super) fn live(&self) -> usize {
@@ -95,8 +93,7 @@ impl Sender {
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let out = self.outgoing(&shared.context, now, message);
         out.announce(shared, now);
-        let key = self.messages.insert(out);
-        self.by_id.insert((message.dst, message.id), key);
+        let key = self.messages.insert((message.dst, message.id), out);
         self.release_opening(shared, now, message.dst, message.id);
         let out = &mut self.messages[key];
         out.await_answer(shared, now.saturating_add(out.patience()));
@@ -147,7 +144,7 @@ impl Sender {
 
     /// Makes the free tokens usable whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         let Some(opening) = &mut out.opening else { return };
         let (first, count) = opening.take(now);
@@ -168,7 +165,7 @@ impl Sender {
 
     /// pHost §3: a token allows the one packet it names, for its lifetime.
     pub(super) fn token(&mut self, shared: &mut Shared, now: Time, token: &Packet) {
-        let Some(&key) = self.by_id.get(&(token.src, token.message)) else { return };
+        let Some(key) = self.messages.find((token.src, token.message)) else { return };
         let out = &mut self.messages[key];
         out.active = now;
         if out.backoff > 0 {
@@ -193,9 +190,7 @@ impl Sender {
 
     /// The receiver has everything.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
-        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
-            && let Some(mut out) = self.messages.remove(key)
-        {
+        if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
             out.step(SenderEvent::Finished);
             shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
         }
@@ -203,15 +198,14 @@ impl Sender {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|key, _| key.0 != peer);
-        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.ready.retain(|key| self.messages.contains_key(*key));
     }
 
     /// Announces a message again that has heard nothing: its announcement with the whole first window, all
     /// its tokens, or the receiver's last word were lost.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         if now < out.silence_at {
             return;

@@ -6,17 +6,16 @@ use super::shares::SubflowEvent;
 use super::{Shared, TimerKey, allowed_of, number_of};
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
+use crate::messages::Messages;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{RoundTrips, Time};
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// All messages that this host sends.
 pub(super) struct Sender {
     settings: Settings,
-    messages: SlotMap<DefaultKey, Outgoing>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing>,
     /// Messages with a packet to send, in the order of their turns.
     ready: VecDeque<DefaultKey>,
     round_trips: RoundTrips,
@@ -26,8 +25,7 @@ impl Sender {
     pub(super) fn new(settings: Settings) -> Sender {
         Sender {
             settings,
-            messages: SlotMap::new(),
-            by_id: FxHashMap::default(),
+            messages: Messages::default(),
             ready: VecDeque::new(),
             round_trips: RoundTrips::default(),
         }
@@ -50,8 +48,7 @@ impl Sender {
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let out = Outgoing::new(message, &self.settings, &shared.context, now);
         let patience = out.patience(&self.settings);
-        let key = self.messages.insert(out);
-        self.by_id.insert((message.dst, message.id), key);
+        let key = self.messages.insert((message.dst, message.id), out);
         if self.settings.request {
             let announcement = self.messages[key].about(&shared.context, PacketKind::Probe);
             shared.control.push_back(announcement);
@@ -70,7 +67,7 @@ impl Sender {
 
     /// Lets the unscheduled packets go whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         let (first, count) = out.opening.take(now);
         out.released = out.released.max(first + count);
@@ -117,7 +114,7 @@ impl Sender {
 
     /// ProactMP §III-C3: the grant answers a packet of its subflow, and its credit is divided among all.
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
-        let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
+        let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
         let out = &mut self.messages[key];
         let number = number_of(grant.remaining) as usize;
         let answers = grant.count > 0 && number < out.shares.subflows.len();
@@ -136,7 +133,7 @@ impl Sender {
 
     /// ProactMP §III-C5: what is missing is sent again at once, outside of the credit.
     pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, ask: &Packet) {
-        let Some(&key) = self.by_id.get(&(ask.src, ask.message)) else { return };
+        let Some(key) = self.messages.find((ask.src, ask.message)) else { return };
         let out = &mut self.messages[key];
         if !out.has_begun() {
             return;
@@ -151,7 +148,7 @@ impl Sender {
 
     /// The receiver asks for the message, or for a subflow of it. ProactMP §III-B
     pub(super) fn request(&mut self, shared: &mut Shared, now: Time, request: &Packet) {
-        let Some(&key) = self.by_id.get(&(request.src, request.message)) else { return };
+        let Some(key) = self.messages.find((request.src, request.message)) else { return };
         let out = &mut self.messages[key];
         if request.count == 0 {
             let wanted = allowed_of(request.remaining) > 0 && out.has_begun();
@@ -167,9 +164,7 @@ impl Sender {
 
     /// The receiver has everything: the last grant.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
-        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
-            && let Some(mut out) = self.messages.remove(key)
-        {
+        if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
             out.step(SenderEvent::Finished);
             out.shares.subflows.iter_mut().for_each(|s| s.on(SubflowEvent::Finished));
             shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
@@ -179,14 +174,13 @@ impl Sender {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|key, _| key.0 != peer);
-        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.settle(shared);
     }
 
     /// Asks when nothing has been heard: all that was sent, or the receiver's last word, may be lost.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         if now < out.silence_at {
             return;

@@ -4,11 +4,11 @@ use super::flight::Flight;
 use super::{RcpParams, Shared, TimerKey};
 use crate::endpoint::{EndpointEvent, HostContext};
 use crate::message::Message;
+use crate::messages::Messages;
 use crate::shared::scale;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{Rate, RoundTrips, Time};
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 crate::state_machine! {
@@ -62,8 +62,7 @@ struct Outgoing {
 /// All messages that this host sends.
 pub(super) struct Sender {
     params: RcpParams,
-    messages: SlotMap<DefaultKey, Outgoing>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing>,
     /// Messages whose next packet is due: each sends one, and goes to the end.
     ready: VecDeque<DefaultKey>,
     round_trips: RoundTrips,
@@ -73,8 +72,7 @@ impl Sender {
     pub(super) fn new(params: RcpParams) -> Sender {
         Sender {
             params,
-            messages: SlotMap::new(),
-            by_id: FxHashMap::default(),
+            messages: Messages::default(),
             ready: VecDeque::new(),
             round_trips: RoundTrips::default(),
         }
@@ -90,8 +88,7 @@ impl Sender {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail_to(peer, &mut self.messages, |out| &out.message);
-        self.by_id.retain(|key, _| key.0 != peer);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
     }
 
     /// A new message asks for a rate. rcp-host.cc §sendfile
@@ -122,8 +119,7 @@ impl Sender {
             silence_armed: Time::MAX,
             reference_armed: Time::MAX,
         };
-        let key = self.messages.insert(out);
-        self.by_id.insert((message.dst, message.id), key);
+        let key = self.messages.insert((message.dst, message.id), out);
         self.messages[key].ask(shared, now);
         self.await_silence(shared, key);
     }
@@ -131,7 +127,7 @@ impl Sender {
     /// An acknowledgement: of data, or of a SYN or reference packet, which says no more than the rate.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let id = (packet.src, packet.message);
-        let Some(&key) = self.by_id.get(&id) else { return };
+        let Some(key) = self.messages.find(id) else { return };
         let out = &mut self.messages[key];
         out.learn(now, packet);
         if out.flight.acknowledge(packet, self.params.reordering as u32) {
@@ -141,8 +137,7 @@ impl Sender {
         if out.flight.arrived() == out.packets {
             out.step(SenderEvent::Acknowledged);
             shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
-            self.messages.remove(key);
-            self.by_id.remove(&id);
+            self.messages.remove(id);
             return;
         }
         let slow = self.is_slow(shared, key);
@@ -158,7 +153,7 @@ impl Sender {
 
     /// A paced packet is due.
     pub(super) fn paced(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
-        let Some(&key) = self.by_id.get(&id) else { return };
+        let Some(key) = self.messages.find(id) else { return };
         let out = &mut self.messages[key];
         if out.pace_armed == at {
             out.pace_armed = Time::MAX;
@@ -168,7 +163,7 @@ impl Sender {
 
     /// Nothing may have been heard of something for too long: it is sent again.
     pub(super) fn silence(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
-        let Some(&key) = self.by_id.get(&id) else { return };
+        let Some(key) = self.messages.find(id) else { return };
         let patience = self.patience(key);
         let out = &mut self.messages[key];
         if out.silence_armed != at {
@@ -193,7 +188,7 @@ impl Sender {
 
     /// A message that sends rarely asks for its rate in between. rcp-host.cc §ref_timeout
     pub(super) fn reference(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
-        let Some(&key) = self.by_id.get(&id) else { return };
+        let Some(key) = self.messages.find(id) else { return };
         if self.messages[key].reference_armed != at {
             return;
         }

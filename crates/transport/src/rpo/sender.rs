@@ -4,12 +4,12 @@ use super::outgoing::{Next, Outgoing};
 use super::{Detection, NORMAL, OPPORTUNISTIC, RpoParams, Shared, TimerKey};
 use crate::endpoint::{EndpointEvent, HostContext};
 use crate::message::Message;
+use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags};
 use headway_units::{Gauge, SpareMeter, Time};
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// Packets of one message that wait for the wire.
@@ -23,8 +23,7 @@ struct Run {
 /// All messages that this host sends.
 pub(super) struct Sender {
     params: RpoParams,
-    messages: SlotMap<DefaultKey, Outgoing>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    messages: Messages<Outgoing>,
     /// First in, first out over all messages.
     normal: VecDeque<Run>,
     /// Served when nothing normal waits. Packets that have become normal ones are passed over.
@@ -42,8 +41,7 @@ impl Sender {
     pub(super) fn new(params: RpoParams) -> Sender {
         Sender {
             params,
-            messages: SlotMap::new(),
-            by_id: FxHashMap::default(),
+            messages: Messages::default(),
             normal: VecDeque::new(),
             opportunistic: VecDeque::new(),
             waiting: 0,
@@ -86,15 +84,15 @@ impl Sender {
         let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
         let patience = scale(path.base_rtt, self.params.meeting_patience);
         let restart = self.params.timeout(&path, self.params.restart_timeout);
-        let key = self.messages.insert(Outgoing::new(message, opening, packets, now, (patience, restart)));
-        self.by_id.insert((message.dst, message.id), key);
+        let out = Outgoing::new(message, opening, packets, now, (patience, restart));
+        let key = self.messages.insert((message.dst, message.id), out);
         self.release_opening(shared, now, message.dst, message.id);
         self.messages[key].await_answer(shared, now.saturating_add(restart));
     }
 
     /// Queues the packets of the first window whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         let (first, count) = out.opening.take(now);
         if count > 0 {
@@ -108,7 +106,7 @@ impl Sender {
 
     /// RPO §IV-A: a grant releases a normal packet, and an opportunistic one unless it is marked.
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
-        let Some(&key) = self.by_id.get(&(grant.src, grant.message)) else { return };
+        let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
         let before = self.messages[key].waiting_opportunistic();
         self.answer(shared, now, grant, key);
         self.waiting = self.waiting + self.messages[key].waiting_opportunistic() - before;
@@ -153,7 +151,7 @@ impl Sender {
 
     /// An opportunistic packet of a message whose ends have met is due.
     pub(super) fn meeting(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         let before = self.messages[key].waiting_opportunistic();
         self.spend(shared, now, key);
         self.waiting = self.waiting + self.messages[key].waiting_opportunistic() - before;
@@ -161,7 +159,7 @@ impl Sender {
 
     /// Nothing has been heard of a message.
     pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.messages.find((peer, id)) else { return };
         if let Some(next) = self.messages[key].silence(shared, now) {
             self.normal.push_back(Run { message: key, next, count: 1 });
         }
@@ -169,9 +167,7 @@ impl Sender {
 
     /// The receiver has everything.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
-        if let Some(key) = self.by_id.remove(&(packet.src, packet.message))
-            && let Some(mut out) = self.messages.remove(key)
-        {
+        if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
             out.finish();
             self.waiting -= out.waiting_opportunistic();
             shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
@@ -180,8 +176,7 @@ impl Sender {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|key, _| key.0 != peer);
-        shared.fail_to(peer, &mut self.messages, |entry| &entry.message);
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.normal.retain(|run| self.messages.contains_key(run.message));
         self.opportunistic.retain(|run| self.messages.contains_key(run.message));
         self.waiting = self.messages.values().map(Outgoing::waiting_opportunistic).sum();

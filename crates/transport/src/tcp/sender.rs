@@ -7,17 +7,16 @@ use super::params::TcpParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
+use crate::messages::Messages;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{RoundTrips, Time};
-use rustc_hash::FxHashMap;
-use slotmap::{DefaultKey, SlotMap};
+use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// See the module.
 pub(super) struct Sender<C: CongestionControl> {
     params: TcpParams<C::Params>,
-    connections: SlotMap<DefaultKey, Outgoing<C>>,
-    by_id: FxHashMap<(HostId, u32), DefaultKey>,
+    connections: Messages<Outgoing<C>>,
     /// Connections that may have a packet: each sends one, and goes to the end.
     turns: VecDeque<DefaultKey>,
     round_trips: RoundTrips,
@@ -27,8 +26,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn new(params: TcpParams<C::Params>) -> Self {
         Sender {
             params,
-            connections: SlotMap::new(),
-            by_id: FxHashMap::default(),
+            connections: Messages::default(),
             turns: VecDeque::new(),
             round_trips: RoundTrips::default(),
         }
@@ -49,8 +47,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let params = (&self.params.connection, &self.params.control);
         let connection = Outgoing::new(params, &shared.context, now, message);
-        let key = self.connections.insert(connection);
-        self.by_id.insert((message.dst, message.id), key);
+        let key = self.connections.insert((message.dst, message.id), connection);
         if self.params.connection.handshake {
             self.connections[key].send_syn(shared, now);
             self.arm(shared, key);
@@ -69,7 +66,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// More packets of a first window may leave.
     pub(super) fn release(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
-        let Some(&key) = self.by_id.get(&(peer, id)) else { return };
+        let Some(key) = self.connections.find((peer, id)) else { return };
         if let Some(at) = self.connections[key].release(now) {
             shared.timers.arm(at, TimerKey::Opening(peer, id));
         }
@@ -77,7 +74,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     pub(super) fn acknowledgement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
-        let Some(&key) = self.by_id.get(&(packet.src, packet.message)) else { return };
+        let Some(key) = self.connections.find((packet.src, packet.message)) else { return };
         let connection = &mut self.connections[key].connection;
         if connection.state == SenderState::Connecting {
             connection.measure(now, packet);
@@ -87,8 +84,7 @@ impl<C: CongestionControl> Sender<C> {
             self.round_trips.answered(now, packet.lifetime);
         }
         if self.connections[key].acknowledge(now, packet) {
-            self.by_id.remove(&(packet.src, packet.message));
-            if let Some(connection) = self.connections.remove(key) {
+            if let Some(connection) = self.connections.remove((packet.src, packet.message)) {
                 shared.events.push_back(EndpointEvent::Acknowledged { tag: connection.message.tag });
             }
             return;
@@ -99,7 +95,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A retransmission timer has expired, if its deadline still stands.
     pub(super) fn expired(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
-        let Some(&key) = self.by_id.get(&id) else { return };
+        let Some(key) = self.connections.find(id) else { return };
         let outgoing = &mut self.connections[key];
         let connection = &mut outgoing.connection;
         if connection.armed != at {
@@ -117,7 +113,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// A paced connection may send again.
     pub(super) fn paced(&mut self, id: (HostId, u32)) {
-        if let Some(&key) = self.by_id.get(&id) {
+        if let Some(key) = self.connections.find(id) {
             self.queue(key);
         }
     }
@@ -162,8 +158,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The receiver is gone.
     pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        self.by_id.retain(|id, _| id.0 != peer);
-        shared.fail_to(peer, &mut self.connections, |entry| &entry.message);
+        shared.fail(self.connections.forget(peer).iter().map(|out| out.message));
         self.turns.retain(|&key| self.connections.contains_key(key));
     }
 }

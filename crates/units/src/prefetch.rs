@@ -3,12 +3,12 @@
 /// Cache lines asked for at most: more in flight only wait for one another.
 const MOST_LINES: usize = 8;
 
-/// Asks for the first cache lines of `items[index]`; does nothing outside the slice.
+/// Asks for the first cache lines of `item`, for code that knows well ahead what it will touch. Changes nothing.
 #[inline(always)]
 #[allow(unsafe_code, reason = "a prefetch has no safe form in the standard library")]
-pub(crate) fn prefetch<T>(items: &[T], index: usize) {
+pub fn prefetch<T>(item: &T) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(item) = items.get(index) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let start: *const i8 = std::ptr::from_ref(item).cast();
         for line in 0..size_of::<T>().div_ceil(64).min(MOST_LINES) {
@@ -18,5 +18,13 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, index);
+    let _ = item;
+}
+
+/// The same for `items[index]`; does nothing outside the slice.
+#[inline(always)]
+pub fn prefetch_at<T>(items: &[T], index: usize) {
+    if let Some(item) = items.get(index) {
+        prefetch(item);
+    }
 }
