@@ -226,7 +226,12 @@ fn windowed(mut run: RunSpec, case: &Case) -> RunSpec {
 /// As `htsim_ndp -mtu 1500 -q 8 -cwnd 100 -strat perm` has it.
 fn ndp(mut run: RunSpec) -> RunSpec {
     run.transports[0].name = "ndp".into();
-    run.transports[0].params = vec![("pull_rate".into(), ParamValue::Float(0.99))];
+    run.transports[0].params = vec![
+        ("pull_rate".into(), ParamValue::Float(0.99)),
+        ("window".into(), ParamValue::Int(100)),
+        ("pull_duplicates".into(), ParamValue::Bool(true)),
+        ("outliers".into(), ParamValue::Bool(false)),
+    ];
     run.fabric.discipline = "trimming".into();
     run.fabric.params = vec![("variant".into(), ParamValue::Choice("csg-htsim".into()))];
     run.fabric.buffer = Buffer { data: Limit::Bytes(12_000), control: Limit::Bytes(24_000) };

@@ -67,8 +67,8 @@ struct Chunk {
 }
 
 /// Events a chunk holds.
-const CHUNK: usize = 3;
-const FURTHER: usize = 3;
+const CHUNK: usize = 7;
+const FURTHER: usize = 2;
 
 /// Number of a chunk and how many events it holds, in the two lowest bits; all bits set for none.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,12 +79,12 @@ impl Place {
 
     #[inline(always)]
     fn chunk(self) -> usize {
-        (self.0 >> 2) as usize
+        (self.0 >> 3) as usize
     }
 
     #[inline(always)]
     fn len(self) -> usize {
-        (self.0 & 3) as usize
+        (self.0 & 7) as usize
     }
 }
 
@@ -261,7 +261,7 @@ impl EventQueue {
             reused.next = head;
             self.heads[index] = place;
         } else {
-            self.heads[index] = Place((self.chunks.len() as u32) << 2 | 1);
+            self.heads[index] = Place((self.chunks.len() as u32) << 3 | 1);
             let further = [Place::NONE; FURTHER];
             self.chunks.push(Chunk { events: [event; CHUNK], next: head, further });
         }
@@ -303,7 +303,7 @@ impl EventQueue {
     #[inline(never)]
     fn link(&mut self, index: usize, second: Place) {
         let next = &self.chunks[second.chunk()];
-        let further = [next.next, next.further[0], next.further[1]];
+        let further = [next.next, next.further[0]];
         self.chunks[self.heads[index].chunk()].further = further;
     }
 
@@ -387,7 +387,7 @@ impl EventQueue {
             let chunk = &mut self.chunks[place.chunk()];
             let next = std::mem::replace(&mut chunk.next, self.free);
             let further = chunk.further[FURTHER - 1];
-            self.free = Place(place.0 & !3 | 1);
+            self.free = Place(place.0 & !7 | 1);
             chunks += 1;
             place = next;
             if place != Place::NONE {
@@ -402,11 +402,7 @@ impl EventQueue {
     fn take(&mut self, place: Place, len: usize) -> Place {
         let chunk = &self.chunks[place.chunk()];
         let due = |place: usize| chunk.events[place].due(self.shift, self.bucket);
-        match len {
-            1 => self.current.push(due(0)),
-            2 => self.current.extend_from_slice(&[due(0), due(1)]),
-            _ => self.current.extend_from_slice(&[due(0), due(1), due(2)]),
-        }
+        self.current.extend((0..len).map(due));
         chunk.next
     }
 

@@ -18,7 +18,7 @@ const CACHED_PORTS: usize = 2048;
 const BUCKETS_A_PORT: usize = 8;
 
 /// Events that are handled while memory answers.
-const STEP: usize = 8;
+const STEP: usize = 6;
 
 /// A port with the link behind it, in whole cache lines: a packet that finds the port idle touches the
 /// first two.

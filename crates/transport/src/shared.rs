@@ -4,7 +4,7 @@ use crate::endpoint::{EndpointEvent, FORGOTTEN, HostContext};
 use crate::message::Message;
 use crate::timers::Timers;
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::Time;
+use headway_units::{Time, prefetch};
 use std::collections::VecDeque;
 
 /// A host's deadlines, its control packets that wait for the wire, and its events.
@@ -29,6 +29,7 @@ impl<K: Ord + Copy> Shared<K> {
     #[inline]
     pub fn anticipate(&self) {
         self.timers.anticipate();
+        self.control.front().into_iter().for_each(prefetch);
     }
 
     /// A control packet about a message of `peer`, ready but for what its kind adds.

@@ -111,13 +111,13 @@ def fct_load(study: Study) -> Figure:
     return Figure(figure_id, title, caption, tuple(panels), 2, study.legend())
 
 
-def _study_axis(name: str, xs: Sequence[float]) -> Axis:
+def _study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
     """The values that a sweep goes through: all of them marked, or logarithmic where they span decades."""
     if xs[0] > 0 and xs[-1] > WIDE * xs[0]:
-        return log_axis(name, "bytes" if name == "bytes" else "ratio", xs)
+        return log_axis(name, quantity, xs)
     span = (xs[-1] - xs[0]) or 1.0
     marks = tuple(xs) if len(xs) <= 10 else ()
-    return Axis(name, "ratio", xs[0] - 0.04 * span, xs[-1] + 0.04 * span, marks=marks)
+    return Axis(name, quantity, xs[0] - 0.04 * span, xs[-1] + 0.04 * span, marks=marks)
 
 
 def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
@@ -135,7 +135,7 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
             banded = lows != highs
             key = variant_key(variant)
             series.append(Series(key, xs, means, lows if banded else None, highs if banded else None, markers=True))
-    x_axis = _study_axis(name, study.xs(facet))
+    x_axis = _study_axis(name, study.x_quantity, study.xs(facet))
     tops = [v for line in series for v in (line.high or line.y)]
     y_axis = auto_axis(label, quantity, [v for line in series for v in line.y] + tops)
     return Panel(facet.prefix(label), x_axis, y_axis, tuple(series), direct_labels=True)

@@ -55,6 +55,15 @@ def parse_rate(value: object) -> float | None:
     return _parse(value, _RATE)
 
 
+def parse_any(value: object) -> tuple[float, str] | None:
+    """A scenario's number, with what it is a number of: "5 MB" is (5e6, "bytes"), 0.7 is (0.7, "ratio")."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value), "ratio"
+    kinds = {"time": _TIME, "bytes": _BYTES, "rate": _RATE, "count": {"packets": 1.0, "packet": 1.0}}
+    parsed = ((_parse(value, units), kind) for kind, units in kinds.items())
+    return next(((number, kind) for number, kind in parsed if number is not None), None)
+
+
 def _parse(value: object, units: dict[str, float]) -> float | None:
     if not isinstance(value, str) or not (match := _QUANTITY.match(value)):
         return None

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from .load import Point, Results, Scalar
 from .palette import Style, flow_styles, variant_styles
+from .quantity import parse_any
 from .spec import LegendEntry
 
 FLOW_COLOURS = 8
@@ -86,9 +87,10 @@ class Study:
 
     @cached_property
     def x_key(self) -> str | None:
-        """The axis that figures are drawn against; None if nothing numeric was swept."""
+        """The axis that figures are drawn against; None if nothing was swept that has a size."""
         wanted = str(self.results.report.get("x", ""))
-        numeric = [k for k in self.axis_keys if all(_is_number(p.axes.get(k)) for p in self.points)]
+        kinds = {k: {_kind(p.axes.get(k)) for p in self.points} for k in self.axis_keys}
+        numeric = [k for k, found in kinds.items() if len(found) == 1 and "" not in found]
         named = [k for k in numeric if k == wanted or short_axis(k) == wanted]
         loads = [k for k in numeric if short_axis(k) == "load"]
         return next(iter(named or loads or numeric), None)
@@ -110,7 +112,14 @@ class Study:
 
     def x_of(self, point: Point) -> float:
         """Position of a point on the x axis (0 where there is none)."""
-        return float(point.axes[self.x_key]) if self.x_key else 0.0
+        parsed = parse_any(point.axes[self.x_key]) if self.x_key else None
+        return parsed[0] if parsed else 0.0
+
+    @property
+    def x_quantity(self) -> str:
+        """What the x axis is a number of, such as `bytes` or `ratio`."""
+        kind = _kind(self.points[0].axes[self.x_key]) if self.x_key else "ratio"
+        return "bytes" if kind == "ratio" and self.x_key and short_axis(self.x_key) == "bytes" else kind
 
     def xs(self, facet: Facet) -> list[float]:
         """Positions on the x axis at which the facet has points."""
@@ -129,7 +138,11 @@ class Study:
 
     def at_text(self, facet: Facet) -> str:
         """Such as ` at load 0.7`, empty where there is no x axis."""
-        return f" at {short_axis(self.x_key)} {self.xs(facet)[-1]:g}" if self.x_key else ""
+        if not self.x_key:
+            return ""
+        largest = self.xs(facet)[-1]
+        shown = next(p.axes[self.x_key] for p in self.points if self.facet_of(p) == facet and self.x_of(p) == largest)
+        return f" at {short_axis(self.x_key)} {shown if isinstance(shown, str) else format(shown, 'g')}"
 
     def flow_styles(self, shown: Sequence[str]) -> dict[str, Style]:
         """Styles of the flows that a figure shows; the same flow looks the same in every figure."""
@@ -156,5 +169,7 @@ def flow_key(flow: str) -> str:
     return f"f:{flow}"
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _kind(value: object) -> str:
+    """What a value of an axis is a number of; empty if it is none."""
+    parsed = parse_any(value)
+    return parsed[1] if parsed else ""

@@ -117,6 +117,7 @@ impl Sender {
             Ahead::Near => {
                 let place = packet.and_then(|packet| packet.index.checked_sub(out.base)).unwrap_or(0);
                 out.slots.get(place as usize).into_iter().for_each(prefetch);
+                out.slots.front().into_iter().for_each(prefetch);
                 out.slots.back().into_iter().for_each(prefetch);
                 out.flight.front().into_iter().for_each(prefetch);
                 out.flight.back().into_iter().for_each(prefetch);
@@ -314,8 +315,9 @@ impl Outgoing {
         if self.credit == 0 {
             return None;
         }
-        // NDP §3.2: repetitions before new data.
-        let next = match self.again.pop_first() {
+        // NDP §3.2: repetitions before new data. A tree keeps a node when it is empty, and asking reads it.
+        let again = if self.again.is_empty() { None } else { self.again.pop_first() };
+        let next = match again {
             Some(index) => (index, PacketFlags::AGAIN),
             None if new && self.message.responsive => (self.next, PacketFlags::default()),
             None => return None,
