@@ -288,9 +288,11 @@ fn a_lost_packet_counts_for_its_flow_and_a_fault_that_never_comes_is_said() {
     assert!(warnings.iter().any(|w| w.as_str().is_some_and(|w| w.contains("[[fault]]"))), "{warnings:?}");
 }
 
+/// One flow from rack to rack, over two spines.
+const RACK_TO_RACK: &str = "[topology]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nhost_rate = \"10 Gbps\"\nspine_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\nspine_delay = \"1 us\"\n\n[transport]\nname = \"proactmp\"\n\n[[traffic]]\nkind = \"flows\"\nflows = [{ src = 0, dst = 2, bytes = \"10 kB\" }]\n";
+
 #[test]
 fn subflows_that_switches_hash_although_they_want_paths_of_their_own_are_warned_about() {
-    let text = "[topology]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nhost_rate = \"10 Gbps\"\nspine_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\nspine_delay = \"1 us\"\n\n[transport]\nname = \"proactmp\"\n\n[[traffic]]\nkind = \"flows\"\nflows = [{ src = 0, dst = 2, bytes = \"10 kB\" }]\n";
     for (set, warned) in [
         ("fabric.routing=ecmp", true),
         ("fabric.routing=spray", true),
@@ -300,8 +302,24 @@ fn subflows_that_switches_hash_although_they_want_paths_of_their_own_are_warned_
         ("topology.spines=1", false),
         ("transport.name=mptcp-olia", false),
     ] {
-        let output = run(&good(text, &[set]));
+        let output = run(&good(RACK_TO_RACK, &[set]));
         let warnings = output.manifest["warnings"].to_string();
         assert_eq!(warnings.contains("switches choose the paths"), warned, "{set}: {warnings}");
+    }
+}
+
+#[test]
+fn credits_that_take_another_way_than_data_are_warned_about() {
+    for (sets, warned) in [
+        (&["transport.name=expresspass", "fabric.routing=ecmp"][..], true),
+        (&["transport.name=expresspass-aeolus", "fabric.routing=spray"], true),
+        (&["transport.name=expresspass", "fabric.routing=symmetric"], false),
+        (&["transport.name=expresspass"], false),
+        (&["transport.name=expresspass", "fabric.routing=ecmp", "topology.spines=1"], false),
+        (&["transport.name=amrt", "fabric.routing=ecmp"], false),
+    ] {
+        let output = run(&good(RACK_TO_RACK, sets));
+        let warnings = output.manifest["warnings"].to_string();
+        assert_eq!(warnings.contains("on other links than its data"), warned, "{sets:?}: {warnings}");
     }
 }

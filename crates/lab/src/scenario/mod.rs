@@ -272,6 +272,7 @@ impl Setup {
         let mut warnings: Vec<String> = self.traffic.iter().filter_map(warn).collect();
         warnings.extend(self.misfits());
         warnings.extend(self.hashed_subflows());
+        warnings.extend(self.uneven_routes());
         if flows.is_empty() {
             warnings.push("no flow starts: the arrival process drew none within its duration".into());
         }
@@ -301,12 +302,7 @@ impl Setup {
 
     /// Transports whose subflows are to take different paths where switches choose for them.
     fn hashed_subflows(&self) -> impl Iterator<Item = String> {
-        let one_way = match &self.topology.spec {
-            TopologySpec::LeafSpine { spines, .. } => *spines < 2,
-            TopologySpec::FatTree { .. } | TopologySpec::Graph { .. } => false,
-            _ => true,
-        };
-        let hashed = !one_way && self.fabric.routing != Routing::Pinned;
+        let hashed = self.has_many_paths() && self.fabric.routing != Routing::Pinned;
         let asks = |t: &&TransportSpec| {
             let set = fabric::transport_json(t);
             set["path_manager"] == "full-mesh" && set["subflows"].as_u64().is_none_or(|n| n > 1)
@@ -317,6 +313,27 @@ impl Setup {
                 t.name
             )
         })
+    }
+
+    /// Transports that need both directions of a flow on the same links, where switches choose for each direction.
+    fn uneven_routes(&self) -> impl Iterator<Item = String> {
+        let uneven = self.has_many_paths() && matches!(self.fabric.routing, Routing::Ecmp | Routing::Spray);
+        let homes = self.transports.iter().filter_map(|t| headway_transport::registry::find(&t.name));
+        homes.filter(move |e| uneven && e.symmetric).map(|e| {
+            format!(
+                "`{}` needs `fabric.routing = \"symmetric\"`: its credits make room on other links than its data takes",
+                e.info.name
+            )
+        })
+    }
+
+    /// Whether switches have paths to choose from.
+    fn has_many_paths(&self) -> bool {
+        match &self.topology.spec {
+            TopologySpec::LeafSpine { spines, .. } => *spines > 1,
+            TopologySpec::FatTree { .. } | TopologySpec::Graph { .. } => true,
+            _ => false,
+        }
     }
 
     /// Names of flows: their own, or their number.
