@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-class ScenarioError(Exception):
+class HeadwayError(Exception):
+    """Something a user can put right; the text says what and, where it can, how."""
+
+class ScenarioError(HeadwayError):
     """What is wrong with a scenario; ``str()`` is the whole diagnostic: file, line, caret, nearest name."""
 
 class ArrowTable:

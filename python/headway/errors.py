@@ -6,15 +6,11 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
-from headway._headway import ScenarioError
+from headway._headway import HeadwayError, ScenarioError
 
 __all__ = ["ClaimsError", "HeadwayError", "NameNotFound", "ResultsError", "ScenarioError", "nearest", "nearest_paths"]
 
 LIKE_ENOUGH = 0.6
-
-
-class HeadwayError(Exception):
-    """Something a user can put right; the text says what and, where it can, how."""
 
 
 class NameNotFound(HeadwayError):

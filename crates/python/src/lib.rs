@@ -15,8 +15,15 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pyo3::create_exception!(
     _headway,
-    ScenarioError,
+    HeadwayError,
     pyo3::exceptions::PyException,
+    "Something a user can put right; the text says what and, where it can, how."
+);
+
+pyo3::create_exception!(
+    _headway,
+    ScenarioError,
+    HeadwayError,
     "What is wrong with a scenario; its text is the whole diagnostic: file, line, caret, nearest name."
 );
 
@@ -193,6 +200,7 @@ fn l2dct_increase(bytes: u64) -> f64 {
 
 #[pymodule]
 fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("HeadwayError", module.py().get_type::<HeadwayError>())?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<result::RunResult>()?;

@@ -17,7 +17,7 @@ import click
 
 from headway import __version__
 from headway import cli as package
-from headway.errors import HeadwayError, ScenarioError, nearest
+from headway.errors import HeadwayError, nearest
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -74,7 +74,7 @@ def status_of(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         error.show()
         return USER_ERROR
-    except (HeadwayError, ScenarioError) as error:
+    except HeadwayError as error:
         _complain(str(error))
         return USER_ERROR
     except BrokenPipeError:

@@ -9,7 +9,7 @@ import polars as pl
 
 from headway.results import surprising
 
-from .flowstats import number, summary_label
+from .flowstats import number, summary_label, summary_number
 from .load import Point
 from .quantity import display, unit_for
 from .spec import Table
@@ -25,6 +25,8 @@ SUMMARY_KEYS = (
     "fct_p99_s",
     "slowdown_mean",
     "slowdown_p99",
+    "round_trips.p50_s",
+    "round_trips.p99_s",
     "link_utilisation",
     "bottleneck_utilisation",
     "queue_max_bytes",
@@ -69,7 +71,7 @@ DICTIONARY = (
 
 def summary(study: Study) -> Table:
     """One row a variant (and sweep point), each cell a mean over seeds with its interval."""
-    keys = [k for k in SUMMARY_KEYS if any(number(p.summary.get(k)) is not None for p in study.points)]
+    keys = [k for k in SUMMARY_KEYS if any(summary_number(p, k) is not None for p in study.points)]
     keys = [k for k in keys if k not in ("trims", "deadline_missed_fraction") or _ever(study, k)]
     axes = [*[k for k in study.axis_keys if k != study.x_key], *([study.x_key] if study.x_key else [])]
     head = ("variant", *[short_axis(k) for k in axes], *[_HEADS.get(k) or summary_label(k)[0] for k in keys])
@@ -82,7 +84,7 @@ def summary(study: Study) -> Table:
         cells = [value_text(value) if isinstance(value, (str, int, float)) else "" for value in key]
         order: list[float | str] = [v if isinstance(v, (int, float, str)) else "" for v in key]
         for name in keys:
-            found = over_seeds([number(p.summary.get(name)) for p in points])
+            found = over_seeds([summary_number(p, name) for p in points])
             cells.append(estimate_text(found, summary_label(name)[1]))
             order.append(found.mean if found else -math.inf)
         rows.append(tuple(cells))

@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headway.errors import HeadwayError, ScenarioError
+from headway.errors import HeadwayError
 from headway.scenario import Scenario
 from headway.sweeps.plan import PlannedPoint, settle
 
@@ -73,7 +73,7 @@ def run_point(point: PlannedPoint) -> Finished | Failed:
     """Run one point; whatever goes wrong with it is told and costs the others nothing."""
     try:
         return _run(point)
-    except (HeadwayError, ScenarioError) as error:
+    except HeadwayError as error:
         return Failed(point.label, str(error))
     except Exception as error:
         return Failed(point.label, f"{type(error).__name__}: {error}")

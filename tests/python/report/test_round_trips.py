@@ -8,6 +8,8 @@ import headway
 from headway.report.assemble import assemble
 from headway.report.load import load
 from headway.report.spec import Figure, Panel
+from headway.report.study import Study
+from headway.report.tables import summary
 
 
 def figure(scenario_file: Path, out: Path, transport: str) -> Figure:
@@ -26,6 +28,13 @@ def test_shares_rise_to_all_packets_from_the_shortest_to_the_longest(scenario_fi
     summary = headway.read(tmp_path / "out").summary["round_trips"]
     assert line.x[-1] <= 1.01 * summary["max_s"]
     assert len(line.x) == len(summary["histogram"])
+
+
+def test_the_summary_has_them_beside_the_completion_times(scenario_file: Path, tmp_path: Path) -> None:
+    for transport, there in (("tcp", True), ("amrt", False)):
+        headway.Scenario.load(scenario_file, sets=[f"transport.name={transport}"]).run(tmp_path / transport)
+        table = summary(Study(load(tmp_path / transport)))
+        assert ("round trip, p99" in table.head) is there
 
 
 def test_it_is_absent_with_a_reason_where_nothing_is_measured(scenario_file: Path, tmp_path: Path) -> None:
