@@ -18,7 +18,7 @@ FLOWS_NEEDED = 20
 FLOWS_PER_BIN = 50
 BINS = 20
 CDF_POINTS = 240
-# Values of an axis that span more than this are shown on a logarithmic one.
+# Values of an axis that span this much or more are shown on a logarithmic one.
 WIDE = 100
 
 _SUMMARY_LABELS = {
@@ -88,7 +88,7 @@ def fct_load(study: Study) -> Figure:
     """A row a metric, a panel a facet, a line a variant, a band over seeds."""
     figure_id, title = "fct-load", "Flow completion time against load"
     if study.x_key is None:
-        return Figure(figure_id, title, absent="no load (nor any other number) was swept; one run has one load")
+        return Figure(figure_id, title, absent="nothing was swept whose values are all numbers of one kind")
     name = short_axis(study.x_key)
     metrics = _load_metrics(study)
     if name != "load" or metrics != ["fct_mean_s", "fct_p99_s"]:
@@ -113,7 +113,7 @@ def fct_load(study: Study) -> Figure:
 
 def _study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
     """The values that a sweep goes through: all of them marked, or logarithmic where they span decades."""
-    if xs[0] > 0 and xs[-1] > WIDE * xs[0]:
+    if xs[0] > 0 and xs[-1] >= WIDE * xs[0]:
         return log_axis(name, quantity, xs)
     span = (xs[-1] - xs[0]) or 1.0
     marks = tuple(xs) if len(xs) <= 10 else ()

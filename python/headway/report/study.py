@@ -89,8 +89,7 @@ class Study:
     def x_key(self) -> str | None:
         """The axis that figures are drawn against; None if nothing was swept that has a size."""
         wanted = str(self.results.report.get("x", ""))
-        kinds = {k: {_kind(p.axes.get(k)) for p in self.points} for k in self.axis_keys}
-        numeric = [k for k, found in kinds.items() if len(found) == 1 and "" not in found]
+        numeric = [k for k in self.axis_keys if self._quantity_of(k)]
         named = [k for k in numeric if k == wanted or short_axis(k) == wanted]
         loads = [k for k in numeric if short_axis(k) == "load"]
         return next(iter(named or loads or numeric), None)
@@ -118,8 +117,15 @@ class Study:
     @property
     def x_quantity(self) -> str:
         """What the x axis is a number of, such as `bytes` or `ratio`."""
-        kind = _kind(self.points[0].axes[self.x_key]) if self.x_key else "ratio"
+        kind = self._quantity_of(self.x_key) if self.x_key else "ratio"
         return "bytes" if kind == "ratio" and self.x_key and short_axis(self.x_key) == "bytes" else kind
+
+    def _quantity_of(self, axis: str) -> str:
+        """What all values of an axis are numbers of; empty if they are of several kinds, or none. Sizes may be bare."""
+        kinds = {_kind(point.axes.get(axis)) for point in self.points}
+        if kinds == {"bytes", "ratio"}:
+            return "bytes"
+        return kinds.pop() if len(kinds) == 1 else ""
 
     def xs(self, facet: Facet) -> list[float]:
         """Positions on the x axis at which the facet has points."""

@@ -67,24 +67,25 @@ def test_an_axis_of_quantities_is_drawn_in_their_unit_and_in_their_order(tmp_pat
     make_load_sweep(tmp_path, workloads=("a",), loads=(0.5,), seeds=(1,), transports=("amrt",), count=60)
     path = tmp_path / "sweep.json"
     (record,) = json.loads(path.read_text(encoding="utf-8"))
-    sizes = ("5 MB", "200 kB", "1 MB")
+    sizes = ("20 MB", 200_000, "1 MB")
     records = [{**record, "label": f"{record['label']}/{n}", "axes": {"traffic.0.bytes": n}} for n in sizes]
     path.write_text(json.dumps(records), encoding="utf-8")
     study = Study(load(tmp_path))
     assert (study.x_key, study.x_quantity) == ("traffic.0.bytes", "bytes")
-    assert study.xs(study.facets[0]) == [200e3, 1e6, 5e6]
-    assert study.at_text(study.facets[0]) == " at bytes 5 MB"
+    assert study.xs(study.facets[0]) == [200e3, 1e6, 20e6]
+    assert study.at_text(study.facets[0]) == " at bytes 20 MB"
     page = Page(build(tmp_path)[0].read_text(encoding="utf-8"))
     (name,) = (key for key in page.data if key.startswith("fct-load") and "mean" in page.data[key]["title"])
     assert page.data[name]["x"]["quantity"] == "bytes"
-    assert page.series(name, "amrt")[0] == [200e3, 1e6, 5e6]
+    assert page.data[name]["x"]["log"] is True
+    assert page.series(name, "amrt")[0] == [200e3, 1e6, 20e6]
 
 
 def test_an_axis_of_names_or_of_several_units_is_none_to_draw_against(tmp_path: Path) -> None:
     make_load_sweep(tmp_path, workloads=("a",), loads=(0.5,), seeds=(1,), transports=("amrt",), count=60)
     path = tmp_path / "sweep.json"
     (record,) = json.loads(path.read_text(encoding="utf-8"))
-    for values in (("fair", "srpt"), ("5 MB", "5 ms"), ("5 MB", 5)):
+    for values in (("fair", "srpt"), ("5 MB", "5 ms"), ("5 ms", 5)):
         records = [{**record, "label": f"{record['label']}/{n}", "axes": {"traffic.0.x": n}} for n in values]
         path.write_text(json.dumps(records), encoding="utf-8")
         assert Study(load(tmp_path)).x_key is None

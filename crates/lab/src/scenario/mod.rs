@@ -321,7 +321,7 @@ impl Setup {
         let homes = self.transports.iter().filter_map(|t| headway_transport::registry::find(&t.name));
         homes.filter(move |e| uneven && e.symmetric).map(|e| {
             format!(
-                "`{}` needs `fabric.routing = \"symmetric\"`: its credits make room on other links than its data takes",
+                "`{}` needs `fabric.routing = \"symmetric\"`: its credits make room on other links than its data takes, which is lost or sent again",
                 e.info.name
             )
         })
