@@ -30,7 +30,7 @@ SUMMARY_NUMBERS = (
     *("fct_mean_s", "fct_p50_s", "fct_p95_s", "fct_p99_s", "fct_max_s"),
     *("slowdown_mean", "slowdown_p50", "slowdown_p95", "slowdown_p99", "slowdown_max"),
     *("link_utilisation", "bottleneck_utilisation", "queue_max_bytes", "queue_max_packets"),
-    *("drops", "trims", "marks", "retransmitted_bytes", "jain", "deadline_missed_fraction"),
+    *("drops", "data_drops", "trims", "marks", "retransmitted_bytes", "jain", "deadline_missed_fraction"),
 )
 # Of each gauge in summary.json, as in `gauges.reorder_buffer_bytes.max`.
 GAUGE_PARTS = ("max", "mean", "sum")

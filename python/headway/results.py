@@ -162,11 +162,18 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
             parts.append(f"{label} {duration(summary[key])}")
     if summary.get("slowdown_mean") is not None:
         parts.append(f"mean slowdown {summary['slowdown_mean']:.3g}")
-    parts.append(f"drops {summary.get('drops', 0)}")
+    parts.append(_losses(summary))
     if manifest is not None and (wall := manifest.get("wall_s")):
         events = manifest.get("events", 0)
         parts.append(f"{quantity(events)} events in {duration(wall)} ({quantity(events / wall)}/s)")
     return ", ".join(parts)
+
+
+def _losses(summary: dict[str, Any]) -> str:
+    """Packets dropped; how many of them were data where the rest was control or credits."""
+    drops = summary.get("drops", 0)
+    data = summary.get("data_drops", drops)
+    return f"drops {drops}" if data == drops else f"drops {drops} ({data} of data)"
 
 
 # How the manifest says that nothing was sampled because the scenario does not ask for it.

@@ -112,6 +112,11 @@ class Scenario:
         """Hosts, links, flows and bytes of memory that a run needs."""
         return self._native.estimate()
 
+    @property
+    def warnings(self) -> list[str]:
+        """What looks odd before it is run: a load that no link can carry, a transport in a network not meant for it."""
+        return self._native.warnings()
+
     def export_flows(self, format: str) -> str:
         """Its flows as text: `cm`, an htsim connection matrix, or `csv`, which `kind = "file"` reads back."""
         return self._native.export_flows(format)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,8 +11,12 @@ from typing import Any
 from headway.directories import MANIFEST_FILE, SWEEP_FILE
 from headway.errors import ResultsError
 from headway.files import read_json
+from headway.quantities import parse_any, parse_bytes
 from headway.results import Run
 from headway.tables import Table
+
+# How columns end that hold numbers of a kind.
+ENDINGS = {"time": "_s", "bytes": "_bytes", "rate": "_bps", "count": "_packets"}
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,17 @@ class Sweep:
     def summary(self) -> Table:
         """One row a run: `variant`, a column a swept key, `seed`, and every number of `summary.json`.
 
+        A swept key that is written as a text with a unit, as in `fabric.buffer = "200 kB"`, has its numbers beside it
+        in a column that ends in their unit: `fabric.buffer_bytes`, `..._s`, `..._bps`, `..._packets`.
+
         What lies deeper there has its path as its name, as in `round_trips.p99_s`. A number that a run does not have
         is null.
         """
         import polars
 
+        kinds = {(key, parsed[1]) for one in self.runs for key, value in one.axes.items() if (parsed := _read(value))}
         rows = [
-            {"variant": one.variant, **one.axes, "seed": one.seed, **dict(_numbers(one.run.summary))}
+            {"variant": one.variant, **_axes(one.axes, kinds), "seed": one.seed, **dict(_numbers(one.run.summary))}
             for one in self.runs
         ]
         return Table(polars.DataFrame(rows, infer_schema_length=None, strict=False))
@@ -89,6 +97,23 @@ def read_sweep(directory: str | Path) -> Sweep:
 def _is_entry(entry: object) -> bool:
     wanted = {"variant": str, "axes": dict, "seed": int, "dir": str}
     return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in wanted.items())
+
+
+def _axes(axes: Mapping[str, Any], kinds: Set[tuple[str, str]]) -> dict[str, Any]:
+    """The values of swept keys, and the numbers in those that some run writes as a text."""
+    columns: dict[str, Any] = {}
+    for key, value in axes.items():
+        columns[key] = value
+        if parsed := _read(value):
+            columns[key + ENDINGS[parsed[1]]] = parsed[0]
+        elif (key, "bytes") in kinds:
+            # A size may be a bare number, of bytes.
+            columns[key + ENDINGS["bytes"]] = parse_bytes(value)
+    return columns
+
+
+def _read(value: object) -> tuple[float, str] | None:
+    return parse_any(value) if isinstance(value, str) else None
 
 
 def _numbers(document: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, float]]:

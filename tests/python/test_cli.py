@@ -211,8 +211,11 @@ def test_the_runs_of_a_sweep_are_warned_about(headway: Headway, scenario_file: P
     sets = ("--set", 'fabric.discipline="drop-tail"', "--set", "stop=20 us")
     answer = headway("sweep", scenario_file, "--out", tmp_path / "out", *sets)
     assert "4/4 points done" in answer.out
-    assert "`amrt` is meant to run over `anti-ecn`, and the ports are `drop-tail`" in answer.err
-    assert "warnings more" in answer.err
+    told = [line for line in answer.err.splitlines() if line.startswith("warning, ")]
+    amrt, phost = "`amrt` is meant to run over `anti-ecn`, and the ports are `drop-tail`", "no flow finished"
+    assert [line for line in told if "amrt,seed=1 and 1 more: " in line and amrt in line]
+    assert [line for line in told if " and 3 more: " in line and phost in line]
+    assert len(told) == len({line.partition(": ")[2] for line in told}), "each is told once"
 
 
 def test_every_module_with_a_command_is_on_the_command_line(headway: Headway) -> None:
@@ -239,6 +242,19 @@ def test_check_says_how_big_it_is(headway: Headway, scenario_file: Path) -> None
     assert "4 points" in answer.out
     resolved = json.loads(headway("check", scenario_file, "--json").out)
     assert resolved["fabric"]["payload"] == 1460
+
+
+def test_check_says_what_looks_odd_before_anything_is_run(headway: Headway, scenario_file: Path) -> None:
+    assert headway("check", scenario_file).err == ""
+    answer = headway("check", scenario_file, "--set", 'fabric.discipline="drop-tail"')
+    assert answer.status == 0
+    odd = "`amrt` is meant to run over `anti-ecn`, and the ports are `drop-tail`"
+    assert answer.err.splitlines() == [f"warning, amrt,seed=1 and 1 more: {odd}"]
+    fabric = {"fabric.discipline": "drop-tail", "transport.name": "amrt"}
+    assert package.Scenario.load(scenario_file, sets=fabric).warnings == [odd]
+    asymmetric = ("--set", 'fabric.routing="ecmp"', "--set", 'variants.expresspass."fabric.routing"="ecmp"')
+    asked = headway("check", "amrt/fig14", *asymmetric)
+    assert '`expresspass` needs `fabric.routing = "symmetric"`' in asked.err
 
 
 def test_check_reads_every_scenario_of_the_project(headway: Headway) -> None:

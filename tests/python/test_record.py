@@ -74,6 +74,7 @@ def test_a_recorded_verdict_is_listed_with_its_command(headway: Headway, home: P
         ("two-flows.toml", '"10 Gbps"', '"20 Gbps"'),
         ("claims.toml", 'qualifier = "over"', 'qualifier = "below"'),
         ("claims.toml", "flow('f0'", "flow('f1'"),
+        ("two-flows.toml", '"transport.name" = "amrt"', '"transport.name" = "amrt"\n"transport.rtx" = 2'),
     ],
 )
 def test_a_changed_claim_or_scenario_outdates_its_verdict(
@@ -85,7 +86,28 @@ def test_a_changed_claim_or_scenario_outdates_its_verdict(
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
     row = listed(headway)
-    assert (row["verdict"], row["reason"]) == ("outdated", "the claim or its scenario has changed since")
+    reason = "the claim or its scenario has changed since; it was reproduced before"
+    assert (row["verdict"], row["reason"]) == ("outdated", reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("two-flows.toml", "Two flows", "Three flows"),
+        ("two-flows.toml", '[variants.phost]\n"transport.name" = "phost"', '[variants.mine]\n"transport.name" = "ndp"'),
+        ("two-flows.toml", "[sweep]", '[scale.smoke]\nstop = "1 ms"\n\n[sweep]'),
+        ("two-flows.toml", "[sweep]", '[report]\nfigure = "cdf"\n\n[sweep]'),
+    ],
+)
+def test_what_changes_nothing_about_the_runs_behind_a_claim_leaves_its_verdict(
+    headway: Headway, home: Path, tmp_path: Path, name: str, old: str, new: str
+) -> None:
+    headway("reproduce", "mine/two-flows", "--record", "--out", str(tmp_path / "out"))
+    path = home / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    assert listed(headway)["verdict"] == "reproduced"
 
 
 def test_verdicts_on_other_claims_stay(headway: Headway, home: Path, tmp_path: Path) -> None:

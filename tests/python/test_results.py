@@ -162,3 +162,5 @@ def test_the_line_for_scripts() -> None:
     assert line == (
         "3/4 flows done, finished at 6 ms, mean FCT 1 ms, mean slowdown 2, drops 4, 1 M events in 500 ms (2 M/s)"
     )
+    assert one_line({**summary, "data_drops": 4}) == one_line(summary)
+    assert "drops 4 (1 of data)" in one_line({**summary, "data_drops": 1})

@@ -55,6 +55,19 @@ def test_numbers_that_lie_deeper_have_their_paths(swept: Path) -> None:
     assert table["gauges.x.max"].to_list()[:2] == [7.0, None]
 
 
+def test_quantities_that_are_swept_have_their_numbers_beside_them(swept: Path) -> None:
+    listed = json.loads((swept / "sweep.json").read_text(encoding="utf-8"))
+    values = ["200 kB", "1 MB", 20, "8 packets"]
+    for entry, size in zip(listed, values, strict=True):
+        entry["axes"] = {"fabric.buffer": size, "traffic.0.load": 0.5}
+    (swept / "sweep.json").write_text(json.dumps(listed), encoding="utf-8")
+    table = headway.read_sweep(swept).summary.to_polars()
+    assert table["fabric.buffer_bytes"].to_list() == [200e3, 1e6, 20.0, None]
+    assert table["fabric.buffer_packets"].to_list() == [None, None, None, 8.0]
+    assert table["traffic.0.load"].to_list() == [0.5] * 4
+    assert "traffic.0.load_bytes" not in table.columns
+
+
 def test_what_is_no_sweep_says_what_it_is(swept: Path, tmp_path: Path) -> None:
     run = next(iter(headway.read_sweep(swept))).run.directory
     assert run is not None

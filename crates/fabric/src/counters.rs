@@ -64,6 +64,11 @@ impl PortCounters {
         self.dropped.iter().sum()
     }
 
+    /// Data packets dropped. Headers that trimming left are control by then, and counted in `trimmed`.
+    pub fn data_drops(&self) -> u64 {
+        self.drops() - self.dropped[DropReason::ControlFull as usize]
+    }
+
     /// The identities of a port that now holds `waiting` packets; an error names the broken one.
     pub fn check(&self, waiting: u64) -> Result<(), String> {
         if self.received != self.drops() + self.returned + self.enqueued {

@@ -89,6 +89,8 @@ fn the_summary_counts_what_the_tables_hold() {
     let bands = summary["by_size"]["bands"].as_object().expect("bands");
     assert_eq!(bands.values().filter_map(|b| b["count"].as_u64()).sum::<u64>(), fct.len() as u64);
     assert_eq!(summary["drops"], counts(links, "drops").iter().sum::<u64>());
+    let of_data = [counts(links, "drops_buffer_full"), counts(links, "drops_unscheduled")].concat();
+    assert_eq!(summary["data_drops"], of_data.iter().sum::<u64>());
     assert_eq!(summary["marks"], counts(flows, "marks").iter().sum::<u64>());
     for i in 0..links.num_rows() {
         let count = |name: &str| counts(links, name)[i];

@@ -118,6 +118,11 @@ impl Scenario {
         Ok(dict)
     }
 
+    /// What looks odd in it before it is run.
+    fn warnings(&self) -> Vec<String> {
+        self.inner.setup.as_ref().map_or_else(Vec::new, |setup| setup.warnings())
+    }
+
     /// Its flows as text: an htsim connection matrix (`cm`), or a table (`csv`).
     fn export_flows(&self, format: &str) -> PyResult<String> {
         let format = match format {

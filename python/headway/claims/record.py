@@ -1,15 +1,19 @@
 """The verdicts on record: what `headway reproduce --record` measured, kept beside the claims it judged.
 
-`verdicts.json` holds one entry a claim. Each carries a digest of the claim and of its scenario file, so that a verdict
-whose claim or scenario has changed since shows as outdated instead of speaking for what it did not measure.
+`verdicts.json` holds one entry a claim. Each carries a digest of the claim and of what its scenario runs for it, so
+that a verdict whose claim or scenario has changed since shows as outdated instead of speaking for what it did not
+measure.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +27,8 @@ from headway.names import VERDICTS_FILE, ScenarioFile
 
 KEPT = ("verdict", "measured", "ci95", "seeds", "scale", "reason")
 OUTDATED = "outdated"
+# Tables and keys of a scenario that change nothing about its runs.
+PROSE = ("title", "description", "paper", "report")
 # Seeds that a verdict takes where none is on record.
 SEEDS = 5
 
@@ -32,14 +38,22 @@ def verdicts_path(file: ScenarioFile) -> Path:
     return file.path.parent / VERDICTS_FILE
 
 
-def digest(claim: Claim, file: ScenarioFile) -> str:
-    """What a verdict depends on beside the program: the claim as it is judged, and the scenario as it is written."""
+def digest(claim: Claim, document: Mapping[str, Any], scale: str | None) -> str:
+    """What a verdict depends on beside the program: the claim as it is judged, and what is run for it.
+
+    `document` is the scenario's file. Its titles, its report, its other scales, and variants that the claim does not
+    name do not enter: a transport of one's own may stand beside those of a paper without unsettling its verdicts.
+    """
     expressions = [claim.measure, claim.holds, claim.direction]
     spelt_out = [e.spelt_out() if e else [] for e in expressions]
     facts = [claim.published_facts(), claim.variant, dict(claim.at or {}), spelt_out]
-    hashed = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    hashed.update(file.path.read_bytes())
-    return hashed.hexdigest()[:16]
+    texts = {name for parts in spelt_out for part in parts for name in re.findall(r"'([^']*)'|\"([^\"]*)\"", part)}
+    run = {key: value for key, value in document.items() if key not in PROSE}
+    run["scale"] = document.get("scale", {}).get(scale) if scale else None
+    named = {claim.variant, *(name for pair in texts for name in pair)} & document.get("variants", {}).keys()
+    if named:
+        run["variants"] = {name: document["variants"][name] for name in named}
+    return hashlib.sha256(json.dumps([facts, run], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def command(claim: Claim, scale: str | None = "paper", seeds: int | None = SEEDS) -> str:
@@ -54,36 +68,44 @@ def record(file: ScenarioFile, results: Sequence[Result], scale: str | None) -> 
     """Replace the verdicts on a scenario's claims by these; those on other scenarios stay."""
     path = verdicts_path(file)
     kept = _read(path)
+    document = tomllib.loads(file.path.read_text(encoding="utf-8"))
     for result in results:
         row = result.row(scale)
         entry = {key: row[key] for key in KEPT}
-        kept[result.claim.id] = {**entry, "version": __version__, "digest": digest(result.claim, file)}
+        kept[result.claim.id] = {**entry, "version": __version__, "digest": digest(result.claim, document, scale)}
     write_json(path, dict(sorted(kept.items())))
     return path
 
 
 def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[dict[str, Any]]:
     """For each claim what is on record about it, and the command that measures it."""
-    files: dict[Path, dict[str, Any]] = {}
+    verdicts = cache(_read)
+    documents = cache(_document)
     rows = []
     for claim in claims:
         file = scenarios.get(claim.scenario)
-        entry: Mapping[str, Any] = {}
-        if file is not None:
-            path = verdicts_path(file)
-            entry = files.setdefault(path, _read(path)).get(claim.id, {})
-        rows.append(_row(claim, entry, file))
+        entry = verdicts(verdicts_path(file)).get(claim.id, {}) if file else {}
+        rows.append(_row(claim, entry, documents(file.path) if file else None))
     return rows
 
 
-def _row(claim: Claim, entry: Mapping[str, Any], file: ScenarioFile | None) -> dict[str, Any]:
+def _document(path: Path) -> dict[str, Any]:
+    """A scenario's file; empty if it is none any more, so that nothing on record speaks for it."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return {}
+
+
+def _row(claim: Claim, entry: Mapping[str, Any], document: Mapping[str, Any] | None) -> dict[str, Any]:
     row = {key: entry.get(key) for key in KEPT}
-    if file is None:
+    if document is None:
         row |= {"verdict": str(Verdict.PENDING), "reason": f"there is no scenario {claim.scenario}"}
     elif not entry:
         row |= {"verdict": str(Verdict.PENDING), "reason": claim.pending or "no verdict is on record"}
-    elif entry.get("digest") != digest(claim, file):
-        row |= {"verdict": OUTDATED, "reason": "the claim or its scenario has changed since"}
+    elif entry.get("digest") != digest(claim, document, entry.get("scale")):
+        was = f"; it was {entry.get('verdict')} before"
+        row |= {"verdict": OUTDATED, "reason": f"the claim or its scenario has changed since{was}"}
     return {**row, "command": command(claim, entry.get("scale", "paper"), entry.get("seeds") or SEEDS)}
 
 

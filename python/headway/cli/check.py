@@ -9,6 +9,7 @@ import click
 from headway.claims.ledger import claims_about
 from headway.claims.sensitivity import sensitivity_claims
 from headway.cli.options import scale_option, scenario_argument, set_option
+from headway.cli.terminal import print_warnings
 from headway.names import ScenarioFile
 from headway.results import size
 from headway.scenario import Scenario
@@ -20,11 +21,12 @@ from headway.scenario import Scenario
 @scale_option
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with every default filled in.")
 def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool) -> None:
-    """Read a scenario, every point of its sweep and its claims; say what is wrong, or how big it is."""
+    """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, and how big it is."""
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    estimates = [
-        Scenario.load(file.path, sets=(*sets, *point.sets), scale=scale).estimate for point in scenario.points()
-    ]
+    points = {
+        point.label: Scenario.load(file.path, sets=(*sets, *point.sets), scale=scale) for point in scenario.points()
+    }
+    estimates = [point.estimate for point in points.values()]
     claims = claims_about(file.name, file.claims) + sensitivity_claims(file.name, file.claims)
     claims += claims_about(file.name, file.expectations)
     if as_json:
@@ -38,6 +40,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
         f"about {size(largest['memory_bytes'])} of memory a run, {len(estimates)} points, {len(claims)} claims"
     )
+    print_warnings({label: point.warnings for label, point in points.items()}, "`headway check` of one variant")
 
 
 COMMAND = check

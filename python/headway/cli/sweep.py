@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
-from headway.cli.terminal import Progress, Stop
+from headway.cli.terminal import Progress, Stop, print_warnings
 from headway.names import ScenarioFile
 from headway.results import duration, one_line, surprising
 from headway.sweeps import PlannedPoint, State, SweepOutcome, SweepPlan, plan, run_sweep
 from headway.sweeps.worker import Finished
 
 FAILED = 1
-SHOWN_WARNINGS = 3
 INTERRUPTED = 130
 
 
@@ -50,7 +48,7 @@ def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite:
         display = _Display(bars, planned.file.name, quiet=quiet)
         outcome = run_sweep(planned, jobs=jobs, observer=display, stop_requested=stop, overwrite=overwrite)
     _print_end(outcome, time.monotonic() - began, quiet)
-    _print_warnings(display.warnings)
+    print_warnings(display.warnings, "the `warnings` of each point's manifest.json")
     return outcome
 
 
@@ -122,15 +120,6 @@ def _print_end(outcome: SweepOutcome, wall_s: float, quiet: bool) -> None:
         text += ", stopped; the same command goes on from here"
     if not quiet or failed or outcome.interrupted:
         click.echo(f"{text}, in {duration(wall_s)}; {outcome.plan.out}", err=quiet)
-
-
-def _print_warnings(warnings: Mapping[str, Sequence[str]]) -> None:
-    """What the runs had to say, a few of many: points of a sweep mostly say the same."""
-    shown = [(label, text) for label, texts in warnings.items() for text in texts]
-    for label, text in shown[:SHOWN_WARNINGS]:
-        click.echo(f"warning, {label}: {text}", err=True)
-    if (more := len(shown) - SHOWN_WARNINGS) > 0:
-        click.echo(f"and {more} warnings more: the `warnings` of each point's manifest.json", err=True)
 
 
 COMMAND = sweep

@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
@@ -25,6 +25,7 @@ VERDICT_COLOURS = {
     "pending": "bright_black",
 }
 
+SHOWN_WARNINGS = 5
 GAP = "  "
 INDENT = "    "
 
@@ -154,6 +155,20 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequ
         if notes and index and notes[index - 1]:
             for line in _broken(notes[index - 1], width - len(INDENT) if width else None):
                 click.echo(click.style(INDENT + line, dim=True))
+
+
+def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str) -> None:
+    """What points of a sweep have to say, by label, on standard error: one line a sentence, whichever say it, and at
+    most five of them; `rest` says where the others are."""
+    told: dict[str, list[str]] = {}
+    for label, texts in warnings.items():
+        for text in texts:
+            told.setdefault(text, []).append(label)
+    for text, (first, *others) in list(told.items())[:SHOWN_WARNINGS]:
+        more = f" and {len(others)} more" if others else ""
+        click.echo(f"warning, {first}{more}: {text}" if first else f"warning: {text}", err=True)
+    if (left := len(told) - SHOWN_WARNINGS) > 0:
+        click.echo(f"and {left} warnings more: {rest}", err=True)
 
 
 def _coloured(cell: str) -> str:

@@ -44,6 +44,7 @@ _SUMMARY_LABELS = {
     "jain": ("Jain index", "ratio"),
     "deadline_missed_fraction": ("deadlines missed", "percent"),
     "drops": ("drops", "count"),
+    "data_drops": ("data drops", "count"),
     "trims": ("trims", "count"),
     "marks": ("marks", "count"),
 }

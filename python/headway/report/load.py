@@ -16,8 +16,9 @@ from typing import Any
 
 import polars as pl
 
+from headway.quantities import parse_seconds
+
 from .errors import ReportError
-from .quantity import parse_seconds
 
 Scalar = str | int | float | bool
 

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headway.quantities import parse_bytes, parse_rate, parse_seconds
+
 from .errors import ReportError
 from .load import Results
 from .model_l2dct import backoff, sawtooth, scheduling
 from .palette import flow_styles
-from .quantity import display, parse_bytes, parse_rate, parse_seconds
+from .quantity import display
 from .spec import Axis, Figure, LegendEntry, Panel, Reference, Series
 from .ticks import auto_axis
 

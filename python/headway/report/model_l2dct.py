@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway import _headway
+from headway.quantities import parse_bytes, parse_rate, parse_seconds
 
 from .errors import ReportError
 from .load import Results
@@ -117,8 +118,6 @@ def sawtooth(results: Results) -> Figure:
 
 
 def _packets(table: Mapping[str, Any]) -> float:
-    from .quantity import parse_bytes, parse_rate, parse_seconds
-
     rate, rtt, packet = parse_rate(table["rate"]), parse_seconds(table["rtt"]), parse_bytes(table["packet"])
     if not (rate and rtt and packet):
         raise ValueError("the model's path has no rate, round trip or packet")

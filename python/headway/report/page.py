@@ -154,7 +154,7 @@ def _headline(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
     table: Table | None = report.summary
     if table is None or report.claims is not None or len(table.rows) > 4:
         return []
-    wanted = ("mean FCT", "p99 FCT", "p99 slowdown", "bottleneck utilisation", "largest queue", "drops")
+    wanted = ("mean FCT", "p99 FCT", "p99 slowdown", "bottleneck utilisation", "largest queue", "data drops")
     return [
         (row[0], [(name, row[table.head.index(name)]) for name in wanted if name in table.head]) for row in table.rows
     ]

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from headway.quantities import parse_any
+
 from .load import Point, Results, Scalar
 from .palette import Style, flow_styles, variant_styles
-from .quantity import parse_any
 from .spec import LegendEntry
 
 FLOW_COLOURS = 8

@@ -32,6 +32,7 @@ SUMMARY_KEYS = (
     "queue_max_bytes",
     "jain",
     "deadline_missed_fraction",
+    "data_drops",
     "drops",
     "trims",
     "marks",

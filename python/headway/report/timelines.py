@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from headway.quantities import parse_bytes
+
 from .load import Point
-from .quantity import display, parse_bytes
+from .quantity import display
 from .spec import Axis, Event, Figure, LegendEntry, Panel, Reference, Series
 from .stats import Thinned, thin
 from .study import FLOW_COLOURS, Facet, Study, flow_key, natural, variant_key

@@ -8,9 +8,10 @@ import math
 import numpy as np
 import pytest
 
+from headway.quantities import parse_bytes, parse_rate, parse_seconds
 from headway.report.claims import claim_rows
 from headway.report.palette import DARK_PAGE, LIGHT_PAGE, base_colours, contrast, flow_styles, variant_styles
-from headway.report.quantity import display, parse_bytes, parse_rate, parse_seconds
+from headway.report.quantity import display
 from headway.report.spec import Axis
 from headway.report.stats import by_size, cdf, equal_count_edges, over_seeds, t95, thin
 from headway.report.svg import spread

@@ -138,6 +138,7 @@ fn links(map: &mut Map<String, Json>, bottleneck: &[String], outcome: &Outcome) 
     map.insert("queue_max_packets".into(), packets.into());
     let total = |get: fn(&LinkRecord) -> u64| outcome.links.iter().map(get).sum::<u64>();
     map.insert("drops".into(), total(|l| l.counters.drops()).into());
+    map.insert("data_drops".into(), total(|l| l.counters.data_drops()).into());
     map.insert("trims".into(), total(|l| l.counters.trimmed).into());
     let marks: u64 = outcome.flows.iter().map(|f| u64::from(f.marks)).sum();
     map.insert("marks".into(), marks.into());

@@ -265,14 +265,7 @@ impl Setup {
             Some(Flows::All) => FlowChoice::All,
             Some(Flows::Named(wanted)) => FlowChoice::Some(find_flows(wanted, &positions)?),
         };
-        let warn = |entry: &traffic::Entry| match &entry.pattern {
-            traffic::Pattern::Poisson(p) => p.warning.clone(),
-            _ => None,
-        };
-        let mut warnings: Vec<String> = self.traffic.iter().filter_map(warn).collect();
-        warnings.extend(self.misfits());
-        warnings.extend(self.hashed_subflows());
-        warnings.extend(self.uneven_routes());
+        let mut warnings = self.warnings();
         if flows.is_empty() {
             warnings.push("no flow starts: the arrival process drew none within its duration".into());
         }
@@ -285,6 +278,16 @@ impl Setup {
             sample.most = self.memory_limit.saturating_sub(others) / headway_sim::PER_SAMPLE;
         }
         Ok(Resolved { spec, names, entries, warnings })
+    }
+
+    /// What looks odd in it before it is run: loads that cannot be carried, transports in a network that is not what
+    /// they need.
+    pub fn warnings(&self) -> Vec<String> {
+        let overload = self.traffic.iter().filter_map(|entry| match &entry.pattern {
+            traffic::Pattern::Poisson(poisson) => poisson.warning.clone(),
+            _ => None,
+        });
+        overload.chain(self.misfits()).chain(self.hashed_subflows()).chain(self.uneven_routes()).collect()
     }
 
     /// Transports over ports that do not do what they need. Those that run over any queue are at home everywhere.
