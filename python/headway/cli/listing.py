@@ -10,7 +10,7 @@ import click
 
 from headway import _headway, names
 from headway.claims.ledger import known_claims
-from headway.claims.record import recorded
+from headway.claims.record import OUTDATED, recorded
 from headway.claims.verdict import Verdict
 from headway.cli.reproduce import show
 from headway.cli.terminal import print_table
@@ -57,10 +57,11 @@ def list_things(thing: str, name: str | None, as_json: bool) -> None:
 
 
 def _named(thing: str, name: str, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that are called `name`, or whose names begin so."""
+    """Those that are called `name`, or whose names begin so, or so behind the name of their paper."""
     keys = ("scenario", "id") if thing == "claims" else ("name",)
     exact = [e for e in entries if any(e[key] == name for key in keys)]
     found = exact or [e for e in entries if any(str(e[key]).startswith(name) for key in keys)]
+    found = found or [e for e in entries if any(str(e[key]).partition("/")[2].startswith(name) for key in keys)]
     if not found:
         close = nearest(name, [str(e[key]) for e in entries for key in keys])
         hint = f"; nearest: {', '.join(close)}" if close else ""
@@ -120,7 +121,7 @@ def _print_claims(entries: list[dict[str, Any]]) -> None:
             [e["verdict"], e["id"], show(e["measured"]), f"{e['qualifier']} {_text(e['published'])}", e["unit"]]
             for e in listed
         ]
-        notes = [e["reason"] if e["verdict"] == Verdict.PENDING else "" for e in listed]
+        notes = [e["reason"] if e["verdict"] in (Verdict.PENDING, OUTDATED) else "" for e in listed]
         click.echo(click.style(command, bold=True))
         print_table(["verdict", "claim", "measured", "published", "unit"], rows, notes)
         click.echo()

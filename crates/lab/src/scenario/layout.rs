@@ -11,8 +11,8 @@ use std::f64::consts::TAU;
 const HOSTS_DRAWN: u32 = 40;
 /// Leaves, spines, or switches of a graph that are drawn at most.
 const SWITCHES_DRAWN: u32 = 12;
-/// Pods, and switches of one layer of a pod, that are drawn at most.
-const POD_DRAWN: u32 = 4;
+/// Pods that are all drawn, and the pods, and switches of one layer of a pod, that are drawn of more.
+const POD_DRAWN: (u32, u32) = (4, 3);
 /// Cores above each place in a pod that are drawn at most.
 const CORES_DRAWN: u32 = 2;
 
@@ -132,7 +132,8 @@ impl Sketch {
 
     fn fat_tree(&mut self, k: u32, each: u32, host: &LinkSpec, fabric: &LinkSpec) {
         let half = k / 2;
-        let (pods, places, cores) = (k.min(POD_DRAWN), half.min(POD_DRAWN), half.min(CORES_DRAWN));
+        let most = if k <= POD_DRAWN.0 { POD_DRAWN.0 } else { POD_DRAWN.1 };
+        let (pods, places, cores) = (k.min(most), half.min(most), half.min(CORES_DRAWN));
         for a in 0..places {
             for c in 0..cores {
                 let x = spread(a * cores + c, places * cores);

@@ -9,7 +9,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             best = Some((likeness, candidate));
         }
     }
-    best.filter(|(likeness, _)| *likeness >= 0.5).map(|(_, name)| name)
+    best.filter(|(likeness, _)| *likeness > 0.5).map(|(_, name)| name)
 }
 
 fn likeness(word: &str, candidate: &str) -> f64 {
