@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,26 @@ class Point:
     sets: tuple[str, ...] = field(repr=False)
 
 
+@dataclass(frozen=True)
+class _Written:
+    """What a scenario was read from: its text, the name of that in messages, and overrides."""
+
+    name: str
+    text: str
+    sets: Sequence[str]
+
+    def check_report(self, native: _headway.Scenario) -> None:
+        """Raise `ScenarioError` for what no report understands in the `[report]` table."""
+        if report := json.loads(native.report_json()):
+            check_report(report, Source(self.name, self.text), self.text, self.sets, native.swept)
+
+
 class Scenario:
     """A scenario with every default filled in; make one with `load` or `from_text`."""
 
-    def __init__(self, native: _headway.Scenario, path: Path | None = None) -> None:
+    def __init__(self, native: _headway.Scenario, written: _Written, path: Path | None = None) -> None:
         self._native = native
+        self._written = written
         self.path = path
 
     @classmethod
@@ -48,9 +63,9 @@ class Scenario:
         overrides = assignments(sets)
         file = names.resolve(str(name))
         native = _headway.Scenario.load(str(file.path), overrides, scale)
-        if native.report_json() != "{}":
-            _check_report(native, str(file.path), file.path.read_text(encoding="utf-8"), overrides)
-        return cls(native, file.path)
+        written = _Written(str(file.path), file.path.read_text(encoding="utf-8"), overrides)
+        written.check_report(native)
+        return cls(native, written, file.path)
 
     @classmethod
     def from_text(
@@ -64,8 +79,9 @@ class Scenario:
         """A scenario written in a string; `name` stands for the file in messages."""
         overrides = assignments(sets)
         native = _headway.Scenario.from_text(text, name, overrides, scale)
-        _check_report(native, name, text, overrides)
-        return cls(native)
+        written = _Written(name, text, overrides)
+        written.check_report(native)
+        return cls(native, written)
 
     @property
     def name(self) -> str:
@@ -127,6 +143,17 @@ class Scenario:
             Point(p["label"], p["variant"], dict(p["axes"]), p["seed"], tuple(p["sets"])) for p in self._native.points()
         ]
 
+    def at(self, point: Point) -> Scenario:
+        """The scenario as one of its `points`.
+
+        >>> [scenario.at(point).run() for point in scenario.points() if point.variant == "amrt"]
+        """
+        native = self._native.with_sets(list(point.sets))
+        written = replace(self._written, sets=[*self._written.sets, *point.sets])
+        if native.report_json() != self._native.report_json():
+            written.check_report(native)
+        return Scenario(native, written, self.path)
+
     def run(
         self,
         out: str | Path | None = None,
@@ -178,9 +205,3 @@ def assignments(sets: Mapping[str, Any] | Sequence[str]) -> list[str]:
         if not isinstance(item, str):
             raise TypeError(f"sets takes texts 'key=value', not {item!r}; for pairs write a dict, {{key: value}}")
     return overrides
-
-
-def _check_report(native: _headway.Scenario, name: str, text: str, overrides: Sequence[str]) -> None:
-    """Raise `ScenarioError` for what no report understands in the `[report]` table."""
-    report = json.loads(native.report_json())
-    check_report(report, Source(name, text), text, overrides, native.swept)

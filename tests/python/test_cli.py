@@ -250,11 +250,12 @@ def test_check_says_what_looks_odd_before_anything_is_run(headway: Headway, scen
     assert headway("check", scenario_file).err == ""
     answer = headway("check", scenario_file, "--set", 'fabric.discipline="drop-tail"')
     assert answer.status == 0
-    odd = "`amrt` is meant to run over `anti-ecn`, and the ports are `drop-tail`"
-    assert answer.err.splitlines() == [
-        f"warning, amrt,seed=1 and 1 more: {odd}",
-        "warning, phost,seed=1 and 1 more: `phost` is meant to run over `strict-priority`, and the ports are `drop-tail`",
-    ]
+    odd, other = (
+        f"`{name}` is meant to run over `{ports}`, and the ports are `drop-tail`"
+        for name, ports in (("amrt", "anti-ecn"), ("phost", "strict-priority"))
+    )
+    told = [f"warning, amrt,seed=1 and 1 more: {odd}", f"warning, phost,seed=1 and 1 more: {other}"]
+    assert answer.err.splitlines() == told
     fabric = {"fabric.discipline": "drop-tail", "transport.name": "amrt"}
     assert package.Scenario.load(scenario_file, sets=fabric).warnings == [odd]
 

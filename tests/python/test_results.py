@@ -88,6 +88,20 @@ def test_the_same_scenario_runs_the_same_and_a_seed_changes_its_digest(scenario_
     assert len(digests) == 3
 
 
+def test_a_scenario_gives_each_of_its_points(scenario_file: Path) -> None:
+    scenario = headway.Scenario.load(scenario_file, sets={"stop": "20 us"})
+    points = {point.label: scenario.at(point) for point in scenario.points()}
+    assert len(points) == 4
+    assert {label: (one.seed, one.resolved["transport"]["name"]) for label, one in points.items()} == {
+        f"{name},seed={seed}": (seed, name) for name in ("amrt", "phost") for seed in (1, 2)
+    }
+    again = headway.Scenario.load(
+        scenario_file, sets=["stop=20 us", *next(p.sets for p in scenario.points() if p.label == "phost,seed=2")]
+    )
+    assert again.digest == points["phost,seed=2"].digest
+    assert {one.resolved["stop"] for one in points.values()} == {"20 us"}
+
+
 def test_progress_can_stop_a_run_and_its_results_are_readable(long_scenario_file: Path, tmp_path: Path) -> None:
     seen = []
 

@@ -36,6 +36,11 @@ impl Scenario {
         Self::of(&Request::text(text, name, Path::new(""), &sets, scale))
     }
 
+    /// The same with further overrides, which come last.
+    fn with_sets(&self, sets: Vec<String>) -> PyResult<Scenario> {
+        Ok(Scenario { inner: self.inner.with_sets(&sets).map_err(|e| diagnostic(&e))? })
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.inner.about.name

@@ -23,9 +23,7 @@ from headway.scenario import Scenario
 def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool) -> None:
     """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, and how big it is."""
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    points = {
-        point.label: Scenario.load(file.path, sets=(*sets, *point.sets), scale=scale) for point in scenario.points()
-    }
+    points = {point.label: scenario.at(point) for point in scenario.points()}
     estimates = [point.estimate for point in points.values()]
     claims = claims_about(file.name, file.claims) + sensitivity_claims(file.name, file.claims)
     claims += claims_about(file.name, file.expectations)

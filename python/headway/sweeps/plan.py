@@ -129,8 +129,7 @@ def plan(file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str 
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     points: list[PlannedPoint] = []
     for point in scenario.points():
-        point_sets = (*sets, *point.sets)
-        loaded = Scenario.load(file.path, sets=point_sets, scale=scale)
+        loaded = scenario.at(point)
         points.append(
             PlannedPoint(
                 label=point.label,
@@ -139,7 +138,7 @@ def plan(file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str 
                 seed=point.seed,
                 digest=loaded.digest,
                 scenario=str(file.path.resolve()),
-                sets=point_sets,
+                sets=(*sets, *point.sets),
                 scale=scale,
                 memory_bytes=int(loaded.estimate["memory_bytes"]),
                 directory=out / POINTS / folder_name(point.label),

@@ -73,6 +73,11 @@ impl Request {
         Ok(Scenario { written_scales: written, ..scenario })
     }
 
+    /// The same with further overrides, which come last.
+    pub(crate) fn with_sets(&self, further: &[String]) -> Request {
+        Request { sets: [&self.sets, further].concat(), ..self.clone() }
+    }
+
     /// The same scenario at another scale.
     pub(crate) fn at_scale(&self, scale: &str) -> Request {
         Request { scale: Some(scale.into()), ..self.clone() }

@@ -140,6 +140,11 @@ impl Scenario {
         })
     }
 
+    /// The same with further overrides (`key=value`), which come last: one of its points.
+    pub fn with_sets(&self, further: &[String]) -> Result<Scenario, ScenarioError> {
+        self.request.with_sets(further).load()
+    }
+
     /// Everything that a run depends on, and nothing else.
     fn identity(&self) -> Map<String, Json> {
         let mut map = Map::new();
