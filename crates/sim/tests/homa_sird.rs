@@ -8,12 +8,13 @@
 //! -1, `boostTailBytesPrio` 0, `grantMaxBytes` 1472; 5 scheduled priorities and `workloadType` 3 (W3), whose cut-offs
 //! came out as 767 and 5582 bytes, for all but Hadoop (W4): there 7, and one for unscheduled packets.
 //!
-//! Frames are 1538 bytes long on the wire in both, grants 87. What it does otherwise, none of which is a parameter here:
+//! Frames are 1538 bytes long on the wire in both, grants 87. What it does otherwise, without a parameter here:
 //!
 //! * *Header*: a scheduled packet carries 1456 bytes, an unscheduled one 1442 as all do here. That makes the
-//!   whole difference of messages alone, incasts and outcasts, at most 1 % (`header_ns`).
+//!   whole difference of messages alone, incasts and outcasts, at most 1 %, and most of that of the second draw of
+//!   Hadoop, whose 99th percentile is 8 % apart (`header_ns`).
 //! * *Finished*: it does not tell a sender that its message is complete. A control packet for each message makes
-//!   most of the difference of W3 at load, whose messages are short (`finished_ns`).
+//!   the rest of the 99th percentile of W3 at load, whose messages are short (`finished_ns`).
 //!
 //! And with these, each worth less than 1 % of a mean (`same_ns`):
 //!
@@ -21,13 +22,14 @@
 //! * *Pace*: it sends by a clock of its own, for which a grant has 86 bytes.
 //! * *Class*: a packet has the class that its own grant said, not that of the last grant.
 //! * *Rank*: its receiver ranks messages by the bytes not yet granted, not by those to be received.
-//! * *Grants*: one for each packet, a packet time apart for each sender, to the sender that a packet came from or
-//!   that moves up; a message keeps its place among the priorities while others come and go. Here all active
+//! * *Grants*: one for each packet, a packet time apart for each sender, to the sender that a packet came from
+//!   or that moves up; a message keeps its place among the priorities while others come and go. Here all active
 //!   messages are granted at once what they may have on their way, in the lowest priorities that tell them apart.
 //!
 //! Simultaneous events are in the order in which they were scheduled, as in ns-2, and for `same_ns` in the order
-//! here, where a wire that becomes free takes what has waited for it. Loops of grants and data repeat such instants: with the
-//! other order alone its 99th percentile of Hadoop is 2 % higher. With all this two of 6000 messages are apart.
+//! here, where a port's wire that becomes free takes what has waited for it. Loops of grants and data repeat such
+//! instants: with the other order alone its 99th percentile of Hadoop is 2 % higher. With all this three of
+//! 12,000 messages are apart.
 mod common;
 
 use common::beside::{Case, close, equal, times};
@@ -108,7 +110,7 @@ struct Load {
     same: f64,
 }
 
-const LOADS: [Load; 2] = [
+const LOADS: [Load; 4] = [
     Load {
         what: "W3",
         table: include_str!("homa_sird/load_w3.csv"),
@@ -123,10 +125,24 @@ const LOADS: [Load; 2] = [
         apart: [(0.72, 1.34), (0.65, 0.67), (0.73, 0.80), (0.001, 0.001)],
         same: 0.999,
     },
+    Load {
+        what: "W3, another draw",
+        table: include_str!("homa_sird/load_w3_again.csv"),
+        cutoffs: W3,
+        apart: [(1.05, 12.94), (0.82, 1.94), (0.41, 0.01), (0.001, 0.001)],
+        same: 1.0,
+    },
+    Load {
+        what: "Hadoop, another draw",
+        table: include_str!("homa_sird/load_hadoop_again.csv"),
+        cutoffs: HADOOP,
+        apart: [(1.36, 8.18), (0.35, 0.17), (0.47, 0.25), (0.001, 0.001)],
+        same: 0.999,
+    },
 ];
 
 #[test]
-fn at_sixty_per_cent_load_mean_and_p99_are_within_three_per_cent() {
+fn at_sixty_per_cent_load_the_rules_make_all_of_the_difference() {
     for load in LOADS {
         let case = Case::read(load.table);
         let ours = times(&homa(&case, load.cutoffs));
