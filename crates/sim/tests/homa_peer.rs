@@ -19,17 +19,12 @@
 //!   with these three replaced there (`priority_same_ns`, `fifo_same_ns`) both agree within 0.5 %.
 mod common;
 
-use common::{flow, link, param, spec};
+use common::beside::{Case, close, equal, times};
+use common::{link, param, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
-use headway_sim::{FlowSpec, FlowState, RunSpec, TopologySpec};
+use headway_sim::{FlowSpec, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
-
-/// Messages, and how long they take there in each way of running it, in us.
-struct Case {
-    flows: Vec<FlowSpec>,
-    theirs: [Vec<f64>; 4],
-}
 
 /// How it was run: the columns of the tables.
 const PRIORITY: usize = 0;
@@ -37,35 +32,9 @@ const FIFO: usize = 1;
 const PRIORITY_SAME: usize = 2;
 const FIFO_SAME: usize = 3;
 
-fn number<T: std::str::FromStr>(text: &str) -> T {
-    text.parse().unwrap_or_else(|_| panic!("{text} is no number"))
-}
-
-impl Case {
-    fn read(table: &str) -> Case {
-        let mut case = Case { flows: Vec::new(), theirs: Default::default() };
-        for row in table.lines().filter(|line| !line.starts_with('#')).skip(1) {
-            let cells: Vec<&str> = row.split(',').collect();
-            let start = Time::ns(number(cells[3]));
-            case.flows.push(flow(number(cells[0]), number(cells[1]), number(cells[2]), start));
-            for (column, cell) in case.theirs.iter_mut().zip(&cells[4..]) {
-                column.push(number::<f64>(cell) / 1e3);
-            }
-        }
-        assert!(!case.flows.is_empty());
-        case
-    }
-
-    /// Completion times here, in us, in the order of the messages, over eight queues a port or one.
-    fn ours(&self, queues: u64) -> Vec<f64> {
-        let run = homa(self.flows.clone(), queues);
-        let out = common::outcome(&run);
-        let took = |(flow, record): (&FlowSpec, &headway_sim::FlowRecord)| {
-            assert_eq!(record.state, FlowState::Done);
-            (record.finish.expect("it is done") - flow.start).0 as f64 / 1e6
-        };
-        run.flows.iter().zip(&out.flows).map(took).collect()
-    }
+/// Completion times here, in us, over eight queues a port or one.
+fn ours(case: &Case, queues: u64) -> Vec<f64> {
+    times(&homa(case.flows.clone(), queues))
 }
 
 fn homa(flows: Vec<FlowSpec>, queues: u64) -> RunSpec {
@@ -88,36 +57,12 @@ fn homa(flows: Vec<FlowSpec>, queues: u64) -> RunSpec {
     settings.into_iter().fold(run, |run, (name, value)| param(run, name, value))
 }
 
-/// Mean and 99th percentile.
-fn mean_and_p99(times: &[f64]) -> (f64, f64) {
-    let mut times = times.to_vec();
-    times.sort_by(f64::total_cmp);
-    (times.iter().sum::<f64>() / times.len() as f64, times[(0.99 * times.len() as f64) as usize])
-}
-
-/// Mean and 99th percentile are within so many per cent of theirs.
-fn close(what: &str, ours: &[f64], theirs: &[f64], percent: (f64, f64)) {
-    let (ours, theirs) = (mean_and_p99(ours), mean_and_p99(theirs));
-    for (name, a, b, percent) in [("mean", ours.0, theirs.0, percent.0), ("p99", ours.1, theirs.1, percent.1)]
-    {
-        let apart = 100.0 * (a / b - 1.0);
-        println!("{what}, {name}: {a:.3} us, theirs {b:.3} us, {apart:+.2} %");
-        assert!(apart.abs() <= percent, "{what}, {name}: {a} against {b}");
-    }
-}
-
-/// Share of the messages that take as long here as there, to the nanosecond.
-fn equal(ours: &[f64], theirs: &[f64]) -> f64 {
-    let same = ours.iter().zip(theirs).filter(|(a, b)| (*a - *b).abs() < 1e-3).count();
-    same as f64 / ours.len() as f64
-}
-
 #[test]
 fn messages_alone_take_as_long_to_the_nanosecond() {
     // Of 1, 5 and 50 packets, and of 500,000 bytes.
     let case = Case::read(include_str!("homa_peer/single.csv"));
     for (queues, way) in [(8, PRIORITY), (1, FIFO)] {
-        assert_eq!(equal(&case.ours(queues), &case.theirs[way]), 1.0, "{queues} queues");
+        assert_eq!(equal(&ours(&case, queues), &case.theirs[way]), 1.0, "{queues} queues");
     }
 }
 
@@ -129,12 +74,12 @@ fn staggered_incasts_of_equal_and_of_unequal_messages() {
     ];
     for (what, table) in cases {
         let case = Case::read(table);
-        close(what, &case.ours(8), &case.theirs[PRIORITY], (0.1, 0.001));
-        close(&format!("{what}, one queue"), &case.ours(1), &case.theirs[FIFO], (0.1, 0.001));
+        close(what, &ours(&case, 8), &case.theirs[PRIORITY], (0.1, 0.001));
+        close(&format!("{what}, one queue"), &ours(&case, 1), &case.theirs[FIFO], (0.1, 0.001));
     }
     // Each message of the unequal ones.
     let case = Case::read(include_str!("homa_peer/incast_sizes.csv"));
-    assert_eq!(equal(&case.ours(8), &case.theirs[PRIORITY]), 1.0);
+    assert_eq!(equal(&ours(&case, 8), &case.theirs[PRIORITY]), 1.0);
 }
 
 #[test]
@@ -146,16 +91,16 @@ fn an_incast_served_from_the_lowest_priorities_takes_longer_for_the_first() {
     let out = common::outcome(&lowest);
     let first = out.flows[0].finish.expect("it is done");
     assert!(first > Time::us(390), "{first}");
-    assert!(case.ours(8)[0] < 175.0);
+    assert!(ours(&case, 8)[0] < 175.0);
 }
 
 #[test]
 fn outcasts_take_as_long_but_for_the_order_of_equals() {
     let case = Case::read(include_str!("homa_peer/outcast_sizes.csv"));
-    assert_eq!(equal(&case.ours(8), &case.theirs[PRIORITY]), 1.0, "50 to 400 kB");
+    assert_eq!(equal(&ours(&case, 8), &case.theirs[PRIORITY]), 1.0, "50 to 400 kB");
     let case = Case::read(include_str!("homa_peer/outcast.csv"));
-    close("100 kB each", &case.ours(8), &case.theirs[PRIORITY], (1.5, 1.0));
-    assert_eq!(equal(&case.ours(8), &case.theirs[PRIORITY_SAME]), 1.0, "the older first among equals");
+    close("100 kB each", &ours(&case, 8), &case.theirs[PRIORITY], (1.5, 1.0));
+    assert_eq!(equal(&ours(&case, 8), &case.theirs[PRIORITY_SAME]), 1.0, "the older first among equals");
 }
 
 #[test]
@@ -166,7 +111,7 @@ fn at_sixty_per_cent_load_mean_and_p99_are_within_three_per_cent() {
     ];
     for (what, table) in cases {
         let case = Case::read(table);
-        let (eight, one) = (case.ours(8), case.ours(1));
+        let (eight, one) = (ours(&case, 8), ours(&case, 1));
         close(what, &eight, &case.theirs[PRIORITY], (1.0, 3.0));
         // W3's 99th percentile over one queue is 5.3 % apart by the sender's rules.
         close(&format!("{what}, one queue"), &one, &case.theirs[FIFO], (1.0, 6.0));

@@ -1,6 +1,8 @@
 //! Small runs for tests.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
+pub mod beside;
+
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
 use headway_sim::{
