@@ -54,7 +54,7 @@ const CLASS_SHIFT: u32 = 42;
 /// Widest bucket, so that a time within it fits above the rank: 2^20 ps, about a microsecond.
 const MAX_SHIFT: u32 = 64 - RANK_BITS;
 
-/// Events of one bucket, in the order of their insertion, in one cache line. A bucket's other chunks follow
+/// Events of one bucket, in the order of their insertion, in two cache lines. A bucket's other chunks follow
 /// from it by `next`, and are full.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
