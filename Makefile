@@ -49,18 +49,18 @@ $(VENV)/.tools: pyproject.toml | tools
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
-	@echo 'building the native module (release)'
+	@echo 'building the native module (release): minutes, and nothing is printed meanwhile'
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
 	@touch $@
 
 # The programs of the testbed and of real hosts, beside the command line. Linux only.
 $(VENV)/.programs: $(VENV)/.native $(RUST_SOURCES) | tools
-	@echo 'building the programs for real packets'
+	@echo 'building the programs for real packets: minutes, and nothing is printed meanwhile'
 	@cargo build --quiet --profile programs $(addprefix --bin ,$(PROGRAM_NAMES))
 	@for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/programs/$$program" $(BIN)/; done
 	@touch $@
 
-demo: install
+demo: tools $(VENV)/.native
 	@$(BIN)/headway reproduce amrt/fig01-multi-bottleneck --scale smoke --out $(DEMO_OUT)
 	@if [ -n "$${DISPLAY:-}$${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then \
 		xdg-open $(DEMO_OUT)/report.html >/dev/null 2>&1 & \

@@ -11,6 +11,7 @@ from typing import Any
 
 from headway import _headway, names
 from headway.directories import prepare_run
+from headway.errors import NameNotFound
 from headway.report_table import check_report
 from headway.results import Run
 from headway.toml_places import Source
@@ -130,7 +131,10 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What looks odd before it is run: a load that no link can carry, a transport in a network not meant for it."""
+        """What looks odd before it is run: a load that no link can carry, a transport in a network not meant for it.
+
+        That is of the scenario without its variants, as `run` runs it; of each point, ask `at(point).warnings`.
+        """
         return self._native.warnings()
 
     def export_flows(self, format: str) -> str:
@@ -143,11 +147,19 @@ class Scenario:
             Point(p["label"], p["variant"], dict(p["axes"]), p["seed"], tuple(p["sets"])) for p in self._native.points()
         ]
 
-    def at(self, point: Point) -> Scenario:
-        """The scenario as one of its `points`.
+    def at(self, point: Point | str) -> Scenario:
+        """The scenario as one of its `points`, by itself or by its label.
 
         >>> [scenario.at(point).run() for point in scenario.points() if point.variant == "amrt"]
+        >>> scenario.at("amrt,load=0.7,seed=2").run()
+
+        Raises `NameNotFound`, a `HeadwayError`, for a label that no point has.
         """
+        if isinstance(point, str):
+            labels = {one.label: one for one in self.points()}
+            if point not in labels:
+                raise NameNotFound("point", point, labels, "all labels: [point.label for point in scenario.points()]")
+            point = labels[point]
         native = self._native.with_sets(list(point.sets))
         written = replace(self._written, sets=[*self._written.sets, *point.sets])
         if native.report_json() != self._native.report_json():
@@ -165,6 +177,8 @@ class Scenario:
         capture_links: Sequence[str] = (),
     ) -> Run:
         """Run it; with `out`, also write the run directory. `progress` may return False to stop early.
+
+        This is one run, of the scenario without its variants and sweep; `at` gives those.
 
         A directory that holds the results of another run, or a sweep, is refused with a `ResultsError` unless
         `overwrite` is true. What an earlier run left there and this one does not write is taken away.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,6 +109,14 @@ def test_what_changes_nothing_about_the_runs_behind_a_claim_leaves_its_verdict(
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
     assert listed(headway)["verdict"] == "reproduced"
+
+
+def test_a_copy_of_a_figure_is_told_where_its_claims_are(headway: Headway, home: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copies"
+    shutil.copytree(home, copy)
+    answer = headway("reproduce", str(copy / "two-flows.toml"), "--out", str(tmp_path / "out"))
+    assert "no claim of the paper is measured on this scenario" in answer.out
+    assert f"{copy / 'claims.toml'} speaks of mine/two-flows" in answer.out
 
 
 def test_verdicts_on_other_claims_stay(headway: Headway, home: Path, tmp_path: Path) -> None:

@@ -98,7 +98,11 @@ def test_a_scenario_gives_each_of_its_points(scenario_file: Path) -> None:
     again = headway.Scenario.load(
         scenario_file, sets=["stop=20 us", *next(p.sets for p in scenario.points() if p.label == "phost,seed=2")]
     )
-    assert again.digest == points["phost,seed=2"].digest
+    assert again.digest == points["phost,seed=2"].digest == scenario.at("phost,seed=2").digest
+    with pytest.raises(
+        headway.HeadwayError, match="no point is called 'phost,seed=3'\n  nearest: phost,seed=1, phost,seed=2"
+    ):
+        scenario.at("phost,seed=3")
     assert {one.resolved["stop"] for one in points.values()} == {"20 us"}
 
 

@@ -220,6 +220,9 @@ fn what_is_empty_says_why() {
     assert!(warm.contains("every finished flow started in the warm-up"), "{warm}");
     let text = LEAF_SPINE.replace("LOAD", "flows = 3").replace("spines = 4", "spines = 1");
     assert!(warnings(&text, &[]).contains("times what the core links carry"), "five to one");
+    let room =
+        |buffer: &str| warnings(SMALL, &[buffer]).contains("has no room for a full packet, 1538 bytes");
+    assert!(room("fabric.buffer=1 kB") && room("fabric.buffer=1537 B") && !room("fabric.buffer=1538 B"));
 }
 
 #[test]

@@ -37,9 +37,10 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         click.echo(f"{file.name}: ok; a model that runs nothing, {len(claims)} claims")
         return
     largest = max(estimates, key=lambda e: int(e["memory_bytes"]))
+    points = f"{len(estimates)} point" + "s" * (len(estimates) != 1)
     click.echo(
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
-        f"about {size(largest['memory_bytes'])} of memory a run, {len(estimates)} points, {len(claims)} claims"
+        f"about {size(largest['memory_bytes'])} of memory a run, {points}, {len(claims)} claims"
     )
     print_warnings(warnings, "`Scenario.at(point).warnings` in Python")
 

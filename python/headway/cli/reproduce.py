@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
-from headway.claims.ledger import Claim, claims_about
+from headway.claims.ledger import Claim, claims_about, load_ledger
 from headway.claims.record import record as put_on_record
 from headway.claims.sensitivity import sensitivity_claims
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
@@ -60,6 +60,8 @@ def reproduce(
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         print_claims(judged)
+        if not judged and (meant := _namesake(file)):
+            click.echo(f"{file.claims} speaks of {meant}: it is called so where both lie below a directory `scenarios`")
         if expected:
             click.echo("\nexpected beyond the paper's claims:")
             print_claims(expected, EXPECTED)
@@ -76,6 +78,13 @@ def reproduce(
         if not as_json:
             click.echo("\n".join(f"report: {path}" for path in written))
     return status(outcome)
+
+
+def _namesake(file: ScenarioFile) -> str | None:
+    """The scenario that claims beside a file speak of, where the file is called like it but for its directory."""
+    stem = file.name.rpartition("/")[2]
+    named = {claim.scenario for claim in load_ledger(file.claims)} if file.claims.exists() else set()
+    return next((name for name in sorted(named) if name.rpartition("/")[2] == stem and name != file.name), None)
 
 
 def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:

@@ -92,8 +92,9 @@ class Study:
         wanted = str(self.results.report.get("x", ""))
         numeric = [k for k in self.axis_keys if self._quantity_of(k)]
         named = [k for k in numeric if k == wanted or short_axis(k) == wanted]
-        loads = [k for k in numeric if short_axis(k) == "load"]
-        return next(iter(named or loads or numeric), None)
+        varied = [k for k in numeric if len({p.axes.get(k) for p in self.points}) > 1] or numeric
+        loads = [k for k in varied if short_axis(k) == "load"]
+        return next(iter(named or loads or varied), None)
 
     @cached_property
     def facets(self) -> tuple[Facet, ...]:

@@ -36,6 +36,7 @@ SUMMARY_KEYS = (
     "drops",
     "trims",
     "marks",
+    "retransmitted_bytes",
 )
 _HEADS = {"flows_done": "flows done", "flows_unfinished": "unfinished", "deadline_missed_fraction": "deadlines missed"}
 

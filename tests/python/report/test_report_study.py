@@ -81,6 +81,18 @@ def test_an_axis_of_quantities_is_drawn_in_their_unit_and_in_their_order(tmp_pat
     assert page.series(name, "amrt")[0] == [200e3, 1e6, 20e6]
 
 
+def test_a_load_that_does_not_vary_is_not_what_figures_are_drawn_against(tmp_path: Path) -> None:
+    make_load_sweep(tmp_path, workloads=("a",), loads=(0.5,), seeds=(1,), transports=("amrt",), count=60)
+    path = tmp_path / "sweep.json"
+    (record,) = json.loads(path.read_text(encoding="utf-8"))
+    axes = ({"fabric.buffer": size, "traffic.0.load": 0.5} for size in ("128 kB", "64 kB"))
+    records = [{**record, "label": f"{record['label']}/{n}", "axes": axis} for n, axis in enumerate(axes)]
+    path.write_text(json.dumps(records), encoding="utf-8")
+    study = Study(load(tmp_path))
+    assert (study.x_key, len(study.facets)) == ("fabric.buffer", 1)
+    assert study.xs(study.facets[0]) == [64e3, 128e3]
+
+
 def test_an_axis_of_names_or_of_several_units_is_none_to_draw_against(tmp_path: Path) -> None:
     make_load_sweep(tmp_path, workloads=("a",), loads=(0.5,), seeds=(1,), transports=("amrt",), count=60)
     path = tmp_path / "sweep.json"

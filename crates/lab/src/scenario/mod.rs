@@ -292,7 +292,19 @@ impl Setup {
             traffic::Pattern::Poisson(poisson) => poisson.warning.clone(),
             _ => None,
         });
-        overload.chain(self.misfits()).chain(self.hashed_subflows()).chain(self.uneven_routes()).collect()
+        let fabric = self.misfits().chain(self.hashed_subflows()).chain(self.uneven_routes());
+        overload.chain(fabric).chain(self.tiny_buffer()).collect()
+    }
+
+    /// Ports that have no room for a full packet of data.
+    fn tiny_buffer(&self) -> Option<String> {
+        let full = self.fabric.sizes.full_wire();
+        (!self.fabric.buffer.data.admits(0, 0, full)).then(|| {
+            let room = fabric::show_limit(self.fabric.buffer.data);
+            format!(
+                "`fabric.buffer` of {room} has no room for a full packet, {full} bytes on the wire: all that have to wait are dropped"
+            )
+        })
     }
 
     /// Transports over ports that do not do what they need. Those that run over any queue are at home everywhere.
