@@ -9,7 +9,14 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             best = Some((likeness, candidate));
         }
     }
-    best.filter(|(likeness, _)| *likeness > 0.5).map(|(_, name)| name)
+    // A word of which half is different is like one that begins as it does.
+    let alike =
+        |likeness: f64, name: &str| likeness > 0.5 || (likeness == 0.5 && starts(word) == starts(name));
+    best.filter(|(likeness, name)| alike(*likeness, name)).map(|(_, name)| name)
+}
+
+fn starts(word: &str) -> Option<char> {
+    word.chars().next().map(|c| c.to_ascii_lowercase())
 }
 
 fn likeness(word: &str, candidate: &str) -> f64 {
@@ -56,6 +63,8 @@ mod tests {
         assert_eq!(nearest("dealy", keys), Some("delay"));
         assert_eq!(nearest("botleneck_rate", keys), Some("bottleneck_rate"));
         assert_eq!(nearest("colour", keys), None);
+        assert_eq!(nearest("f2", ["f0"]), Some("f0"));
+        assert_eq!(nearest("name", ["sample"]), None);
         assert_eq!(suggestion("x", ["rate", "delay", "rate"]).as_deref(), Some("there is rate, delay"));
         assert_eq!(
             suggestion("colour", keys).as_deref(),
