@@ -185,6 +185,14 @@ def surprising(warnings: Iterable[str]) -> list[str]:
     return [warning for warning in warnings if warning != UNSAMPLED]
 
 
+def by_sentence(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Which runs say the same: the labels of each sentence, out of pairs of label and sentence."""
+    labels: dict[str, list[str]] = {}
+    for label, sentence in said:
+        labels.setdefault(sentence, []).append(label)
+    return labels
+
+
 def duration(seconds: float) -> str:
     """A time with the unit that keeps it readable, as `43.9 us`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):

@@ -67,9 +67,10 @@ class Sweep:
         """
         import polars
 
-        kinds = {(key, parsed[1]) for one in self.runs for key, value in one.axes.items() if (parsed := _read(value))}
+        axes = [axis for one in self.runs for axis in one.axes.items()]
+        sizes = {key for key, value in axes if (parsed := _read(value)) and parsed[1] == "bytes"}
         rows = [
-            {"variant": one.variant, **_axes(one.axes, kinds), "seed": one.seed, **dict(_numbers(one.run.summary))}
+            {"variant": one.variant, **_axes(one.axes, sizes), "seed": one.seed, **dict(_numbers(one.run.summary))}
             for one in self.runs
         ]
         return Table(polars.DataFrame(rows, infer_schema_length=None, strict=False))
@@ -99,15 +100,14 @@ def _is_entry(entry: object) -> bool:
     return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in wanted.items())
 
 
-def _axes(axes: Mapping[str, Any], kinds: Set[tuple[str, str]]) -> dict[str, Any]:
-    """The values of swept keys, and the numbers in those that some run writes as a text."""
+def _axes(axes: Mapping[str, Any], sizes: Set[str]) -> dict[str, Any]:
+    """The values of swept keys, and the numbers in those that some run writes as a text; `sizes` may be bare, too."""
     columns: dict[str, Any] = {}
     for key, value in axes.items():
         columns[key] = value
         if parsed := _read(value):
             columns[key + ENDINGS[parsed[1]]] = parsed[0]
-        elif (key, "bytes") in kinds:
-            # A size may be a bare number, of bytes.
+        elif key in sizes:
             columns[key + ENDINGS["bytes"]] = parse_bytes(value)
     return columns
 

@@ -51,6 +51,18 @@ def listed(headway: Headway) -> dict[str, object]:
     return row
 
 
+def recorded_then_changed(
+    headway: Headway, home: Path, tmp_path: Path, name: str, old: str, new: str
+) -> dict[str, object]:
+    """What is listed of the claim once its verdict is on record and a file has another text in it."""
+    headway("reproduce", "mine/two-flows", "--record", "--out", str(tmp_path / "out"))
+    path = home / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return listed(headway)
+
+
 def test_a_recorded_verdict_is_listed_with_its_command(headway: Headway, home: Path, tmp_path: Path) -> None:
     before = listed(headway)
     assert (before["verdict"], before["measured"]) == ("pending", None)
@@ -81,12 +93,7 @@ def test_a_recorded_verdict_is_listed_with_its_command(headway: Headway, home: P
 def test_a_changed_claim_or_scenario_outdates_its_verdict(
     headway: Headway, home: Path, tmp_path: Path, name: str, old: str, new: str
 ) -> None:
-    headway("reproduce", "mine/two-flows", "--record", "--out", str(tmp_path / "out"))
-    path = home / name
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-    row = listed(headway)
+    row = recorded_then_changed(headway, home, tmp_path, name, old, new)
     reason = "the claim or its scenario has changed since; it was reproduced before"
     assert (row["verdict"], row["reason"]) == ("outdated", reason)
 
@@ -103,12 +110,7 @@ def test_a_changed_claim_or_scenario_outdates_its_verdict(
 def test_what_changes_nothing_about_the_runs_behind_a_claim_leaves_its_verdict(
     headway: Headway, home: Path, tmp_path: Path, name: str, old: str, new: str
 ) -> None:
-    headway("reproduce", "mine/two-flows", "--record", "--out", str(tmp_path / "out"))
-    path = home / name
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
-    assert listed(headway)["verdict"] == "reproduced"
+    assert recorded_then_changed(headway, home, tmp_path, name, old, new)["verdict"] == "reproduced"
 
 
 def test_a_copy_of_a_figure_is_told_where_its_claims_are(headway: Headway, home: Path, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{flow, link, outcome, spec};
-use headway_fabric::{DropReason, Limit};
-use headway_sim::{FlowState, LinkRecord, Outcome, Routing, RunSpec, TopologySpec, TransportSpec, run};
+use headway_fabric::Limit;
+use headway_sim::{FlowState, Outcome, Routing, RunSpec, TopologySpec, TransportSpec, run};
 use headway_transport::registry;
 use headway_units::Time;
 
@@ -43,9 +43,7 @@ fn assert_conserved(run: &RunSpec, out: &Outcome) {
         assert_eq!(flow.delivered, spec.bytes, "{spec:?}, seed {}", run.seed);
         assert!(flow.finish.expect("done") - spec.start >= flow.ideal, "faster than light: {spec:?}");
     }
-    let data = [DropReason::BufferFull, DropReason::Unscheduled];
-    let of_data = |l: &LinkRecord| data.map(|reason| l.counters.dropped[reason as usize]).iter().sum::<u64>();
-    let data_drops: u64 = out.links.iter().map(of_data).sum();
+    let data_drops: u64 = out.links.iter().map(|l| l.counters.data_drops()).sum();
     assert_eq!(data_drops, out.flows.iter().map(|f| u64::from(f.drops)).sum::<u64>());
     let hops: u64 = out.links.iter().map(|l| l.counters.dequeued).sum();
     assert_eq!(hops, out.packet_hops);

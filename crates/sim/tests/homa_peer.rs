@@ -19,11 +19,10 @@
 //!   with these three replaced there (`priority_same_ns`, `fifo_same_ns`) both agree within 0.5 %.
 mod common;
 
-use common::beside::{Case, close, equal, times};
-use common::{link, param, spec};
-use headway_fabric::{Buffer, Limit};
+use common::beside::{self, Case, close, equal, times};
+use common::param;
 use headway_packet::Sizes;
-use headway_sim::{FlowSpec, RunSpec, TopologySpec};
+use headway_sim::{FlowSpec, RunSpec};
 use headway_units::{ParamValue, Time};
 
 /// How it was run: the columns of the tables.
@@ -38,23 +37,16 @@ fn ours(case: &Case, queues: u64) -> Vec<f64> {
 }
 
 fn homa(flows: Vec<FlowSpec>, queues: u64) -> RunSpec {
-    let star = TopologySpec::SingleSwitch { hosts: 17, link: link(10, Time::us(2)) };
-    let mut run = spec(star, "homa", flows, Time::s(10));
-    run.fabric.sizes = Sizes { payload: 1460, header: 40, framing: 2, control: 42 };
-    run.fabric.buffer = Buffer { data: Limit::Packets(1_000_000), control: Limit::Packets(1_000_000) };
-    run.fabric.params =
-        vec![("levels".into(), ParamValue::Int(queues)), ("control_apart".into(), ParamValue::Bool(false))];
+    let sizes = Sizes { payload: 1460, header: 40, framing: 2, control: 42 };
     let settings = [
         ("overcommit", ParamValue::Int(6)),
         ("rtt_bytes", ParamValue::Int(10 * 1460)),
         ("unscheduled_levels", ParamValue::Int(2)),
         ("cutoff_1", ParamValue::Int(12 * 1460)),
         ("unscheduled_by", ParamValue::Choice("length".into())),
-        ("boost_tail", ParamValue::Bool(false)),
         ("scheduled_from", ParamValue::Choice("highest".into())),
-        ("resend_floor", ParamValue::Time(Time::s(10))),
     ];
-    settings.into_iter().fold(run, |run, (name, value)| param(run, name, value))
+    beside::homa(flows, sizes, queues, settings)
 }
 
 #[test]

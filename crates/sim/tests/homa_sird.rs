@@ -32,12 +32,10 @@
 //! 12,000 messages are apart.
 mod common;
 
-use common::beside::{Case, close, equal, times};
-use common::{link, param, spec};
-use headway_fabric::{Buffer, Limit};
+use common::beside::{self, Case, close, equal, times};
 use headway_packet::Sizes;
-use headway_sim::{RunSpec, TopologySpec};
-use headway_units::{ParamValue, Time};
+use headway_sim::RunSpec;
+use headway_units::ParamValue;
 
 /// What of it was replaced: the columns of the tables.
 const AS_IS: usize = 0;
@@ -50,21 +48,14 @@ const W3: &[u64] = &[767, 5582];
 const HADOOP: &[u64] = &[];
 
 fn homa(case: &Case, cutoffs: &[u64]) -> RunSpec {
-    let star = TopologySpec::SingleSwitch { hosts: 17, link: link(10, Time::us(2)) };
-    let mut run = spec(star, "homa", case.flows.clone(), Time::s(10));
-    run.fabric.sizes = Sizes { payload: 1442, header: 58, framing: 38, control: 87 };
-    run.fabric.buffer = Buffer { data: Limit::Packets(1_000_000), control: Limit::Packets(1_000_000) };
-    run.fabric.params =
-        vec![("levels".into(), ParamValue::Int(8)), ("control_apart".into(), ParamValue::Bool(false))];
+    let sizes = Sizes { payload: 1442, header: 58, framing: 38, control: 87 };
     let settings = [
         ("rtt_bytes", ParamValue::Int(10 * 1442)),
         ("unscheduled_levels", ParamValue::Int(cutoffs.len() as u64 + 1)),
-        ("boost_tail", ParamValue::Bool(false)),
-        ("resend_floor", ParamValue::Time(Time::s(10))),
     ];
-    let run = settings.into_iter().fold(run, |run, (name, value)| param(run, name, value));
-    let named = cutoffs.iter().zip(["cutoff_1", "cutoff_2"]);
-    named.fold(run, |run, (&bytes, name)| param(run, name, ParamValue::Int(bytes)))
+    let named =
+        cutoffs.iter().zip(["cutoff_1", "cutoff_2"]).map(|(&bytes, name)| (name, ParamValue::Int(bytes)));
+    beside::homa(case.flows.clone(), sizes, 8, settings.into_iter().chain(named))
 }
 
 /// Staggered messages from many hosts to one, and from one to many.

@@ -78,6 +78,15 @@ class Expression:
         used = [definition for name, definition in sorted(self.defined.items()) if name in words]
         return [self.text, *(text for definition in used for text in definition.spelt_out())]
 
+    def quotes(self, name: str) -> bool:
+        """Whether a name, such as a variant's, stands as a text in it or in a definition it uses."""
+        return any(quoted(name).search(text) for text in self.spelt_out())
+
+
+def quoted(name: str) -> re.Pattern[str]:
+    """Where a name stands as a text in an expression, between its quotes."""
+    return re.compile(rf"(?<=['\"]){re.escape(name)}(?=['\"])")
+
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shlex
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,6 +22,7 @@ from headway.claims.verdict import Verdict
 from headway.errors import HeadwayError
 from headway.files import write_json
 from headway.names import VERDICTS_FILE, ScenarioFile
+from headway.toml_places import document as parsed
 
 KEPT = ("verdict", "measured", "ci95", "seeds", "scale", "reason")
 OUTDATED = "outdated"
@@ -47,12 +46,12 @@ def digest(claim: Claim, document: Mapping[str, Any], scale: str | None) -> str:
     expressions = [claim.measure, claim.holds, claim.direction]
     spelt_out = [e.spelt_out() if e else [] for e in expressions]
     facts = [claim.published_facts(), claim.variant, dict(claim.at or {}), spelt_out]
-    texts = {name for parts in spelt_out for part in parts for name in re.findall(r"'([^']*)'|\"([^\"]*)\"", part)}
     run = {key: value for key, value in document.items() if key not in PROSE}
     run["scale"] = document.get("scale", {}).get(scale) if scale else None
-    named = {claim.variant, *(name for pair in texts for name in pair)} & document.get("variants", {}).keys()
+    variants = document.get("variants", {})
+    named = [name for name in variants if name == claim.variant or any(e.quotes(name) for e in expressions if e)]
     if named:
-        run["variants"] = {name: document["variants"][name] for name in named}
+        run["variants"] = {name: variants[name] for name in named}
     return hashlib.sha256(json.dumps([facts, run], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
@@ -68,7 +67,7 @@ def record(file: ScenarioFile, results: Sequence[Result], scale: str | None) -> 
     """Replace the verdicts on a scenario's claims by these; those on other scenarios stay."""
     path = verdicts_path(file)
     kept = _read(path)
-    document = tomllib.loads(file.path.read_text(encoding="utf-8"))
+    document = _document(file.path)
     for result in results:
         row = result.row(scale)
         entry = {key: row[key] for key in KEPT}
@@ -89,11 +88,11 @@ def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> 
     return rows
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(path: Path) -> Mapping[str, Any]:
     """A scenario's file; empty if it is none any more, so that nothing on record speaks for it."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return parsed(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
         return {}
 
 

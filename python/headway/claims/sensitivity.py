@@ -7,13 +7,12 @@ hang on a choice that nobody documented.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headway.claims.language import Expression, parse
+from headway.claims.language import Expression, parse, quoted
 from headway.claims.ledger import Claim, Source, load_ledger, read_document
 from headway.errors import nearest
 
@@ -87,17 +86,12 @@ def _read(source: Source, index: int, entry: Mapping[str, Any], claims: Mapping[
 
 def _speaks_of(claim: Claim, variant: str) -> bool:
     """Whether a variant has a part in what a claim measures."""
-    texts = claim.measure.spelt_out() if claim.measure else []
-    return claim.variant == variant or any(_quoted(variant).search(text) for text in texts)
-
-
-def _quoted(variant: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<=['\"]){re.escape(variant)}(?=['\"])")
+    return claim.variant == variant or (claim.measure is not None and claim.measure.quotes(variant))
 
 
 def _renamed(expression: Expression, old: str, new: str) -> Expression:
     """The expression, and every definition it may use, with one variant for another."""
     defined: dict[str, Expression] = {}
     for name, definition in expression.defined.items():
-        defined[name] = parse(_quoted(old).sub(new, definition.text), expression.vocabulary, defined=dict(defined))
-    return parse(_quoted(old).sub(new, expression.text), expression.vocabulary, defined=defined)
+        defined[name] = parse(quoted(old).sub(new, definition.text), expression.vocabulary, defined=dict(defined))
+    return parse(quoted(old).sub(new, expression.text), expression.vocabulary, defined=defined)

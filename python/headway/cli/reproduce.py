@@ -82,9 +82,9 @@ def reproduce(
 
 def _namesake(file: ScenarioFile) -> str | None:
     """The scenario that claims beside a file speak of, where the file is called like it but for its directory."""
-    stem = file.name.rpartition("/")[2]
     named = {claim.scenario for claim in load_ledger(file.claims)} if file.claims.exists() else set()
-    return next((name for name in sorted(named) if name.rpartition("/")[2] == stem and name != file.name), None)
+    alike = (name for name in sorted(named - {file.name}) if name.rpartition("/")[2] == file.path.stem)
+    return next(alike, None)
 
 
 def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:

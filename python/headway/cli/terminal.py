@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import click
 
-from headway.results import duration, quantity
+from headway.results import by_sentence, duration, quantity
 
 VERDICT_COLOURS = {
     "reproduced": "green",
@@ -160,13 +160,10 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequ
 def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str) -> None:
     """What points of a sweep have to say, by label, on standard error: one line a sentence, whichever say it, and at
     most five of them; `rest` says where the others are."""
-    told: dict[str, list[str]] = {}
-    for label, texts in warnings.items():
-        for text in texts:
-            told.setdefault(text, []).append(label)
+    told = by_sentence((label, text) for label, texts in warnings.items() for text in texts)
     for text, (first, *others) in list(told.items())[:SHOWN_WARNINGS]:
         more = f" and {len(others)} more" if others else ""
-        click.echo(f"warning, {first}{more}: {text}" if first else f"warning: {text}", err=True)
+        click.echo(f"warning, {first}{more}: {text}", err=True)
     if (left := len(told) - SHOWN_WARNINGS) > 0:
         click.echo(f"and {left} warnings more: {rest}", err=True)
 

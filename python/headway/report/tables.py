@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from headway.results import surprising
+from headway.results import by_sentence, surprising
 
 from .flowstats import number, summary_label, summary_number
 from .load import Point
@@ -146,18 +146,17 @@ def run_facts(study: Study) -> Table:
 
 def remarks(study: Study) -> list[str]:
     """Warnings of the runs, interrupted runs and points without results; identical warnings are told once."""
-    told: dict[str, list[str]] = {}
-    for point in study.points:
-        if point.manifest.get("interrupted"):
-            told.setdefault("The run was interrupted; its results are partial.", []).append(point.label)
-        for warning in surprising(map(str, point.manifest.get("warnings") or ())):
-            told.setdefault(warning, []).append(point.label)
     lines = []
-    for text, labels in told.items():
+    for text, labels in by_sentence((p.label, text) for p in study.points for text in _said(p)).items():
         where = labels[0] if len(labels) == 1 else f"{len(labels)} runs, first {labels[0]}"
         lines.append(f"{text} [{where}]" if len(study.points) > 1 else text)
     lines += [f"No results for the point {text}." for text in study.results.missing]
     return lines
+
+
+def _said(point: Point) -> list[str]:
+    stopped = ["The run was interrupted; its results are partial."] if point.manifest.get("interrupted") else []
+    return stopped + surprising(map(str, point.manifest.get("warnings") or ()))
 
 
 def ideal_formulas(study: Study) -> list[str]:

@@ -1,8 +1,10 @@
 //! Messages that another implementation has run, and how the times compare.
 
-use super::{flow, outcome};
-use headway_sim::{FlowSpec, FlowState, RunSpec};
-use headway_units::Time;
+use super::{flow, link, outcome, param, spec};
+use headway_fabric::{Buffer, Limit};
+use headway_packet::Sizes;
+use headway_sim::{FlowSpec, FlowState, RunSpec, TopologySpec};
+use headway_units::{ParamValue, Time};
 
 /// Messages, and how long they take there in each way of running it, in us.
 pub struct Case {
@@ -34,6 +36,24 @@ impl Case {
     }
 }
 
+/// Homa around one switch of 17 hosts with so many queues a port, 10 Gb/s and 2 us a link, where nothing is lost.
+pub fn homa(
+    flows: Vec<FlowSpec>,
+    sizes: Sizes,
+    queues: u64,
+    settings: impl IntoIterator<Item = (&'static str, ParamValue)>,
+) -> RunSpec {
+    let star = TopologySpec::SingleSwitch { hosts: 17, link: link(10, Time::us(2)) };
+    let mut run = spec(star, "homa", flows, Time::s(10));
+    run.fabric.sizes = sizes;
+    run.fabric.buffer = Buffer { data: Limit::Packets(1_000_000), control: Limit::Packets(1_000_000) };
+    run.fabric.params =
+        vec![("levels".into(), ParamValue::Int(queues)), ("control_apart".into(), ParamValue::Bool(false))];
+    let run = param(run, "boost_tail", ParamValue::Bool(false));
+    let run = param(run, "resend_floor", ParamValue::Time(Time::s(10)));
+    settings.into_iter().fold(run, |run, (name, value)| param(run, name, value))
+}
+
 /// Completion times here, in us, in the order of the messages.
 pub fn times(run: &RunSpec) -> Vec<f64> {
     let out = outcome(run);
@@ -52,7 +72,7 @@ fn mean_and_p99(times: &[f64]) -> (f64, f64) {
 }
 
 /// By how many per cent mean and 99th percentile are above theirs.
-pub fn apart(what: &str, ours: &[f64], theirs: &[f64]) -> (f64, f64) {
+fn apart(what: &str, ours: &[f64], theirs: &[f64]) -> (f64, f64) {
     let (ours, theirs) = (mean_and_p99(ours), mean_and_p99(theirs));
     let percent = |name: &str, a: f64, b: f64| {
         let apart = 100.0 * (a / b - 1.0);
