@@ -7,6 +7,7 @@ pub mod outcome;
 pub mod rng;
 mod routes;
 pub mod spec;
+mod timing;
 
 pub use faults::{Fault, FaultCounts, FaultSpec, Injector, Verdict};
 pub use network::{BuildError, Link, Network};
@@ -16,3 +17,4 @@ pub use spec::{
     FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, RunSpec, SampleSpec, TopologySpec,
     TransportSpec,
 };
+pub use timing::HostTiming;

@@ -61,6 +61,8 @@ pub(crate) struct Engine<'a, E> {
     /// Responsive flows that have not ended.
     open: u64,
     done: u64,
+    /// Flows whose connection was not open as they began.
+    unconnected: u64,
     sampler: Option<Sampler>,
     /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
     stop: Time,
@@ -103,6 +105,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             message_numbers: FxHashMap::default(),
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
+            unconnected: 0,
             sampler,
             stop: spec.stop,
             full: false,
@@ -334,7 +337,22 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let next = self.message_numbers.entry((flow.src, flow.dst)).or_insert(0);
         let id = *next;
         *next += 1;
-        flow.message(id, number, self.network.entropy(self.spec.seed, number, flow))
+        let mut message = flow.message(id, number, self.network.entropy(self.spec.seed, number, flow));
+        if flow.connection.is_some_and(|carrier| !self.is_connected(carrier)) {
+            message.opening.connected = false;
+            self.unconnected += 1;
+        }
+        message
+    }
+
+    /// Whether the connection of a flow is open at both ends: data has arrived over it.
+    fn is_connected(&self, flow: u32) -> bool {
+        let flow = &self.flows[flow as usize];
+        match flow.state {
+            FlowState::Done => true,
+            FlowState::Unfinished => flow.delivered > 0,
+            FlowState::Pending | FlowState::Failed => false,
+        }
     }
 
     fn sample(&mut self) {
@@ -396,6 +414,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if unfinished > 0 {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };
             warnings.push(format!("{unfinished} of {} flows had not finished when {why}", self.flows.len()));
+        }
+        if self.unconnected > 0 {
+            warnings.push(format!(
+                "{} flows began before the connection that they name was open, and opened one of their own",
+                self.unconnected
+            ));
         }
         if self.wires.transit.lost > 0 {
             warnings.push(format!("{} packets had no route to their destination", self.wires.transit.lost));

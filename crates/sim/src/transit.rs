@@ -3,7 +3,7 @@
 use crate::pool::Pool;
 use crate::queue::EventQueue;
 use crate::tap::Tap;
-use headway_network::{BuildError, Choice, FaultCounts, Injector, Network, RunSpec, Verdict};
+use headway_network::{BuildError, Choice, FaultCounts, HostTiming, Injector, Network, RunSpec, Verdict};
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -46,9 +46,10 @@ pub(crate) struct Transit<'a> {
     pub(crate) queue: EventQueue,
     /// Packets without a route.
     pub(crate) lost: u64,
-    /// Whether there is a tap, or there are faults: one branch a hop for both.
+    /// Whether there is a tap, or there are faults, or hosts have timing noise: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
+    timing: Option<HostTiming>,
     pub(crate) network: Arc<Network>,
     hosts: u32,
     choice: Choice,
@@ -69,12 +70,14 @@ impl<'a> Transit<'a> {
                 Some(Box::new(Faults { injector, drops: vec![0; spec.flows.len()] }))
             }
         };
+        let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
         Ok(Transit {
             pool: Pool::default(),
             queue,
             lost: 0,
-            special: faults.is_some() || tap.is_some(),
+            special: faults.is_some() || tap.is_some() || timing.is_some(),
             faults,
+            timing,
             hosts: network.hosts(),
             choice: Choice::new(&network, spec.seed),
             network,
@@ -91,7 +94,7 @@ impl<'a> Transit<'a> {
         self.carry(link, handle, ends);
     }
 
-    /// The same where somebody watches, or links may lose, double or delay packets.
+    /// The same where somebody watches, links may lose, double or delay packets, or hosts are not punctual.
     #[cold]
     #[inline(never)]
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
@@ -100,11 +103,19 @@ impl<'a> Transit<'a> {
             let rate = self.network.links()[link.number as usize].spec.rate;
             tap.started(link.number, ends - rate.time_of(u64::from(packet.wire)), &packet);
         }
-        let Some(faults) = &mut self.faults else { return self.carry(link, handle, ends) };
-        match faults.injector.judge(link.number, &packet, ends) {
+        let verdict = match &mut self.faults {
+            None => Verdict::Pass,
+            Some(faults) => faults.injector.judge(link.number, &packet, ends),
+        };
+        let ends = match &mut self.timing {
+            // A host's link has the host's number.
+            Some(timing) if link.number < self.hosts => timing.leaves(link.number, ends),
+            _ => ends,
+        };
+        match verdict {
             Verdict::Pass => self.carry(link, handle, ends),
             Verdict::Drop => {
-                if packet.is_data() {
+                if let Some(faults) = self.faults.as_mut().filter(|_| packet.is_data()) {
                     faults.drops[packet.tag as usize] += 1;
                 }
                 self.pool.release(handle);

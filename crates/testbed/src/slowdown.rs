@@ -31,6 +31,8 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
             *reorder_by = *reorder_by * factor;
         }
     }
+    // Real hosts have timing noise of their own.
+    slow.jitter = Time::ZERO;
     slow.stop = spec.stop.saturating_mul(factor);
     if let Some(sample) = &mut slow.sample {
         sample.every = sample.every * factor;

@@ -133,6 +133,7 @@ const SETUP_KEYS: &[&str] = &[
     "traffic",
     "sample",
     "fault",
+    "hosts",
 ];
 
 /// Whether the report draws a model, which needs no network.
@@ -198,6 +199,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         traffic: entries,
         sample: None,
         faults: Vec::new(),
+        jitter: super::hosts::read_jitter(table)?,
         memory_limit,
     };
     // Names of links are made from the network itself: not before it is known to fit.
