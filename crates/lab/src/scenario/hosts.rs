@@ -2,7 +2,7 @@
 
 use super::Setup;
 use crate::text::{Reader, ScenarioError};
-use crate::traffic::Pattern;
+use crate::traffic::{Entry, Pattern};
 use headway_sim::{FlowSpec, Network};
 use headway_units::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,8 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Packets from which on a flow lives long enough to lock others out.
 const LONG: u64 = 1000;
 
-/// Flows of an entry that are looked at: a few are enough to meet.
-const LOOKED_AT: usize = 256;
+/// Flows at most of an entry that is looked at.
+const LOOKED_AT: f64 = 10_000.0;
 
 /// Reads `jitter`.
 pub(super) fn read_jitter(table: &Reader<'_>) -> Result<Time, ScenarioError> {
@@ -67,21 +67,18 @@ impl Setup {
 
     /// Flows of a thousand packets or more whose senders find their own rate.
     fn long_flows(&self) -> impl Iterator<Item = FlowSpec> {
-        let sizes = self.fabric.sizes;
-        let grows = |index: u8| {
-            let transport = self.transports.get(usize::from(index))?;
-            headway_transport::registry::find(&transport.name).map(|entry| entry.window_grows)
+        let (sizes, hosts) = (self.fabric.sizes, self.topology.hosts);
+        let grows = |entry: &&Entry| {
+            let transport = &self.transports[usize::from(entry.common.transport)];
+            headway_transport::registry::find(&transport.name).is_some_and(|found| found.window_grows)
         };
-        let grown = self.traffic.iter().filter(move |e| grows(e.common.transport) == Some(true));
-        grown.flat_map(move |entry| {
-            let found = match &entry.pattern {
-                Pattern::Explicit(explicit) => {
-                    explicit.flows.iter().map(|f| f.spec).take(LOOKED_AT).collect()
-                }
-                Pattern::Incast(incast) => incast.round(&entry.common),
-                _ => Vec::new(),
-            };
-            found.into_iter().filter(move |f| sizes.packets(f.bytes) >= LONG)
+        self.traffic.iter().filter(grows).flat_map(move |entry| {
+            let mut flows = Vec::new();
+            let random = matches!(entry.pattern, Pattern::Poisson(_) | Pattern::OnOff(_));
+            if !random && entry.expected_flows(hosts) <= LOOKED_AT {
+                entry.generate(0, 0, hosts, &mut flows);
+            }
+            flows.into_iter().map(|f| f.spec).filter(move |f| sizes.packets(f.bytes) >= LONG)
         })
     }
 }

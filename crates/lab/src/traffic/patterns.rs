@@ -97,13 +97,6 @@ impl Incast {
         }
     }
 
-    /// One flow of each sender, of its mean size.
-    pub(crate) fn round(&self, common: &Common) -> Vec<FlowSpec> {
-        let flow =
-            |(index, &sender)| common.flow(sender, self.receiver, self.mean_bytes(), self.start, index);
-        self.senders.iter().enumerate().map(flow).collect()
-    }
-
     pub(super) fn generate(&self, common: &Common, seed: u64, entity: u64, push: &mut dyn FnMut(FlowSpec)) {
         let mut stream = Stream::new(seed, Purpose::Sizes, entity);
         for round in 0..self.repeat {
