@@ -49,12 +49,15 @@ impl Setup {
     fn lock_out(&self, network: &Network) -> Option<String> {
         let mut sharing: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
         for flow in self.long_flows() {
-            let own = network.links()[flow.src as usize].spec.rate;
+            let rate = |link: &u32| network.links()[*link as usize].spec.rate;
             let path = network.links_between(flow.src, flow.dst)?;
-            for &link in &path[1..] {
-                if network.links()[link as usize].spec.rate == own {
-                    sharing.entry(link).or_default().insert(flow.src);
-                }
+            // A slower link on the way has the queue; where switches choose, flows may meet at their receiver only.
+            if path.iter().map(rate).min() < Some(rate(&flow.src)) {
+                continue;
+            }
+            let shared = if self.has_many_paths() { path.len() - 1 } else { 1 };
+            for link in path.into_iter().skip(shared).filter(|link| rate(link) == rate(&flow.src)) {
+                sharing.entry(link).or_default().insert(flow.src);
             }
         }
         let crowded = |(link, hosts): (&u32, &FxHashSet<u32>)| (hosts.len() > 1).then_some(*link);
