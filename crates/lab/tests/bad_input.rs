@@ -319,3 +319,23 @@ snapshot!(darkness_that_ends_before_it_begins, faulty("dark_from = \"3 us\"\ndar
 snapshot!(darkness_and_chance, faulty("dark_from = \"3 us\"\nloss = 0.1"));
 snapshot!(darkness_without_a_beginning, faulty("drop = [1]\ndark_until = \"2 us\""));
 snapshot!(fault_that_is_no_list, wrong(&format!("{SMALL}\n[fault]\nloss = 0.1\n"), &[]));
+
+snapshot!(jitter_without_a_unit, wrong(&format!("{SMALL}\n[hosts]\njitter = 9\n"), &[]));
+snapshot!(hosts_with_a_misspelt_key, wrong(&format!("{SMALL}\n[hosts]\njiter = \"9 us\"\n"), &[]));
+snapshot!(hosts_that_are_a_number, wrong(&format!("hosts = 4\n{SMALL}"), &[]));
+
+/// Between the hosts of [`SMALL`]'s flows, a flow over the connection that it names.
+fn over(flow: &str) -> String {
+    wrong(&edited("start = \"50 us\" },", &format!("start = \"50 us\" }},\n  {{ {flow} }},")), &[])
+}
+
+snapshot!(connection_of_no_flow, over("src = 2, dst = 0, bytes = 1, start = \"1 ms\", connection = \"f00\""));
+snapshot!(
+    connection_between_other_hosts,
+    over("src = 2, dst = 0, bytes = 1, start = \"1 ms\", connection = \"f1\"")
+);
+snapshot!(connection_that_opens_later, over("src = 3, dst = 1, bytes = 1, connection = \"f1\""));
+snapshot!(
+    connection_of_the_flow_itself,
+    over("name = \"x\", src = 3, dst = 1, bytes = 1, connection = \"x\"")
+);
