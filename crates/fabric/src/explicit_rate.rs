@@ -23,9 +23,7 @@
 //! Only packets with [`PacketFlags::RATE`] are written to; all packets count as load. One queue, tail drop.
 
 use crate::DropReason;
-use crate::discipline::{
-    Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext,
-};
+use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
 use headway_packet::{Packet, PacketFlags};
 use headway_units::{ParamKind, Time};
 

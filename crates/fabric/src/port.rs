@@ -4,8 +4,8 @@ use crate::DropReason;
 use crate::counters::PortCounters;
 use crate::discipline::{Arrival, Departing, Overflow, PortContext};
 use crate::queues::Queues;
-use crate::{Buffer, Limit};
 use crate::registry::AnyDiscipline;
+use crate::{Buffer, Limit};
 use headway_packet::{Ecn, Packet};
 use headway_units::{Gauge, Rate, Time};
 use std::sync::Arc;
@@ -297,7 +297,11 @@ impl<H: Copy> Port<H> {
     ) -> Full<H> {
         let verdict = self.rules.overflow(packets.packet(handle));
         if self.is_down() {
-            return Full { handle, trimmed: false, fate: Fate::Dropped(self.refused(packets.packet(handle))) };
+            return Full {
+                handle,
+                trimmed: false,
+                fate: Fate::Dropped(self.refused(packets.packet(handle))),
+            };
         }
         match verdict {
             Overflow::Trim => self.trim(now, handle, packets),

@@ -167,9 +167,7 @@ fn remarks(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
         _ => false,
     };
     let faults = &resolved.spec.faults;
-    if !faults.is_empty()
-        && !faults.iter().any(happened)
-        && outcome.links.iter().all(|l| l.faults.is_zero())
+    if !faults.is_empty() && !faults.iter().any(happened) && outcome.links.iter().all(|l| l.faults.is_zero())
     {
         found.push("no fault of the scenario's [[fault]] tables came about".into());
     }

@@ -134,23 +134,21 @@ impl Changes {
 
     /// The shortest time from a last bit's departure to its arrival that this link ever has.
     pub fn least_delay(&self, link: u32) -> Time {
-        let later = self.instants.iter().flat_map(|instant| &instant.steps).filter_map(|(number, step)| {
-            match step {
+        let later =
+            self.instants.iter().flat_map(|instant| &instant.steps).filter_map(|(number, step)| match step {
                 Step::Delay(delay) if *number == link => Some(*delay),
                 _ => None,
-            }
-        });
+            });
         later.fold(self.delays[link as usize], Time::min) + self.latency[link as usize]
     }
 
     /// The highest rate that this link ever has.
     pub fn highest_rate(&self, link: u32) -> Rate {
-        let later = self.instants.iter().flat_map(|instant| &instant.steps).filter_map(|(number, step)| {
-            match step {
+        let later =
+            self.instants.iter().flat_map(|instant| &instant.steps).filter_map(|(number, step)| match step {
                 Step::Rate(rate) if *number == link => Some(*rate),
                 _ => None,
-            }
-        });
+            });
         later.fold(self.rates[link as usize], |most, rate| if rate.bps() > most.bps() { rate } else { most })
     }
 

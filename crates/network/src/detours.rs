@@ -100,7 +100,8 @@ impl Detours {
             return Next::Nowhere;
         }
         let nearer = |far: u32| distance[far as usize].checked_add(1) == Some(here);
-        let open = joints.out[switch as usize].iter().filter(|(port, far)| !down.contains(port) && nearer(*far));
+        let open =
+            joints.out[switch as usize].iter().filter(|(port, far)| !down.contains(port) && nearer(*far));
         let ports: Box<[u32]> = open.map(|(port, _)| *port).collect();
         let (usual, level) = network.router.all(switch, dst);
         if *ports == *usual { Next::Usual } else { Next::Few { ports, level } }

@@ -314,13 +314,7 @@ impl Symmetric {
 
     /// The next hop where links are down. The lower host decides on every shape of network: detours are not
     /// numbered alike in both directions.
-    fn around(
-        &self,
-        network: &Network,
-        switch: u32,
-        packet: &Packet,
-        detours: &mut Detours,
-    ) -> Option<u32> {
+    fn around(&self, network: &Network, switch: u32, packet: &Packet, detours: &mut Detours) -> Option<u32> {
         if packet.src < packet.dst {
             return self.outward_around(network, switch, packet, packet.dst.0, detours);
         }

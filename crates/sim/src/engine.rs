@@ -7,7 +7,9 @@ use crate::pool::Pool;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
-use crate::transit::{CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE};
+use crate::transit::{
+    CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
+};
 use crate::wires::Wires;
 use headway_fabric::{Fate, Full};
 use headway_network::{BuildError, Network};

@@ -10,7 +10,8 @@ use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Limit, Packets, Port, PortContext};
 use headway_network::{
-    BuildError, Changes, Choice, FaultSpec, Flight, Injector, LinkRecord, Network, Sample, SampleSpec, Step, Verdict,
+    BuildError, Changes, Choice, FaultSpec, Flight, Injector, LinkRecord, Network, Sample, SampleSpec, Step,
+    Verdict,
 };
 use headway_packet::{Ecn, Packet};
 use headway_units::Time;
@@ -397,7 +398,9 @@ impl Core {
     /// Links go down, come up or change.
     #[cold]
     fn change(&mut self, number: u32) {
-        let Some(instant) = self.changes.as_mut().map(|changes| changes.pass(number as usize)) else { return };
+        let Some(instant) = self.changes.as_mut().map(|changes| changes.pass(number as usize)) else {
+            return;
+        };
         for (link, step) in instant.steps {
             let port = &mut self.egress[link as usize].port;
             match step {
@@ -405,7 +408,9 @@ impl Core {
                 Step::Up => port.restore(self.now),
                 Step::Rate(rate) => {
                     let made = self.network.discipline_at(link, rate, self.seed);
-                    let rules = made.and_then(|made| as_port(link < self.network.hosts(), made)).map(|(rules, _)| rules);
+                    let rules = made
+                        .and_then(|made| as_port(link < self.network.hosts(), made))
+                        .map(|(rules, _)| rules);
                     if let Ok(fresh) = rules {
                         self.egress[link as usize].port.retune(self.now, fresh, rate);
                         self.watch(link);

@@ -42,7 +42,8 @@ impl Kind {
 
 fn mixed(item: &Item<'_>, one: &str, other: &str) -> ScenarioError {
     let problem = Problem::Contradiction(format!("`{one}` and `{other}` in one [[fault]]"));
-    item.fail(problem).help("links that go down, links that change, and packets that are lost are tables apart")
+    item.fail(problem)
+        .help("links that go down, links that change, and packets that are lost are tables apart")
 }
 
 /// Reads a table of this kind.

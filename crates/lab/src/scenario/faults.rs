@@ -125,8 +125,7 @@ fn chances(table: &Reader<'_>) -> Read<Fault> {
     let items = keys.map(|key| table.get(key));
     if items.iter().all(Option::is_none) {
         let problem = Problem::MissingKey { key: "drop".into(), table: table.name() };
-        let help =
-            "say down_at = \"1 ms\", or at = \"1 ms\" with a `rate`, or drop = [3], or dark_from = \"1 ms\", or a probability of `loss`, `duplicate` or `reorder`";
+        let help = "say down_at = \"1 ms\", or at = \"1 ms\" with a `rate`, or drop = [3], or dark_from = \"1 ms\", or a probability of `loss`, `duplicate` or `reorder`";
         // A misspelt key says more than a missing one.
         table.get("reorder_by");
         table.finish(&[], None)?;

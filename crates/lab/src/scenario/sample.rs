@@ -97,12 +97,7 @@ pub fn link_list(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Result<Vec
 }
 
 /// Refuses a link that is not there; `written` is how `item` names it.
-pub fn check_link(
-    item: &Item<'_>,
-    written: &str,
-    name: &str,
-    names: &[String],
-) -> Result<(), ScenarioError> {
+pub fn check_link(item: &Item<'_>, written: &str, name: &str, names: &[String]) -> Result<(), ScenarioError> {
     if names.iter().any(|n| n == name) {
         return Ok(());
     }
