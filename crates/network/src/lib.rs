@@ -1,6 +1,8 @@
 //! What the simulator and the real switch and hosts have in common above machines and ports: the shape of
 //! a network, next hops, what a run is ([`RunSpec`]) and what it leaves behind ([`Outcome`]).
 
+mod changes;
+mod detours;
 pub mod faults;
 mod network;
 pub mod outcome;
@@ -9,7 +11,8 @@ mod routes;
 pub mod spec;
 mod timing;
 
-pub use faults::{Fault, FaultCounts, FaultSpec, Injector, Verdict};
+pub use changes::{Changes, Flight, Instant, Step, conflict};
+pub use faults::{Change, Down, Fault, FaultCounts, FaultSpec, Injector, Verdict};
 pub use network::{BuildError, Link, Network};
 pub use outcome::{Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample};
 pub use routes::Choice;

@@ -7,7 +7,9 @@ use crate::pool::Pool;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
-use crate::transit::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE};
+use crate::transit::{
+    CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
+};
 use crate::wires::Wires;
 use headway_fabric::{Fate, Full};
 use headway_network::{BuildError, Network};
@@ -168,6 +170,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             TIMER => self.timer(number),
             FLOW_START => self.start_flows(),
             RELEASE => self.wires.release(number, self.now),
+            CHANGE => self.change(number),
             _ => self.sample(),
         }
     }
@@ -193,7 +196,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let onward = match full.fate {
             Fate::Kept => return,
             Fate::Dropped(_) => None,
-            Fate::Returned => self.wires.transit.way_back(number, full.handle),
+            Fate::Returned => self.wires.transit.way_back(number, full.handle, self.now),
         };
         match onward {
             Some(port) => self.forward(port, full.handle),
@@ -298,6 +301,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         let free_at = egress.port.free_at();
         if self.now < free_at {
+            if egress.port.is_down() {
+                return self.pull_in_vain(host);
+            }
             egress.armed = true;
             self.wires.transit.queue.push(free_at.0, CLASS_PACKET, WIRE_FREE | host, 0);
             return;
@@ -309,6 +315,35 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             self.flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
         }
         self.wires.send(host, packet, self.now, more);
+    }
+
+    /// Asks a host for a packet although its link is down: it is lost, and takes as long as if it were sent.
+    #[cold]
+    #[inline(never)]
+    fn pull_in_vain(&mut self, host: u32) {
+        let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) else { return };
+        let egress = &mut self.wires.egress[host as usize];
+        let next = self.now + egress.port.refuse(&packet);
+        egress.armed = true;
+        self.wires.transit.queue.push(next.0, CLASS_PACKET, WIRE_FREE | host, 0);
+        if packet.is_data() {
+            let flow = &mut self.flows[packet.tag as usize];
+            flow.drops += 1;
+            if packet.flags.has(PacketFlags::AGAIN) {
+                flow.retransmitted += u64::from(packet.payload);
+            }
+        }
+    }
+
+    /// Links go down, come up or change.
+    #[cold]
+    #[inline(never)]
+    fn change(&mut self, number: u32) {
+        let back = self.wires.change(number, self.now, self.spec.seed);
+        for host in back {
+            self.pull(host);
+            self.arm(host);
+        }
     }
 
     fn schedule_next_flow(&mut self) {

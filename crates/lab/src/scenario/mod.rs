@@ -1,5 +1,6 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
+mod changes;
 pub mod fabric;
 pub mod faults;
 pub mod files;
