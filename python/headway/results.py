@@ -56,6 +56,15 @@ class Run:
         return self._document("manifest")
 
     @property
+    def transports(self) -> tuple[str, ...]:
+        """Its transports, as `flows` names them, where it has several; none where all flows have the same."""
+        return tuple(self.summary.get("by_transport", ()))
+
+    def among(self, transport: str) -> RunPart:
+        """What is of one of its several transports; raises `KeyError` if it is not one of them."""
+        return RunPart(self, transport)
+
+    @property
     def interrupted(self) -> bool:
         """Whether the run was stopped before its end; its results are partial."""
         return bool(self.manifest.get("interrupted", False))
@@ -107,6 +116,31 @@ class Run:
             f"<polyline points='{points}' fill='none' stroke='currentColor'/>"
             f"<text x='0' y='{height + 13}' font-size='11'>slowdown 1 to {values[-1]:.3g}</text></svg>"
         )
+
+
+class RunPart(Run):
+    """The flows of one transport of a run that has several, and the numbers over them; all else is the whole run's.
+
+    >>> run.among("dctcp").summary["fct_mean_s"], run.among("cubic").flows
+    """
+
+    def __init__(self, run: Run, transport: str) -> None:
+        super().__init__(run.directory, run._result)
+        if transport not in run.transports:
+            raise KeyError(f"no transport {transport} (of {', '.join(run.transports) or 'several'})")
+        self.transport = transport
+        self._run = run
+
+    @cached_property
+    def flows(self) -> Table:
+        """One row a flow of the transport."""
+        frame = self._run.flows.to_polars()
+        return Table(frame.filter(frame["transport"] == self.transport))
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The transport's numbers, from `by_transport` of `summary.json`."""
+        return dict(self._run.summary["by_transport"][self.transport])
 
 
 def read(directory: str | Path) -> Run:
@@ -169,10 +203,21 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
     return ", ".join(parts)
 
 
+def transport_lines(summary: dict[str, Any]) -> list[str]:
+    """What `one_line` says, for each of several transports, and its share of what was delivered."""
+    lines = []
+    for name, part in summary.get("by_transport", {}).items():
+        share = part.get("goodput_share")
+        said = "" if share is None else f", {100 * share:.3g} % of the goodput"
+        lines.append(f"{name}: {one_line(part)}{said}")
+    return lines
+
+
 def _losses(summary: dict[str, Any]) -> str:
     """Packets dropped; how many of them were data where the rest was control or credits."""
-    drops = summary.get("drops", 0)
-    data = summary.get("data_drops", drops)
+    # A run on real packets does not know them by transport.
+    drops = summary.get("drops") or 0
+    data = summary.get("data_drops", drops) or 0
     return f"drops {drops}" if data == drops else f"drops {drops} ({data} of data)"
 
 

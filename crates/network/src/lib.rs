@@ -10,7 +10,9 @@ pub mod spec;
 
 pub use faults::{Fault, FaultCounts, FaultSpec, Injector, Verdict};
 pub use network::{BuildError, Link, Network};
-pub use outcome::{Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample};
+pub use outcome::{
+    Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,
+};
 pub use routes::Choice;
 pub use spec::{
     FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, RunSpec, SampleSpec, TopologySpec,

@@ -5,6 +5,7 @@
 
 mod engine;
 mod estimate;
+mod mixed;
 mod pool;
 mod queue;
 mod run;
@@ -18,7 +19,7 @@ pub use estimate::{Flows, PER_SAMPLE, estimate, estimate_for, size};
 pub use headway_network::{
     BuildError, Entity, FabricSpec, Fault, FaultCounts, FaultSpec, FlowChoice, FlowRecord, FlowSpec,
     FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec,
-    Sample, SampleSpec, TopologySpec, TransportSpec,
+    Sample, SampleSpec, TopologySpec, TransportRecord, TransportSpec,
 };
 pub use run::{Estimate, RunError, parameters, run, run_tapped};
 pub use tap::Tap;
