@@ -147,3 +147,104 @@ impl Endpoint for Mixed {
         self.parts.iter().map(|part| part.machine.live_messages()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_packet::PacketKind;
+
+    /// A machine with so many packets of one size for the wire, that are more after each input.
+    struct Chatter {
+        tag: u32,
+        wire: u16,
+        packets: u32,
+    }
+
+    impl Endpoint for Chatter {
+        fn open(&mut self, _: Time, message: &Message) {
+            self.packets += message.bytes as u32;
+        }
+        fn receive(&mut self, _: Time, packet: &Packet) {
+            assert_eq!(packet.tag, self.tag);
+            self.packets += 1;
+        }
+        fn timeout(&mut self, _: Time) {}
+        fn forget(&mut self, _: Time, _: HostId) {
+            self.packets = 0;
+        }
+        fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
+            self.packets = self.packets.checked_sub(1)?;
+            let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(1), 0);
+            (packet.tag, packet.wire) = (self.tag, self.wire);
+            Some(packet)
+        }
+        fn next_timeout(&self) -> Option<Time> {
+            (self.packets > 0).then_some(Time::us(u64::from(self.wire)))
+        }
+        fn poll_event(&mut self) -> Option<EndpointEvent> {
+            None
+        }
+        fn live_messages(&self) -> usize {
+            self.packets as usize
+        }
+    }
+
+    /// Machines of transports 0, 1, ... for flows of the same numbers, with so many packets of these sizes.
+    fn chatters(all: &[(u16, u32)]) -> Mixed {
+        let machine = |(tag, &(wire, packets)): (usize, &(u16, u32))| {
+            (tag as u8, Box::new(Chatter { tag: tag as u32, wire, packets }) as Machine)
+        };
+        Mixed::new(all.iter().enumerate().map(machine).collect(), (0..all.len() as u8).collect())
+    }
+
+    fn pull(host: &mut Mixed) -> Option<u32> {
+        assert_eq!(host.poll_event(), None);
+        host.poll_transmit(Time::ZERO).map(|packet| packet.tag)
+    }
+
+    fn packet(tag: u32) -> Packet {
+        let mut packet = Packet::new(PacketKind::Ack, HostId(1), HostId(0), 0);
+        packet.tag = tag;
+        packet
+    }
+
+    #[test]
+    fn busy_machines_share_the_wire_by_bytes() {
+        let sizes = [1_500u64, 1_500, 300, 84];
+        let mut host = chatters(&sizes.map(|wire| (wire as u16, u32::MAX)));
+        let mut left = [0u64; 4];
+        for _ in 0..10_000 {
+            let tag = pull(&mut host).expect("all have more") as usize;
+            left[tag] += sizes[tag];
+            let (least, most) = (left.iter().min().expect("four"), left.iter().max().expect("four"));
+            assert!(most - least <= 1_500, "{left:?}: apart by more than a packet");
+        }
+    }
+
+    #[test]
+    fn what_one_machine_leaves_others_take_and_who_comes_back_has_no_claim_on_it() {
+        let mut host = chatters(&[(1_500, u32::MAX), (1_500, 0)]);
+        assert!((0..1_000).all(|_| pull(&mut host) == Some(0)));
+        host.receive(Time::ZERO, &packet(1));
+        host.receive(Time::ZERO, &packet(1));
+        host.receive(Time::ZERO, &packet(1));
+        let next: Vec<_> = (0..6).map(|_| pull(&mut host)).collect();
+        assert_eq!(next, [1, 0, 1, 0, 1, 0].map(Some), "at once, and then in turns");
+    }
+
+    #[test]
+    fn inputs_reach_the_machine_of_their_flow_alone() {
+        let mut host = chatters(&[(100, 0), (200, 0), (300, 0)]);
+        host.receive(Time::ZERO, &packet(2));
+        assert_eq!((host.live_messages(), host.next_timeout()), (1, Some(Time::us(300))));
+        host.receive(Time::ZERO, &packet(1));
+        assert_eq!((host.live_messages(), host.next_timeout()), (2, Some(Time::us(200))));
+        assert_eq!(host.each().map(|(_, machine)| machine.live_messages()).collect::<Vec<_>>(), [0, 1, 1]);
+        let mut left = [pull(&mut host), pull(&mut host)];
+        left.sort_unstable();
+        assert_eq!((left, pull(&mut host)), ([Some(1), Some(2)], None));
+        host.receive(Time::ZERO, &packet(0));
+        host.forget(Time::ZERO, HostId(1));
+        assert_eq!((host.live_messages(), host.next_timeout()), (0, None));
+    }
+}

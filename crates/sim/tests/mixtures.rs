@@ -8,10 +8,6 @@ use headway_sim::{FlowSpec, FlowState, Outcome, RunSpec, Tap, TopologySpec, Tran
 use headway_transport::registry;
 use headway_units::Time;
 
-/// Window-driven, receiver-driven by grants, tokens, pulls and credits, by prices, and with subflows.
-const SOME: [&str; 10] =
-    ["dctcp", "cubic", "amrt", "homa", "phost", "ndp", "rcp", "rpo", "expresspass", "mptcp-lia"];
-
 fn star(hosts: u32) -> TopologySpec {
     TopologySpec::SingleSwitch { hosts, link: link(10, Time::us(5)) }
 }
@@ -82,8 +78,8 @@ fn assert_adds_up(run: &RunSpec, out: &Outcome) {
 #[test]
 fn every_pair_shares_hosts_and_loses_and_doubles_nothing() {
     let mut dropped = 0;
-    for (place, first) in SOME.iter().enumerate() {
-        for second in &SOME[place + 1..] {
+    for (place, first) in registry::NAMES.iter().enumerate() {
+        for second in &registry::NAMES[place + 1..] {
             for home in [first, second] {
                 println!("{first} beside {second}, at home with {home}");
                 let run = shared_receiver(first, second, home);

@@ -64,9 +64,9 @@ fn what_is_lost_at_random_is_counted_as_often_as_it_leaves_again() {
     }
 }
 
-/// Transports that learn from a permission nothing but the permission. Where it also says what has arrived (RPO,
+/// Transports that learn from a permission nothing but the permission. Where it also says what has arrived (RPO, NDP,
 /// ProactMP), data may leave again for want of it, and counts.
-const ONLY_PERMITS: [&str; 6] = ["amrt", "homa", "homa-aeolus", "phost", "expresspass", "ndp"];
+const ONLY_PERMITS: [&str; 6] = ["amrt", "homa", "homa-aeolus", "phost", "expresspass", "expresspass-aeolus"];
 
 /// A permission that is lost is asked for or given again; the packet that it was for leaves once.
 #[test]

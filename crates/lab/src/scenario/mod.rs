@@ -206,7 +206,8 @@ impl Scenario {
             }
         }
         let Some(setup) = &self.setup else { return Ok(Vec::new()) };
-        let points = self.plan.points(&setup.transports[0].name);
+        let names: Vec<&str> = setup.named_transports().map(|entry| entry.info.name).collect();
+        let points = self.plan.points(&names.join("+"));
         for point in &points {
             self.request.load_with(&point.overrides)?;
         }
