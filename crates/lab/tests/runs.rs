@@ -305,7 +305,7 @@ fn a_receiver_is_shared_and_every_number_is_split_by_transport() {
     assert!((shares - 1.0).abs() < 1e-12, "{shares}");
     assert_eq!(parts["dctcp"]["delivered_bytes"], 1_800_000);
     let own = |name: &str| {
-        let of: Vec<bool> = texts(&output.flows, "transport").iter().map(|t| t == name).collect();
+        let of: Vec<bool> = texts(&output.flows, "transport").iter().map(|t| *t == name).collect();
         let fct: Vec<f64> =
             floats(&output.flows, "fct_s").zip(of).filter(|(_, own)| *own).filter_map(|f| f.0).collect();
         fct.iter().sum::<f64>() / fct.len() as f64

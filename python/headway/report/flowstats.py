@@ -113,7 +113,8 @@ def fct_load(study: Study) -> Figure:
         f"{band} Finished flows after the warm-up; unfinished ones are listed below. Each panel has its own y axis."
     )
     drawn = {series.key for panel in panels for series in panel.series}
-    legend = [entry for each in dict.fromkeys((study.split, study)) for entry in each.legend() if entry.key in drawn]
+    owners = (study.split, study) if study.is_mixed else (study,)
+    legend = [entry for owner in owners for entry in owner.legend() if entry.key in drawn]
     return Figure(figure_id, title, caption, tuple(panels), 2, tuple(legend))
 
 

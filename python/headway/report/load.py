@@ -133,10 +133,10 @@ class Point:
 
     @property
     def transport(self) -> str:
-        """Name of the transport, or the names of several."""
+        """Name of the transport, or the names of several with `+` between them."""
         split = self.summary.get("by_transport")
         if isinstance(split, Mapping) and split:
-            return " + ".join(split)
+            return "+".join(dict.fromkeys(str(label).split("(")[0] for label in split))
         value = self.scenario.get("transport", {})
         return str(value.get("name", "unknown")) if isinstance(value, Mapping) else str(value)
 
@@ -179,7 +179,7 @@ class PartPoint(Point):
 
     @classmethod
     def of(cls, whole: Point, transport: str) -> PartPoint:
-        """The part of `transport`; its variant is called after both, or alone after it in a report on one run."""
+        """The part of `transport`; its variant is called after both, or after it alone where the run has no variant."""
         summary = whole.summary["by_transport"][transport]
         variant = transport if whole.variant == whole.transport else f"{whole.variant}: {transport}"
         place = (whole.label, whole.directory, whole.manifest)

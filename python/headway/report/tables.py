@@ -74,7 +74,7 @@ DICTIONARY = (
 
 
 def summary(study: Study) -> Table:
-    """One row a variant (and sweep point, and transport of a mixture), each cell a mean over seeds with its interval."""
+    """One row a variant, sweep point, and transport of a mixture; each cell a mean over seeds with its interval."""
     points = _rows_of(study)
     keys = [k for k in SUMMARY_KEYS if any(summary_number(p, k) is not None for p in points)]
     keys = [k for k in keys if k not in ("trims", "deadline_missed_fraction") or _ever(study, k)]

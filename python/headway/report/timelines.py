@@ -174,10 +174,17 @@ def throughput(study: Study) -> Figure:
     caption = "Payload bytes newly delivered to the receiver per interval; names at the top mark where a flow starts."
     if total > len(shown):
         caption += f" The {len(shown)} largest of {total} sampled flows are drawn."
-    legend = tuple(LegendEntry(flow_key(n), n, styles[n]) for n in shown)
+    legend = tuple(LegendEntry(flow_key(n), _with_transport(study, n), styles[n]) for n in shown)
     columns = 1 if len(panels) == 1 else 2
     caption += _interval(kept) + _thinning(kept) + said
     return Figure(figure_id, title, caption, tuple(panels), columns, legend)
+
+
+def _with_transport(study: Study, flow: str) -> str:
+    """A flow's name, and where runs have several transports the flow's own, if it is the same in all of them."""
+    mixed = [point.flows for _, point in chosen_runs(study)[0] if point.parts] if study.is_mixed else []
+    found = {name for frame in mixed for name in frame.filter(pl.col("name") == flow)["transport"].unique()}
+    return f"{flow} ({found.pop()})" if len(found) == 1 else flow
 
 
 def _links_figure(
