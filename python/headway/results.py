@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,12 +94,15 @@ class Run:
         return f"<Run{where}: {one_line(self.summary)}>"
 
     def _repr_html_(self) -> str:
+        columns = [self.summary, *(self.among(name).summary for name in self.transports)]
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in ("all", *self.transports))
+        head = f"<tr><th></th>{heads}</tr>" if self.transports else ""
         rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(key)}</th><td>{html.escape(_text(value))}</td></tr>"
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>{_cells(key, columns)}</tr>"
             for key, value in self.summary.items()
             if not isinstance(value, dict | list)
         )
-        return f"<div><table>{rows}</table>{self._slowdown_curve()}</div>"
+        return f"<div><table>{head}{rows}</table>{self._slowdown_curve()}</div>"
 
     def _slowdown_curve(self, width: int = 240, height: int = 80) -> str:
         """The distribution of slowdown as a small drawing: share of flows over slowdown, from 1 to the largest."""
@@ -260,6 +263,11 @@ def quantity(value: float) -> str:
         if abs(value) >= size:
             return f"{value / size:.3g} {unit}"
     return f"{value:.3g}"
+
+
+def _cells(key: str, columns: Iterable[Mapping[str, Any]]) -> str:
+    """A number of the whole run and of its parts; nothing where a part does not have it."""
+    return "".join(f"<td>{html.escape(_text(one[key])) if key in one else ''}</td>" for one in columns)
 
 
 def _text(value: object) -> str:

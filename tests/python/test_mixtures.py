@@ -130,6 +130,15 @@ def test_a_part_holds_the_flows_of_its_transport_and_the_numbers_over_them(direc
         run.among("amrt")
 
 
+def test_a_notebook_shows_a_column_for_each(directory: Path) -> None:
+    run = headway.read(directory)
+    shown = run._repr_html_()
+    assert "<th>all</th><th>dctcp</th><th>cubic</th>" in shown
+    marks = "".join(f"<td>{run.among(name).summary['marks']}</td>" for name in run.transports)
+    assert f"<td>{run.summary['marks']}</td>{marks}</tr>" in shown
+    assert "<th>" not in run.among("dctcp")._repr_html_()
+
+
 def test_one_transport_has_no_parts(scenario_file: Path) -> None:
     run = headway.Scenario.load(scenario_file).run()
     assert run.transports == ()

@@ -7,6 +7,7 @@ use headway_packet::Packet;
 use headway_sim::{FlowSpec, FlowState, Outcome, RunSpec, Tap, TopologySpec, TransportSpec, run_tapped};
 use headway_transport::registry;
 use headway_units::Time;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn star(hosts: u32) -> TopologySpec {
     TopologySpec::SingleSwitch { hosts, link: link(10, Time::us(5)) }
@@ -37,13 +38,34 @@ fn shared_receiver(first: &str, second: &str, home: &str) -> RunSpec {
     mixture(&[first, second], home, flows.collect(), 5)
 }
 
-/// Holds every packet to what decides whose it is: its flow's transport must be at both of its ends.
-struct Ends<'a>(&'a [FlowSpec]);
+/// Holds every packet to what decides whose it is: its flow must be between its two ends.
+struct Ends<'a> {
+    flows: &'a [FlowSpec],
+    /// Numbers of messages by sender, receiver and transport.
+    numbers: BTreeMap<(u32, u32, u8), BTreeSet<u32>>,
+}
+
+impl Ends<'_> {
+    fn of(flows: &[FlowSpec]) -> Ends<'_> {
+        Ends { flows, numbers: BTreeMap::new() }
+    }
+
+    /// Receivers remember finished messages by a watermark: there must be no gaps below it.
+    #[track_caller]
+    fn assert_numbers(&self) {
+        for (pair, numbers) in &self.numbers {
+            assert_eq!(numbers.last().map(|last| *last as usize + 1), Some(numbers.len()), "{pair:?}");
+        }
+    }
+}
 
 impl Tap for Ends<'_> {
     fn started(&mut self, _link: u32, _start: Time, packet: &Packet) {
-        let flow = &self.0[packet.tag as usize];
+        let flow = &self.flows[packet.tag as usize];
         let (src, dst) = (packet.src.0, packet.dst.0);
+        if packet.is_data() {
+            self.numbers.entry((src, dst, flow.transport)).or_default().insert(packet.message);
+        }
         assert!(
             (src, dst) == (flow.src, flow.dst) || (dst, src) == (flow.src, flow.dst),
             "{packet:?} is not of {flow:?}"
@@ -83,8 +105,9 @@ fn every_pair_shares_hosts_and_loses_and_doubles_nothing() {
             for home in [first, second] {
                 println!("{first} beside {second}, at home with {home}");
                 let run = shared_receiver(first, second, home);
-                let mut ends = Ends(&run.flows);
+                let mut ends = Ends::of(&run.flows);
                 let out = run_tapped(&run, &mut ends, &mut |_| true).expect("a valid run");
+                ends.assert_numbers();
                 assert_whole(&run, &out);
                 assert_adds_up(&run, &out);
                 assert_eq!(out.digest, outcome(&run).digest);
