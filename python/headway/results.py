@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headway.checksums import verify
 from headway.errors import ResultsError
 from headway.tables import Table
 
@@ -70,11 +71,13 @@ class Run:
         return bool(self.manifest.get("interrupted", False))
 
     def check(self) -> None:
-        """Read everything once; raises `ResultsError` naming the first file that cannot be read."""
+        """Read everything once; raises `ResultsError` naming the first file that is missing, damaged or changed."""
         for name in DOCUMENTS:
             getattr(self, name)
         for name in TABLES:
             getattr(self, name).to_polars()
+        if self.directory is not None:
+            verify(self.directory)
 
     def _table(self, name: str) -> Table:
         if self._result is not None:

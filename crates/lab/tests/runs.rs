@@ -184,9 +184,20 @@ fn a_run_directory_holds_what_is_in_memory() {
         .map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    let expected =
-        ["flows.csv", "flows.parquet", "links.parquet", "manifest.json", "series.parquet", "summary.json"];
-    assert_eq!(names, expected, "nothing half written is left");
+    let mut expected = vec![
+        "flows.csv",
+        "flows.parquet",
+        "links.parquet",
+        "manifest.json",
+        "series.parquet",
+        "summary.json",
+    ];
+    assert_eq!(names[1..], expected[..], "nothing half written is left");
+    let sums = std::fs::read_to_string(out.join(&names[0])).expect("the checksums");
+    let mut summed: Vec<&str> = sums.lines().filter_map(|line| line.split_once("  ").map(|l| l.1)).collect();
+    summed.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!((names[0].as_str(), summed), ("SHA256SUMS", expected), "every file has a checksum");
     for (name, table) in [("flows", &output.flows), ("links", &output.links), ("series", &output.series)] {
         let read = read_parquet(&out.join(format!("{name}.parquet")));
         assert_eq!(read.columns(), table.columns(), "{name}");
