@@ -229,6 +229,7 @@ def test_what_is_swept_is_drawn_for_each_but_what_is_of_links(swept: Path) -> No
     parts = ["v:dctcp", "v:cubic"]
     assert keys == [parts, parts, ["v:dctcp+cubic"]]
     assert [entry.key for entry in figure.legend] == [*parts, "v:dctcp+cubic"]
+    assert (figure.panels[0].y.low, figure.panels[0].y.high, figure.panels[0].y.log) == (0.0, 1.0, False)  # type: ignore[union-attr]
     shares = [series.y for series in figure.panels[0].series]  # type: ignore[union-attr]
     assert all(math.isclose(a + b, 1.0) for a, b in zip(*shares, strict=True))
 
@@ -239,3 +240,15 @@ def test_two_settings_of_one_transport_are_two(scenario: Path, tmp_path: Path) -
     assert run.transports == ("dctcp", "dctcp(g=0.5)")
     assert run.among("dctcp(g=0.5)").flows.to_polars().height == 121
     assert "dctcp(g=0.5)" in render(assemble(load(tmp_path / "run")))
+
+
+def test_the_buffer_in_the_figure_of_queues_is_that_of_the_run_that_is_shown(swept: Path) -> None:
+    figure = next(figure for figure in assemble(load(swept)).drawn if figure.id == "queue-time")
+    (panel,) = figure.panels
+    assert isinstance(panel, Panel)
+    assert [reference.y for reference in panel.references] == [100 * 1538.0], "the largest of 50 and 100 packets"
+
+
+def test_flows_in_the_figure_of_throughputs_say_their_transport(report: Report) -> None:
+    figure = next(figure for figure in report.drawn if figure.id == "throughput-time")
+    assert [entry.text for entry in figure.legend] == ["long (cubic)"]

@@ -151,6 +151,9 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
     x_axis = _study_axis(name, study.x_quantity, study.xs(facet))
     tops = [v for line in series for v in (line.high or line.y)]
     y_axis = auto_axis(label, quantity, [v for line in series for v in line.y] + tops)
+    if metric == "goodput_share":
+        # Parts of one whole are compared from nothing to all of it.
+        y_axis = Axis(label, quantity, 0.0, 1.0)
     return Panel(facet.prefix(label), x_axis, y_axis, tuple(series), direct_labels=True)
 
 

@@ -153,7 +153,8 @@ def _scale(report: Report) -> str:
 def _headline(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
     """For a report without claims: the few numbers of each variant that people look for first."""
     table: Table | None = report.summary
-    if table is None or report.claims is not None or len(table.rows) > 4:
+    most = 6 if report.study.is_mixed else 4
+    if table is None or report.claims is not None or len(table.rows) > most:
         return []
     names = [key.removeprefix(variant_key("")) for key in table.keys]
     wanted = (

@@ -256,12 +256,14 @@ def queue(study: Study) -> Figure:
 
 def _with_buffer(study: Study, figure: Figure) -> Figure:
     """Draw the buffer size where a queue fills a good part of it; say its size otherwise."""
-    fabric = study.points[0].fabric
-    frame = sum(parse_bytes(fabric.get(part)) or 0.0 for part in ("payload", "header", "framing")) or 1538.0
-    size = parse_bytes(fabric.get("buffer"), frame)
+    sizes = sorted({size for _, point in chosen_runs(study)[0] if (size := _buffer(point)) is not None})
     panels = [panel for panel in figure.panels if isinstance(panel, Panel)]
-    if size is None or not math.isfinite(size) or not panels:
+    if not sizes or not panels:
         return figure
+    if len(sizes) > 1:
+        caption = f"{figure.caption} Buffers are from {display('bytes', sizes[0])} to {display('bytes', sizes[-1])}."
+        return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
+    size = sizes[0]
     text = f"buffer {display('bytes', size)}"
     if panels[0].y.high < size * 0.6:
         caption = f"{figure.caption} The {text} is beyond the axis."
@@ -271,6 +273,14 @@ def _with_buffer(study: Study, figure: Figure) -> Figure:
         Panel(p.title, p.x, y, p.series, p.key, p.events, (Reference(size, text),), p.direct_labels) for p in panels
     )
     return Figure(figure.id, figure.title, figure.caption, drawn, figure.columns, figure.legend)
+
+
+def _buffer(point: Point) -> float | None:
+    """Bytes of data that a port of the run holds; None where it holds any number."""
+    fabric = point.fabric
+    frame = sum(parse_bytes(fabric.get(part)) or 0.0 for part in ("payload", "header", "framing")) or 1538.0
+    size = parse_bytes(fabric.get("buffer"), frame)
+    return size if size is not None and math.isfinite(size) else None
 
 
 def others(study: Study) -> list[Figure]:
