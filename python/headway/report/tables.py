@@ -204,7 +204,9 @@ def unfinished_text(study: Study) -> str:
     total = sum(frame.height for _, frame in _unfinished(study))
     if not total:
         return ""
-    return f"{total} flow{'s' if total > 1 else ''} did not finish before the end of the run and enter no statistic."
+    but = " but the shares of the goodput" if study.is_mixed else ""
+    flows = f"{total} flow{'s' if total > 1 else ''}"
+    return f"{flows} did not finish before the end of the run and enter no statistic{but}."
 
 
 def unfinished_table(study: Study) -> Table | None:
