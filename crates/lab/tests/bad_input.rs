@@ -55,6 +55,19 @@ snapshot!(
     wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nloss_timeout = 0.0"), &[])
 );
 snapshot!(unknown_transport, wrong(&edited("\"amrt\"", "\"armt\""), &[]));
+/// [`SMALL`] with a second entry whose transport is `transport`, between hosts that the first has flows of.
+fn beside(transport: &str) -> String {
+    format!(
+        "{SMALL}\n[[traffic]]\nkind = \"flows\"\nflows = [{{ src = 0, dst = 2, bytes = 1 }}]\ntransport = {transport}\n"
+    )
+}
+
+snapshot!(unknown_transport_beside_another, wrong(&beside("\"cubik\""), &[]));
+snapshot!(transports_of_different_ports_at_one_host, wrong(&beside("\"dctcp\""), &[]));
+snapshot!(
+    parameter_of_a_transport_beside_another,
+    wrong(&beside("{ name = \"dctcp\", gg = 0.5 }"), &["fabric.discipline=anti-ecn"])
+);
 snapshot!(unknown_kind, wrong(&edited("\"dumbbell\"", "\"dumbell\""), &[]));
 snapshot!(missing_key, wrong(&edited("senders = 2\n", ""), &[]));
 snapshot!(wrong_unit, wrong(&edited("\"10 Gbps\"", "\"10 GB\""), &[]));

@@ -14,7 +14,9 @@ mod timing;
 pub use changes::{Changes, Flight, Instant, Step, conflict};
 pub use faults::{Change, Down, Fault, FaultCounts, FaultSpec, Injector, Verdict};
 pub use network::{BuildError, Link, Network};
-pub use outcome::{Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample};
+pub use outcome::{
+    Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,
+};
 pub use routes::Choice;
 pub use spec::{
     FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, RunSpec, SampleSpec, TopologySpec,

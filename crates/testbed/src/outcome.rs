@@ -69,6 +69,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         links,
         host_gauges: Vec::new(),
         round_trips: None,
+        by_transport: Vec::new(),
         samples: samples(job, &heard, switch),
         end: heard.lasted,
         events: switch.received,

@@ -178,10 +178,17 @@ def throughput(study: Study) -> Figure:
     caption = "Payload bytes newly delivered to the receiver per interval; names at the top mark where a flow starts."
     if total > len(shown):
         caption += f" The {len(shown)} largest of {total} sampled flows are drawn."
-    legend = tuple(LegendEntry(flow_key(n), n, styles[n]) for n in shown)
+    legend = tuple(LegendEntry(flow_key(n), _with_transport(study, n), styles[n]) for n in shown)
     columns = 1 if len(panels) == 1 else 2
     caption += outages.caption(point for _, point, _ in by_run) + _interval(kept) + _thinning(kept) + said
     return Figure(figure_id, title, caption, tuple(panels), columns, legend)
+
+
+def _with_transport(study: Study, flow: str) -> str:
+    """A flow's name, and where runs have several transports the flow's own, if it is the same in all of them."""
+    mixed = [point.flows for _, point in chosen_runs(study)[0] if point.parts] if study.is_mixed else []
+    found = {name for frame in mixed for name in frame.filter(pl.col("name") == flow)["transport"].unique()}
+    return f"{flow} ({found.pop()})" if len(found) == 1 else flow
 
 
 def _links_figure(
@@ -255,12 +262,14 @@ def queue(study: Study) -> Figure:
 
 def _with_buffer(study: Study, figure: Figure) -> Figure:
     """Draw the buffer size where a queue fills a good part of it; say its size otherwise."""
-    fabric = study.points[0].fabric
-    frame = sum(parse_bytes(fabric.get(part)) or 0.0 for part in ("payload", "header", "framing")) or 1538.0
-    size = parse_bytes(fabric.get("buffer"), frame)
+    sizes = sorted({size for _, point in chosen_runs(study)[0] if (size := _buffer(point)) is not None})
     panels = [panel for panel in figure.panels if isinstance(panel, Panel)]
-    if size is None or not math.isfinite(size) or not panels:
+    if not sizes or not panels:
         return figure
+    if len(sizes) > 1:
+        caption = f"{figure.caption} Buffers are from {display('bytes', sizes[0])} to {display('bytes', sizes[-1])}."
+        return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
+    size = sizes[0]
     text = f"buffer {display('bytes', size)}"
     if panels[0].y.high < size * 0.6:
         caption = f"{figure.caption} The {text} is beyond the axis."
@@ -268,6 +277,14 @@ def _with_buffer(study: Study, figure: Figure) -> Figure:
     y = linear_axis("queue", "bytes", [size * 1.08, panels[0].y.high])
     drawn = tuple(replace(p, y=y, references=(Reference(size, text),)) for p in panels)
     return Figure(figure.id, figure.title, figure.caption, drawn, figure.columns, figure.legend)
+
+
+def _buffer(point: Point) -> float | None:
+    """Bytes of data that a port of the run holds; None where it holds any number."""
+    fabric = point.fabric
+    frame = sum(parse_bytes(fabric.get(part)) or 0.0 for part in ("payload", "header", "framing")) or 1538.0
+    size = parse_bytes(fabric.get("buffer"), frame)
+    return size if size is not None and math.isfinite(size) else None
 
 
 def others(study: Study) -> list[Figure]:
