@@ -68,14 +68,23 @@ pub struct HostReport {
     pub failed: Vec<(u32, String)>,
     /// Throughput samples: end of the interval in nanoseconds after the start, flow, bytes.
     pub samples: Vec<(u64, u32, u64)>,
-    /// What the transports' machines measured of themselves, since the start.
-    pub gauges: Vec<GaugeMessage>,
-    /// From data to its answer, of all machines of the host together, since the start.
-    pub round_trips: Option<Trips>,
+    /// What the host's machines measured, since the start.
+    pub machines: Vec<MachineReport>,
     /// Datagrams dropped, by reason.
     pub dropped: Vec<(String, u64)>,
     /// User and system time of the process, in seconds.
     pub cpu_s: f64,
+}
+
+/// What the machine of one transport measured of itself at a host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineReport {
+    /// The transport's number in the scenario.
+    pub transport: u8,
+    /// Gauges.
+    pub gauges: Vec<GaugeMessage>,
+    /// From data to its answer.
+    pub round_trips: Option<Trips>,
 }
 
 /// A [`Gauge`] on its way between processes: name, present value, largest, mean.
@@ -171,7 +180,7 @@ pub struct Link {
     pub queue_max_bytes: u64,
     pub queue_max_packets: u32,
     /// Dropped by number, at random and in the dark, duplicated, delayed.
-    pub faults: [u64; 5],
+    pub faults: [u64; 7],
     pub gauges: Vec<GaugeMessage>,
 }
 
@@ -204,7 +213,15 @@ impl From<&LinkRecord> for Link {
             gauges: record.gauges.iter().map(pack_gauge).collect(),
             faults: {
                 let f = &record.faults;
-                [f.dropped_by_number, f.dropped_at_random, f.dropped_in_the_dark, f.duplicated, f.delayed]
+                [
+                    f.dropped_by_number,
+                    f.dropped_at_random,
+                    f.dropped_in_the_dark,
+                    f.dropped_on_the_wire,
+                    f.dropped_without_route,
+                    f.duplicated,
+                    f.delayed,
+                ]
             },
         }
     }
@@ -221,9 +238,24 @@ impl Link {
             queue_mean_bytes: self.queue_mean_bytes,
             gauges: self.gauges.iter().map(unpack_gauge).collect(),
             faults: {
-                let [dropped_by_number, dropped_at_random, dropped_in_the_dark, duplicated, delayed] =
-                    self.faults;
-                FaultCounts { dropped_by_number, dropped_at_random, dropped_in_the_dark, duplicated, delayed }
+                let [
+                    dropped_by_number,
+                    dropped_at_random,
+                    dropped_in_the_dark,
+                    dropped_on_the_wire,
+                    dropped_without_route,
+                    duplicated,
+                    delayed,
+                ] = self.faults;
+                FaultCounts {
+                    dropped_by_number,
+                    dropped_at_random,
+                    dropped_in_the_dark,
+                    dropped_on_the_wire,
+                    dropped_without_route,
+                    duplicated,
+                    delayed,
+                }
             },
             counters: PortCounters {
                 received: self.received,
