@@ -2,6 +2,7 @@
 #
 #   make demo     install, reproduce one published figure, say where its report is
 #   make test     install, then all tests, Rust and Python
+#   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
@@ -23,10 +24,10 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install demo test bench docs lint clean
+.PHONY: help tools install demo test testbed-matrix bench docs lint clean
 
 help:
-	@sed -n '3,8s/^# *//p' Makefile
+	@sed -n '3,9s/^# *//p' Makefile
 
 # Says everything that is missing at once, and how to get it.
 tools:
@@ -67,8 +68,11 @@ demo: tools $(VENV)/.native
 	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
 
 test: install
-	cargo test --workspace --quiet
+	cargo test --workspace --all-features --quiet
 	$(BIN)/python -m pytest
+
+testbed-matrix: tools
+	cargo test -p headway-testbed --test matrix -- --full
 
 bench: install
 	cargo bench -p headway-sim --bench engine
@@ -83,7 +87,7 @@ docs: tools
 
 lint: install
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -104,7 +104,7 @@ pub struct Bottleneck {
 impl Bottleneck {
     pub fn of(outcome: &Outcome, name: &str) -> Bottleneck {
         let link = outcome.links.iter().find(|l| l.name == name);
-        let counters = link.map(|l| l.counters).unwrap_or_default();
+        let counters = link.map(|l| l.counters.clone()).unwrap_or_default();
         Bottleneck {
             packets: (counters.received as f64).max(1.0),
             marked: counters.marked as f64,

@@ -6,6 +6,7 @@
 //! `--transport NAME` runs that one alone.
 #![allow(clippy::disallowed_methods, reason = "the testbed is made of processes and real time")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "rows, or why there are none")]
+#![allow(unreachable_pub, reason = "modules of one program")]
 
 #[path = "../common/mod.rs"]
 mod common;
