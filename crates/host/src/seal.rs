@@ -5,6 +5,7 @@
 //! both cookies. The cookies come from secrets that die with their process, so that no two meetings have the
 //! same keys even if clocks went back; the nonce is the datagram's number, which is never used twice.
 
+use crate::check::HeaderChecks;
 use crate::config::PreSharedKey;
 use chacha20poly1305::aead::AeadInOut;
 use chacha20poly1305::{ChaCha20Poly1305, Key, KeyInit, Nonce, Tag};
@@ -53,6 +54,7 @@ pub(crate) struct Authority {
 pub(crate) struct Seals {
     seal: ChaCha20Poly1305,
     open: ChaCha20Poly1305,
+    pub(crate) headers: HeaderChecks,
 }
 
 impl Authority {
@@ -80,15 +82,13 @@ impl Authority {
 
     /// The keys of a meeting.
     pub(crate) fn seals(&self, m: &Meeting) -> Seals {
-        let key = |numbers: [u64; 4]| {
-            let bytes = numbers.map(u64::to_be_bytes);
-            let info = [b"data".as_slice(), bytes.as_flattened()];
-            ChaCha20Poly1305::new(&Key::from(expand(&self.root, &info)))
+        let own = [m.local_epoch, m.peer_epoch, m.expected, m.shown].map(u64::to_be_bytes);
+        let peer = [m.peer_epoch, m.local_epoch, m.shown, m.expected].map(u64::to_be_bytes);
+        let key = |numbers: &[[u8; 8]; 4]| {
+            ChaCha20Poly1305::new(&Key::from(expand(&self.root, &[b"data", numbers.as_flattened()])))
         };
-        Seals {
-            seal: key([m.local_epoch, m.peer_epoch, m.expected, m.shown]),
-            open: key([m.peer_epoch, m.local_epoch, m.shown, m.expected]),
-        }
+        let check = |numbers: &[[u8; 8]; 4]| expand(&self.root, &[b"header", numbers.as_flattened()]);
+        Seals { seal: key(&own), open: key(&peer), headers: HeaderChecks::new(&check(&own), &check(&peer)) }
     }
 }
 

@@ -207,6 +207,13 @@ impl Choice {
         }
     }
 
+    /// The port by which a packet goes on that came back from port `number` of a switch; `None` when there is no way.
+    #[cold]
+    pub fn way_back(&mut self, network: &Network, number: u32, packet: &Packet) -> Option<u32> {
+        let switch = network.links()[number as usize].from.checked_sub(network.hosts())?;
+        self.route(network, switch, packet)
+    }
+
     #[inline(always)]
     fn pick(&mut self, switch: u32, packet: &Packet, count: u32, level: u32) -> u32 {
         let number = match self.routing {

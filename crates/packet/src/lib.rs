@@ -14,5 +14,6 @@ pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 pub use sizes::Sizes;
 pub use subflow::MOST_SUBFLOWS;
 pub use wire::{
-    Envelope, PacketView, SEAL_TAG, UDP_PORT, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION, WireError, WireField,
+    Envelope, HEADER_CHECK, MUTABLE_BITS, Mutable, PacketView, SEAL_TAG, UDP_PORT, WIRE_FIELDS, WIRE_FRONT,
+    WIRE_HEADER, WIRE_VERSION, WireError, WireField, covered, covered_of_cut,
 };

@@ -140,8 +140,7 @@ impl<'a> Transit<'a> {
     /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
     #[cold]
     pub(crate) fn way_back(&mut self, number: u32, handle: u32) -> Option<u32> {
-        let switch = self.network.links()[number as usize].from - self.network.hosts();
-        let port = self.choice.route(&self.network, switch, self.pool.get(handle));
+        let port = self.choice.way_back(&self.network, number, self.pool.get(handle));
         self.lost += u64::from(port.is_none());
         port
     }
