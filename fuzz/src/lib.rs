@@ -7,3 +7,4 @@ pub mod host_receive;
 pub mod packet_codec;
 #[cfg(feature = "scenarios")]
 pub mod scenario;
+pub mod switch_frame;

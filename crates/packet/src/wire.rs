@@ -267,6 +267,16 @@ const FLAG_NAMES: &[(u64, &str)] = &[
 ];
 const ENVELOPE_NAMES: &[(u64, &str)] = &[(0, "bare"), (1, "session"), (2, "sealed")];
 
+/// The check between session and payload of sealed data packets; offsets count from the start of the packet.
+pub const CHECK_FIELDS: &[WireField] = &[WireField {
+    name: "check",
+    offset: WIRE_FRONT * 8,
+    bits: HEADER_CHECK * 8,
+    doc: "Authentication of the session and of the header's fields that no switch may change",
+    values: &[],
+    mutable: Mutable::Never,
+}];
+
 /// Bytes of the header.
 pub const WIRE_HEADER: usize = size_of::<Header>();
 
@@ -465,8 +475,8 @@ wire_fields! {
     index: U32, "Position in the message, in packets";
     count: U32, "Packets spoken of: granted, sent without permission, or acknowledged cumulatively";
     #[mutable(Rate)]
-    token: U32, "Number of the authorisation used or given; in an ack, a SACK block";
-    remaining: U32, "Packets still to be received or sent";
+    token: U32, "By kind and transport: number of the authorisation used or given, a SACK block, packets permitted, a subflow; with the flag rate, kb/s";
+    remaining: U32, "By kind and transport: packets still to be received or sent, a window, a class, a subflow, a round trip in ns; in an answer of RCP, kb/s";
     entropy: U32, "What multipath hashes beside the addresses";
     message_bytes: U64, "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each";
     lifetime: U64, "How long a permission is valid, or an echoed time, in picoseconds";
