@@ -113,7 +113,8 @@ fn good(input: &mut Input<'_>, host: u32) -> Vec<u8> {
     header[6..8].fill(0);
     header[8..10].copy_from_slice(&1538u16.to_be_bytes());
     header[10..12].copy_from_slice(&(payload as u16).to_be_bytes());
-    header[32..40].fill(header[2]);
+    let rate = header[2];
+    header[32..40].fill(rate);
     let around = PacketView::parse_header(&header).map_or(0, |view| {
         let kind = view.packet().kind;
         view.envelope().before(kind) + view.envelope().after(kind)

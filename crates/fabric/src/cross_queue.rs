@@ -63,7 +63,8 @@ headway_units::params! {
     }
 }
 
-/// The classes after control.
+/// The classes.
+const CONTROL: usize = 0;
 const NORMAL: usize = 1;
 const OPPORTUNISTIC: usize = 2;
 
@@ -180,7 +181,8 @@ impl Discipline for CrossQueueEcn {
 
     #[inline]
     fn class_of(&self, packet: &Packet) -> usize {
-        usize::from(packet.priority).min(OPPORTUNISTIC)
+        // What is not data never waits where data is thrown out, whatever class a sender claims.
+        if packet.is_data() { usize::from(packet.priority).min(OPPORTUNISTIC) } else { CONTROL }
     }
 
     fn admit_by_class<L: Lengths>(

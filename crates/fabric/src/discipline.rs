@@ -35,7 +35,8 @@ pub enum Overflow {
     Drop,
     /// Its payload is cut off, and what is left asks to be queued in its turn. Of data packets only.
     Trim,
-    /// The same happens to the last packet of a class, and this one takes its place.
+    /// The same happens to the last packet of a class, and this one takes its place; if the class is empty, or its
+    /// last packet too small to make room, it happens to this one.
     TrimLast {
         /// Which class; it holds data.
         class: usize,

@@ -282,16 +282,10 @@ impl<H: Copy> Port<H> {
     ) -> Full<H> {
         match self.rules.overflow(packets.packet(handle)) {
             Overflow::Trim => self.trim(now, handle, packets),
-            Overflow::TrimLast { class } => match self.queues.pop_last(class) {
-                Some(last) => {
-                    let packet = packets.packet(last);
-                    self.waited += bytes_times(packet.wire.into(), now);
-                    self.queues.left(true, packet.wire);
-                    self.enqueue(now, handle, packets.packet(handle).wire, (class, true));
-                    self.trim(now, last, packets)
-                }
-                None => self.trim(now, handle, packets),
-            },
+            Overflow::TrimLast { class } if self.gives_way(class, handle, packets) => {
+                self.trim_last(now, handle, class, packets)
+            }
+            Overflow::TrimLast { .. } => self.trim(now, handle, packets),
             Overflow::Displace { from, to } if self.gives_way(from, handle, packets) => {
                 self.displace(now, handle, reason, (from, to), packets)
             }
@@ -313,6 +307,16 @@ impl<H: Copy> Port<H> {
         let gone = packets.packet(last).wire;
         let (waiting, bytes) = self.queues.waiting(true);
         self.context.buffer.data.admits(waiting - 1, bytes - u64::from(gone), packets.packet(handle).wire)
+    }
+
+    /// Trims the last packet of a class, which holds one, and queues another in its place.
+    fn trim_last<P: Packets<H>>(&mut self, now: Time, handle: H, class: usize, packets: &mut P) -> Full<H> {
+        let Some(last) = self.queues.pop_last(class) else { return self.trim(now, handle, packets) };
+        let wire = packets.packet(last).wire;
+        self.waited += bytes_times(wire.into(), now);
+        self.queues.left(true, wire);
+        self.enqueue(now, handle, packets.packet(handle).wire, (class, true));
+        self.trim(now, last, packets)
     }
 
     /// Drops the last packet of a class, which holds one, and queues another in its place.

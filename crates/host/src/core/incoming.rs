@@ -251,6 +251,8 @@ impl Core {
         let possible = match packet.kind {
             // They name no packet.
             PacketKind::Finished | PacketKind::Credit => true,
+            // It came back: what else it says is of the data packet that it was.
+            PacketKind::Header => u64::from(packet.index) < packets,
             // It names a packet, and says below which one everything has arrived.
             PacketKind::Ack => u64::from(packet.index) < packets && u64::from(packet.count) <= packets,
             // It names a packet that arrived or is wanted, and permits that one or others, perhaps two.
