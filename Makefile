@@ -6,6 +6,8 @@
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
 #   make install  everything into .venv; the command line is .venv/bin/headway
+#   make develop  only the native module into .venv, built in seconds after an edit: slower runs, for trying out
+#   make new-transport NAME=x, new-discipline NAME=x, new-controller NAME=x   from the template
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -23,10 +25,10 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install demo test bench docs lint clean
+.PHONY: help tools install develop new-transport new-discipline new-controller demo test bench docs lint clean
 
 help:
-	@sed -n '3,8s/^# *//p' Makefile
+	@sed -n '3,10s/^# *//p' Makefile
 
 # Says everything that is missing at once, and how to get it.
 tools:
@@ -52,6 +54,15 @@ $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building the native module (release): minutes, and nothing is printed meanwhile'
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
 	@touch $@
+
+# The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
+develop: $(VENV)/.tools | tools
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev --quiet
+	@rm -f $(VENV)/.native
+
+new-transport new-discipline new-controller:
+	@[ -n "$(NAME)" ] || { echo 'say its name: make $@ NAME=mine' >&2; exit 2; }
+	@$(PYTHON) tools/new.py $(@:new-%=%) '$(NAME)'
 
 # The programs of the testbed and of real hosts, beside the command line. Linux only.
 $(VENV)/.programs: $(VENV)/.native $(RUST_SOURCES) | tools
