@@ -20,9 +20,10 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
 	if "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 DEMO_OUT := out/demo
 BENCH_OUT := out/bench
+CARGO_DENY := 0.20.2
 PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf
 PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
-RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) \
+RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
 .PHONY: help tools install develop new-transport new-discipline new-controller demo test bench docs lint clean
@@ -92,9 +93,16 @@ bench: install
 docs: tools
 	cargo doc --workspace --no-deps
 
-lint: install
+# Checks licences, sources and versions of all dependencies. A build without optimisation: it runs for a second.
+$(BIN)/cargo-deny: $(VENV)/.tools
+	@echo 'building cargo-deny: minutes, and nothing is printed meanwhile'
+	@cargo install --quiet --locked --debug --root $(VENV) --target-dir "$${CARGO_TARGET_DIR:-target}/cargo-deny" cargo-deny@$(CARGO_DENY)
+	@rm -rf "$${CARGO_TARGET_DIR:-target}/cargo-deny"
+
+lint: install $(BIN)/cargo-deny
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
+	$(BIN)/cargo-deny --offline --all-features --log-level error check bans licenses sources
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

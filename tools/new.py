@@ -1,8 +1,8 @@
-"""Makes a new transport, port discipline or congestion controller from the template, wherever the house wants to know of it.
+"""Makes a new transport, port discipline or congestion controller from the template.
 
     make new-transport NAME=mine       make new-discipline NAME=mine       make new-controller NAME=mine
 
-What it writes compiles and passes the tests as it stands; `git diff` and `git status` show it. Needs Python and cargo only.
+What it writes compiles and passes the tests as it stands; `git status` shows it. Needs Python and cargo only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`make new-transport`, `new-controller` and `new-discipline`, in a copy of the repository: what they make passes the suite."""
+"""`make new-transport` and its like, in a copy of the repository: what they make passes the suite."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(folder: Path, *command: str, timeout: float = 1500) -> subprocess.Comple
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of the repository as they are now, and its built dependencies, so that only the workspace is compiled."""
+    """The files of the repository as they are now, and its built dependencies: only the workspace is compiled."""
     folder = tmp_path_factory.mktemp("repository")
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

@@ -90,4 +90,6 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return said
     if converge is None:
         return f"{said}, and routes stay as they are"
-    return said + (f", and routes follow {display('time', converge)} later" if converge else ", and routes follow at once")
+    return said + (
+        f", and routes follow {display('time', converge)} later" if converge else ", and routes follow at once"
+    )
