@@ -1,6 +1,8 @@
 //! What an endpoint is told when it is made.
 
+use crate::key::PreSharedKey;
 use crate::progress::Progress;
+use crate::seal::Cipher;
 use headway_packet::session::SESSION_HEADER;
 use headway_packet::{SEAL_TAG, Sizes, WIRE_HEADER};
 use headway_transport::Path;
@@ -35,16 +37,6 @@ impl Admission {
     /// Whether payload is sealed.
     pub fn seals(&self) -> bool {
         matches!(self, Admission::PreSharedKey(_))
-    }
-}
-
-/// The key of [`Admission::PreSharedKey`]: never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PreSharedKey(pub [u8; 32]);
-
-impl fmt::Debug for PreSharedKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PreSharedKey(..)")
     }
 }
 
@@ -85,6 +77,9 @@ impl Default for Limits {
     }
 }
 
+/// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
+pub const PATIENCE: u64 = 10;
+
 /// What is assumed of the path to a peer; `None` = the default of [`Config::path`].
 pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
 
@@ -118,10 +113,17 @@ pub struct Config {
     pub limits: Limits,
     /// Silence of a peer, with something under way, after which it counts as unreachable.
     pub peer_timeout: Time,
+    /// How long a message that the transport works on may be without progress: nothing of it sent for the first
+    /// time, and nothing newly acknowledged. Then its peer is given up, which answers and does not take it.
+    /// [`PATIENCE`] times as long while other messages to the same peer progress, because transports that
+    /// serve the shortest first let the others wait.
+    pub progress_timeout: Time,
     /// Longest wait of a call for its reply.
     pub call_timeout: Time,
-    /// Incarnation of this endpoint, which must grow from one to the next at the same address; `None` = the
-    /// wall clock in nanoseconds.
+    /// What payload is sealed with where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305
+    /// otherwise.
+    pub cipher: Cipher,
+    /// Incarnation of this endpoint, another one than any before at the same address; `None` = a number by lot.
     pub epoch: Option<u64>,
     /// The reading of the machine's monotonic clock at which this endpoint's time is zero, in nanoseconds, so
     /// that several processes share it; `None` = when it is bound.
@@ -150,7 +152,9 @@ impl Default for Config {
             admission: Admission::Loopback,
             limits: Limits::default(),
             peer_timeout: Time::s(30),
+            progress_timeout: Time::s(60),
             call_timeout: Time::s(60),
+            cipher: Cipher::fastest(),
             epoch: None,
             origin_ns: None,
             observer: None,

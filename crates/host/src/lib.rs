@@ -40,6 +40,7 @@ mod counters;
 mod driver;
 mod endpoint;
 mod error;
+mod key;
 mod machine;
 mod nic;
 mod progress;
@@ -49,13 +50,15 @@ mod seal;
 pub mod tokio;
 mod udp;
 
-pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, PreSharedKey, sizes};
+pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PATIENCE, PathOf, sizes};
 pub use core::SendOptions;
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{Endpoint, Received, SendHandle};
-pub use error::{BindError, CallError, ConfigError, RecvError, SendError};
+pub use error::{BindError, CallError, ConfigError, Disagreement, RecvError, SendError};
+pub use headway_packet::session::{Terms, TransportName};
+pub use key::{KeyFileError, PreSharedKey};
 pub use progress::{Progress, Step};
-pub use seal::Secret;
+pub use seal::{Cipher, Secret};
 
 /// The sample in the guide is a test.
 #[cfg(doctest)]
