@@ -1,6 +1,7 @@
 //! What an endpoint is told when it is made.
 
 use crate::key::PreSharedKey;
+use crate::pace::Pace;
 use crate::progress::Progress;
 use crate::seal::Cipher;
 use headway_packet::session::SESSION_HEADER;
@@ -97,13 +98,14 @@ pub struct Config {
     pub discipline: Option<String>,
     /// Parameters of the discipline that differ from their defaults.
     pub discipline_params: Vec<(String, ParamValue)>,
-    /// Rate of this host's link: packets leave no faster.
-    pub nic: Rate,
+    /// Rate of this host's link: packets leave no faster. `None` = what the kernel says of the interface whose address
+    /// the endpoint is bound to, and [`Pace::UNPACED`] where it knows none; [`crate::Endpoint::pace`] says which.
+    pub nic: Option<Rate>,
     /// Full packets by which the departures may lag behind the link, and be caught up with at once.
     pub catch_up: u32,
     /// Largest IP packet on every path, in bytes.
     pub mtu: u16,
-    /// What is assumed of the path to any peer.
+    /// What is assumed of the path to any peer. A bottleneck faster than this host's link counts as that.
     pub path: Path,
     /// What is assumed of the path to some peers.
     pub path_to: Option<PathOf>,
@@ -139,13 +141,13 @@ impl Default for Config {
             params: Vec::new(),
             discipline: None,
             discipline_params: Vec::new(),
-            nic: Rate::gbps(10),
+            nic: None,
             catch_up: 32,
             mtu: 1500,
             path: Path {
                 base_rtt: Time::us(100),
                 max_rtt: Time::ms(5),
-                bottleneck: Rate::gbps(10),
+                bottleneck: Rate::gbps(400),
                 paths: 0,
             },
             path_to: None,
@@ -159,6 +161,20 @@ impl Default for Config {
             origin_ns: None,
             observer: None,
         }
+    }
+}
+
+impl Config {
+    /// The rate of this host's link, as far as it is known without asking the kernel.
+    pub fn rate(&self) -> Rate {
+        self.nic.unwrap_or(Pace::UNPACED)
+    }
+
+    /// A path of which this host's link is a part.
+    pub(crate) fn path_over(&self, path: Path) -> Path {
+        let nic = self.rate();
+        let bottleneck = if path.bottleneck.bps() > nic.bps() { nic } else { path.bottleneck };
+        Path { bottleneck, ..path }
     }
 }
 

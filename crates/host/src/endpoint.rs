@@ -7,6 +7,7 @@ use crate::counters::{Counters, Stats};
 use crate::driver::{CallOutcome, Driver, Request, SendOutcome, Shared, Waiting};
 use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::nic::ahead;
+use crate::pace::Pace;
 use crate::seal::Secret;
 use crate::udp::{Socket, monotonic_ns};
 use bytes::Bytes;
@@ -36,6 +37,7 @@ pub(crate) struct Inner {
     largest: u64,
     call_timeout: Duration,
     next: AtomicU64,
+    pace: Pace,
 }
 
 /// A message under way.
@@ -77,7 +79,9 @@ impl Endpoint {
         if config.admission == Admission::Loopback && !address.ip().is_loopback() {
             return Err(BindError::NotLoopback(address.into()));
         }
-        let fast = ahead(config.nic, sizes(config.mtu, &config.admission)) > Time::ZERO;
+        let pace = config.nic.map_or_else(|| Pace::at(*address.ip()), Pace::given);
+        let config = Config { nic: Some(pace.rate), ..config };
+        let fast = ahead(pace.rate, sizes(config.mtu, &config.admission)) > Time::ZERO;
         let socket = Socket::bind(address, fast).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
         let counters = Arc::new(Counters::default());
@@ -93,7 +97,7 @@ impl Endpoint {
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
         let largest = config.limits.message_bytes;
         let next = AtomicU64::new(1);
-        let inner = Arc::new(Inner { shared, memory, local, largest, call_timeout, next });
+        let inner = Arc::new(Inner { shared, memory, local, largest, call_timeout, next, pace });
         Ok(Endpoint { inner, thread: Some(thread) })
     }
 
@@ -148,6 +152,11 @@ impl Endpoint {
     /// The address it is bound to.
     pub fn local_addr(&self) -> SocketAddr {
         self.inner.local.into()
+    }
+
+    /// The rate at which packets leave, and why.
+    pub fn pace(&self) -> &Pace {
+        &self.inner.pace
     }
 
     /// What was counted since it was bound.

@@ -43,6 +43,7 @@ mod error;
 mod key;
 mod machine;
 mod nic;
+mod pace;
 mod progress;
 mod replay;
 mod seal;
@@ -57,6 +58,7 @@ pub use endpoint::{Endpoint, Received, SendHandle};
 pub use error::{BindError, CallError, ConfigError, Disagreement, RecvError, SendError};
 pub use headway_packet::session::{Terms, TransportName};
 pub use key::{KeyFileError, PreSharedKey};
+pub use pace::{Pace, PaceReason};
 pub use progress::{Progress, Step};
 pub use seal::{Cipher, Secret};
 

@@ -226,7 +226,7 @@ impl Core {
     ) -> Result<Core, ConfigError> {
         check(config)?;
         let sizes = sizes(config.mtu, &config.admission);
-        let paths = PathTable::new(config.path);
+        let paths = PathTable::new(config.path_over(config.path));
         let (machine, declared) = Machine::new(config, SELF, sizes, &paths)?;
         let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
         let authority = match &config.admission {

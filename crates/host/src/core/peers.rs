@@ -161,7 +161,7 @@ impl Core {
         });
         self.peers.by_address.insert(address, key.place);
         let path = self.config.path_to.as_ref().and_then(|path_to| path_to(address));
-        self.paths.set(key.host(), path.unwrap_or(self.config.path));
+        self.paths.set(key.host(), self.config.path_over(path.unwrap_or(self.config.path)));
         self.timers.arm(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
         Some(key)
     }

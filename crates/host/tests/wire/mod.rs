@@ -5,7 +5,7 @@ use bytes::Bytes;
 use headway_host::core::{Command, Core, CoreEvent, Identity, Memory, Purpose, SendOptions};
 use headway_host::{Admission, Config, Counters, Limits, PreSharedKey, Secret, SendError};
 use headway_packet::Ecn;
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::cmp::Reverse;
@@ -94,6 +94,7 @@ pub fn config(transport: &str, admission: Admission) -> Config {
         transport: transport.into(),
         admission,
         peer_timeout: Time::s(300),
+        nic: Some(Rate::gbps(10)),
         limits: Limits {
             total_bytes: 8 << 20,
             peer_bytes: 4 << 20,
