@@ -101,10 +101,7 @@ impl Core {
         if session.cookie != meeting.expected {
             return Err(Count::dropped_cookie);
         }
-        if session.src_epoch < meeting.peer_epoch {
-            return Err(Count::dropped_old_epoch);
-        }
-        if session.src_epoch > meeting.peer_epoch || peer.phase == Phase::Hello {
+        if session.src_epoch != meeting.peer_epoch || peer.phase == Phase::Hello {
             return Err(Count::dropped_unknown_epoch);
         }
         if !peer.replay.is_new(session.counter) {
@@ -147,6 +144,9 @@ impl Core {
         self.counters.one(Count::packets_accepted);
         if packet.is_data() && matches!(ecn, Ecn::Spare | Ecn::Ce) {
             self.counters.one(Count::marks_received);
+        }
+        if packet.kind == PacketKind::Ack {
+            self.acknowledged(now, key, &packet);
         }
         let live = self.machine.live_messages();
         self.machine.receive(now, &packet);
