@@ -110,12 +110,14 @@ impl Books {
                 panic!("counters of {name}: {broken}");
             }
             let integral = port.queue_integral(now).saturating_sub(before.integral) as f64;
+            let mut counters = port.counters();
+            counters.busy = counters.busy.saturating_sub(before.busy);
             LinkRecord {
                 name,
                 from_switch: number >= network.hosts() as usize,
                 rate: port.context().rate,
                 faults: injector.counts()[number],
-                counters: port.counters(),
+                counters,
                 busy: port.busy_until(now).saturating_sub(before.busy),
                 queue_mean_bytes: if open == 0 { 0.0 } else { integral / open as f64 },
                 gauges: Vec::new(),
