@@ -61,7 +61,14 @@ fn repeats(run: &Run<'_>) -> Result<(), String> {
 
 /// Whether anything may keep a flow from finishing that is no fault of its transport.
 fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    !flow.responsive || run.outcome.end >= run.spec.stop && run.spec.stop < SAFETY || cut_off(run, flow)
+    let stopped = run.outcome.end >= run.spec.stop && run.spec.stop < SAFETY;
+    stopped || is_starved(run, flow) || cut_off(run, flow)
+}
+
+/// Whether it, or another flow to its receiver, never answers: what that receiver has permitted is gone for ever, and
+/// an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
+fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
+    run.spec.flows.iter().any(|other| !other.responsive && other.dst == flow.dst)
 }
 
 /// When a run ends that the scenario lets go on.

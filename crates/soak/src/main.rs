@@ -29,6 +29,8 @@ struct Shared {
     failed: AtomicU64,
     refused: AtomicU64,
     events: AtomicU64,
+    /// The seed that took longest, and its milliseconds.
+    slowest: Mutex<(u128, u64)>,
     /// Seeds that are being judged: those before the least of them are done.
     open: Mutex<Vec<u64>>,
 }
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         failed: AtomicU64::new(0),
         refused: AtomicU64::new(0),
         events: AtomicU64::new(0),
+        slowest: Mutex::new((0, 0)),
         open: Mutex::new(Vec::new()),
     };
     let start = Instant::now();
@@ -62,8 +65,9 @@ fn main() -> ExitCode {
     });
     let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
     let (passed, failed) = (count(&shared.passed), count(&shared.failed));
+    let (longest, slowest) = *shared.slowest.lock().expect("no thread dies with it");
     println!(
-        "{} draws refused, {:.1e} events, {:.0} s",
+        "{} draws refused, {:.1e} events, {:.0} s; seed {slowest} took {longest} ms",
         count(&shared.refused),
         count(&shared.events) as f64,
         start.elapsed().as_secs_f64()
@@ -87,6 +91,7 @@ fn work(shared: &Shared, start: Instant) {
             open.push(seed);
             seed
         };
+        let began = Instant::now();
         let (case, refused) = generate(seed, Size::LARGE, folder.path());
         shared.refused.fetch_add(refused, Ordering::Relaxed);
         match judge(&case, folder.path(), invariants::ALL) {
@@ -103,6 +108,9 @@ fn work(shared: &Shared, start: Instant) {
                 show(seed, &case, &failure, folder.path());
             }
         }
+        let mut slowest = shared.slowest.lock().expect("no thread dies with it");
+        *slowest = (*slowest).max((began.elapsed().as_millis(), seed));
+        drop(slowest);
         close(shared, seed, start);
     }
 }

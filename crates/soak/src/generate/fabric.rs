@@ -7,7 +7,7 @@ use headway_units::{ParamKind, ParamSpec, ParamValue};
 use toml::{Table, Value};
 
 /// The `[fabric]` and the `[transport]` table.
-pub(super) fn draw(dice: &mut Dice) -> (Table, Table) {
+pub(super) fn draw(dice: &mut Dice, wild: bool) -> (Table, Table) {
     let transports = headway_transport::registry::all();
     let transport = dice.pick(&transports);
     let mut fabric = Table::new();
@@ -27,57 +27,60 @@ pub(super) fn draw(dice: &mut Dice) -> (Table, Table) {
     let own = transport.info.discipline;
     if dice.percent(40) {
         let found = headway_fabric::registry::find(foreign.as_deref().unwrap_or(own));
-        fabric.extend(params(dice, &found.map(|(_, specs)| specs).unwrap_or_default()));
+        fabric.extend(params(dice, wild, &found.map(|(_, specs)| specs).unwrap_or_default()));
     }
     let mut table = table([("name", transport.info.name.into())]);
     if dice.percent(60) {
-        table.extend(params(dice, &transport.params));
+        table.extend(params(dice, wild, &transport.params));
     }
     (fabric, table)
 }
 
 /// Some parameters, each of a value that its declaration allows.
-pub(super) fn params(dice: &mut Dice, specs: &[ParamSpec]) -> Table {
+fn params(dice: &mut Dice, wild: bool, specs: &[ParamSpec]) -> Table {
     let chosen = dice.some(specs, 25);
-    chosen.iter().map(|spec| (spec.name.to_string(), param(dice, spec))).collect()
+    let drawn = chosen.iter().filter_map(|spec| {
+        let value = if wild { anywhere(dice, spec) } else { near(dice, spec) };
+        Some((spec.name.to_string(), value?))
+    });
+    drawn.collect()
 }
 
-fn param(dice: &mut Dice, spec: &ParamSpec) -> Value {
-    match (&spec.kind, &spec.default) {
-        (ParamKind::Bool, _) => Value::Boolean(dice.percent(50)),
-        (ParamKind::Choice(words), _) => (*dice.pick(words)).into(),
-        (ParamKind::Int { min, max }, default) => {
-            let usual = if let ParamValue::Int(n) = default { *n } else { *min };
-            number(whole(dice, *min, (*max).min(i64::MAX as u64), usual))
+/// Within a factor four of the default; `None` where that is a 0 that stands for something else.
+fn near(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
+    Some(match (&spec.kind, &spec.default) {
+        (ParamKind::Int { min, max }, ParamValue::Int(usual)) if *usual > 0 => {
+            number(dice.count((*min).max(usual / 4), (*max).min(usual.saturating_mul(4))))
         }
-        (ParamKind::Float { min, max }, default) => {
-            let usual = if let ParamValue::Float(x) = default { *x } else { *min };
-            Value::Float(real(dice, *min, *max, usual))
+        (ParamKind::Float { min, max }, ParamValue::Float(usual)) if *usual > 0.0 => {
+            Value::Float((usual * dice.magnitude(0.25, 4.0)).clamp(*min, *max))
         }
         (ParamKind::Time, ParamValue::Time(usual)) if usual.0 > 0 => {
-            duration(dice.count(usual.0 / 10, usual.0.saturating_mul(4)))
+            duration(dice.count(usual.0 / 4, usual.0.saturating_mul(4)))
         }
-        (ParamKind::Time, _) => duration(dice.count(1_000_000, 10_000_000_000)),
-    }
+        (ParamKind::Int { .. } | ParamKind::Float { .. } | ParamKind::Time, _) => return None,
+        (ParamKind::Bool | ParamKind::Choice(_), _) => return anywhere(dice, spec),
+    })
 }
 
-/// Mostly of the magnitude that is usual, sometimes small, sometimes an end of the range.
-fn whole(dice: &mut Dice, min: u64, max: u64, usual: u64) -> u64 {
-    match dice.below(10) {
-        0 => min,
-        1 => max,
-        2..5 => dice.count(min, max.min(min.saturating_add(100))),
-        _ => dice.count(min.max(usual / 4), max.min(usual.saturating_mul(4).max(min.saturating_add(16)))),
-    }
-}
-
-fn real(dice: &mut Dice, min: f64, max: f64, usual: f64) -> f64 {
-    match dice.below(10) {
-        0 => min,
-        1 => max.min(usual * 100.0 + 1.0),
-        2..5 => min + dice.share() * (max.min(usual * 4.0 + 1.0) - min),
-        _ => (usual * dice.magnitude(0.25, 4.0)).clamp(min, max),
-    }
+/// Anywhere in its range, and often at an end of it.
+fn anywhere(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
+    Some(match &spec.kind {
+        ParamKind::Bool => Value::Boolean(dice.percent(50)),
+        ParamKind::Choice(words) => (*dice.pick(words)).into(),
+        ParamKind::Int { min, max } => {
+            // TOML's numbers end before ours do.
+            let (min, max) = (*min, (*max).min(i64::MAX as u64));
+            let (any, small) = (dice.count(min, max), dice.count(min, max.min(min + 100)));
+            number(*dice.pick(&[min, max, any, small]))
+        }
+        ParamKind::Float { min, max } => {
+            let between = min + dice.share() * (max - min);
+            let small = (min + dice.share()).min(*max);
+            Value::Float(*dice.pick(&[*min, *max, between, small]))
+        }
+        ParamKind::Time => duration(dice.count(1, 10_000_000_000)),
+    })
 }
 
 /// Packet sizes; answers the largest packet's bytes on the wire.
