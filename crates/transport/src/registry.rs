@@ -22,6 +22,8 @@ pub struct Entry {
     pub symmetric: bool,
     /// Whether packets of one message may take several paths although switches choose by flow.
     pub multipath: bool,
+    /// Whether its windows grow until packets are lost or marked: senders find their own rate.
+    pub window_grows: bool,
 }
 
 macro_rules! transports {
@@ -36,6 +38,7 @@ macro_rules! transports {
                 params: <<$type as Transport>::Params as Params>::specs(),
                 symmetric: <$type as Transport>::SYMMETRIC,
                 multipath: <$type as Transport>::MULTIPATH,
+                window_grows: <$type as Transport>::WINDOW_GROWS,
             }),+]
         }
 

@@ -6,14 +6,14 @@ use headway_lab::scenario::fabric::ROUTINGS;
 use headway_units::{ParamKind, ParamSpec, ParamValue};
 use toml::{Table, Value};
 
-/// The `[fabric]` and the `[transport]` table.
-pub(super) fn draw(dice: &mut Dice, wild: bool) -> (Table, Table) {
-    let transports = headway_transport::registry::all();
-    let transport = dice.pick(&transports);
+/// The `[fabric]` and the `[transport]` table; `several` asks for ports that suit any mixture as well as this one.
+pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool) -> (Table, Table) {
+    let (name, transport) = transport(dice, wild);
+    let own = headway_transport::registry::find(name).map_or("", |entry| entry.info.discipline);
     let mut fabric = Table::new();
-    let foreign = dice.percent(15).then(|| dice.pick(headway_fabric::registry::NAMES).to_string());
-    if let Some(name) = &foreign {
-        fabric.insert("discipline".into(), name.as_str().into());
+    let discipline = if dice.percent(15) { *dice.pick(headway_fabric::registry::NAMES) } else { own };
+    if several || discipline != own {
+        fabric.insert("discipline".into(), discipline.into());
     }
     if dice.percent(40) {
         fabric.insert("routing".into(), (*dice.pick(ROUTINGS)).into());
@@ -24,16 +24,22 @@ pub(super) fn draw(dice: &mut Dice, wild: bool) -> (Table, Table) {
             fabric.insert(key.into(), room(dice, largest));
         }
     }
-    let own = transport.info.discipline;
     if dice.percent(40) {
-        let found = headway_fabric::registry::find(foreign.as_deref().unwrap_or(own));
+        let found = headway_fabric::registry::find(discipline);
         fabric.extend(params(dice, wild, &found.map(|(_, specs)| specs).unwrap_or_default()));
     }
-    let mut table = table([("name", transport.info.name.into())]);
+    (fabric, transport)
+}
+
+/// A transport's name, and its table.
+pub(super) fn transport(dice: &mut Dice, wild: bool) -> (&'static str, Table) {
+    let all = headway_transport::registry::all();
+    let entry = dice.pick(&all);
+    let mut table = table([("name", entry.info.name.into())]);
     if dice.percent(60) {
-        table.extend(params(dice, wild, &transport.params));
+        table.extend(params(dice, wild, &entry.params));
     }
-    (fabric, table)
+    (entry.info.name, table)
 }
 
 /// Some parameters, each of a value that its declaration allows.

@@ -40,6 +40,10 @@ pub(crate) struct Sketch {
     pub(crate) hosts: u64,
     /// Names of links.
     pub(crate) links: Vec<String>,
+    /// Names of switches.
+    pub(crate) switches: Vec<String>,
+    /// Whether parameters are from anywhere in their ranges.
+    pub(crate) wild: bool,
     /// Time of a full packet on the slowest link, in picoseconds.
     pub(crate) slot: u64,
     /// Longest base round trip, in picoseconds.
@@ -88,17 +92,22 @@ fn attempt(dice: &mut Dice, size: Size, folder: &Path) -> Option<Case> {
     let (topology, graph) = topology::draw(dice, size);
     let mut scenario = table([("seed", number(dice.below(1 << 32))), ("topology", topology.into())]);
     let wild = dice.percent(WILD);
-    let (fabric, transport) = fabric::draw(dice, wild);
+    let several = dice.percent(15);
+    let (fabric, transport) = fabric::draw(dice, wild, several);
     if !fabric.is_empty() {
         scenario.insert("fabric".into(), fabric.into());
     }
     scenario.insert("transport".into(), transport.into());
     let mut case = Case { scenario, graph };
-    let sketch = sketch(&case, size, folder)?;
+    let sketch = Sketch { wild, ..sketch(&case, size, folder)? };
+    if dice.percent(15) {
+        let jitter = duration(dice.count(1, sketch.slot * 2));
+        case.scenario.insert("hosts".into(), table([("jitter", jitter)]).into());
+    }
     if dice.percent(10) {
         case.scenario.insert("start".into(), start(dice).into());
     }
-    let traffic = traffic::draw(dice, &sketch);
+    let traffic = traffic::draw(dice, &sketch, several);
     case.scenario.insert("traffic".into(), traffic.into());
     if dice.percent(30) {
         case.scenario.insert("fault".into(), faults::draw(dice, &sketch).into());
@@ -133,6 +142,10 @@ fn sketch(case: &Case, size: Size, folder: &Path) -> Option<Sketch> {
         size,
         hosts: u64::from(network.hosts()),
         links: network.link_names(),
+        switches: (network.hosts()..network.hosts() + network.switches())
+            .map(|n| network.node_name(n))
+            .collect(),
+        wild: false,
         slot: Rate::new(slowest)?.time_of(u64::from(sizes.full_wire())).0.max(1),
         round_trip: trips.max()?,
         payload: u64::from(sizes.payload),

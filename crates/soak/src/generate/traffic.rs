@@ -1,17 +1,27 @@
 //! What the hosts of a random scenario are asked to send: every kind that the lab lists, within a number of packets.
 
-use super::Sketch;
+use super::{Sketch, fabric};
 use crate::case::{duration, number, table};
 use crate::dice::Dice;
 use headway_lab::traffic::KINDS;
 use headway_lab::workload::library::WORKLOADS;
 use toml::{Table, Value};
 
-/// The `[[traffic]]` tables.
-pub(super) fn draw(dice: &mut Dice, sketch: &Sketch) -> Vec<Value> {
-    let entries = dice.count(1, 3);
+/// The `[[traffic]]` tables; `several` has most of them bring a transport of their own.
+pub(super) fn draw(dice: &mut Dice, sketch: &Sketch, several: bool) -> Vec<Value> {
+    let entries = dice.count(1 + u64::from(several), 3);
     let packets = (dice.count(sketch.size.packets / 50, sketch.size.packets) / entries).max(1);
-    (0..entries).map(|_| entry(dice, sketch, packets).into()).collect()
+    let one = |_| {
+        let mut entry = entry(dice, sketch, packets);
+        if several && dice.percent(70) {
+            let (name, own) = fabric::transport(dice, sketch.wild);
+            // A bare name is the scenario's own transport, parameters included, if it is that one.
+            let own = if own.len() == 1 { name.into() } else { own.into() };
+            entry.insert("transport".into(), own);
+        }
+        entry.into()
+    };
+    (0..entries).map(one).collect()
 }
 
 fn entry(dice: &mut Dice, sketch: &Sketch, packets: u64) -> Table {
