@@ -2,6 +2,7 @@
 #
 #   make demo     install, reproduce one published figure, say where its report is
 #   make test     install, then all tests, Rust and Python
+#   make soak     20,000 random scenarios; SEEDS="9001 20000" goes on at seed 9001
 #   make bench    install, then the numbers that Headway is measured by
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
@@ -26,10 +27,10 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install develop new-transport new-discipline new-controller demo test bench docs lint clean
+.PHONY: help tools install develop new-transport new-discipline new-controller demo test soak bench docs lint clean
 
 help:
-	@sed -n '3,10s/^# *//p' Makefile
+	@sed -n '3,/^$$/s/^# *//p' Makefile
 
 # Says everything that is missing at once, and how to get it.
 tools:
@@ -81,6 +82,10 @@ demo: tools $(VENV)/.native
 test: install
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest
+
+soak: tools
+	cargo build --quiet --profile soak --bin headway-soak
+	@"$${CARGO_TARGET_DIR:-target}/soak/headway-soak" $(SEEDS)
 
 bench: install
 	cargo bench -p headway-sim --bench engine

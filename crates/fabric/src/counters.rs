@@ -47,7 +47,7 @@ pub struct PortCounters {
     pub received: u64,
     /// Packets that entered a queue, and were not thrown out of it again, or passed straight to the wire.
     pub enqueued: u64,
-    /// Packets that left on the wire.
+    /// Packets that left on the wire, or have begun to.
     pub dequeued: u64,
     /// Packets dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
@@ -57,11 +57,11 @@ pub struct PortCounters {
     pub trimmed: u64,
     /// Packets that left with a mark.
     pub marked: u64,
-    /// Bytes that left, framing included.
+    /// Bytes of those packets, framing included.
     pub wire_bytes: u64,
-    /// Application bytes that left.
+    /// Application bytes of those packets.
     pub payload_bytes: u64,
-    /// Time spent transmitting.
+    /// Time that those packets take, the unsent part of the one on the wire included.
     pub busy: Time,
     /// Most bytes that ever waited, the packet on the wire not counted.
     pub queue_max_bytes: u64,

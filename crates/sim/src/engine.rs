@@ -12,7 +12,7 @@ use crate::transit::{
 };
 use crate::wires::Wires;
 use headway_fabric::{DropReason, Fate, Full};
-use headway_network::{BuildError, Network};
+use headway_network::{BuildError, Ideals, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
@@ -421,11 +421,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if let Some(sampler) = &mut self.sampler {
             sampler.take(self.now, &mut self.wires.egress, &self.flows);
         }
-        let both = self.spec.flows.iter().zip(&self.flows).enumerate();
-        let flows = both.map(|(number, (spec, flow))| FlowRecord {
+        let mut ideals = Ideals::new(&self.network, self.spec);
+        let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
             state: flow.state,
             finish: (flow.state == FlowState::Done).then_some(flow.finish),
-            ideal: self.network.ideal_fct(spec.src, spec.dst, spec.bytes),
+            ideal: ideals.of(number),
             delivered: flow.delivered,
             retransmitted: flow.retransmitted,
             drops: flow.drops + self.wires.transit.fault_drops(number),
