@@ -202,10 +202,12 @@ mod tests {
         host.poll_transmit(Time::ZERO).map(|packet| packet.tag)
     }
 
-    fn packet(tag: u32) -> Packet {
+    /// A packet of a flow arrives.
+    fn hear(host: &mut Mixed, flow: u32) {
         let mut packet = Packet::new(PacketKind::Ack, HostId(1), HostId(0), 0);
-        packet.tag = tag;
-        packet
+        packet.tag = flow;
+        host.receive(Time::ZERO, &packet);
+        assert_eq!(host.poll_event(), None);
     }
 
     #[test]
@@ -225,9 +227,9 @@ mod tests {
     fn what_one_machine_leaves_others_take_and_who_comes_back_has_no_claim_on_it() {
         let mut host = chatters(&[(1_500, u32::MAX), (1_500, 0)]);
         assert!((0..1_000).all(|_| pull(&mut host) == Some(0)));
-        host.receive(Time::ZERO, &packet(1));
-        host.receive(Time::ZERO, &packet(1));
-        host.receive(Time::ZERO, &packet(1));
+        hear(&mut host, 1);
+        hear(&mut host, 1);
+        hear(&mut host, 1);
         let next: Vec<_> = (0..6).map(|_| pull(&mut host)).collect();
         assert_eq!(next, [1, 0, 1, 0, 1, 0].map(Some), "at once, and then in turns");
     }
@@ -235,16 +237,17 @@ mod tests {
     #[test]
     fn inputs_reach_the_machine_of_their_flow_alone() {
         let mut host = chatters(&[(100, 0), (200, 0), (300, 0)]);
-        host.receive(Time::ZERO, &packet(2));
+        hear(&mut host, 2);
         assert_eq!((host.live_messages(), host.next_timeout()), (1, Some(Time::us(300))));
-        host.receive(Time::ZERO, &packet(1));
+        hear(&mut host, 1);
         assert_eq!((host.live_messages(), host.next_timeout()), (2, Some(Time::us(200))));
         assert_eq!(host.each().map(|(_, machine)| machine.live_messages()).collect::<Vec<_>>(), [0, 1, 1]);
         let mut left = [pull(&mut host), pull(&mut host)];
         left.sort_unstable();
         assert_eq!((left, pull(&mut host)), ([Some(1), Some(2)], None));
-        host.receive(Time::ZERO, &packet(0));
+        hear(&mut host, 0);
         host.forget(Time::ZERO, HostId(1));
+        assert_eq!(host.poll_event(), None);
         assert_eq!((host.live_messages(), host.next_timeout()), (0, None));
     }
 }
