@@ -39,6 +39,7 @@ fn examples_are_right_and_wrong_as_they_say() {
     run(&good(whole, &[]));
     let swept = format!("{whole}\n{}", named("toml sweep")[0]);
     assert_eq!(good(&swept, &[]).points().expect("points").len(), 20);
+    run(&good(&format!("{whole}\n{}", named("toml hosts")[0]), &[]));
     let faulty = run(&good(&format!("{whole}\n{}", named("toml fault")[0]), &[]));
     assert_eq!(faulty.summary["flows_unfinished"], 0);
     assert!(!faulty.manifest["faults"].as_array().expect("a list").is_empty());

@@ -424,3 +424,64 @@ fn credits_that_take_another_way_than_data_are_warned_about() {
         assert_eq!(warnings.contains("on other links than its data"), warned, "{sets:?}: {warnings}");
     }
 }
+
+/// Two long flows to one receiver over links of one rate.
+const LOCKED: &str = r#"
+[topology]
+kind = "single-switch"
+hosts = 3
+rate = "1 Gbps"
+delay = "1 us"
+
+[transport]
+name = "cubic"
+
+[[traffic]]
+kind = "incast"
+senders = 2
+receiver = 2
+bytes = "2 MB"
+"#;
+
+#[test]
+fn flows_that_would_lock_each_other_out_are_warned_of() {
+    let warned = |sets: &[&str], text: &str| {
+        let setup = good(LOCKED, sets).setup.expect("a network");
+        setup.warnings().iter().any(|w| w.contains(text))
+    };
+    let locked = |sets: &[&str]| warned(sets, "share `s0->h2`, which is as fast as their hosts' own links");
+    assert!(locked(&[]));
+    assert!(!locked(&["hosts.jitter=9 us"]), "there is noise");
+    assert!(!locked(&["traffic.0.bytes=1 MB"]), "flows are short");
+    assert!(!locked(&["traffic.0.senders=1"]), "nobody to lock out");
+    assert!(!locked(&["transport.name=homa"]), "the receiver gives the pace");
+    let faster = "topology={kind = \"dumbbell\", senders = 2, receivers = 1, rate = \"10 Gbps\", \
+                  delay = \"1 us\", bottleneck_rate = \"1 Gbps\"}";
+    assert!(!locked(&[faster]), "hosts are faster than the link that they share");
+    let long =
+        |jitter: &str| warned(&[&format!("hosts.jitter={jitter}")], "no less than a full packet's 12.304 us");
+    assert!(!long("12 us") && long("13 us"));
+}
+
+#[test]
+fn noise_and_connections_enter_the_identity_where_they_are_and_nowhere_else() {
+    let plain = good(LOCKED, &[]);
+    assert_eq!(good(LOCKED, &["hosts.jitter=0 s"]).digest(), plain.digest());
+    assert_eq!(good(LOCKED, &["hosts={}"]).resolved_json(), plain.resolved_json());
+    let noisy = good(LOCKED, &["hosts.jitter=9 us"]);
+    assert_ne!(noisy.digest(), plain.digest());
+    assert_eq!(noisy.resolved_json()["hosts"]["jitter"], "9 us");
+    assert!(plain.resolved_json().get("hosts").is_none());
+    assert_ne!(run(&noisy).manifest["order_digest"], run(&plain).manifest["order_digest"]);
+    let flows = |more: &str| {
+        let reply = format!(
+            "[{{ name = \"q\", src = 0, dst = 2, bytes = 100 }}, {{ src = 2, dst = 0, bytes = 100, start = \"1 ms\"{more} }}]"
+        );
+        format!("traffic=[{{ kind = \"flows\", flows = {reply} }}]")
+    };
+    let pair = |more: &str| good(LOCKED, &[&flows(more), "transport.preset=linux-4.19"]);
+    let (two, one) = (pair(""), pair(", connection = \"q\""));
+    assert!(!two.resolved_json().to_string().contains("connection"));
+    assert_eq!(one.resolved_json()["traffic"][0]["flows"][1]["connection"], "q");
+    assert_ne!(one.digest(), two.digest());
+}

@@ -7,7 +7,9 @@ use crate::pool::Pool;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
-use crate::transit::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE};
+use crate::transit::{
+    CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
+};
 use crate::wires::Wires;
 use headway_fabric::{DropReason, Fate, Full};
 use headway_network::{BuildError, Network};
@@ -64,6 +66,8 @@ pub(crate) struct Engine<'a, E> {
     /// Responsive flows that have not ended.
     open: u64,
     done: u64,
+    /// Flows whose connection was not open as they began.
+    unconnected: u64,
     sampler: Option<Sampler>,
     /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
     stop: Time,
@@ -107,6 +111,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             dropped: if spec.transports.len() > 1 { vec![(0, 0); spec.transports.len()] } else { Vec::new() },
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
+            unconnected: 0,
             sampler,
             stop: spec.stop,
             full: false,
@@ -169,6 +174,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             TIMER => self.timer(number),
             FLOW_START => self.start_flows(),
             RELEASE => self.wires.release(number, self.now),
+            CHANGE => self.change(number),
             _ => self.sample(),
         }
     }
@@ -201,7 +207,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 }
                 None
             }
-            Fate::Returned => self.wires.transit.way_back(number, full.handle),
+            Fate::Returned => self.wires.transit.way_back(number, full.handle, self.now),
         };
         match onward {
             Some(port) => self.forward(port, full.handle),
@@ -306,6 +312,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         let free_at = egress.port.free_at();
         if self.now < free_at {
+            if egress.port.is_down() {
+                return self.pull_in_vain(host);
+            }
             egress.armed = true;
             self.wires.transit.queue.push(free_at.0, CLASS_PACKET, WIRE_FREE | host, 0);
             return;
@@ -317,6 +326,35 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             self.flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
         }
         self.wires.send(host, packet, self.now, more);
+    }
+
+    /// Asks a host for a packet although its link is down: it is lost, and takes as long as if it were sent.
+    #[cold]
+    #[inline(never)]
+    fn pull_in_vain(&mut self, host: u32) {
+        let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) else { return };
+        let egress = &mut self.wires.egress[host as usize];
+        let next = self.now + egress.port.refuse(&packet);
+        egress.armed = true;
+        self.wires.transit.queue.push(next.0, CLASS_PACKET, WIRE_FREE | host, 0);
+        if packet.is_data() {
+            let flow = &mut self.flows[packet.tag as usize];
+            flow.drops += 1;
+            if packet.flags.has(PacketFlags::AGAIN) {
+                flow.retransmitted += u64::from(packet.payload);
+            }
+        }
+    }
+
+    /// Links go down, come up or change.
+    #[cold]
+    #[inline(never)]
+    fn change(&mut self, number: u32) {
+        let back = self.wires.change(number, self.now, self.spec.seed);
+        for host in back {
+            self.pull(host);
+            self.arm(host);
+        }
     }
 
     fn schedule_next_flow(&mut self) {
@@ -345,7 +383,22 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let next = self.message_numbers.entry((flow.src, flow.dst, flow.transport)).or_insert(0);
         let id = *next;
         *next += 1;
-        flow.message(id, number, self.network.entropy(self.spec.seed, number, flow))
+        let mut message = flow.message(id, number, self.network.entropy(self.spec.seed, number, flow));
+        if flow.connection.is_some_and(|carrier| !self.is_connected(carrier)) {
+            message.opening.connected = false;
+            self.unconnected += 1;
+        }
+        message
+    }
+
+    /// Whether the connection of a flow is open at both ends: data has arrived over it.
+    fn is_connected(&self, flow: u32) -> bool {
+        let flow = &self.flows[flow as usize];
+        match flow.state {
+            FlowState::Done => true,
+            FlowState::Unfinished => flow.delivered > 0,
+            FlowState::Pending | FlowState::Failed => false,
+        }
     }
 
     fn sample(&mut self) {
@@ -426,6 +479,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if unfinished > 0 {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };
             warnings.push(format!("{unfinished} of {} flows had not finished when {why}", self.flows.len()));
+        }
+        if self.unconnected > 0 {
+            warnings.push(format!(
+                "{} flows began before the connection that they name was open, and opened one of their own",
+                self.unconnected
+            ));
         }
         if self.wires.transit.lost > 0 {
             warnings.push(format!("{} packets had no route to their destination", self.wires.transit.lost));

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::mixed::{self, Machine, Mixed};
 use crate::tap::Tap;
 use headway_network::{BuildError, Network};
-use headway_network::{Outcome, Progress};
+use headway_network::{FlowSpec, Outcome, Progress};
 use headway_network::{RunSpec, TransportSpec};
 use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
@@ -91,12 +91,21 @@ fn check_flows(spec: &RunSpec, network: &Network) -> Result<(), RunError> {
             format!("transport number {} is not there", f.transport)
         } else if network.sizes().packets(f.bytes) > u64::from(u32::MAX) {
             format!("{} bytes are more than 2^32 packets", f.bytes)
+        } else if f.connection.is_some_and(|carrier| !carries(spec, carrier, f)) {
+            "the flow whose connection it names is not there, or between other hosts".into()
         } else {
             return None;
         };
         Some(RunError::Flow { flow: i, reason })
     });
     wrong.next().map_or(Ok(()), Err)
+}
+
+/// Whether a flow goes over a connection between the same hosts as another, of the same transport.
+fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
+    spec.flows.get(carrier as usize).is_some_and(|c| {
+        c.transport == flow.transport && [(c.src, c.dst), (c.dst, c.src)].contains(&(flow.src, flow.dst))
+    })
 }
 
 /// All hosts run one transport: the engine is compiled for it.

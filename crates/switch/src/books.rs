@@ -113,7 +113,7 @@ impl Books {
             LinkRecord {
                 name,
                 from_switch: number >= network.hosts() as usize,
-                rate: port.context().rate,
+                rate: network.links()[number].spec.rate,
                 faults: injector.counts()[number],
                 counters: port.counters(),
                 busy: port.busy_until(now).saturating_sub(before.busy),

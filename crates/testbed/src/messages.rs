@@ -113,7 +113,7 @@ pub struct Link {
     pub queue_max_bytes: u64,
     pub queue_max_packets: u32,
     /// Dropped by number, at random and in the dark, duplicated, delayed.
-    pub faults: [u64; 5],
+    pub faults: [u64; 7],
 }
 
 /// A sample of a link: picoseconds after the start, link, quantity, value.
@@ -144,7 +144,15 @@ impl From<&LinkRecord> for Link {
             queue_max_packets: c.queue_max_packets,
             faults: {
                 let f = &record.faults;
-                [f.dropped_by_number, f.dropped_at_random, f.dropped_in_the_dark, f.duplicated, f.delayed]
+                [
+                    f.dropped_by_number,
+                    f.dropped_at_random,
+                    f.dropped_in_the_dark,
+                    f.dropped_on_the_wire,
+                    f.dropped_without_route,
+                    f.duplicated,
+                    f.delayed,
+                ]
             },
         }
     }
@@ -161,9 +169,24 @@ impl Link {
             queue_mean_bytes: self.queue_mean_bytes,
             gauges: Vec::new(),
             faults: {
-                let [dropped_by_number, dropped_at_random, dropped_in_the_dark, duplicated, delayed] =
-                    self.faults;
-                FaultCounts { dropped_by_number, dropped_at_random, dropped_in_the_dark, duplicated, delayed }
+                let [
+                    dropped_by_number,
+                    dropped_at_random,
+                    dropped_in_the_dark,
+                    dropped_on_the_wire,
+                    dropped_without_route,
+                    duplicated,
+                    delayed,
+                ] = self.faults;
+                FaultCounts {
+                    dropped_by_number,
+                    dropped_at_random,
+                    dropped_in_the_dark,
+                    dropped_on_the_wire,
+                    dropped_without_route,
+                    duplicated,
+                    delayed,
+                }
             },
             counters: PortCounters {
                 received: self.received,

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn clumps_leave_back_to_back() {
-        let opening = Opening { share: 2, clump: 3, slot: 1, window: Some(12) };
+        let opening = Opening { share: 2, clump: 3, slot: 1, window: Some(12), connected: false };
         let mut s = OpeningSchedule::new(opening, 99, 100, Time(1), Time::ZERO);
         let mut leaves = Vec::new();
         while let Some(t) = s.next() {

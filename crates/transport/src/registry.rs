@@ -20,6 +20,8 @@ pub struct Entry {
     pub params: Vec<ParamSpec>,
     /// Whether it needs both directions of a flow on the same links.
     pub symmetric: bool,
+    /// Whether its windows grow until packets are lost or marked: senders find their own rate.
+    pub window_grows: bool,
 }
 
 macro_rules! transports {
@@ -33,6 +35,7 @@ macro_rules! transports {
                 info: <$type as Transport>::INFO,
                 params: <<$type as Transport>::Params as Params>::specs(),
                 symmetric: <$type as Transport>::SYMMETRIC,
+                window_grows: <$type as Transport>::WINDOW_GROWS,
             }),+]
         }
 

@@ -74,6 +74,13 @@ impl SpareMeter {
         SpareMeter { period, whole, ends: first, bytes: 0, spare: whole }
     }
 
+    /// The link has the rate of `like` from `now` on, whose period is as long; the period under way is counted as one of the new rate.
+    pub fn retune(&mut self, now: Time, like: &SpareMeter) {
+        self.roll(now);
+        self.whole = like.whole;
+        self.spare = self.spare.min(self.whole);
+    }
+
     /// Counts bytes that leave at `now`.
     #[inline]
     pub fn note(&mut self, now: Time, bytes: u64) {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from headway.quantities import parse_bytes
 
+from . import outages
 from .load import Point
 from .quantity import display
 from .spec import Axis, Event, Figure, LegendEntry, Panel, Reference, Series
@@ -169,14 +170,17 @@ def throughput(study: Study) -> Figure:
         series = tuple(line.series(flow_key(line.entity)) for line in lines if line.entity in styles)
         references = (reference,) if reference else ()
         key = variant_key(point.variant)
-        panels.append(Panel(facet.prefix(point.variant), x, y, series, key, tuple(events), references))
+        shades = outages.shades([point], x)
+        panels.append(
+            Panel(facet.prefix(point.variant), x, y, series, key, tuple(events), references, shades=shades)
+        )
     total = len({line.entity for line in everything})
     caption = "Payload bytes newly delivered to the receiver per interval; names at the top mark where a flow starts."
     if total > len(shown):
         caption += f" The {len(shown)} largest of {total} sampled flows are drawn."
     legend = tuple(LegendEntry(flow_key(n), _with_transport(study, n), styles[n]) for n in shown)
     columns = 1 if len(panels) == 1 else 2
-    caption += _interval(kept) + _thinning(kept) + said
+    caption += outages.caption(point for _, point, _ in by_run) + _interval(kept) + _thinning(kept) + said
     return Figure(figure_id, title, caption, tuple(panels), columns, legend)
 
 
@@ -221,9 +225,11 @@ def _links_figure(
             here = [line for line in kept if line.facet == facet and line.entity == name]
             if here:
                 series = tuple(line.series(variant_key(line.point.variant), band=True) for line in here)
-                panels.append(Panel(facet.prefix(arrow(name)), x, y, series, direct_labels=True))
+                shades = outages.shades((line.point for line in here), x)
+                panels.append(Panel(facet.prefix(arrow(name)), x, y, series, direct_labels=True, shades=shades))
     if len(entities) > len(shown):
         caption += f" {len(shown)} of {len(entities)} sampled links are drawn, declared bottlenecks first."
+    caption += outages.caption(line.point for line in kept)
     caption += _interval(kept) + _thinning(kept, "The line is the mean, the band the minimum and maximum of") + said
     legend = study.legend(line.point.variant for line in kept)
     return Figure(figure_id, title, caption, tuple(panels), 1 if len(panels) == 1 else 2, legend)
@@ -269,9 +275,7 @@ def _with_buffer(study: Study, figure: Figure) -> Figure:
         caption = f"{figure.caption} The {text} is beyond the axis."
         return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
     y = linear_axis("queue", "bytes", [size * 1.08, panels[0].y.high])
-    drawn = tuple(
-        Panel(p.title, p.x, y, p.series, p.key, p.events, (Reference(size, text),), p.direct_labels) for p in panels
-    )
+    drawn = tuple(replace(p, y=y, references=(Reference(size, text),)) for p in panels)
     return Figure(figure.id, figure.title, figure.caption, drawn, figure.columns, figure.legend)
 
 

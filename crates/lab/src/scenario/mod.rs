@@ -1,9 +1,11 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
+mod changes;
 pub mod fabric;
 pub mod faults;
 pub mod files;
 pub mod graph;
+mod hosts;
 pub mod layout;
 pub mod load;
 mod memory;
@@ -97,6 +99,8 @@ pub struct Setup {
     pub sample: Option<Sample>,
     /// What goes wrong on links.
     pub faults: Vec<FaultSpec>,
+    /// By how much a host's packets are late at most.
+    pub jitter: Time,
     /// Bytes that a run may take.
     pub memory_limit: u64,
 }
@@ -232,6 +236,9 @@ impl Setup {
         put("traffic", self.traffic.iter().map(traffic::Entry::to_json).collect());
         put("sample", self.sample.as_ref().map_or(Json::Null, Sample::to_json));
         put("fault", self.faults.iter().map(faults::to_json).collect());
+        if self.jitter > Time::ZERO {
+            put("hosts", json!({ "jitter": self.jitter.to_string() }));
+        }
     }
 
     fn spec(&self, flows: Vec<FlowSpec>, sampled: FlowChoice) -> RunSpec {
@@ -249,6 +256,7 @@ impl Setup {
                 most: u64::MAX,
             }),
             faults: self.faults.clone(),
+            jitter: self.jitter,
         }
     }
 
@@ -294,7 +302,7 @@ impl Setup {
             _ => None,
         });
         let fabric = self.misfits().chain(self.hashed_subflows()).chain(self.uneven_routes());
-        overload.chain(fabric).chain(self.tiny_buffer()).collect()
+        overload.chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
     }
 
     /// Ports that have no room for a full packet of data.

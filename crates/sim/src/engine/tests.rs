@@ -24,6 +24,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         responsive: true,
         transport: 0,
         path: None,
+        connection: None,
     };
     RunSpec {
         topology: TopologySpec::FatTree { k: 4, hosts_per_edge: 2, host: link, fabric: link },
@@ -46,6 +47,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
             most: u64::MAX,
         }),
         faults: Vec::new(),
+        jitter: Time::ZERO,
     }
 }
 
