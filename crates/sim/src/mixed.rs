@@ -54,6 +54,38 @@ pub(crate) fn transports_of(spec: &RunSpec, hosts: u32) -> Vec<Vec<u8>> {
     of_host
 }
 
+/// Packets that ports dropped, by transport; of one transport the ports' own counters say it.
+pub(crate) struct Dropped<'a> {
+    flows: &'a [FlowSpec],
+    /// All, and data among them; empty with one transport.
+    counts: Vec<(u64, u64)>,
+}
+
+impl<'a> Dropped<'a> {
+    pub(crate) fn new(spec: &'a RunSpec) -> Dropped<'a> {
+        let transports = spec.transports.len();
+        Dropped {
+            flows: &spec.flows,
+            counts: if transports > 1 { vec![(0, 0); transports] } else { Vec::new() },
+        }
+    }
+
+    /// A packet of a flow is dropped; `data` is what the port took it for.
+    pub(crate) fn note(&mut self, tag: u32, data: bool) {
+        if self.counts.is_empty() {
+            return;
+        }
+        let (all, of_data) = &mut self.counts[usize::from(self.flows[tag as usize].transport)];
+        *all += 1;
+        *of_data += u64::from(data);
+    }
+
+    /// All, and data among them, by transport.
+    pub(crate) fn counts(&self) -> &[(u64, u64)] {
+        &self.counts
+    }
+}
+
 impl Mixed {
     /// Machines with the positions of their transports, in that order, for flows of these transports.
     pub(crate) fn new(machines: Vec<(u8, Machine)>, of_flow: Arc<[u8]>) -> Mixed {
