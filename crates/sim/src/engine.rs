@@ -16,7 +16,7 @@ use headway_network::{BuildError, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
-use headway_transport::endpoint::{Ahead, Checked};
+use headway_transport::endpoint::{Ahead, Around, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
 use headway_units::{Gauge, RoundTrips, Time, prefetch_at};
 use rustc_hash::FxHashMap;

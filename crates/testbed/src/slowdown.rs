@@ -8,7 +8,7 @@ use headway_network::{
     Entity, Fault, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
-use headway_units::{ParamValue, Rate, Time};
+use headway_units::{Gauge, ParamValue, Rate, Time};
 
 /// A run that is `factor` times slower, with packets of these sizes.
 pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
@@ -113,6 +113,10 @@ pub fn speed_up(outcome: &mut Outcome, factor: u64) {
     }
     outcome.links.iter_mut().for_each(|link| speed_up_link(link, factor));
     outcome.samples.iter_mut().for_each(|sample| speed_up_sample(sample, factor));
+    for gauge in outcome.host_gauges.iter_mut().flatten() {
+        *gauge = gauge.sped_up(factor);
+    }
+    outcome.round_trips = outcome.round_trips.as_ref().map(|trips| trips.sped_up(factor));
     outcome.end = outcome.end / factor;
 }
 
@@ -120,12 +124,15 @@ fn speed_up_link(link: &mut LinkRecord, factor: u64) {
     link.rate = Rate::new(link.rate.bps() * factor).unwrap_or(link.rate);
     link.busy = link.busy / factor;
     link.counters.busy = link.counters.busy / factor;
+    link.gauges.iter_mut().for_each(|gauge| *gauge = gauge.sped_up(factor));
 }
 
 fn speed_up_sample(sample: &mut Sample, factor: u64) {
     sample.at = sample.at / factor;
-    if let (Entity::Flow(_), Metric::ThroughputBps) = (sample.entity, sample.metric) {
-        sample.value *= factor as f64;
+    match (sample.entity, sample.metric) {
+        (Entity::Flow(_), Metric::ThroughputBps) => sample.value *= factor as f64,
+        (_, Metric::Gauge(name)) => sample.value *= Gauge::faster(name, factor),
+        _ => {}
     }
 }
 
