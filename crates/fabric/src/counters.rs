@@ -28,6 +28,11 @@ impl DropReason {
         DropReason::ControlLinkDown,
     ];
 
+    /// Whether only control packets are dropped for it; otherwise only data.
+    pub fn is_of_control(self) -> bool {
+        matches!(self, DropReason::ControlFull | DropReason::ControlLinkDown)
+    }
+
     /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
@@ -77,8 +82,8 @@ impl PortCounters {
 
     /// Data packets dropped. Headers that trimming left are control by then, and counted in `trimmed`.
     pub fn data_drops(&self) -> u64 {
-        let control = [DropReason::ControlFull, DropReason::ControlLinkDown];
-        self.drops() - control.map(|reason| self.dropped[reason as usize]).iter().sum::<u64>()
+        let data = DropReason::ALL.iter().filter(|reason| !reason.is_of_control());
+        data.map(|reason| self.dropped[*reason as usize]).sum()
     }
 
     /// The identities of a port that now holds `waiting` packets; an error names the broken one.

@@ -52,7 +52,11 @@ impl Wires<'_> {
         let (port, transit) = (&mut self.egress[link as usize].port, &mut self.transit);
         let mut gone = Vec::new();
         port.cut(now, &mut transit.pool, |handle, _| gone.push(handle));
-        gone.into_iter().for_each(|handle| transit.lose(handle));
+        for handle in gone {
+            let packet = transit.pool.get(handle);
+            transit.dropped.note(packet.tag, packet.is_data());
+            transit.lose(handle);
+        }
     }
 
     fn retune(&mut self, link: u32, rate: Rate, now: Time, seed: u64) {

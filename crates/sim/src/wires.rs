@@ -86,7 +86,7 @@ fn ports(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildError
 impl<'a> Wires<'a> {
     pub(crate) fn new(
         network: Arc<Network>,
-        spec: &RunSpec,
+        spec: &'a RunSpec,
         tap: Option<&'a mut dyn Tap>,
     ) -> Result<Wires<'a>, BuildError> {
         let (egress, reach) = ports(&network, spec.seed)?;
