@@ -571,4 +571,84 @@ mod tests {
         assert_eq!(order, [8, 9, 1, 2]);
         assert_eq!(port.busy_until(Time(615_200)), Time(615_200), "it never stood idle");
     }
+
+    /// Packets of every kind that some discipline treats in its own way.
+    fn mixed() -> Pool {
+        let packet = |i: u32| {
+            let kind =
+                [PacketKind::Data, PacketKind::Credit, PacketKind::Data, PacketKind::Grant][i as usize % 4];
+            let mut p = Packet::new(kind, HostId(0), HostId(1), i);
+            p.wire = if kind == PacketKind::Data { 1538 } else { 84 };
+            p.priority = (i % 3) as u8;
+            p.ecn = Ecn::Ect;
+            p
+        };
+        Pool((0..64).map(packet).collect())
+    }
+
+    #[test]
+    fn a_link_that_goes_down_drops_what_waits_and_what_comes_under_every_discipline() {
+        for name in crate::registry::NAMES {
+            let (mut port, mut pool) = (port(name, 8), mixed());
+            let mut now = Time::ZERO;
+            for round in 0..3 {
+                for handle in 0..20 {
+                    let _ = port.offer(now, handle, &mut pool);
+                    now += Time::ns(100);
+                    if let Some(start) = port.next_start().filter(|start| *start <= now) {
+                        port.next(start.max(port.free_at()), &mut pool);
+                    }
+                }
+                let (before, waiting) = (port.counters(), port.waiting());
+                assert!(waiting > 0, "{name}: nothing waits");
+                let mut gone = Vec::new();
+                port.cut(now, &mut pool, |handle, _| gone.push(handle));
+                assert_eq!(
+                    (gone.len() as u32, port.waiting(), port.queue_bytes()),
+                    (waiting, 0, 0),
+                    "{name}"
+                );
+                assert_eq!(port.counters().busy, before.busy.min(port.busy_until(now)), "{name}");
+                for handle in 20..30 {
+                    let full = port.offer(now, handle, &mut pool).expect_err("it is down");
+                    let down = matches!(
+                        full.fate,
+                        Fate::Dropped(DropReason::LinkDown | DropReason::ControlLinkDown)
+                    );
+                    assert!(down && !full.trimmed && full.handle == handle, "{name}: {full:?}");
+                }
+                port.refuse(pool.packet(31));
+                let after = port.counters();
+                let lost = |c: &PortCounters| c.dropped[FULL..].iter().sum::<u64>();
+                assert_eq!(lost(&after) - lost(&before), u64::from(waiting) + 11, "{name}");
+                assert_eq!(after.dropped[..FULL], before.dropped[..FULL], "{name}: for no other reason");
+                assert_eq!((port.next_start(), port.is_down()), (None, true), "{name}");
+                port.check().unwrap_or_else(|why| panic!("{name}: {why}"));
+                now += Time::us(50 * (round + 1));
+                assert_eq!(port.busy_until(now), after.busy, "{name}: nothing is sent");
+                port.restore(now);
+                assert!(!port.is_down() && port.free_at() == now, "{name}");
+            }
+            port.check().unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
+    }
+
+    #[test]
+    fn a_new_rate_holds_from_the_next_packet_on_under_every_discipline() {
+        for name in crate::registry::NAMES {
+            let (mut port, mut pool) = (port(name, 8), mixed());
+            for handle in [0, 2, 4] {
+                port.offer(Time::ZERO, handle, &mut pool).expect("room");
+            }
+            let first = port.next(Time::ZERO, &mut pool).expect("it leaves").ends;
+            let context = PortContext { rate: Rate::gbps(1), ..*port.context() };
+            let fresh = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
+            port.retune(Time(1), fresh, Rate::gbps(1));
+            assert_eq!((first, port.free_at()), (Time(1_230_400), first), "{name}: it finishes as it began");
+            let second = port.next(first, &mut pool).expect("it leaves").ends;
+            assert_eq!(second, first + Time(12_304_000), "{name}");
+            assert_eq!(port.context().rate, Rate::gbps(1), "{name}");
+            port.check().unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
+    }
 }

@@ -194,6 +194,13 @@ impl<'a> Transit<'a> {
         self.faults.as_ref()?.changes.as_ref()
     }
 
+    /// Ports of switches that the instant of this number concerns.
+    pub(crate) fn concerned(&self, number: u32) -> Vec<u32> {
+        let instant = self.changes().and_then(|changes| changes.instants().get(number as usize));
+        let links = instant.into_iter().flat_map(|instant| &instant.steps).map(|(link, _)| *link);
+        links.filter(|link| *link >= self.hosts).collect()
+    }
+
     /// What happens at the instant of this number, which has come.
     pub(crate) fn pass(&mut self, number: u32) -> Option<Instant> {
         Some(self.faults.as_mut()?.changes.as_mut()?.pass(number as usize))

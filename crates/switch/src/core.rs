@@ -449,11 +449,12 @@ impl Core {
 
 /// The shortest time in which anything that happens inside can become a frame for a host.
 fn slack(network: &Network, changes: Option<&Changes>) -> Time {
-    let links = network.links().iter().enumerate().filter(|(_, link)| link.to < network.hosts());
-    let shortest = links.map(|(number, link)| match changes {
-        None => network.hop_delay(link) + link.spec.rate.time_of(SHORTEST_FRAME),
-        Some(c) => c.least_delay(number as u32) + c.highest_rate(number as u32).time_of(SHORTEST_FRAME),
-    });
+    let links = network.links();
+    let delays = links.iter().map(|link| network.hop_delay(link)).collect();
+    let rates = links.iter().map(|link| link.spec.rate).collect();
+    let (delays, rates) = changes.map_or((delays, rates), |c| (c.least_delays(), c.highest_rates()));
+    let to_hosts = (0..links.len()).filter(|number| links[*number].to < network.hosts());
+    let shortest = to_hosts.map(|number| delays[number] + rates[number].time_of(SHORTEST_FRAME));
     shortest.min().unwrap_or(Time::ZERO)
 }
 
