@@ -138,9 +138,15 @@ def _held_by_run(path: Path) -> str:
         return "something unknown"
     name = str(manifest.get("name") or "an unnamed scenario")
     scenario = manifest.get("scenario")
-    transport = scenario.get("transport") if isinstance(scenario, dict) else None
-    with_transport = f" with {transport['name']}" if isinstance(transport, dict) and "name" in transport else ""
+    names = _transports(scenario) if isinstance(scenario, dict) else []
+    with_transport = f" with {' and '.join(names)}" if names else ""
     return f"{name}{with_transport}, seed {manifest.get('seed', '?')}"
+
+
+def _transports(scenario: dict[str, Any]) -> list[str]:
+    """The names of its transports, each once."""
+    listed = scenario.get("transports") or [scenario.get("transport")]
+    return list(dict.fromkeys(one["name"] for one in listed if isinstance(one, dict) and "name" in one))
 
 
 def _held_by_sweep(path: Path) -> str:

@@ -12,12 +12,21 @@ pub enum DropReason {
     ControlFull = 1,
     /// A packet of a first window met a queue, at a port that lets such packets use spare room alone.
     Unscheduled = 2,
+    /// The link was down: data that waited when it went down, or came meanwhile.
+    LinkDown = 3,
+    /// The same of control.
+    ControlLinkDown = 4,
 }
 
 impl DropReason {
     /// Every reason, in the order of [`PortCounters::dropped`].
-    pub const ALL: [DropReason; 3] =
-        [DropReason::BufferFull, DropReason::ControlFull, DropReason::Unscheduled];
+    pub const ALL: [DropReason; 5] = [
+        DropReason::BufferFull,
+        DropReason::ControlFull,
+        DropReason::Unscheduled,
+        DropReason::LinkDown,
+        DropReason::ControlLinkDown,
+    ];
 
     /// Name in results.
     pub fn name(self) -> &'static str {
@@ -25,6 +34,8 @@ impl DropReason {
             DropReason::BufferFull => "buffer_full",
             DropReason::ControlFull => "control_full",
             DropReason::Unscheduled => "unscheduled",
+            DropReason::LinkDown => "link_down",
+            DropReason::ControlLinkDown => "control_link_down",
         }
     }
 }
@@ -66,7 +77,8 @@ impl PortCounters {
 
     /// Data packets dropped. Headers that trimming left are control by then, and counted in `trimmed`.
     pub fn data_drops(&self) -> u64 {
-        self.drops() - self.dropped[DropReason::ControlFull as usize]
+        let control = [DropReason::ControlFull, DropReason::ControlLinkDown];
+        self.drops() - control.map(|reason| self.dropped[reason as usize]).iter().sum::<u64>()
     }
 
     /// The identities of a port that now holds `waiting` packets; an error names the broken one.

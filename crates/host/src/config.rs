@@ -1,6 +1,7 @@
 //! What an endpoint is told when it is made.
 
 use crate::progress::Progress;
+use crate::stream::SinkOf;
 use headway_packet::session::SESSION_HEADER;
 use headway_packet::{SEAL_TAG, Sizes, WIRE_HEADER};
 use headway_transport::Path;
@@ -128,6 +129,9 @@ pub struct Config {
     pub origin_ns: Option<u64>,
     /// Hears what happens to messages.
     pub observer: Option<Observer>,
+    /// Takes the bytes of messages that are not to be put together in memory; those are received empty. Calls cannot be
+    /// taken so.
+    pub sinks: Option<SinkOf>,
 }
 
 impl Default for Config {
@@ -154,6 +158,7 @@ impl Default for Config {
             epoch: None,
             origin_ns: None,
             observer: None,
+            sinks: None,
         }
     }
 }

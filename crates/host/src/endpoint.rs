@@ -2,12 +2,13 @@
 
 use crate::completion::{Completion, deadline};
 use crate::config::{Admission, Config, sizes};
-use crate::core::{Arrived, Charges, Command, Core, Identity, Memory, Purpose, SendOptions};
+use crate::core::{Arrived, Charges, Command, Core, Identity, Measured, Memory, Purpose, SendOptions};
 use crate::counters::{Counters, Stats};
 use crate::driver::{CallOutcome, Driver, Request, SendOutcome, Shared, Waiting};
 use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::nic::ahead;
 use crate::seal::Secret;
+use crate::stream::{Body, Source};
 use crate::udp::{Socket, monotonic_ns};
 use bytes::Bytes;
 use headway_units::Time;
@@ -113,7 +114,25 @@ impl Endpoint {
         bytes: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<SendHandle, SendError> {
-        self.inner.send(peer, bytes.into(), options, Purpose::Plain, None)
+        self.inner.send(peer, Body::Whole(bytes.into()), options, Purpose::Plain, None)
+    }
+
+    /// Begins to send a message whose bytes are made as they leave: it takes no memory, however long it is.
+    pub fn send_stream(
+        &self,
+        peer: SocketAddr,
+        bytes: u64,
+        source: Arc<dyn Source>,
+        options: SendOptions,
+    ) -> Result<SendHandle, SendError> {
+        self.inner.send(peer, Body::Stream { bytes, source }, options, Purpose::Plain, None)
+    }
+
+    /// What the transport's machine has measured of itself; `None` when the endpoint is closed.
+    pub fn measured(&self) -> Option<Measured> {
+        let completion = Completion::new();
+        self.inner.shared.ask(Request::Measure(completion.clone()));
+        completion.wait(None).flatten()
     }
 
     /// Sends a request and waits for its reply, for [`Config::call_timeout`] at most.
@@ -204,14 +223,14 @@ impl Inner {
     fn send(
         &self,
         peer: SocketAddr,
-        bytes: Bytes,
+        body: Body,
         options: SendOptions,
         purpose: Purpose,
         only_epoch: Option<u64>,
     ) -> Result<SendHandle, SendError> {
         let completion = Completion::new();
         let waiting = Waiting::Send(completion.clone());
-        let ticket = self.submit(peer, bytes, options, purpose, only_epoch, waiting)?;
+        let ticket = self.submit(peer, body, options, purpose, only_epoch, waiting)?;
         Ok(SendHandle { ticket, completion })
     }
 
@@ -220,7 +239,7 @@ impl Inner {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting::Call(number, completion.clone());
         let options = SendOptions::default();
-        self.submit(peer, request, options, Purpose::Request(number), None, waiting)?;
+        self.submit(peer, Body::Whole(request), options, Purpose::Request(number), None, waiting)?;
         let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
         Ok(Call { completion, peer, number, shared: Arc::clone(&self.shared) })
     }
@@ -228,20 +247,20 @@ impl Inner {
     fn submit(
         &self,
         peer: SocketAddr,
-        bytes: Bytes,
+        body: Body,
         options: SendOptions,
         purpose: Purpose,
         only_epoch: Option<u64>,
         waiting: Waiting,
     ) -> Result<u64, SendError> {
         let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
-        let length = bytes.len() as u64;
+        let length = body.bytes();
         if length > self.largest {
             return Err(SendError::TooLong { bytes: length, limit: self.largest });
         }
-        let charge = self.memory.reserve(length).ok_or(SendError::Full { scope: "of this endpoint" })?;
+        let charge = self.memory.reserve(body.held()).ok_or(SendError::Full { scope: "of this endpoint" })?;
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-        let command = Command { ticket, peer, purpose, bytes, options, only_epoch, charge };
+        let command = Command { ticket, peer, purpose, body, options, only_epoch, charge };
         self.shared.ask(Request::Send(command, waiting));
         Ok(ticket)
     }
@@ -297,7 +316,7 @@ impl Received {
             Purpose::Plain | Purpose::Reply(_) => Purpose::Plain,
         };
         let options = SendOptions::default();
-        self.inner.send(self.peer, bytes.into(), options, purpose, Some(self.peer_epoch))
+        self.inner.send(self.peer, Body::Whole(bytes.into()), options, purpose, Some(self.peer_epoch))
     }
 }
 

@@ -45,17 +45,19 @@ mod nic;
 mod progress;
 mod replay;
 mod seal;
+mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod udp;
 
 pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, PreSharedKey, sizes};
-pub use core::SendOptions;
+pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{Endpoint, Received, SendHandle};
 pub use error::{BindError, CallError, ConfigError, RecvError, SendError};
 pub use progress::{Progress, Step};
 pub use seal::Secret;
+pub use stream::{Body, Sink, SinkOf, Source};
 
 /// The sample in the guide is a test.
 #[cfg(doctest)]

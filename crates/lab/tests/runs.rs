@@ -267,6 +267,91 @@ fn several_transports_share_a_network() {
     assert_eq!(texts(&output.flows, "state"), ["done", "done"]);
 }
 
+/// Two senders of each of two transports, and one receiver for all.
+const SHARED: &str = r#"
+[topology]
+kind = "single-switch"
+hosts = 5
+rate = "10 Gbps"
+delay = "5 us"
+
+[fabric]
+discipline = "ecn-threshold"
+
+[[traffic]]
+kind = "incast"
+transport = "dctcp"
+senders = [0, 1]
+receiver = 4
+bytes = "300 kB"
+repeat = 3
+period = "200 us"
+
+[[traffic]]
+kind = "incast"
+transport = "cubic"
+senders = [1, 2, 3]
+receiver = 4
+bytes = "100 kB"
+repeat = 4
+period = "150 us"
+"#;
+
+#[test]
+fn a_receiver_is_shared_and_every_number_is_split_by_transport() {
+    let output = run(&good(SHARED, &[]));
+    assert_eq!(output.summary["flows_done"], 18);
+    let parts = output.summary["by_transport"].as_object().expect("an object");
+    assert_eq!(parts.keys().collect::<Vec<_>>(), ["dctcp", "cubic"]);
+    assert_eq!((&parts["dctcp"]["flows_done"], &parts["cubic"]["flows_done"]), (&6.into(), &12.into()));
+    let sums = ["flows_done", "flows_unfinished", "flows_failed", "flows_measured", "drops", "data_drops"];
+    for key in [&sums[..], &["trims", "marks", "retransmitted_bytes"]].concat() {
+        let sum: u64 = parts.values().map(|part| part[key].as_u64().expect(key)).sum();
+        assert_eq!(output.summary[key], sum, "{key}");
+    }
+    let trips =
+        |numbers: &serde_json::Value| numbers["round_trips"]["samples"].as_u64().expect("round trips");
+    assert_eq!(parts.values().map(trips).sum::<u64>(), trips(&output.summary));
+    let shares: f64 = parts.values().map(|part| part["goodput_share"].as_f64().expect("a share")).sum();
+    assert!((shares - 1.0).abs() < 1e-12, "{shares}");
+    assert_eq!(parts["dctcp"]["delivered_bytes"], 1_800_000);
+    let own = |name: &str| {
+        let of: Vec<bool> = texts(&output.flows, "transport").iter().map(|t| *t == name).collect();
+        let fct: Vec<f64> =
+            floats(&output.flows, "fct_s").zip(of).filter(|(_, own)| *own).filter_map(|f| f.0).collect();
+        fct.iter().sum::<f64>() / fct.len() as f64
+    };
+    for name in ["dctcp", "cubic"] {
+        let mean = parts[name]["fct_mean_s"].as_f64().expect("a mean");
+        assert!((mean - own(name)).abs() < 1e-12, "{name}: {mean} and {}", own(name));
+    }
+    assert!(parts["dctcp"]["marks"].as_u64() > Some(0), "DCTCP is marked");
+    assert_eq!(parts["cubic"]["marks"], 0, "CUBIC is not");
+    assert!(run(&good(SMALL, &[])).summary.get("by_transport").is_none(), "one transport has no parts");
+}
+
+#[test]
+fn one_transport_with_two_settings_at_one_host_is_two() {
+    let text = SHARED.replace("\"cubic\"", "{ name = \"dctcp\", g = 0.5 }");
+    let output = run(&good(&text, &[]));
+    let parts = output.summary["by_transport"].as_object().expect("an object");
+    assert_eq!(parts.keys().collect::<Vec<_>>(), ["dctcp", "dctcp(g=0.5)"]);
+    assert_eq!(texts(&output.flows, "transport")[17], "dctcp(g=0.5)");
+    let point = &good(&text, &[]).points().expect("points")[0];
+    assert_eq!(point.variant, "dctcp");
+    assert_eq!(good(SHARED, &[]).points().expect("points")[0].variant, "dctcp+cubic");
+}
+
+#[test]
+fn each_transport_that_the_ports_do_not_suit_is_named_once() {
+    let text = SHARED.replace("\"cubic\"", "{ name = \"ndp\", backoff = 3 }");
+    let more = text + "\n[[traffic]]\nkind = \"permutation\"\nbytes = \"1 kB\"\ntransport = \"ndp\"\n";
+    let scenario = good(&more, &["fabric.discipline=drop-tail"]);
+    let said = scenario.setup().expect("a network").warnings();
+    let named = |name: &str| said.iter().filter(|w| w.starts_with(&format!("`{name}` is meant"))).count();
+    assert_eq!((named("dctcp"), named("ndp")), (1, 1), "{said:?}");
+}
+
 #[test]
 fn faults_of_a_scenario_are_in_its_results_and_every_flow_still_completes() {
     for transport in ["amrt", "phost"] {

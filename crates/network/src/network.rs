@@ -11,7 +11,7 @@ use headway_fabric::registry::AnyDiscipline;
 use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
-use headway_units::{ParamValue, Time};
+use headway_units::{ParamValue, Rate, Time};
 use std::sync::Arc;
 
 /// Why a network cannot be built.
@@ -293,9 +293,19 @@ impl Network {
 
     /// Rules for the port of link `number` in a run with this seed.
     pub fn discipline(&self, number: u32, seed: u64) -> Result<(AnyDiscipline, PortContext), BuildError> {
+        self.discipline_at(number, self.links[number as usize].spec.rate, seed)
+    }
+
+    /// The same if the link had another rate.
+    pub fn discipline_at(
+        &self,
+        number: u32,
+        rate: Rate,
+        seed: u64,
+    ) -> Result<(AnyDiscipline, PortContext), BuildError> {
         let fabric = &self.fabric;
         let context = PortContext {
-            rate: self.links[number as usize].spec.rate,
+            rate,
             sizes: fabric.sizes,
             buffer: fabric.buffer,
             seed: derive(seed, Purpose::Port, number.into()),

@@ -203,6 +203,17 @@ pub enum LinkChoice {
     Some(Vec<String>),
 }
 
+impl LinkChoice {
+    /// Whether a link is in both, as far as names tell.
+    pub(crate) fn meets(&self, other: &LinkChoice) -> bool {
+        match (self, other) {
+            (LinkChoice::None, _) | (_, LinkChoice::None) => false,
+            (LinkChoice::Some(names), LinkChoice::Some(others)) => names.iter().any(|n| others.contains(n)),
+            _ => true,
+        }
+    }
+}
+
 /// A whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {

@@ -7,16 +7,18 @@ use crate::pool::Pool;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
-use crate::transit::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE};
+use crate::transit::{
+    CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
+};
 use crate::wires::Wires;
-use headway_fabric::{Fate, Full};
+use headway_fabric::{DropReason, Fate, Full};
 use headway_network::{BuildError, Network};
-use headway_network::{FlowRecord, FlowState, Outcome, Progress};
+use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
-use headway_transport::endpoint::{Ahead, Checked};
+use headway_transport::endpoint::{Ahead, Around, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::{RoundTrips, Time, prefetch_at};
+use headway_units::{Gauge, RoundTrips, Time, prefetch_at};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -57,7 +59,10 @@ pub(crate) struct Engine<'a, E> {
     order: Vec<u32>,
     next_flow: usize,
     flows: Vec<Progressing>,
-    message_numbers: FxHashMap<(u32, u32), u32>,
+    /// Of the next message by sender, receiver and transport.
+    message_numbers: FxHashMap<(u32, u32, u8), u32>,
+    /// Packets that ports dropped of each of several transports, and data packets among them; empty with one.
+    dropped: Vec<(u64, u64)>,
     /// Responsive flows that have not ended.
     open: u64,
     done: u64,
@@ -103,6 +108,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             next_flow: 0,
             flows: vec![fresh; spec.flows.len()],
             message_numbers: FxHashMap::default(),
+            dropped: if spec.transports.len() > 1 { vec![(0, 0); spec.transports.len()] } else { Vec::new() },
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
             unconnected: 0,
@@ -168,6 +174,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             TIMER => self.timer(number),
             FLOW_START => self.start_flows(),
             RELEASE => self.wires.release(number, self.now),
+            CHANGE => self.change(number),
             _ => self.sample(),
         }
     }
@@ -192,8 +199,15 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         let onward = match full.fate {
             Fate::Kept => return,
-            Fate::Dropped(_) => None,
-            Fate::Returned => self.wires.transit.way_back(number, full.handle),
+            Fate::Dropped(reason) => {
+                if !self.dropped.is_empty() {
+                    let (all, data) = &mut self.dropped[usize::from(self.spec.flows[flow].transport)];
+                    *all += 1;
+                    *data += u64::from(reason != DropReason::ControlFull);
+                }
+                None
+            }
+            Fate::Returned => self.wires.transit.way_back(number, full.handle, self.now),
         };
         match onward {
             Some(port) => self.forward(port, full.handle),
@@ -298,6 +312,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         let free_at = egress.port.free_at();
         if self.now < free_at {
+            if egress.port.is_down() {
+                return self.pull_in_vain(host);
+            }
             egress.armed = true;
             self.wires.transit.queue.push(free_at.0, CLASS_PACKET, WIRE_FREE | host, 0);
             return;
@@ -309,6 +326,35 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             self.flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
         }
         self.wires.send(host, packet, self.now, more);
+    }
+
+    /// Asks a host for a packet although its link is down: it is lost, and takes as long as if it were sent.
+    #[cold]
+    #[inline(never)]
+    fn pull_in_vain(&mut self, host: u32) {
+        let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) else { return };
+        let egress = &mut self.wires.egress[host as usize];
+        let next = self.now + egress.port.refuse(&packet);
+        egress.armed = true;
+        self.wires.transit.queue.push(next.0, CLASS_PACKET, WIRE_FREE | host, 0);
+        if packet.is_data() {
+            let flow = &mut self.flows[packet.tag as usize];
+            flow.drops += 1;
+            if packet.flags.has(PacketFlags::AGAIN) {
+                flow.retransmitted += u64::from(packet.payload);
+            }
+        }
+    }
+
+    /// Links go down, come up or change.
+    #[cold]
+    #[inline(never)]
+    fn change(&mut self, number: u32) {
+        let back = self.wires.change(number, self.now, self.spec.seed);
+        for host in back {
+            self.pull(host);
+            self.arm(host);
+        }
     }
 
     fn schedule_next_flow(&mut self) {
@@ -334,7 +380,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     }
 
     fn message(&mut self, number: u32, flow: &FlowSpec) -> Message {
-        let next = self.message_numbers.entry((flow.src, flow.dst)).or_insert(0);
+        let next = self.message_numbers.entry((flow.src, flow.dst, flow.transport)).or_insert(0);
         let id = *next;
         *next += 1;
         let mut message = flow.message(id, number, self.network.entropy(self.spec.seed, number, flow));
@@ -365,8 +411,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.wires.transit.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
 
-    /// Closes the books.
-    pub(crate) fn finish(mut self, interrupted: bool) -> Outcome {
+    /// Closes the books. `machines` are those of a host, each with the position of its transport.
+    pub(crate) fn finish(
+        mut self,
+        interrupted: bool,
+        machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
+    ) -> Outcome {
         self.wires.catch_up_all(self.now);
         if let Some(sampler) = &mut self.sampler {
             sampler.take(self.now, &mut self.wires.egress, &self.flows);
@@ -385,14 +435,15 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let flows = flows.collect();
         let links = self.wires.records(self.now, self.spec.seed);
         let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
+        let hosts: Vec<_> = self.hosts.iter().map(|host| machines(host.endpoint.inner())).collect();
+        let all = || hosts.iter().flatten().map(|(_, machine)| *machine);
         Outcome {
             flows,
             links,
             warnings: self.warnings(interrupted),
-            host_gauges: self.hosts.iter().map(|host| host.endpoint.gauges(self.now)).collect(),
-            round_trips: RoundTrips::together(
-                self.hosts.iter().filter_map(|host| host.endpoint.round_trips()),
-            ),
+            host_gauges: hosts.iter().map(|host| gauges(host.iter().map(|part| part.1), self.now)).collect(),
+            round_trips: RoundTrips::together(all().filter_map(|machine| machine.round_trips())),
+            by_transport: self.by_transport(&hosts),
             samples: self.sampler.map(Sampler::finish).unwrap_or_default(),
             end: self.now,
             events: self.events,
@@ -400,6 +451,20 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             digest: self.digest,
             interrupted,
         }
+    }
+
+    /// Of several transports, what no flow's record says.
+    fn by_transport(&self, hosts: &[Vec<(u8, &dyn Endpoint)>]) -> Vec<TransportRecord> {
+        let one = |(number, &(drops, data_drops))| {
+            let own = || hosts.iter().flatten().filter(move |part| usize::from(part.0) == number);
+            TransportRecord {
+                drops,
+                data_drops,
+                gauges: gauges(own().map(|part| part.1), self.now),
+                round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
+            }
+        };
+        self.dropped.iter().enumerate().map(one).collect()
     }
 
     fn warnings(&self, interrupted: bool) -> Vec<String> {
@@ -426,6 +491,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         warnings
     }
+}
+
+fn gauges<'m>(machines: impl Iterator<Item = &'m dyn Endpoint>, now: Time) -> Vec<Gauge> {
+    machines.flat_map(|machine| machine.gauges(now)).collect()
 }
 
 /// A packet in the pool, for [`Port`].

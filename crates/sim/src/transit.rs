@@ -3,7 +3,9 @@
 use crate::pool::Pool;
 use crate::queue::EventQueue;
 use crate::tap::Tap;
-use headway_network::{BuildError, Choice, FaultCounts, HostTiming, Injector, Network, RunSpec, Verdict};
+use headway_network::{
+    BuildError, Changes, Choice, FaultCounts, HostTiming, Injector, Instant, Network, RunSpec, Verdict,
+};
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -15,6 +17,8 @@ pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
 pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
 pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
 pub(crate) const RELEASE: u32 = 6 << KIND_SHIFT;
+/// The rest is the number of an instant of [`headway_network::Changes`].
+pub(crate) const CHANGE: u32 = 7 << KIND_SHIFT;
 const KIND_SHIFT: u32 = 29;
 pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 
@@ -35,6 +39,7 @@ pub(crate) struct Link {
 /// What goes wrong on links, and to which flows.
 struct Faults {
     injector: Injector,
+    changes: Option<Changes>,
     /// Data packets lost, by flow.
     drops: Vec<u32>,
 }
@@ -63,11 +68,13 @@ impl<'a> Transit<'a> {
         tap: Option<&'a mut dyn Tap>,
         queue: EventQueue,
     ) -> Result<Transit<'a>, BuildError> {
+        let choice = Choice::new(&network, spec.seed);
         let faults = match &spec.faults[..] {
             [] => None,
             specs => {
                 let injector = Injector::new(specs, &network, spec.seed)?;
-                Some(Box::new(Faults { injector, drops: vec![0; spec.flows.len()] }))
+                let changes = Changes::new(specs, &network, &choice)?;
+                Some(Box::new(Faults { injector, changes, drops: vec![0; spec.flows.len()] }))
             }
         };
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
@@ -79,7 +86,7 @@ impl<'a> Transit<'a> {
             faults,
             timing,
             hosts: network.hosts(),
-            choice: Choice::new(&network, spec.seed),
+            choice,
             network,
             tap,
         })
@@ -99,34 +106,93 @@ impl<'a> Transit<'a> {
     #[inline(never)]
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
         let packet = *self.pool.get(handle);
+        let changes = self.faults.as_ref().and_then(|faults| faults.changes.as_ref());
         if let Some(tap) = &mut self.tap {
-            let rate = self.network.links()[link.number as usize].spec.rate;
+            let written = self.network.links()[link.number as usize].spec.rate;
+            let rate = changes.map_or(written, |changes| changes.rate(link.number));
             tap.started(link.number, ends - rate.time_of(u64::from(packet.wire)), &packet);
         }
-        let verdict = match &mut self.faults {
-            None => Verdict::Pass,
-            Some(faults) => faults.injector.judge(link.number, &packet, ends),
-        };
-        let ends = match &mut self.timing {
+        let left = match &mut self.timing {
             // A host's link has the host's number.
             Some(timing) if link.number < self.hosts => timing.leaves(link.number, ends),
             _ => ends,
         };
-        match verdict {
-            Verdict::Pass => self.carry(link, handle, ends),
-            Verdict::Drop => {
-                if let Some(faults) = self.faults.as_mut().filter(|_| packet.is_data()) {
-                    faults.drops[packet.tag as usize] += 1;
-                }
-                self.pool.release(handle);
-            }
-            Verdict::Duplicate => {
-                let copy = self.pool.insert(packet);
-                self.carry(link, handle, ends);
-                self.carry(link, copy, ends);
-            }
-            Verdict::Delay(by) => self.carry(link, handle, ends.saturating_add(by)),
+        let Some(faults) = &mut self.faults else { return self.carry(link, handle, left) };
+        let verdict = faults.injector.judge(link.number, &packet, ends);
+        if verdict == Verdict::Drop {
+            return self.lose(handle);
         }
+        let Some(changes) = &faults.changes else {
+            return self.follow(verdict, handle, |transit, handle, late| {
+                transit.carry(link, handle, left.saturating_add(late));
+            });
+        };
+        let flight = changes.launch(link.number, packet.wire, left);
+        if flight.cut {
+            faults.injector.note_cut(link.number);
+            return self.lose(handle);
+        }
+        self.follow(verdict, handle, |transit, handle, late| {
+            transit.carry_around(link, handle, flight.arrives.saturating_add(late));
+        });
+    }
+
+    /// Carries a packet that is not lost, as late and as often as a fault says.
+    fn follow(&mut self, verdict: Verdict, handle: u32, carry: impl Fn(&mut Self, u32, Time)) {
+        match verdict {
+            Verdict::Pass | Verdict::Drop => carry(self, handle, Time::ZERO),
+            Verdict::Duplicate => {
+                let copy = self.pool.insert(*self.pool.get(handle));
+                carry(self, handle, Time::ZERO);
+                carry(self, copy, Time::ZERO);
+            }
+            Verdict::Delay(by) => carry(self, handle, by),
+        }
+    }
+
+    /// Takes a packet out of the network that a fault has cost.
+    pub(crate) fn lose(&mut self, handle: u32) {
+        let packet = self.pool.get(handle);
+        if let (Some(faults), true) = (&mut self.faults, packet.is_data()) {
+            faults.drops[packet.tag as usize] += 1;
+        }
+        self.pool.release(handle);
+    }
+
+    /// [`Transit::carry`] where routes avoid links that are down: by those in force when the packet `arrives`.
+    fn carry_around(&mut self, link: Link, handle: u32, arrives: Time) {
+        let Some(switch) = link.to.checked_sub(self.hosts) else {
+            return self.queue.push(arrives.0, CLASS_PACKET, DELIVER | link.to, handle);
+        };
+        match self.route_around(switch, handle, arrives) {
+            Some(next) => self.queue.push(arrives.0, CLASS_PACKET, FORWARD | next, handle),
+            None => {
+                self.lost += 1;
+                if let Some(faults) = &mut self.faults {
+                    faults.injector.note_no_route(link.number);
+                }
+                self.lose(handle);
+            }
+        }
+    }
+
+    /// The port by which a switch forwards a packet at a time.
+    fn route_around(&mut self, switch: u32, handle: u32, at: Time) -> Option<u32> {
+        let packet = self.pool.get(handle);
+        match self.faults.as_mut().and_then(|faults| faults.changes.as_mut()) {
+            Some(changes) => changes.route(&mut self.choice, &self.network, switch, packet, at),
+            None => self.choice.route(&self.network, switch, packet),
+        }
+    }
+
+    /// What changes on links during the run, if anything does.
+    pub(crate) fn changes(&self) -> Option<&Changes> {
+        self.faults.as_ref()?.changes.as_ref()
+    }
+
+    /// What happens at the instant of this number, which has come.
+    pub(crate) fn pass(&mut self, number: u32) -> Option<Instant> {
+        Some(self.faults.as_mut()?.changes.as_mut()?.pass(number as usize))
     }
 
     /// Brings a packet to its host, or to the next port.
@@ -150,9 +216,9 @@ impl<'a> Transit<'a> {
 
     /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
     #[cold]
-    pub(crate) fn way_back(&mut self, number: u32, handle: u32) -> Option<u32> {
+    pub(crate) fn way_back(&mut self, number: u32, handle: u32, now: Time) -> Option<u32> {
         let switch = self.network.links()[number as usize].from - self.network.hosts();
-        let port = self.choice.route(&self.network, switch, self.pool.get(handle));
+        let port = self.route_around(switch, handle, now);
         self.lost += u64::from(port.is_none());
         port
     }

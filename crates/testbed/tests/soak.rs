@@ -375,7 +375,7 @@ impl Stage {
         loop {
             match self.ears.listen(Instant::now() + Duration::from_secs(20)) {
                 Some((_, Said::Answer(Answer::Switch(report)))) => {
-                    return (report, std::mem::take(&mut self.memory));
+                    return (*report, std::mem::take(&mut self.memory));
                 }
                 Some((_, Said::Answer(_))) => {}
                 other => panic!("the switch did not report: {other:?}"),

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from .placement import at_left
-from .spec import Axis, DotPanel, Event, Figure, Panel, Reference, Series
+from .spec import Axis, DotPanel, Event, Figure, Panel, Reference, Series, Shade
 from .svg_dots import draw_dots
 from .svg_parts import CHARACTER, WIDTHS, Frame, Slots, group, line, text
 from .svg_sketch import draw_sketch
@@ -49,7 +49,7 @@ def _draw_panel(
     title = panel.title
     if len(title) * BOLD_CHARACTER > width:  # what follows the dot is also the label of the y axis
         title = title.partition(" · ")[0]
-    parts = [text("title", 16 if panel.key else 0, 14, title), *_axes(panel, frame)]
+    parts = [text("title", 16 if panel.key else 0, 14, title), *_shades(panel.shades, frame), *_axes(panel, frame)]
     if panel.key:
         parts.append(f'<rect class="k{slots[panel.key]} fill" x="0" y="5" width="10" height="10" rx="2"/>')
     parts += [_reference(reference, frame, left=at_left(panel, reference)) for reference in panel.references]
@@ -64,6 +64,25 @@ def _draw_panel(
         f' data-panel="{panel_id}"{key}>{"".join(parts)}</svg>'
     )
     return picture, behind_panel(panel, frame, names)
+
+
+def _shades(shades: Sequence[Shade], frame: Frame) -> list[str]:
+    """A grey span behind everything, its text at its left end, or at the right edge where it would not fit."""
+    parts = []
+    taken: list[tuple[float, float, int]] = []
+    for shade in sorted(shades, key=lambda s: s.start):
+        left, right = frame.px(max(shade.start, frame.x.low)), frame.px(shade.end)
+        parts.append(
+            f'<rect class="shade" x="{left:.1f}" y="{frame.top:.1f}" width="{max(right - left, 1.0):.1f}"'
+            f' height="{frame.height:.1f}"/>'
+        )
+        length = len(shade.text) * CHARACTER
+        start = max(frame.left, min(left + 4, frame.right - length))
+        rows = {row for a, b, row in taken if start < b and a < start + length}
+        row = next(i for i in range(len(shades) + 1) if i not in rows)
+        taken.append((start, start + length, row))
+        parts.append(text("note", start, frame.top + 12 + 14 * row, shade.text))
+    return parts
 
 
 def _axes(panel: Panel, frame: Frame) -> list[str]:

@@ -280,7 +280,10 @@ fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u
         let bytes = Bytes::from(vec![ticket as u8; length]);
         let purpose = if ticket == 2 { Purpose::Request(7) } else { Purpose::Plain };
         let (options, charge) = (SendOptions::default(), memory.reserve(length as u64).expect("room"));
-        core.send(Time::ZERO, Command { ticket, peer, purpose, bytes, options, only_epoch: None, charge });
+        core.send(
+            Time::ZERO,
+            Command { ticket, peer, purpose, body: bytes.into(), options, only_epoch: None, charge },
+        );
     }
     let (mut samples, mut said, mut buffer) = (Vec::new(), 0, vec![0; 4096]);
     let start = Instant::now();

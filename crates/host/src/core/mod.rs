@@ -22,6 +22,7 @@ use crate::machine::{Machine, PathTable};
 use crate::nic::Nic;
 use crate::progress::{Progress, Step};
 use crate::seal::{Authority, Secret};
+use crate::stream::Body;
 use bytes::Bytes;
 use handshake::Answers;
 use headway_fabric::PortCounters;
@@ -30,7 +31,7 @@ use headway_packet::{Ecn, HostId, Sizes};
 use headway_transport::finished::FinishedMessages;
 use headway_transport::timers::Timers;
 use headway_transport::{Endpoint, EndpointEvent, Message, Opening};
-use headway_units::Time;
+use headway_units::{Gauge, RoundTrips, Time};
 use incoming::{Arriving, Incoming};
 use outgoing::Outgoing;
 use peers::Peers;
@@ -91,7 +92,7 @@ pub struct Command {
     /// What it is.
     pub purpose: Purpose,
     /// The bytes.
-    pub bytes: Bytes,
+    pub body: Body,
     /// How.
     pub options: SendOptions,
     /// The incarnation of the peer that it is meant for; `None` = whichever there is.
@@ -166,6 +167,17 @@ pub enum CoreEvent {
     },
     /// Something happened to a message; only when asked for.
     Progress(Progress),
+}
+
+/// What a transport machine measured of itself since its endpoint's time zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Until when.
+    pub at: Time,
+    /// Its gauges.
+    pub gauges: Vec<Gauge>,
+    /// From data to its answer; `None` from a machine whose answers do not tell.
+    pub round_trips: Option<RoundTrips>,
 }
 
 /// A datagram to send: the first `length` bytes of the buffer.
@@ -275,6 +287,12 @@ impl Core {
         self.peers.len()
     }
 
+    /// What the machine measured of itself until `now`, and which round trips it saw.
+    pub fn measured(&self, now: Time) -> Measured {
+        let (gauges, round_trips) = (self.machine.gauges(now), self.machine.round_trips().cloned());
+        Measured { at: now, gauges, round_trips }
+    }
+
     /// What happened on the host's own link.
     pub fn nic(&self) -> PortCounters {
         self.nic.counters()
@@ -378,8 +396,8 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::Range { what: "mtu", value: mtu, range: "from 256 to 9216" });
     }
     let largest = config.limits.message_bytes;
-    if largest > 1 << 36 {
-        let range = "at most 2^36";
+    if sizes(config.mtu, &config.admission).packets(largest) > u64::from(u32::MAX) {
+        let range = "at most 2^32 - 1 packets of the MTU";
         return Err(ConfigError::Range { what: "limits.message_bytes", value: largest, range });
     }
     for (what, value) in

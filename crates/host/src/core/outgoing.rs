@@ -4,6 +4,7 @@ use super::peers::{PeerKey, Phase};
 use super::{Command, Core, CoreEvent, Count, Purpose, Reservation, SendError, SendOptions, Step, Transmit};
 use super::{message, tos};
 use crate::budget::{Budget, Charge, MESSAGE_COST};
+use crate::stream::Body;
 use bytes::Bytes;
 use headway_packet::session::{SESSION_HEADER, Session};
 use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, WIRE_HEADER};
@@ -25,7 +26,7 @@ pub(super) struct Outgoing {
     call: bool,
     /// The front of the message, where it is a request or a reply.
     header: [u8; CALL_HEADER],
-    body: Bytes,
+    body: Body,
     options: SendOptions,
     only_epoch: Option<u64>,
     /// Its number, once the machine has it.
@@ -37,18 +38,18 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn bytes(&self) -> u64 {
         let header = if self.call { CALL_HEADER } else { 0 };
-        (header + self.body.len()) as u64
+        header as u64 + self.body.bytes()
     }
 
     /// Copies bytes of the message from `offset` on.
-    fn copy(&self, offset: usize, to: &mut [u8]) {
+    fn copy(&self, offset: u64, to: &mut [u8]) {
         let header = if self.call { &self.header[..] } else { &[] };
-        let front = header.get(offset..).unwrap_or_default();
+        let front = header.get(offset as usize..).unwrap_or_default();
         let front = &front[..front.len().min(to.len())];
         let (head, rest) = to.split_at_mut(front.len());
         head.copy_from_slice(front);
-        let start = (offset + front.len()).saturating_sub(header.len());
-        rest.copy_from_slice(&self.body[start..start + rest.len()]);
+        let start = (offset + front.len() as u64).saturating_sub(header.len() as u64);
+        self.body.copy(start, rest);
     }
 }
 
@@ -98,7 +99,7 @@ impl Core {
             peer: self.peer_for(now, command.peer, command.only_epoch)?,
             call,
             header,
-            body: command.bytes,
+            body: command.body,
             options: command.options,
             only_epoch: command.only_epoch,
             number: None,
@@ -143,7 +144,8 @@ impl Core {
     /// Charges a message to its peer's share; whether that had room.
     fn charge(&mut self, place: usize, memory: &Arc<Budget>) -> bool {
         let Some(out) = self.outgoing.get_mut(place) else { return false };
-        out.charge = memory.charge(out.bytes() + MESSAGE_COST);
+        let header = out.bytes() - out.body.bytes();
+        out.charge = memory.charge(header + out.body.held() + MESSAGE_COST);
         out.charge.is_some()
     }
 
@@ -247,7 +249,7 @@ impl Core {
         let (header, rest) = buffer.split_at_mut(front);
         let payload = rest.get_mut(..usize::from(packet.payload))?;
         if let Some(out) = out {
-            out.copy(packet.index as usize * usize::from(self.sizes.payload), payload);
+            out.copy(u64::from(packet.index) * u64::from(self.sizes.payload), payload);
         }
         let mut length = front + payload.len();
         if let Some(seals) = &peer.seals {

@@ -192,8 +192,15 @@ impl World {
                     }
                     Some(charge) => {
                         let options = SendOptions::default();
-                        let command =
-                            Command { ticket, peer, purpose, bytes, options, only_epoch: None, charge };
+                        let command = Command {
+                            ticket,
+                            peer,
+                            purpose,
+                            body: bytes.into(),
+                            options,
+                            only_epoch: None,
+                            charge,
+                        };
                         self.hosts[host].core.send(now, command);
                     }
                 }

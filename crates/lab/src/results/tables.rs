@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_types, reason = "metadata of Arrow schemas is a std HashMap")]
 
+use super::by_transport::labels;
 use super::seconds;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, Field, Schema};
@@ -21,7 +22,7 @@ pub const FLOWS: &[Column] = &[
     ("src", "", "sending host"),
     ("dst", "", "receiving host"),
     ("class", "", "application class"),
-    ("transport", "", "name of the transport"),
+    ("transport", "", "name of the transport, with what it sets where several of the run have one name"),
     ("bytes", "B", "application bytes to deliver"),
     ("start_s", "s", "when the application handed the flow over"),
     ("finish_s", "s", "when the last byte arrived at the receiver; null if it did not"),
@@ -98,6 +99,7 @@ pub fn flows(spec: &RunSpec, names: &[String], outcome: &Outcome) -> Result<Reco
     let records = || spec.flows.iter().zip(&outcome.flows);
     let fct: Vec<Option<f64>> = records().map(|(f, r)| r.finish.map(|t| seconds(t - f.start))).collect();
     let slowdown = records().map(|(f, r)| slowdown(f.start, r.finish, r.ideal)).collect::<Float64Array>();
+    let labels = labels(&spec.transports);
     let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
     let columns: Vec<ArrayRef> = vec![
         u64s(&|i| i as u64),
@@ -106,7 +108,7 @@ pub fn flows(spec: &RunSpec, names: &[String], outcome: &Outcome) -> Result<Reco
         Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.dst))),
         Arc::new(UInt16Array::from_iter_values(spec.flows.iter().map(|f| f.class))),
         Arc::new(StringArray::from_iter_values(
-            spec.flows.iter().map(|f| spec.transports[usize::from(f.transport)].name.as_str()),
+            spec.flows.iter().map(|f| labels[usize::from(f.transport)].as_str()),
         )),
         u64s(&|i| spec.flows[i].bytes),
         Arc::new(Float64Array::from_iter_values(spec.flows.iter().map(|f| seconds(f.start)))),

@@ -1,5 +1,6 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
+mod changes;
 pub mod fabric;
 pub mod faults;
 pub mod files;
@@ -209,7 +210,8 @@ impl Scenario {
             }
         }
         let Some(setup) = &self.setup else { return Ok(Vec::new()) };
-        let points = self.plan.points(&setup.transports[0].name);
+        let names: Vec<&str> = setup.named_transports().map(|entry| entry.info.name).collect();
+        let points = self.plan.points(&names.join("+"));
         for point in &points {
             self.request.load_with(&point.overrides)?;
         }
@@ -314,10 +316,21 @@ impl Setup {
         })
     }
 
+    /// What is known of its transports, once for each name.
+    fn named_transports(&self) -> impl Iterator<Item = headway_transport::registry::Entry> {
+        let mut names: Vec<&str> = Vec::new();
+        for transport in &self.transports {
+            if !names.contains(&transport.name.as_str()) {
+                names.push(&transport.name);
+            }
+        }
+        names.into_iter().filter_map(headway_transport::registry::find)
+    }
+
     /// Transports over ports that do not do what they need. Those that run over any queue are at home everywhere.
     fn misfits(&self) -> impl Iterator<Item = String> {
         let ports = self.fabric.discipline.as_str();
-        let homes = self.transports.iter().filter_map(|t| headway_transport::registry::find(&t.name));
+        let homes = self.named_transports();
         let elsewhere = homes.filter(move |e| ![ports, "drop-tail"].contains(&e.info.discipline));
         elsewhere.map(move |e| {
             format!(
@@ -345,8 +358,7 @@ impl Setup {
     /// Transports that need both directions of a flow on the same links, where switches choose for each direction.
     fn uneven_routes(&self) -> impl Iterator<Item = String> {
         let uneven = self.has_many_paths() && matches!(self.fabric.routing, Routing::Ecmp | Routing::Spray);
-        let homes = self.transports.iter().filter_map(|t| headway_transport::registry::find(&t.name));
-        homes.filter(move |e| uneven && e.symmetric).map(|e| {
+        self.named_transports().filter(move |e| uneven && e.symmetric).map(|e| {
             format!(
                 "`{}` needs `fabric.routing = \"symmetric\"`: its credits make room on other links than its data takes, which is lost or sent again",
                 e.info.name

@@ -58,7 +58,7 @@ fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool) -> Outcome {
     let mut engine = Engine::new(spec, Arc::clone(&network), endpoints, None).expect("an engine");
     engine.wires.force_look_ahead(look_ahead);
     assert!(engine.run(&mut |_| true));
-    engine.finish(false)
+    engine.finish(false, |only: &T::Endpoint| vec![(0, only as &dyn headway_transport::Endpoint)])
 }
 
 fn assert_same<T: Transport>() {
