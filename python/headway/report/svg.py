@@ -83,7 +83,7 @@ def _shades(shades: Sequence[Shade], frame: Frame) -> tuple[list[str], list[str]
         rows = {row for a, b, row in taken if start < b and a < start + length}
         row = next(i for i in range(len(shades) + 1) if i not in rows)
         taken.append((start, start + length, row))
-        words.append(text("note", start, frame.top + 12 + 14 * row, shade.text))
+        words.append(text("tick", start, frame.top + 26 + 14 * row, shade.text))
     return parts, words
 
 
