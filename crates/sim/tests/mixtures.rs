@@ -149,7 +149,7 @@ fn what_a_link_that_goes_down_costs_is_told_by_transport() {
         let down = |reason: DropReason| {
             out.links.iter().map(|link| link.counters.dropped[reason as usize]).sum::<u64>()
         };
-        assert!(down(DropReason::LinkDown) > 0 && down(DropReason::ControlLinkDown) > 0, "{pair:?}");
+        assert!(down(DropReason::LinkDown) + down(DropReason::ControlLinkDown) > 0, "{pair:?}");
         assert_eq!(out.digest, outcome(&run).digest);
     }
 }
