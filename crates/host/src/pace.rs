@@ -41,9 +41,9 @@ pub enum PaceReason {
 
 impl Pace {
     /// What counts as the rate of a link that has none: more than an endpoint's thread gets through, so that packets
-    /// leave as fast as it can; and little enough that first windows of transports, which are as long as their
-    /// link is fast, fit into the buffers of sockets.
-    pub const UNPACED: Rate = Rate::gbps(40);
+    /// leave as fast as it can. First windows of transports are as long as their link is fast: with buffers of
+    /// sockets smaller than the 8 MB that an endpoint asks for, a lower [`crate::Config::nic`] loses less.
+    pub const UNPACED: Rate = Rate::gbps(100);
 
     /// A rate that was given.
     pub fn given(rate: Rate) -> Pace {
