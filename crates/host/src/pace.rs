@@ -156,7 +156,7 @@ mod tests {
         symlink(&eth, bond.join("lower_eth0")).expect("linked");
         symlink(&veth, bridge.join("lower_veth0")).expect("linked");
         symlink(&eth, bridge.join("lower_eth0")).expect("linked");
-        let speed = |folder| speed_in(folder, DEEPEST).map(|rate| rate.bps() / 1_000_000_000);
+        let speed = |folder: &Path| speed_in(folder, DEEPEST).map(|rate| rate.bps() / 1_000_000_000);
         assert_eq!(
             [&eth, &off, &veth, &bond, &bridge].map(|f| speed(f)),
             [Some(25), None, None, Some(50), None]
@@ -173,7 +173,10 @@ mod tests {
         let pace = Pace::to(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9)).expect("a route");
         assert_eq!(pace, Pace { rate: Pace::UNPACED, reason: PaceReason::Unknown("lo".into()) });
         assert_eq!(pace.to_string(), "unpaced, the kernel knows no speed of lo");
-        assert_eq!(Pace::given(Rate::mbps(2500)).to_string(), "2.5 Gb/s, as given");
+        assert_eq!(
+            Pace::given(Rate::new(2_500_000_000).expect("positive")).to_string(),
+            "2.5 Gb/s, as given"
+        );
         let pace = Pace { rate: Rate::gbps(25), reason: PaceReason::Interface("eth0".into()) };
         assert_eq!(pace.to_string(), "25 Gb/s, the speed of eth0");
     }
