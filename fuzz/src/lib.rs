@@ -8,3 +8,4 @@ pub mod packet_codec;
 pub mod perf_protocol;
 #[cfg(feature = "scenarios")]
 pub mod scenario;
+pub mod switch_frame;

@@ -6,6 +6,7 @@
 //! cookies come from secrets that die with their process, and no two meetings of it have the same, so that no two
 //! meetings have the same keys; the nonce is the datagram's number, which is never used twice.
 
+use crate::check::HeaderChecks;
 use crate::key::PreSharedKey;
 use headway_packet::SEAL_TAG;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake};
@@ -98,6 +99,7 @@ pub(crate) struct Authority {
 pub(crate) struct Seals {
     seal: DataKey,
     open: DataKey,
+    pub(crate) headers: HeaderChecks,
 }
 
 /// A key with what its cipher has computed from it, which is overwritten when it is dropped. It is in one place of
@@ -162,15 +164,15 @@ impl Authority {
     /// The keys of a meeting; `None` cannot happen with keys of the right length.
     pub(crate) fn seals(&self, m: &Meeting) -> Option<Seals> {
         let cipher = Cipher::agreed(self.cipher, m.cipher);
-        let key = |numbers: [u64; 4]| {
-            let bytes = numbers.map(u64::to_be_bytes);
-            let info = [b"data".as_slice(), bytes.as_flattened(), &[cipher as u8]];
+        let own = [m.local_epoch, m.peer_epoch, m.expected, m.shown].map(u64::to_be_bytes);
+        let peer = [m.peer_epoch, m.local_epoch, m.shown, m.expected].map(u64::to_be_bytes);
+        let key = |numbers: &[[u8; 8]; 4]| {
+            let info = [b"data".as_slice(), numbers.as_flattened(), &[cipher as u8]];
             DataKey::new(cipher, &expand(&self.root, &info))
         };
-        Some(Seals {
-            seal: key([m.local_epoch, m.peer_epoch, m.expected, m.shown])?,
-            open: key([m.peer_epoch, m.local_epoch, m.shown, m.expected])?,
-        })
+        let check = |numbers: &[[u8; 8]; 4]| expand(&self.root, &[b"header", numbers.as_flattened()]);
+        let headers = HeaderChecks::new(&check(&own), &check(&peer));
+        Some(Seals { seal: key(&own)?, open: key(&peer)?, headers })
     }
 }
 
