@@ -40,5 +40,6 @@ fn spec(flow: &ImportedFlow) -> Option<FlowSpec> {
         responsive: true,
         transport: 0,
         path: None,
+        connection: None,
     })
 }

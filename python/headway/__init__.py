@@ -7,7 +7,7 @@
 
 from headway._headway import version as _version
 from headway.errors import HeadwayError, NameNotFound, ResultsError, ScenarioError
-from headway.results import Run, read
+from headway.results import Run, RunPart, read
 from headway.scenario import Point, Scenario
 from headway.sweep_results import Sweep, SweepRun, read_sweep
 from headway.tables import Table
@@ -20,6 +20,7 @@ __all__ = [
     "Point",
     "ResultsError",
     "Run",
+    "RunPart",
     "Scenario",
     "ScenarioError",
     "Sweep",

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from headway.checksums import CHECKSUMS_FILE, is_damaged
 from headway.errors import HeadwayError, ResultsError
 from headway.files import read_json, writable_directory
 from headway.report_table import FIGURES
@@ -20,6 +21,7 @@ SWEEP_FILE = "sweep.json"
 SCENARIO_FILE = "scenario.json"
 POINT_FILE = "point.json"
 POINTS = "points"
+LOCKS = ".locks"
 PARTIAL = ".partial"
 CLAIMS_FILE = "claims.json"
 EXPECTATIONS_FILE = "expectations.json"
@@ -28,7 +30,15 @@ DRAWN = "figures"
 DRAWN_FORMATS = (".svg", ".pdf")
 
 # The manifest first: a directory without it is not taken for a finished run.
-RUN_FILES = (MANIFEST_FILE, "summary.json", "flows.parquet", "flows.csv", "links.parquet", "series.parquet")
+RUN_FILES = (
+    MANIFEST_FILE,
+    CHECKSUMS_FILE,
+    "summary.json",
+    "flows.parquet",
+    "flows.csv",
+    "links.parquet",
+    "series.parquet",
+)
 REMEDY = "choose another directory, or overwrite it with --force (in Python: overwrite=True)"
 
 
@@ -87,6 +97,8 @@ def finished_points(out: Path) -> dict[str, str]:
     for record in sorted((out / POINTS).glob(f"*/{POINT_FILE}")):
         value = read_json(record)
         digest = value.get("digest") if isinstance(value, dict) else None
+        if is_damaged(record.parent, POINT_FILE):
+            continue
         if digest and (record.parent / MANIFEST_FILE).exists() and not record.parent.name.endswith(PARTIAL):
             found[record.parent.name] = str(digest)
     return found
@@ -101,6 +113,14 @@ def drop_derived(out: Path) -> None:
             if path.suffix in DRAWN_FORMATS and (path.stem in FIGURES or path.stem.startswith("series-")):
                 path.unlink()
         _remove_if_empty(drawn)
+
+
+def clear_locks(out: Path) -> None:
+    """Remove the locks of a sweep, which nobody holds."""
+    locks = out / LOCKS
+    if locks.is_dir():
+        _remove(locks, tuple(path.name for path in locks.iterdir()))
+        _remove_if_empty(locks)
 
 
 def _refuse_other_run(path: Path, digest: str) -> None:
@@ -118,9 +138,15 @@ def _held_by_run(path: Path) -> str:
         return "something unknown"
     name = str(manifest.get("name") or "an unnamed scenario")
     scenario = manifest.get("scenario")
-    transport = scenario.get("transport") if isinstance(scenario, dict) else None
-    with_transport = f" with {transport['name']}" if isinstance(transport, dict) and "name" in transport else ""
+    names = _transports(scenario) if isinstance(scenario, dict) else []
+    with_transport = f" with {' and '.join(names)}" if names else ""
     return f"{name}{with_transport}, seed {manifest.get('seed', '?')}"
+
+
+def _transports(scenario: dict[str, Any]) -> list[str]:
+    """The names of its transports, each once."""
+    listed = scenario.get("transports") or [scenario.get("transport")]
+    return list(dict.fromkeys(one["name"] for one in listed if isinstance(one, dict) and "name" in one))
 
 
 def _held_by_sweep(path: Path) -> str:
@@ -153,6 +179,7 @@ def _clear_sweep(out: Path) -> None:
     for point in sorted((out / POINTS).glob("*")):
         _clear_point(point)
     _remove_if_empty(out / POINTS)
+    clear_locks(out)
     _remove(out, (SWEEP_FILE, SCENARIO_FILE))
 
 

@@ -40,7 +40,7 @@ def roots() -> list[Path]:
     candidates = [Path(p) for p in os.environ.get(ROOTS_VARIABLE, "").split(os.pathsep) if p]
     here = Path.cwd()
     candidates += [folder / "scenarios" for folder in (here, *here.parents)]
-    candidates.append(Path(__file__).resolve().parents[2] / "scenarios")
+    candidates.append(Path(__file__).resolve().parent / "scenarios")
     found: list[Path] = []
     for candidate in candidates:
         if candidate.is_dir() and candidate.resolve() not in found:
@@ -105,4 +105,5 @@ def _is_scenario(path: Path) -> bool:
             document = tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         return True
-    return not ({"link", "hosts"} & document.keys())
+    # A topology counts its hosts; the `[hosts]` of a scenario is a table.
+    return "link" not in document and not isinstance(document.get("hosts"), int)

@@ -32,6 +32,8 @@ SUMMARY_NUMBERS = (
     *("link_utilisation", "bottleneck_utilisation", "queue_max_bytes", "queue_max_packets"),
     *("drops", "data_drops", "trims", "marks", "retransmitted_bytes", "jain", "deadline_missed_fraction"),
 )
+# Of each of several transports in summary.json, beside those of the numbers above that are of flows.
+PART_NUMBERS = ("goodput_share", "delivered_bytes")
 # Of each gauge in summary.json, as in `gauges.reorder_buffer_bytes.max`.
 GAUGE_PARTS = ("max", "mean", "sum")
 # Of `round_trips` in summary.json, as in `round_trips.p99_s`.
@@ -68,8 +70,8 @@ class _Check:
                 self._fail(f"`report.figure`: no figure is called `{name}`", "figure", name, _hint(
                     name, (*FIGURES, *ALIASES), FIGURES))  # fmt: skip
         for name in self._texts("y"):
-            if name not in SUMMARY_NUMBERS and not _is_part(name):
-                known = (*SUMMARY_NUMBERS, *(f"round_trips.{part}" for part in ROUND_TRIPS))
+            if name not in (*SUMMARY_NUMBERS, *PART_NUMBERS) and not _is_part(name):
+                known = (*SUMMARY_NUMBERS, *PART_NUMBERS, *(f"round_trips.{part}" for part in ROUND_TRIPS))
                 self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(name, known, known))
         self._texts("notes")
         self._check_x(swept)

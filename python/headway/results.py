@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headway.checksums import verify
 from headway.errors import ResultsError
 from headway.tables import Table
 
@@ -56,16 +57,27 @@ class Run:
         return self._document("manifest")
 
     @property
+    def transports(self) -> tuple[str, ...]:
+        """Its transports, as `flows` names them, where it has several; none where all flows have the same."""
+        return tuple(self.summary.get("by_transport", ()))
+
+    def among(self, transport: str) -> RunPart:
+        """What is of one of its several transports; raises `KeyError` if it is not one of them."""
+        return RunPart(self, transport)
+
+    @property
     def interrupted(self) -> bool:
         """Whether the run was stopped before its end; its results are partial."""
         return bool(self.manifest.get("interrupted", False))
 
     def check(self) -> None:
-        """Read everything once; raises `ResultsError` naming the first file that cannot be read."""
+        """Read everything once; raises `ResultsError` naming the first file that is missing, damaged or changed."""
         for name in DOCUMENTS:
             getattr(self, name)
         for name in TABLES:
             getattr(self, name).to_polars()
+        if self.directory is not None:
+            verify(self.directory)
 
     def _table(self, name: str) -> Table:
         if self._result is not None:
@@ -85,12 +97,15 @@ class Run:
         return f"<Run{where}: {one_line(self.summary)}>"
 
     def _repr_html_(self) -> str:
+        columns = [self.summary, *(self.among(name).summary for name in self.transports)]
+        heads = "".join(f"<th>{html.escape(name)}</th>" for name in ("all", *self.transports))
+        head = f"<tr><th></th>{heads}</tr>" if self.transports else ""
         rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(key)}</th><td>{html.escape(_text(value))}</td></tr>"
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>{_cells(key, columns)}</tr>"
             for key, value in self.summary.items()
             if not isinstance(value, dict | list)
         )
-        return f"<div><table>{rows}</table>{self._slowdown_curve()}</div>"
+        return f"<div><table>{head}{rows}</table>{self._slowdown_curve()}</div>"
 
     def _slowdown_curve(self, width: int = 240, height: int = 80) -> str:
         """The distribution of slowdown as a small drawing: share of flows over slowdown, from 1 to the largest."""
@@ -107,6 +122,31 @@ class Run:
             f"<polyline points='{points}' fill='none' stroke='currentColor'/>"
             f"<text x='0' y='{height + 13}' font-size='11'>slowdown 1 to {values[-1]:.3g}</text></svg>"
         )
+
+
+class RunPart(Run):
+    """The flows of one transport of a run that has several, and the numbers over them; all else is the whole run's.
+
+    >>> run.among("dctcp").summary["fct_mean_s"], run.among("cubic").flows
+    """
+
+    def __init__(self, run: Run, transport: str) -> None:
+        super().__init__(run.directory, run._result)
+        if transport not in run.transports:
+            raise KeyError(f"no transport {transport} (of {', '.join(run.transports) or 'several'})")
+        self.transport = transport
+        self._run = run
+
+    @cached_property
+    def flows(self) -> Table:
+        """One row a flow of the transport."""
+        frame = self._run.flows.to_polars()
+        return Table(frame.filter(frame["transport"] == self.transport))
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The transport's numbers, from `by_transport` of `summary.json`."""
+        return dict(self._run.summary["by_transport"][self.transport])
 
 
 def read(directory: str | Path) -> Run:
@@ -169,10 +209,21 @@ def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) ->
     return ", ".join(parts)
 
 
+def transport_lines(summary: dict[str, Any]) -> list[str]:
+    """What `one_line` says, for each of several transports, and its share of what was delivered."""
+    lines = []
+    for name, part in summary.get("by_transport", {}).items():
+        share = part.get("goodput_share")
+        said = "" if share is None else f", {100 * share:.3g} % of the goodput"
+        lines.append(f"{name}: {one_line(part)}{said}")
+    return lines
+
+
 def _losses(summary: dict[str, Any]) -> str:
     """Packets dropped; how many of them were data where the rest was control or credits."""
-    drops = summary.get("drops", 0)
-    data = summary.get("data_drops", drops)
+    # A run on real packets does not know them by transport.
+    drops = summary.get("drops") or 0
+    data = summary.get("data_drops", drops) or 0
     return f"drops {drops}" if data == drops else f"drops {drops} ({data} of data)"
 
 
@@ -215,6 +266,11 @@ def quantity(value: float) -> str:
         if abs(value) >= size:
             return f"{value / size:.3g} {unit}"
     return f"{value:.3g}"
+
+
+def _cells(key: str, columns: Iterable[Mapping[str, Any]]) -> str:
+    """A number of the whole run and of its parts; nothing where a part does not have it."""
+    return "".join(f"<td>{html.escape(_text(one[key])) if key in one else ''}</td>" for one in columns)
 
 
 def _text(value: object) -> str:

@@ -94,7 +94,7 @@ def test_a_run_leaves_nothing_of_the_run_before(headway: Headway, scenario_file:
     (out / "figures" / "mine.svg").write_text("<svg/>", encoding="utf-8")
     (out / "notes.txt").write_text("mine", encoding="utf-8")
     assert headway("run", scenario_file, "--out", out).status == 0
-    run = {"manifest.json", "summary.json", "flows.parquet", "links.parquet", "series.parquet"}
+    run = {"manifest.json", "SHA256SUMS", "summary.json", "flows.parquet", "links.parquet", "series.parquet"}
     assert files(out).keys() == run | {"figures/mine.svg", "notes.txt"}
 
 
@@ -103,7 +103,7 @@ def test_a_run_and_a_sweep_keep_apart(headway: Headway, scenario_file: Path, tmp
     headway("run", scenario_file, "--out", out)
     refused(headway("sweep", scenario_file, "--out", out), "holds a run of two-flows with amrt")
     assert headway("sweep", scenario_file, "--out", out, "--force").status == 0
-    assert {p.name for p in out.iterdir()} == {"points", "sweep.json", "scenario.json"}
+    assert {p.name for p in out.iterdir()} == {"points", "sweep.json", "scenario.json", ".locks"}
     refused(headway("run", scenario_file, "--out", out), "holds a sweep of two-flows (4 finished points)")
     assert headway("run", scenario_file, "--out", out, "--force").status == 0
     package.read(out)

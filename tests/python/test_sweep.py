@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import os
-import re
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headway.errors import ResultsError, ScenarioError
+from headway.locks import acquire
 from headway.names import resolve
 from headway.results import read
 from headway.sweeps import PlannedPoint, State, SweepOutcome, plan, run_sweep
 from headway.sweeps.plan import folder_name
 from headway.sweeps.run import Silent, worker_count
+from headway.sweeps.sharing import entered
 from headway.sweeps.worker import Finished
 
 
@@ -31,6 +34,8 @@ class Recorder(Silent):
         self.broken: list[str] = []
         self.remarks: list[str] = []
         self.begun = threading.Event()
+        self.waited_for: list[str] = []
+        self.at_waiting: Callable[[], None] = lambda: None
 
     def planned(self, total: int, done: int, remarks: list[str]) -> None:
         self.remarks += remarks
@@ -44,6 +49,10 @@ class Recorder(Silent):
 
     def failed(self, point: PlannedPoint, error: str) -> None:
         self.broken.append(point.label)
+
+    def waiting(self, points: Sequence[PlannedPoint]) -> None:
+        self.waited_for += [point.label for point in points]
+        self.at_waiting()
 
 
 def sweep(
@@ -78,6 +87,92 @@ def test_all_points_run_and_none_twice(scenario_file: Path, tmp_path: Path) -> N
     assert outcome.reused == outcome.count(State.DONE) == 4
 
 
+RUN_FILES = ("manifest.json", "summary.json", "flows.parquet", "links.parquet", "series.parquet", "point.json")
+
+
+@pytest.mark.parametrize("name", [*RUN_FILES, "SHA256SUMS"])
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
+def test_a_point_with_one_flipped_bit_is_run_again(
+    scenario_file: Path, tmp_path: Path, name: str, place: float
+) -> None:
+    out = tmp_path / "out"
+    sweep(scenario_file, out)
+    victim = rows(out)[2]
+    damaged = out / victim["dir"] / name
+    content = bytearray(damaged.read_bytes())
+    content[int(len(content) * place)] ^= 1
+    damaged.write_bytes(content)
+    outcome, recorder = sweep(scenario_file, out)
+    assert recorder.ran == [victim["label"]]
+    assert str(out / victim["dir"]) in recorder.remarks[0]
+    assert outcome.reused == 3
+    read(out / victim["dir"])
+
+
+def test_checksums_are_those_of_sha256sum(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    sweep(scenario_file, out)
+    folder = out / rows(out)[0]["dir"]
+    sums = [line.split("  ") for line in (folder / "SHA256SUMS").read_text("utf-8").splitlines()]
+    expected = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in RUN_FILES}
+    assert {name: digest for digest, name in sums} == expected
+
+
+def test_points_without_checksums_are_kept_and_told(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    sweep(scenario_file, out)
+    (out / rows(out)[0]["dir"] / "SHA256SUMS").unlink()
+    _, recorder = sweep(scenario_file, out)
+    assert recorder.ran == []
+    assert recorder.remarks == ["1 finished points have no SHA256SUMS: damage in them would go unnoticed"]
+
+
+def test_two_sweeps_in_one_directory_share_the_work(scenario_file: Path, tmp_path: Path) -> None:
+    """Both see every point done at the end, and no point is run by both."""
+    text = scenario_file.read_text(encoding="utf-8")
+    scenario_file.write_text(text.replace("seeds = 2", "seeds = 8"), encoding="utf-8")
+    out = tmp_path / "out"
+    ended: list[tuple[SweepOutcome, Recorder]] = []
+    both = [threading.Thread(target=lambda: ended.append(sweep(scenario_file, out, jobs=1))) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(timeout=120)
+    assert len(ended) == 2
+    assert all(outcome.count(State.DONE) == 16 for outcome, _ in ended)
+    assert sorted(ended[0][1].ran + ended[1][1].ran) == sorted(row["label"] for row in rows(out))
+    assert sum(outcome.elsewhere + outcome.reused for outcome, _ in ended) == 16
+    assert {row["state"] for row in rows(out)} == {"done"}
+    for row in rows(out):
+        read(out / row["dir"])
+
+
+def test_a_point_that_another_process_leaves_is_taken_over(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    planned = plan(resolve(str(scenario_file)), out)
+    victim = planned.points[1]
+    lock = acquire(victim.lock)
+    assert lock is not None
+    recorder = Recorder()
+    recorder.at_waiting = lock.release
+    outcome = run_sweep(planned, jobs=2, observer=recorder)
+    assert recorder.waited_for == [victim.label]
+    assert outcome.count(State.DONE) == 4
+    assert recorder.ran[-1] == victim.label
+
+
+def test_a_directory_in_which_another_sweep_runs_is_refused(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    other = tmp_path / "other.toml"
+    other.write_text(scenario_file.read_text(encoding="utf-8").replace("100 kB", "90 kB"), encoding="utf-8")
+    with entered(plan(resolve(str(scenario_file)), out), overwrite=False):
+        for overwrite in (False, True):
+            with pytest.raises(ResultsError, match=rf"another sweep is running in it, begun by process {os.getpid()} "):
+                sweep(other, out, overwrite=overwrite)
+    outcome, _ = sweep(other, out)
+    assert outcome.count(State.DONE) == 4
+
+
 @pytest.mark.parametrize("name", ["flows.parquet", "series.parquet", "summary.json"])
 def test_a_damaged_point_is_named_and_run_again_alone(scenario_file: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / "out"
@@ -105,15 +200,16 @@ def test_a_changed_scenario_runs_again_if_it_may_and_says_so(scenario_file: Path
     assert all("another scenario" in remark for remark in recorder.remarks)
 
 
-def test_results_of_another_build_are_kept_and_told(scenario_file: Path, tmp_path: Path) -> None:
+def test_results_of_another_build_are_kept_and_told(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     sweep(scenario_file, out)
-    record = out / rows(out)[0]["dir"] / "point.json"
-    record.write_text(re.sub(r'"build": "\w+"', '"build": "0"', record.read_text(encoding="utf-8")), encoding="utf-8")
+    monkeypatch.setattr(import_module("headway.sweeps.plan"), "build", lambda: "another")
     _, recorder = sweep(scenario_file, out)
     assert recorder.ran == []
     assert recorder.remarks == [
-        f"1 finished points are of another build of this version; to run them again, remove {out / 'points'}"
+        f"4 finished points are of another build of this version; to run them again, remove {out / 'points'}"
     ]
 
 

@@ -32,7 +32,7 @@ KINDS = (
 ECN = ("not-ect", "spare", "ect", "ce")
 FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "pull": 8, "bounced": 16, "rate": 64, "call": 128}
 ENVELOPES = ("bare", "session", "sealed")
-HANDSHAKES = ("hello", "welcome", "confirm", "accept", "stale")
+HANDSHAKES = ("hello", "welcome", "confirm", "accept", "stale", "refuse")
 
 # The header, stated here a second time: names and bytes in order.
 LAYOUT = [
@@ -48,8 +48,10 @@ SESSION = [(name, 8) for name in ("src_epoch", "cookie", "counter")]
 # A datagram of the handshake.
 HANDSHAKE = [
     ("handshake", 1),
-    ("reserved", 7),
-    *((name, 8) for name in ("epoch", "peer_epoch", "shown", "offered", "padding")),
+    *((name, 1) for name in ("version", "session", "cipher")),
+    ("mtu", 2),
+    ("transport", 26),
+    *((name, 8) for name in ("epoch", "peer_epoch", "shown", "offered")),
     ("mac", 16),
 ]
 FIRST_HANDSHAKE = 0x80

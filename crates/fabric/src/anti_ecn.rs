@@ -90,6 +90,10 @@ impl Discipline for AntiEcn {
         usize::from(packet.priority > 0)
     }
 
+    fn retune(&mut self, _: Time, fresh: Self) {
+        self.room = fresh.room;
+    }
+
     // AMRT §IV-A
     #[inline]
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {

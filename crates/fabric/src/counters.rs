@@ -12,12 +12,26 @@ pub enum DropReason {
     ControlFull = 1,
     /// A packet of a first window met a queue, at a port that lets such packets use spare room alone.
     Unscheduled = 2,
+    /// The link was down: data that waited when it went down, or came meanwhile.
+    LinkDown = 3,
+    /// The same of control.
+    ControlLinkDown = 4,
 }
 
 impl DropReason {
     /// Every reason, in the order of [`PortCounters::dropped`].
-    pub const ALL: [DropReason; 3] =
-        [DropReason::BufferFull, DropReason::ControlFull, DropReason::Unscheduled];
+    pub const ALL: [DropReason; 5] = [
+        DropReason::BufferFull,
+        DropReason::ControlFull,
+        DropReason::Unscheduled,
+        DropReason::LinkDown,
+        DropReason::ControlLinkDown,
+    ];
+
+    /// Whether only control packets are dropped for it; otherwise only data.
+    pub fn is_of_control(self) -> bool {
+        matches!(self, DropReason::ControlFull | DropReason::ControlLinkDown)
+    }
 
     /// Name in results.
     pub fn name(self) -> &'static str {
@@ -25,6 +39,8 @@ impl DropReason {
             DropReason::BufferFull => "buffer_full",
             DropReason::ControlFull => "control_full",
             DropReason::Unscheduled => "unscheduled",
+            DropReason::LinkDown => "link_down",
+            DropReason::ControlLinkDown => "control_link_down",
         }
     }
 }
@@ -36,7 +52,7 @@ pub struct PortCounters {
     pub received: u64,
     /// Packets that entered a queue, and were not thrown out of it again, or passed straight to the wire.
     pub enqueued: u64,
-    /// Packets that left on the wire.
+    /// Packets that left on the wire, or have begun to.
     pub dequeued: u64,
     /// Packets dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
@@ -46,11 +62,11 @@ pub struct PortCounters {
     pub trimmed: u64,
     /// Packets that left with a mark.
     pub marked: u64,
-    /// Bytes that left, framing included.
+    /// Bytes of those packets, framing included.
     pub wire_bytes: u64,
-    /// Application bytes that left.
+    /// Application bytes of those packets.
     pub payload_bytes: u64,
-    /// Time spent transmitting.
+    /// Time that those packets take, the unsent part of the one on the wire included.
     pub busy: Time,
     /// Most bytes that ever waited, the packet on the wire not counted.
     pub queue_max_bytes: u64,
@@ -66,7 +82,8 @@ impl PortCounters {
 
     /// Data packets dropped. Headers that trimming left are control by then, and counted in `trimmed`.
     pub fn data_drops(&self) -> u64 {
-        self.drops() - self.dropped[DropReason::ControlFull as usize]
+        let data = DropReason::ALL.iter().filter(|reason| !reason.is_of_control());
+        data.map(|reason| self.dropped[*reason as usize]).sum()
     }
 
     /// The identities of a port that now holds `waiting` packets; an error names the broken one.

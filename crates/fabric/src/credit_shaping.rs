@@ -11,7 +11,7 @@
 //! * The packet on the wire does not count against a buffer, as with every other discipline here.
 
 use crate::Need;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext, Space};
+use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, PortContext, Space};
 use crate::{Buffer, DropReason, Limit};
 use headway_packet::{Packet, PacketKind, Sizes};
 use headway_units::{ParamKind, Time, TokenBucket};
@@ -121,6 +121,18 @@ impl Discipline for CreditShaping {
     #[inline]
     fn opens(&self, occupied: u32) -> Time {
         if occupied & (1 << DATA) != 0 { Time::ZERO } else { self.0.opens() }
+    }
+
+    fn discard<L: Lengths>(&mut self, _: Time, _: &L, packet: &Packet) {
+        if packet.kind == PacketKind::Credit
+            && let Some(bytes) = self.0.waiting.pop_front()
+        {
+            self.0.bytes -= u64::from(bytes);
+        }
+    }
+
+    fn retune(&mut self, now: Time, fresh: Self) {
+        self.0.bucket.retime(now, &fresh.0.bucket);
     }
 
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
@@ -240,7 +252,7 @@ mod tests {
         }
         assert!(port.offer(Time(1), 208, &mut pool).is_err());
         assert!(port.offer(Time(1), 1, &mut pool).is_ok());
-        assert_eq!(port.counters().dropped, [0, 1, 0]);
+        assert_eq!(port.counters().dropped, [0, 1, 0, 0, 0]);
         let left = departures(&mut port, &mut pool);
         assert_eq!(left.len(), 49);
         // Nine credits of 76 bytes are 684, more than eight of 84; eight of 76 leave no room for one of 84.

@@ -217,6 +217,16 @@ impl Discipline for CrossQueueEcn {
         Overflow::Displace { from: OPPORTUNISTIC, to: NORMAL }
     }
 
+    fn discard<L: Lengths>(&mut self, now: Time, lengths: &L, _: &Packet) {
+        self.0.normal.set(now, lengths.packets(NORMAL).into());
+        self.0.opportunistic.set(now, lengths.packets(OPPORTUNISTIC).into());
+    }
+
+    fn retune(&mut self, now: Time, fresh: Self) {
+        self.0.low_limit = fresh.0.low_limit;
+        self.0.spare.retune(now, &fresh.0.spare);
+    }
+
     fn depart_by_class<L: Lengths>(&mut self, departing: &Departing, lengths: &L, packet: &mut Packet) {
         if !packet.is_data() {
             return;
@@ -396,7 +406,7 @@ mod tests {
         let (mut guarded, mut pool) = port(&[], 50);
         let full = offer(&mut guarded, &mut pool, &[100, 200, 201, 1, 202]);
         assert_eq!(full, [dropped(201, unscheduled), dropped(202, unscheduled)]);
-        assert_eq!(guarded.counters().dropped, [0, 0, 2]);
+        assert_eq!(guarded.counters().dropped, [0, 0, 2, 0, 0]);
         let (mut strict, mut pool) = port(&[word("drop", "all")], 50);
         assert_eq!(
             offer(&mut strict, &mut pool, &[1, 2, 200]),
@@ -419,7 +429,7 @@ mod tests {
             [102, 103, 101, 100, 5],
             "the last one each time, then nobody is left to give way"
         );
-        assert_eq!(shared.counters().dropped, [5, 0, 0]);
+        assert_eq!(shared.counters().dropped, [5, 0, 0, 0, 0]);
         assert_eq!(gauge(&shared, "normal_queue_packets").1, 4);
         let order: Vec<u32> = std::iter::from_fn(|| leaves(&mut shared, &mut pool)).map(|l| l.0).collect();
         assert_eq!(order, [1, 2, 3, 4]);

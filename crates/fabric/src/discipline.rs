@@ -206,6 +206,17 @@ pub trait Discipline: Sized {
         self.depart(departing, packet);
     }
 
+    /// A packet that waited is thrown out, because the port's link went down; `lengths` is what still waits.
+    fn discard<L: Lengths>(&mut self, now: Time, lengths: &L, packet: &Packet) {
+        let _ = (now, lengths, packet);
+    }
+
+    /// The port has another rate from `now` on; `fresh` are the same rules, made for a port of that rate. What was
+    /// derived from the rate is taken from them, and what was measured stays.
+    fn retune(&mut self, now: Time, fresh: Self) {
+        let _ = (now, fresh);
+    }
+
     /// What the rules measure of their port beside what every port counts.
     fn gauges<L: Lengths>(&self, now: Time, lengths: &L) -> Vec<Gauge> {
         let _ = (now, lengths);

@@ -24,7 +24,7 @@
 
 use crate::DropReason;
 use crate::Rewrite;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext};
+use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
 use headway_packet::{Packet, PacketFlags};
 use headway_units::{ParamKind, Time};
 
@@ -254,6 +254,22 @@ impl Discipline for ExplicitRate {
         self.0.queue -= u64::from(packet.wire);
         self.0.waiting -= 1;
         Overflow::Drop
+    }
+
+    fn discard<L: Lengths>(&mut self, now: Time, _: &L, packet: &Packet) {
+        let law = &mut *self.0;
+        law.advance(now);
+        law.queue -= u64::from(packet.wire);
+        law.waiting -= 1;
+    }
+
+    /// R goes on from where it is, up to the new target at once and beyond the old one as the law says.
+    fn retune(&mut self, now: Time, fresh: Self) {
+        let (law, fresh) = (&mut *self.0, *fresh.0);
+        law.advance(now);
+        (law.capacity, law.target, law.byte_time) = (fresh.capacity, fresh.target, fresh.byte_time);
+        law.least_period = fresh.least_period;
+        law.set_rate(law.rate.min(law.target));
     }
 
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {

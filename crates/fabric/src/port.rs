@@ -5,9 +5,13 @@ use crate::counters::{BrokenIdentity, PortCounters};
 use crate::discipline::{Arrival, Departing, Overflow, PortContext};
 use crate::queues::Queues;
 use crate::registry::AnyDiscipline;
+use crate::{Buffer, Limit};
 use headway_packet::{Ecn, Packet};
 use headway_units::{Gauge, Rate, Time};
 use std::sync::Arc;
+
+/// Reasons to drop that any port has; those that come from a link that is down follow them.
+const FULL: usize = DropReason::LinkDown as usize;
 
 /// Where the packets behind a port's handles are.
 pub trait Packets<H> {
@@ -79,9 +83,20 @@ pub struct Port<H> {
     queue_max_bytes: u64,
     queue_max_packets: u32,
     context: Arc<PortContext>,
-    dropped: [u64; DropReason::ALL.len()],
+    /// By reason, those that come from a link that is down apart.
+    dropped: [u64; FULL],
     returned: u64,
     trimmed: u64,
+    /// Of a link that is down, or ever was.
+    outage: Option<Box<Outage>>,
+}
+
+/// What a link that goes down costs, and what its port is when it is up again.
+#[derive(Clone, Debug)]
+struct Outage {
+    context: Arc<PortContext>,
+    /// Packets dropped: data, and control.
+    dropped: [u64; 2],
 }
 
 /// What is counted on every packet.
@@ -110,9 +125,10 @@ impl<H: Copy> Port<H> {
             queue_max_bytes: 0,
             queue_max_packets: 0,
             context,
-            dropped: [0; DropReason::ALL.len()],
+            dropped: [0; FULL],
             returned: 0,
             trimmed: 0,
+            outage: None,
         }
     }
 
@@ -187,12 +203,17 @@ impl<H: Copy> Port<H> {
     /// What happened so far.
     pub fn counters(&self) -> PortCounters {
         let passed = &self.passed;
+        let mut dropped = [0; DropReason::ALL.len()];
+        dropped[..FULL].copy_from_slice(&self.dropped);
+        if let Some(outage) = &self.outage {
+            dropped[FULL..].copy_from_slice(&outage.dropped);
+        }
         PortCounters {
             received: passed.received,
             // Not counted apart; `check` compares it with what left and what waits.
-            enqueued: passed.received.wrapping_sub(self.dropped.iter().sum::<u64>() + self.returned),
+            enqueued: passed.received.wrapping_sub(dropped.iter().sum::<u64>() + self.returned),
             dequeued: passed.dequeued,
-            dropped: self.dropped,
+            dropped,
             returned: self.returned,
             trimmed: self.trimmed,
             marked: passed.marked,
@@ -211,6 +232,9 @@ impl<H: Copy> Port<H> {
 
     /// Time spent transmitting up to `now`, the unsent part of the packet on the wire not counted.
     pub fn busy_until(&self, now: Time) -> Time {
+        if self.is_down() {
+            return self.passed.busy;
+        }
         self.passed.busy.saturating_sub(self.free_at.saturating_sub(now))
     }
 
@@ -280,7 +304,15 @@ impl<H: Copy> Port<H> {
         reason: DropReason,
         packets: &mut P,
     ) -> Full<H> {
-        match self.rules.overflow(packets.packet(handle)) {
+        let verdict = self.rules.overflow(packets.packet(handle));
+        if self.is_down() {
+            return Full {
+                handle,
+                trimmed: false,
+                fate: Fate::Dropped(self.refused(packets.packet(handle))),
+            };
+        }
+        match verdict {
             Overflow::Trim => self.trim(now, handle, packets),
             Overflow::TrimLast { class } if self.gives_way(class, handle, packets) => {
                 self.trim_last(now, handle, class, packets)
@@ -421,6 +453,76 @@ impl<H: Copy> Port<H> {
     }
 }
 
+/// Links that go down, come up, and change their rate. Drivers bring a port up to date before each of these.
+impl<H: Copy> Port<H> {
+    /// Whether the link is down: then the wire is never free, and nothing is admitted.
+    #[inline]
+    pub fn is_down(&self) -> bool {
+        self.free_at == Time::MAX
+    }
+
+    /// The link goes down at `now`: what waits is dropped and handed to `gone`, and what is offered from now on is
+    /// dropped too. The rest of the packet on the wire is not sent; whoever launched it loses it.
+    pub fn cut<P: Packets<H>>(&mut self, now: Time, packets: &mut P, mut gone: impl FnMut(H, &mut P)) {
+        if self.is_down() {
+            return;
+        }
+        self.passed.busy = self.busy_until(now);
+        self.free_at = Time::MAX;
+        let none = Limit::Packets(0);
+        let shut = PortContext { buffer: Buffer { data: none, control: none }, ..*self.context };
+        let context = std::mem::replace(&mut self.context, Arc::new(shut));
+        let dropped = self.outage.take().map_or([0; 2], |before| before.dropped);
+        self.outage = Some(Box::new(Outage { context, dropped }));
+        while self.queues.classes() != 0 {
+            let handle = self.queues.pop(self.queues.classes().trailing_zeros() as usize);
+            let packet = packets.packet(handle);
+            self.waited += bytes_times(packet.wire.into(), now);
+            self.queues.left(packet.is_data(), packet.wire);
+            self.rules.discard(now, &self.queues, packet);
+            self.refused(packets.packet(handle));
+            gone(handle, packets);
+        }
+    }
+
+    /// The link is up again at `now`, with its wire free.
+    pub fn restore(&mut self, now: Time) {
+        if let (true, Some(outage)) = (self.is_down(), &self.outage) {
+            self.context = Arc::clone(&outage.context);
+            self.free_at = now;
+        }
+    }
+
+    /// A host hands over a packet while its link is down: it is dropped. Answers how long it would have taken, so
+    /// that a host does not lose all it has in one instant.
+    pub fn refuse(&mut self, packet: &Packet) -> Time {
+        debug_assert!(self.is_down());
+        self.passed.received += 1;
+        self.refused(packet);
+        self.rate.time_of(u64::from(packet.wire))
+    }
+
+    /// Counts a packet that a link which is down cost.
+    fn refused(&mut self, packet: &Packet) -> DropReason {
+        let reason = if packet.is_data() { DropReason::LinkDown } else { DropReason::ControlLinkDown };
+        if let Some(outage) = &mut self.outage {
+            outage.dropped[reason as usize - FULL] += 1;
+        }
+        reason
+    }
+
+    /// The link has another rate from `now` on: the packet on the wire finishes at the old one. `fresh` are the
+    /// port's rules as they would be made for the new rate.
+    pub fn retune(&mut self, now: Time, fresh: AnyDiscipline, rate: Rate) {
+        self.rate = rate;
+        let kept = self.outage.as_mut().map(|outage| &mut outage.context);
+        for context in kept.into_iter().chain([&mut self.context]) {
+            *context = Arc::new(PortContext { rate, ..**context });
+        }
+        self.rules.retune(now, fresh);
+    }
+}
+
 /// Bytes times picoseconds.
 #[inline]
 fn bytes_times(bytes: u64, time: Time) -> i128 {
@@ -462,7 +564,7 @@ mod tests {
             let outcome = port.offer(Time(1), i, &mut pool);
             assert_eq!(outcome.is_ok(), i < 4, "packet {i}");
         }
-        assert_eq!(port.counters().dropped, [2, 0, 0]);
+        assert_eq!(port.counters().dropped, [2, 0, 0, 0, 0]);
         assert_eq!(port.counters().queue_max_packets, 3);
         port.check().expect("identities");
         let mut order = Vec::new();
@@ -504,10 +606,90 @@ mod tests {
         for i in [1, 8, 2, 9, 10] {
             let _ = port.offer(Time(5), i, &mut pool);
         }
-        assert_eq!(port.counters().dropped, [0, 1, 0]);
+        assert_eq!(port.counters().dropped, [0, 1, 0, 0, 0]);
         let order: Vec<_> =
             std::iter::from_fn(|| port.next(port.free_at(), &mut pool)).map(|d| d.handle).collect();
         assert_eq!(order, [8, 9, 1, 2]);
         assert_eq!(port.busy_until(Time(615_200)), Time(615_200), "it never stood idle");
+    }
+
+    /// Packets of every kind that some discipline treats in its own way.
+    fn mixed() -> Pool {
+        let packet = |i: u32| {
+            let kind =
+                [PacketKind::Data, PacketKind::Credit, PacketKind::Data, PacketKind::Grant][i as usize % 4];
+            let mut p = Packet::new(kind, HostId(0), HostId(1), i);
+            p.wire = if kind == PacketKind::Data { 1538 } else { 84 };
+            p.priority = (i % 3) as u8;
+            p.ecn = Ecn::Ect;
+            p
+        };
+        Pool((0..64).map(packet).collect())
+    }
+
+    #[test]
+    fn a_link_that_goes_down_drops_what_waits_and_what_comes_under_every_discipline() {
+        for name in crate::registry::NAMES {
+            let (mut port, mut pool) = (port(name, 8), mixed());
+            let mut now = Time::ZERO;
+            for round in 0..3 {
+                for handle in 0..20 {
+                    let _ = port.offer(now, handle, &mut pool);
+                    now += Time::ns(100);
+                    if let Some(start) = port.next_start().filter(|start| *start <= now) {
+                        port.next(start.max(port.free_at()), &mut pool);
+                    }
+                }
+                let (before, waiting) = (port.counters(), port.waiting());
+                assert!(waiting > 0, "{name}: nothing waits");
+                let mut gone = Vec::new();
+                port.cut(now, &mut pool, |handle, _| gone.push(handle));
+                assert_eq!(
+                    (gone.len() as u32, port.waiting(), port.queue_bytes()),
+                    (waiting, 0, 0),
+                    "{name}"
+                );
+                assert_eq!(port.counters().busy, before.busy.min(port.busy_until(now)), "{name}");
+                for handle in 20..30 {
+                    let full = port.offer(now, handle, &mut pool).expect_err("it is down");
+                    let down = matches!(
+                        full.fate,
+                        Fate::Dropped(DropReason::LinkDown | DropReason::ControlLinkDown)
+                    );
+                    assert!(down && !full.trimmed && full.handle == handle, "{name}: {full:?}");
+                }
+                port.refuse(pool.packet(31));
+                let after = port.counters();
+                let lost = |c: &PortCounters| c.dropped[FULL..].iter().sum::<u64>();
+                assert_eq!(lost(&after) - lost(&before), u64::from(waiting) + 11, "{name}");
+                assert_eq!(after.dropped[..FULL], before.dropped[..FULL], "{name}: for no other reason");
+                assert_eq!((port.next_start(), port.is_down()), (None, true), "{name}");
+                port.check().unwrap_or_else(|why| panic!("{name}: {why}"));
+                now += Time::us(50 * (round + 1));
+                assert_eq!(port.busy_until(now), after.busy, "{name}: nothing is sent");
+                port.restore(now);
+                assert!(!port.is_down() && port.free_at() == now, "{name}");
+            }
+            port.check().unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
+    }
+
+    #[test]
+    fn a_new_rate_holds_from_the_next_packet_on_under_every_discipline() {
+        for name in crate::registry::NAMES {
+            let (mut port, mut pool) = (port(name, 8), mixed());
+            for handle in [0, 2, 4] {
+                port.offer(Time::ZERO, handle, &mut pool).expect("room");
+            }
+            let first = port.next(Time::ZERO, &mut pool).expect("it leaves").ends;
+            let context = PortContext { rate: Rate::gbps(1), ..*port.context() };
+            let fresh = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
+            port.retune(Time(1), fresh, Rate::gbps(1));
+            assert_eq!((first, port.free_at()), (Time(1_230_400), first), "{name}: it finishes as it began");
+            let second = port.next(first, &mut pool).expect("it leaves").ends;
+            assert_eq!(second, first + Time(12_304_000), "{name}");
+            assert_eq!(port.context().rate, Rate::gbps(1), "{name}");
+            port.check().unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
     }
 }

@@ -70,6 +70,20 @@ macro_rules! disciplines {
                 match self { $(AnyDiscipline::$variant(d) => depart(d, departing, lengths, packet)),+ }
             }
 
+            #[cold]
+            pub(crate) fn discard<L: Lengths>(&mut self, now: Time, lengths: &L, packet: &Packet) {
+                match self { $(AnyDiscipline::$variant(d) => d.discard(now, lengths, packet)),+ }
+            }
+
+            /// Rules of another kind are not those of this port, and change nothing.
+            #[cold]
+            pub(crate) fn retune(&mut self, now: Time, fresh: Self) {
+                match (self, fresh) {
+                    $((AnyDiscipline::$variant(d), AnyDiscipline::$variant(fresh)) => d.retune(now, fresh),)+
+                    _ => debug_assert!(false, "rules of another kind"),
+                }
+            }
+
             pub(crate) fn gauges<L: Lengths>(&self, now: Time, lengths: &L) -> Vec<Gauge> {
                 match self { $(AnyDiscipline::$variant(d) => d.gauges(now, lengths)),+ }
             }

@@ -5,7 +5,7 @@
 //! [`crate::SelectiveDrop`], which says what is counted.
 
 use crate::Need;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext, Space};
+use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, PortContext, Space};
 use crate::selective_drop::{Selection, SelectionParams};
 use crate::{Buffer, CreditShaping, CreditShapingParams, DropReason};
 use headway_packet::{Packet, Sizes};
@@ -79,6 +79,14 @@ impl Discipline for SelectiveCreditShaping {
     #[inline]
     fn opens(&self, occupied: u32) -> Time {
         self.shaping.opens(occupied)
+    }
+
+    fn discard<L: Lengths>(&mut self, now: Time, lengths: &L, packet: &Packet) {
+        self.shaping.discard(now, lengths, packet);
+    }
+
+    fn retune(&mut self, now: Time, fresh: Self) {
+        self.shaping.retune(now, fresh.shaping);
     }
 
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {

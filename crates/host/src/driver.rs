@@ -6,7 +6,7 @@
 
 use crate::completion::Completion;
 use crate::config::Observer;
-use crate::core::{Arrived, Command, Core, CoreEvent, Purpose};
+use crate::core::{Arrived, Command, Core, CoreEvent, Measured, Purpose};
 use crate::counters::{Count, Counters};
 use crate::error::{CallError, RecvError, SendError};
 use crate::udp::{Batch, Envelope, Socket, monotonic_ns};
@@ -42,6 +42,19 @@ pub(crate) enum Request {
     Send(Command, Waiting),
     /// Nobody waits for the reply with this number any more.
     Abandon(SocketAddrV4, u64),
+    /// What the machine measured of itself; nothing from an endpoint that is closed.
+    Measure(Completion<Option<Measured>>),
+}
+
+impl Request {
+    /// The endpoint is closed.
+    fn refuse(self) {
+        match self {
+            Request::Send(_, waiting) => waiting.fail(SendError::Closed),
+            Request::Abandon(..) => {}
+            Request::Measure(completion) => completion.complete(None),
+        }
+    }
 }
 
 /// Messages that have arrived, until the application takes them.
@@ -85,10 +98,7 @@ impl Shared {
         let mut requests = locked(&self.requests);
         if self.stop.load(Ordering::Acquire) {
             drop(requests);
-            if let Request::Send(_, waiting) = request {
-                waiting.fail(SendError::Closed);
-            }
-            return;
+            return request.refuse();
         }
         requests.push(request);
         drop(requests);
@@ -258,6 +268,7 @@ impl Driver {
                     self.core.send(now, command);
                 }
                 Request::Abandon(peer, number) => drop(self.calls.remove(&(peer, number))),
+                Request::Measure(completion) => completion.complete(Some(self.core.measured(now))),
             }
         }
         true
@@ -355,11 +366,7 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
         let requests = std::mem::take(&mut *locked(&self.shared.requests));
-        for request in requests {
-            if let Request::Send(_, waiting) = request {
-                waiting.fail(SendError::Closed);
-            }
-        }
+        requests.into_iter().for_each(Request::refuse);
         self.waiting.drain().for_each(|(_, (_, waiting))| waiting.fail(SendError::Closed));
         self.calls.drain().for_each(|(_, call)| call.complete(Err(SendError::Closed.into())));
         self.shared.close_inbox();

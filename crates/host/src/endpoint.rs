@@ -2,12 +2,14 @@
 
 use crate::completion::{Completion, deadline};
 use crate::config::{Admission, Config, sizes};
-use crate::core::{Arrived, Charges, Command, Core, Identity, Memory, Purpose, SendOptions};
+use crate::core::{Arrived, Charges, Command, Core, Identity, Measured, Memory, Purpose, SendOptions};
 use crate::counters::{Counters, Stats};
 use crate::driver::{CallOutcome, Driver, Request, SendOutcome, Shared, Waiting};
 use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::nic::ahead;
+use crate::pace::Pace;
 use crate::seal::Secret;
+use crate::stream::{Body, Source};
 use crate::udp::{Socket, monotonic_ns};
 use bytes::Bytes;
 use headway_units::Time;
@@ -17,7 +19,7 @@ use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// A host's end of messages to and from any number of peers.
 ///
@@ -36,6 +38,7 @@ pub(crate) struct Inner {
     largest: u64,
     call_timeout: Duration,
     next: AtomicU64,
+    pace: Pace,
 }
 
 /// A message under way.
@@ -77,11 +80,14 @@ impl Endpoint {
         if config.admission == Admission::Loopback && !address.ip().is_loopback() {
             return Err(BindError::NotLoopback(address.into()));
         }
-        let fast = ahead(config.nic, sizes(config.mtu, &config.admission)) > Time::ZERO;
+        let pace = config.nic.map_or_else(|| Pace::at(*address.ip()), Pace::given);
+        let config = Config { nic: Some(pace.rate), ..config };
+        let fast = ahead(pace.rate, sizes(config.mtu, &config.admission)) > Time::ZERO;
         let socket = Socket::bind(address, fast).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
         let counters = Arc::new(Counters::default());
-        let identity = Identity { epoch: config.epoch.unwrap_or_else(wall_clock_ns), secret: secret()? };
+        let epoch = config.epoch.map_or_else(lot, Ok)?;
+        let identity = Identity { epoch, secret: secret()? };
         let core = Core::new(&config, local, identity, Arc::clone(&counters))?;
         let memory = core.memory();
         let shared = Arc::new(Shared::new(counters).map_err(io_error("making an eventfd"))?);
@@ -92,7 +98,7 @@ impl Endpoint {
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
         let largest = config.limits.message_bytes;
         let next = AtomicU64::new(1);
-        let inner = Arc::new(Inner { shared, memory, local, largest, call_timeout, next });
+        let inner = Arc::new(Inner { shared, memory, local, largest, call_timeout, next, pace });
         Ok(Endpoint { inner, thread: Some(thread) })
     }
 
@@ -113,7 +119,25 @@ impl Endpoint {
         bytes: impl Into<Bytes>,
         options: SendOptions,
     ) -> Result<SendHandle, SendError> {
-        self.inner.send(peer, bytes.into(), options, Purpose::Plain, None)
+        self.inner.send(peer, Body::Whole(bytes.into()), options, Purpose::Plain, None)
+    }
+
+    /// Begins to send a message whose bytes are made as they leave: it takes no memory, however long it is.
+    pub fn send_stream(
+        &self,
+        peer: SocketAddr,
+        bytes: u64,
+        source: Arc<dyn Source>,
+        options: SendOptions,
+    ) -> Result<SendHandle, SendError> {
+        self.inner.send(peer, Body::Stream { bytes, source }, options, Purpose::Plain, None)
+    }
+
+    /// What the transport's machine has measured of itself; `None` when the endpoint is closed.
+    pub fn measured(&self) -> Option<Measured> {
+        let completion = Completion::new();
+        self.inner.shared.ask(Request::Measure(completion.clone()));
+        completion.wait(None).flatten()
     }
 
     /// Sends a request and waits for its reply, for [`Config::call_timeout`] at most.
@@ -147,6 +171,11 @@ impl Endpoint {
     /// The address it is bound to.
     pub fn local_addr(&self) -> SocketAddr {
         self.inner.local.into()
+    }
+
+    /// The rate at which packets leave, and why.
+    pub fn pace(&self) -> &Pace {
+        &self.inner.pace
     }
 
     /// What was counted since it was bound.
@@ -204,14 +233,14 @@ impl Inner {
     fn send(
         &self,
         peer: SocketAddr,
-        bytes: Bytes,
+        body: Body,
         options: SendOptions,
         purpose: Purpose,
         only_epoch: Option<u64>,
     ) -> Result<SendHandle, SendError> {
         let completion = Completion::new();
         let waiting = Waiting::Send(completion.clone());
-        let ticket = self.submit(peer, bytes, options, purpose, only_epoch, waiting)?;
+        let ticket = self.submit(peer, body, options, purpose, only_epoch, waiting)?;
         Ok(SendHandle { ticket, completion })
     }
 
@@ -220,7 +249,7 @@ impl Inner {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting::Call(number, completion.clone());
         let options = SendOptions::default();
-        self.submit(peer, request, options, Purpose::Request(number), None, waiting)?;
+        self.submit(peer, Body::Whole(request), options, Purpose::Request(number), None, waiting)?;
         let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
         Ok(Call { completion, peer, number, shared: Arc::clone(&self.shared) })
     }
@@ -228,20 +257,20 @@ impl Inner {
     fn submit(
         &self,
         peer: SocketAddr,
-        bytes: Bytes,
+        body: Body,
         options: SendOptions,
         purpose: Purpose,
         only_epoch: Option<u64>,
         waiting: Waiting,
     ) -> Result<u64, SendError> {
         let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
-        let length = bytes.len() as u64;
+        let length = body.bytes();
         if length > self.largest {
             return Err(SendError::TooLong { bytes: length, limit: self.largest });
         }
-        let charge = self.memory.reserve(length).ok_or(SendError::Full { scope: "of this endpoint" })?;
+        let charge = self.memory.reserve(body.held()).ok_or(SendError::Full { scope: "of this endpoint" })?;
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-        let command = Command { ticket, peer, purpose, bytes, options, only_epoch, charge };
+        let command = Command { ticket, peer, purpose, body, options, only_epoch, charge };
         self.shared.ask(Request::Send(command, waiting));
         Ok(ticket)
     }
@@ -297,7 +326,7 @@ impl Received {
             Purpose::Plain | Purpose::Reply(_) => Purpose::Plain,
         };
         let options = SendOptions::default();
-        self.inner.send(self.peer, bytes.into(), options, purpose, Some(self.peer_epoch))
+        self.inner.send(self.peer, Body::Whole(bytes.into()), options, purpose, Some(self.peer_epoch))
     }
 }
 
@@ -325,15 +354,20 @@ fn ipv4(address: impl ToSocketAddrs) -> Result<SocketAddrV4, BindError> {
     Err(other.map_or_else(none, BindError::NotIpv4))
 }
 
-#[allow(clippy::disallowed_methods, reason = "an incarnation is named by the wall clock")]
-fn wall_clock_ns() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(1, |since| since.as_nanos() as u64)
+fn fill(bytes: &mut [u8]) -> Result<(), BindError> {
+    let fail = |error: getrandom::Error| io_error("reading random bytes")(io::Error::other(error));
+    getrandom::fill(bytes).map_err(fail)
+}
+
+/// An incarnation's name; 0 is nobody's.
+fn lot() -> Result<u64, BindError> {
+    let mut bytes = [0; 8];
+    fill(&mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes).max(1))
 }
 
 fn secret() -> Result<Secret, BindError> {
-    let mut bytes = [0; 16];
-    let fail = |error: getrandom::Error| io_error("reading random bytes")(io::Error::other(error));
-    getrandom::fill(&mut bytes).map_err(fail)?;
-    Ok(Secret(bytes))
+    let mut secret = Secret([0; 16]);
+    fill(&mut secret.0)?;
+    Ok(secret)
 }

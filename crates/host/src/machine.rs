@@ -2,11 +2,11 @@
 
 use crate::config::Config;
 use crate::error::ConfigError;
-use headway_packet::{HostId, Packet, Sizes};
-use headway_transport::endpoint::Checked;
+use headway_packet::{HostId, Sizes};
+use headway_transport::endpoint::{Around, Checked};
 use headway_transport::registry::{self, TransportVisitor};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Path, Transport};
-use headway_units::{Params, Time};
+use headway_transport::{Endpoint, HostContext, Path, Transport};
+use headway_units::Params;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Paths to peers by their numbers in the machine; machines ask for them when a message begins.
@@ -50,7 +50,7 @@ impl Machine {
     ) -> Result<(Machine, &'static str), ConfigError> {
         let paths = paths.clone();
         let context =
-            HostContext { host, nic: config.nic, sizes, path: Box::new(move |peer| paths.get(peer)) };
+            HostContext { host, nic: config.rate(), sizes, path: Box::new(move |peer| paths.get(peer)) };
         let made = registry::visit(&config.transport, Make { config, context });
         let (machine, discipline) =
             made.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))??;
@@ -78,32 +78,12 @@ impl TransportVisitor for Make<'_> {
     }
 }
 
-impl Endpoint for Machine {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.0.open(now, message);
+impl Around for Machine {
+    type Inner = Checked<Box<dyn Endpoint + Send>>;
+    fn inner(&self) -> &Self::Inner {
+        &self.0
     }
-    fn receive(&mut self, now: Time, packet: &Packet) {
-        self.0.receive(now, packet);
-    }
-    fn timeout(&mut self, now: Time) {
-        self.0.timeout(now);
-    }
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.0.forget(now, peer);
-    }
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        self.0.poll_transmit(now)
-    }
-    fn wants_transmit(&self) -> bool {
-        self.0.wants_transmit()
-    }
-    fn next_timeout(&self) -> Option<Time> {
-        self.0.next_timeout()
-    }
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.0.poll_event()
-    }
-    fn live_messages(&self) -> usize {
-        self.0.live_messages()
+    fn inner_mut(&mut self) -> &mut Self::Inner {
+        &mut self.0
     }
 }

@@ -46,7 +46,7 @@ impl Nic {
     pub(crate) fn new(config: &Config, discipline: &str, sizes: Sizes) -> Result<Nic, ConfigError> {
         let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
         let round_trip = Some(config.path.base_rtt);
-        let context = PortContext { rate: config.nic, sizes, buffer, seed: 0, round_trip };
+        let context = PortContext { rate: config.rate(), sizes, buffer, seed: 0, round_trip };
         let found = headway_fabric::registry::find(discipline);
         if let Some(source) = found.and_then(|(info, _)| OFFERS.check(&info).err()) {
             return Err(ConfigError::Unoffered { name: discipline.into(), source });
@@ -54,8 +54,8 @@ impl Nic {
         let rules = AnyDiscipline::make(discipline, &config.discipline_params, &context)
             .ok_or_else(|| ConfigError::UnknownDiscipline(discipline.into()))?;
         let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;
-        let catch_up = sizes.slot(config.nic).saturating_mul(config.catch_up.max(1).into());
-        let ahead = ahead(config.nic, sizes);
+        let catch_up = sizes.slot(config.rate()).saturating_mul(config.catch_up.max(1).into());
+        let ahead = ahead(config.rate(), sizes);
         Ok(Nic { port: Port::new(rules, context.into()), catch_up, ahead, dry: true, input: None })
     }
 

@@ -5,7 +5,7 @@ use crate::results::manifest::{self, Circumstances};
 use crate::results::{RunOutput, seconds, summary, tables, write};
 use crate::scenario::{Resolved, Scenario};
 use crate::text::{LabError, Problem, ScenarioError};
-use headway_sim::{FlowState, Outcome, Progress, RunError};
+use headway_sim::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError};
 use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -162,7 +162,13 @@ fn remarks(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
             n => found.push(format!("{n} of {} flows {what}", outcome.flows.len())),
         }
     }
-    if !resolved.spec.faults.is_empty() && outcome.links.iter().all(|l| l.faults.is_zero()) {
+    let happened = |fault: &FaultSpec| match &fault.what {
+        Fault::Down(Down { at, .. }) | Fault::Change(Change { at, .. }) => *at <= outcome.end,
+        _ => false,
+    };
+    let faults = &resolved.spec.faults;
+    if !faults.is_empty() && !faults.iter().any(happened) && outcome.links.iter().all(|l| l.faults.is_zero())
+    {
         found.push("no fault of the scenario's [[fault]] tables came about".into());
     }
     if outcome.interrupted {

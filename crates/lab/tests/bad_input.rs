@@ -55,6 +55,19 @@ snapshot!(
     wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nloss_timeout = 0.0"), &[])
 );
 snapshot!(unknown_transport, wrong(&edited("\"amrt\"", "\"armt\""), &[]));
+/// [`SMALL`] with a second entry whose transport is `transport`, between hosts that the first has flows of.
+fn beside(transport: &str) -> String {
+    format!(
+        "{SMALL}\n[[traffic]]\nkind = \"flows\"\nflows = [{{ src = 0, dst = 2, bytes = 1 }}]\ntransport = {transport}\n"
+    )
+}
+
+snapshot!(unknown_transport_beside_another, wrong(&beside("\"cubik\""), &[]));
+snapshot!(transports_of_different_ports_at_one_host, wrong(&beside("\"dctcp\""), &[]));
+snapshot!(
+    parameter_of_a_transport_beside_another,
+    wrong(&beside("{ name = \"dctcp\", gg = 0.5 }"), &["fabric.discipline=anti-ecn"])
+);
 snapshot!(unknown_kind, wrong(&edited("\"dumbbell\"", "\"dumbell\""), &[]));
 snapshot!(missing_key, wrong(&edited("senders = 2\n", ""), &[]));
 snapshot!(wrong_unit, wrong(&edited("\"10 Gbps\"", "\"10 GB\""), &[]));
@@ -318,4 +331,63 @@ snapshot!(reordering_time_without_reordering, faulty("loss = 0.1\nreorder_by = \
 snapshot!(darkness_that_ends_before_it_begins, faulty("dark_from = \"3 us\"\ndark_until = \"2 us\""));
 snapshot!(darkness_and_chance, faulty("dark_from = \"3 us\"\nloss = 0.1"));
 snapshot!(darkness_without_a_beginning, faulty("drop = [1]\ndark_until = \"2 us\""));
+snapshot!(
+    link_that_comes_up_before_it_goes_down,
+    faulty("links = \"all\"\ndown_at = \"3 ms\"\nup_at = \"3 ms\"")
+);
+snapshot!(link_that_comes_up_and_never_goes_down, faulty("links = \"all\"\nup_at = \"3 ms\""));
+snapshot!(nothing_that_goes_down, faulty("down_at = \"3 ms\""));
+snapshot!(switch_that_is_not_there, faulty("switches = [\"s2\"]\ndown_at = \"3 ms\""));
+snapshot!(both_directions_of_a_link_that_is_not_there, faulty("links = [\"s0<->s3\"]\ndown_at = \"3 ms\""));
+snapshot!(a_link_twice_by_its_directions, faulty("links = [\"s0->s1\", \"s1<->s0\"]\ndown_at = \"3 ms\""));
+snapshot!(rate_without_a_time, faulty("links = [\"s0->s1\"]\nrate = \"1 Gbps\""));
+snapshot!(change_without_a_value, faulty("links = [\"s0->s1\"]\nat = \"1 ms\""));
+snapshot!(change_of_no_link, faulty("at = \"1 ms\"\nrate = \"1 Gbps\""));
+snapshot!(
+    change_that_ends_before_it_begins,
+    faulty("links = [\"s0->s1\"]\nat = \"2 ms\"\nuntil = \"1 ms\"\nrate = \"1 Gbps\"")
+);
+snapshot!(
+    link_that_goes_down_and_changes,
+    faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\nrate = \"1 Gbps\"")
+);
+snapshot!(link_that_goes_down_and_loses, faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\nloss = 0.1"));
+snapshot!(
+    kind_of_packet_of_a_link_that_goes_down,
+    faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\nkind = \"data\"")
+);
+snapshot!(
+    link_that_goes_down_with_a_misspelt_key,
+    faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\nconverg = \"1 us\"")
+);
+snapshot!(
+    link_that_is_down_twice_at_once,
+    faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\n[[fault]]\nlinks = [\"s0<->s1\"]\ndown_at = \"5 ms\"")
+);
+snapshot!(
+    rate_that_changes_while_it_is_said_to_hold,
+    faulty(
+        "links = [\"s0->s1\"]\nat = \"2 ms\"\nuntil = \"4 ms\"\nrate = \"1 Gbps\"\n[[fault]]\nlinks = \"all\"\nat = \"3 ms\"\nrate = \"2 Gbps\""
+    )
+);
 snapshot!(fault_that_is_no_list, wrong(&format!("{SMALL}\n[fault]\nloss = 0.1\n"), &[]));
+
+snapshot!(jitter_without_a_unit, wrong(&format!("{SMALL}\n[hosts]\njitter = 9\n"), &[]));
+snapshot!(hosts_with_a_misspelt_key, wrong(&format!("{SMALL}\n[hosts]\njiter = \"9 us\"\n"), &[]));
+snapshot!(hosts_that_are_a_number, wrong(&format!("hosts = 4\n{SMALL}"), &[]));
+
+/// Between the hosts of [`SMALL`]'s flows, a flow over the connection that it names.
+fn over(flow: &str) -> String {
+    wrong(&edited("start = \"50 us\" },", &format!("start = \"50 us\" }},\n  {{ {flow} }},")), &[])
+}
+
+snapshot!(connection_of_no_flow, over("src = 2, dst = 0, bytes = 1, start = \"1 ms\", connection = \"f00\""));
+snapshot!(
+    connection_between_other_hosts,
+    over("src = 2, dst = 0, bytes = 1, start = \"1 ms\", connection = \"f1\"")
+);
+snapshot!(connection_that_opens_later, over("src = 3, dst = 1, bytes = 1, connection = \"f1\""));
+snapshot!(
+    connection_of_the_flow_itself,
+    over("name = \"x\", src = 3, dst = 1, bytes = 1, connection = \"x\"")
+);

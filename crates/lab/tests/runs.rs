@@ -184,9 +184,20 @@ fn a_run_directory_holds_what_is_in_memory() {
         .map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    let expected =
-        ["flows.csv", "flows.parquet", "links.parquet", "manifest.json", "series.parquet", "summary.json"];
-    assert_eq!(names, expected, "nothing half written is left");
+    let mut expected = vec![
+        "flows.csv",
+        "flows.parquet",
+        "links.parquet",
+        "manifest.json",
+        "series.parquet",
+        "summary.json",
+    ];
+    assert_eq!(names[1..], expected[..], "nothing half written is left");
+    let sums = std::fs::read_to_string(out.join(&names[0])).expect("the checksums");
+    let mut summed: Vec<&str> = sums.lines().filter_map(|line| line.split_once("  ").map(|l| l.1)).collect();
+    summed.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!((names[0].as_str(), summed), ("SHA256SUMS", expected), "every file has a checksum");
     for (name, table) in [("flows", &output.flows), ("links", &output.links), ("series", &output.series)] {
         let read = read_parquet(&out.join(format!("{name}.parquet")));
         assert_eq!(read.columns(), table.columns(), "{name}");
@@ -254,6 +265,91 @@ fn several_transports_share_a_network() {
     let output = run(&good(&text, &["fabric.discipline=anti-ecn"]));
     assert_eq!(texts(&output.flows, "transport"), ["phost", "amrt"]);
     assert_eq!(texts(&output.flows, "state"), ["done", "done"]);
+}
+
+/// Two senders of each of two transports, and one receiver for all.
+const SHARED: &str = r#"
+[topology]
+kind = "single-switch"
+hosts = 5
+rate = "10 Gbps"
+delay = "5 us"
+
+[fabric]
+discipline = "ecn-threshold"
+
+[[traffic]]
+kind = "incast"
+transport = "dctcp"
+senders = [0, 1]
+receiver = 4
+bytes = "300 kB"
+repeat = 3
+period = "200 us"
+
+[[traffic]]
+kind = "incast"
+transport = "cubic"
+senders = [1, 2, 3]
+receiver = 4
+bytes = "100 kB"
+repeat = 4
+period = "150 us"
+"#;
+
+#[test]
+fn a_receiver_is_shared_and_every_number_is_split_by_transport() {
+    let output = run(&good(SHARED, &[]));
+    assert_eq!(output.summary["flows_done"], 18);
+    let parts = output.summary["by_transport"].as_object().expect("an object");
+    assert_eq!(parts.keys().collect::<Vec<_>>(), ["dctcp", "cubic"]);
+    assert_eq!((&parts["dctcp"]["flows_done"], &parts["cubic"]["flows_done"]), (&6.into(), &12.into()));
+    let sums = ["flows_done", "flows_unfinished", "flows_failed", "flows_measured", "drops", "data_drops"];
+    for key in [&sums[..], &["trims", "marks", "retransmitted_bytes"]].concat() {
+        let sum: u64 = parts.values().map(|part| part[key].as_u64().expect(key)).sum();
+        assert_eq!(output.summary[key], sum, "{key}");
+    }
+    let trips =
+        |numbers: &serde_json::Value| numbers["round_trips"]["samples"].as_u64().expect("round trips");
+    assert_eq!(parts.values().map(trips).sum::<u64>(), trips(&output.summary));
+    let shares: f64 = parts.values().map(|part| part["goodput_share"].as_f64().expect("a share")).sum();
+    assert!((shares - 1.0).abs() < 1e-12, "{shares}");
+    assert_eq!(parts["dctcp"]["delivered_bytes"], 1_800_000);
+    let own = |name: &str| {
+        let of: Vec<bool> = texts(&output.flows, "transport").iter().map(|t| *t == name).collect();
+        let fct: Vec<f64> =
+            floats(&output.flows, "fct_s").zip(of).filter(|(_, own)| *own).filter_map(|f| f.0).collect();
+        fct.iter().sum::<f64>() / fct.len() as f64
+    };
+    for name in ["dctcp", "cubic"] {
+        let mean = parts[name]["fct_mean_s"].as_f64().expect("a mean");
+        assert!((mean - own(name)).abs() < 1e-12, "{name}: {mean} and {}", own(name));
+    }
+    assert!(parts["dctcp"]["marks"].as_u64() > Some(0), "DCTCP is marked");
+    assert_eq!(parts["cubic"]["marks"], 0, "CUBIC is not");
+    assert!(run(&good(SMALL, &[])).summary.get("by_transport").is_none(), "one transport has no parts");
+}
+
+#[test]
+fn one_transport_with_two_settings_at_one_host_is_two() {
+    let text = SHARED.replace("\"cubic\"", "{ name = \"dctcp\", g = 0.5 }");
+    let output = run(&good(&text, &[]));
+    let parts = output.summary["by_transport"].as_object().expect("an object");
+    assert_eq!(parts.keys().collect::<Vec<_>>(), ["dctcp", "dctcp(g=0.5)"]);
+    assert_eq!(texts(&output.flows, "transport")[17], "dctcp(g=0.5)");
+    let point = &good(&text, &[]).points().expect("points")[0];
+    assert_eq!(point.variant, "dctcp");
+    assert_eq!(good(SHARED, &[]).points().expect("points")[0].variant, "dctcp+cubic");
+}
+
+#[test]
+fn each_transport_that_the_ports_do_not_suit_is_named_once() {
+    let text = SHARED.replace("\"cubic\"", "{ name = \"ndp\", backoff = 3 }");
+    let more = text + "\n[[traffic]]\nkind = \"permutation\"\nbytes = \"1 kB\"\ntransport = \"ndp\"\n";
+    let scenario = good(&more, &["fabric.discipline=drop-tail"]);
+    let said = scenario.setup().expect("a network").warnings();
+    let named = |name: &str| said.iter().filter(|w| w.starts_with(&format!("`{name}` is meant"))).count();
+    assert_eq!((named("dctcp"), named("ndp")), (1, 1), "{said:?}");
 }
 
 #[test]
@@ -327,4 +423,65 @@ fn credits_that_take_another_way_than_data_are_warned_about() {
         let warnings = output.manifest["warnings"].to_string();
         assert_eq!(warnings.contains("on other links than its data"), warned, "{sets:?}: {warnings}");
     }
+}
+
+/// Two long flows to one receiver over links of one rate.
+const LOCKED: &str = r#"
+[topology]
+kind = "single-switch"
+hosts = 3
+rate = "1 Gbps"
+delay = "1 us"
+
+[transport]
+name = "cubic"
+
+[[traffic]]
+kind = "incast"
+senders = 2
+receiver = 2
+bytes = "2 MB"
+"#;
+
+#[test]
+fn flows_that_would_lock_each_other_out_are_warned_of() {
+    let warned = |sets: &[&str], text: &str| {
+        let setup = good(LOCKED, sets).setup.expect("a network");
+        setup.warnings().iter().any(|w| w.contains(text))
+    };
+    let locked = |sets: &[&str]| warned(sets, "share `s0->h2`, which is as fast as their hosts' own links");
+    assert!(locked(&[]));
+    assert!(!locked(&["hosts.jitter=9 us"]), "there is noise");
+    assert!(!locked(&["traffic.0.bytes=1 MB"]), "flows are short");
+    assert!(!locked(&["traffic.0.senders=1"]), "nobody to lock out");
+    assert!(!locked(&["transport.name=homa"]), "the receiver gives the pace");
+    let faster = "topology={kind = \"dumbbell\", senders = 2, receivers = 1, rate = \"10 Gbps\", \
+                  delay = \"1 us\", bottleneck_rate = \"1 Gbps\"}";
+    assert!(!locked(&[faster]), "hosts are faster than the link that they share");
+    let long =
+        |jitter: &str| warned(&[&format!("hosts.jitter={jitter}")], "no less than a full packet's 12.304 us");
+    assert!(!long("12 us") && long("13 us"));
+}
+
+#[test]
+fn noise_and_connections_enter_the_identity_where_they_are_and_nowhere_else() {
+    let plain = good(LOCKED, &[]);
+    assert_eq!(good(LOCKED, &["hosts.jitter=0 s"]).digest(), plain.digest());
+    assert_eq!(good(LOCKED, &["hosts={}"]).resolved_json(), plain.resolved_json());
+    let noisy = good(LOCKED, &["hosts.jitter=9 us"]);
+    assert_ne!(noisy.digest(), plain.digest());
+    assert_eq!(noisy.resolved_json()["hosts"]["jitter"], "9 us");
+    assert!(plain.resolved_json().get("hosts").is_none());
+    assert_ne!(run(&noisy).manifest["order_digest"], run(&plain).manifest["order_digest"]);
+    let flows = |more: &str| {
+        let reply = format!(
+            "[{{ name = \"q\", src = 0, dst = 2, bytes = 100 }}, {{ src = 2, dst = 0, bytes = 100, start = \"1 ms\"{more} }}]"
+        );
+        format!("traffic=[{{ kind = \"flows\", flows = {reply} }}]")
+    };
+    let pair = |more: &str| good(LOCKED, &[&flows(more), "transport.preset=linux-4.19"]);
+    let (two, one) = (pair(""), pair(", connection = \"q\""));
+    assert!(!two.resolved_json().to_string().contains("connection"));
+    assert_eq!(one.resolved_json()["traffic"][0]["flows"][1]["connection"], "q");
+    assert_ne!(one.digest(), two.digest());
 }

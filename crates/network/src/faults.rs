@@ -9,7 +9,7 @@ use crate::network::{BuildError, Network};
 use crate::rng::{Purpose, stream};
 use crate::spec::LinkChoice;
 use headway_packet::{Packet, PacketKind};
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
@@ -47,6 +47,36 @@ pub enum Fault {
         /// Until when.
         until: Time,
     },
+    /// The links are down, and with them those of whole switches: see [`crate::Changes`].
+    Down(Down),
+    /// The links have another rate, or another delay: see [`crate::Changes`].
+    Change(Change),
+}
+
+/// Links that go down and come up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Down {
+    /// Switches by name, all of whose links go down, both directions.
+    pub switches: Vec<String>,
+    /// From when on.
+    pub at: Time,
+    /// Until when; `Time::MAX` for ever.
+    pub until: Time,
+    /// How long after each routes take it into account; `Time::MAX` never.
+    pub converge: Time,
+}
+
+/// Links whose rate or delay changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// From when on.
+    pub at: Time,
+    /// Until when, and what was before holds again; `Time::MAX` for as long as nothing else is said.
+    pub until: Time,
+    /// The rate then.
+    pub rate: Option<Rate>,
+    /// The one-way delay then.
+    pub delay: Option<Time>,
 }
 
 /// What happens to a packet on its link.
@@ -71,6 +101,10 @@ pub struct FaultCounts {
     pub dropped_at_random: u64,
     /// Lost because the link was dark.
     pub dropped_in_the_dark: u64,
+    /// Lost because the link went down while they were on it.
+    pub dropped_on_the_wire: u64,
+    /// Lost at the link's far end, a switch from which no link that is up led to their destination.
+    pub dropped_without_route: u64,
     /// Sent twice.
     pub duplicated: u64,
     /// Made late.
@@ -80,7 +114,11 @@ pub struct FaultCounts {
 impl FaultCounts {
     /// Packets lost.
     pub fn dropped(&self) -> u64 {
-        self.dropped_by_number + self.dropped_at_random + self.dropped_in_the_dark
+        self.dropped_by_number
+            + self.dropped_at_random
+            + self.dropped_in_the_dark
+            + self.dropped_on_the_wire
+            + self.dropped_without_route
     }
 
     /// Whether nothing happened.
@@ -121,6 +159,9 @@ impl Injector {
         let mut links = vec![Vec::new(); names.len()];
         for (position, spec) in specs.iter().enumerate() {
             check(&spec.what).map_err(BuildError::Fault)?;
+            if matches!(spec.what, Fault::Down(_) | Fault::Change(_)) {
+                continue;
+            }
             for number in chosen(&spec.links, &names)? {
                 let entity = (position as u64) << 32 | number as u64;
                 links[number].push(Entry { kind: spec.kind, rule: Rule::new(&spec.what, seed, entity) });
@@ -144,6 +185,16 @@ impl Injector {
             }
         }
         verdict
+    }
+
+    /// Counts a packet that was on a link as it went down.
+    pub fn note_cut(&mut self, link: u32) {
+        self.counts[link as usize].dropped_on_the_wire += 1;
+    }
+
+    /// Counts a packet that came by a link to a switch which has no way for it.
+    pub fn note_no_route(&mut self, link: u32) {
+        self.counts[link as usize].dropped_without_route += 1;
     }
 
     /// What was done so far, by link number.
@@ -184,6 +235,8 @@ impl Rule {
                 stream: stream(seed, Purpose::Faults, entity),
             },
             Fault::Dark { from, until } => Rule::Dark { from: *from, until: *until },
+            // These happen to links and not to packets, and have no rule.
+            Fault::Down(_) | Fault::Change(_) => Rule::Dark { from: Time::MAX, until: Time::MAX },
         }
     }
 
@@ -223,6 +276,10 @@ fn check(what: &Fault) -> Result<(), String> {
         Fault::DropNth(_) => Ok(()),
         Fault::Dark { from, until } if from >= until => Err(format!("dark from {from} until {until}")),
         Fault::Dark { .. } => Ok(()),
+        Fault::Down(Down { at, until, .. }) | Fault::Change(Change { at, until, .. }) if at >= until => {
+            Err(format!("from {at} until {until}"))
+        }
+        Fault::Down(_) | Fault::Change(_) => Ok(()),
         Fault::Random { loss, duplicate, reorder, reorder_by } => {
             let all = [*loss, *duplicate, *reorder];
             if let Some(wrong) = all.iter().find(|p| !(0.0..=1.0).contains(*p)) {
@@ -239,16 +296,22 @@ fn check(what: &Fault) -> Result<(), String> {
     }
 }
 
-fn chosen(links: &LinkChoice, names: &[String]) -> Result<Vec<usize>, BuildError> {
-    let number = |name: &String| {
-        let missing = || BuildError::Fault(format!("there is no link `{name}`"));
-        names.iter().position(|n| n == name).ok_or_else(missing)
+/// Numbers of the links that are meant; a name of several parallel links means all of them.
+pub(crate) fn chosen(links: &LinkChoice, names: &[String]) -> Result<Vec<usize>, BuildError> {
+    let wanted = match links {
+        LinkChoice::None => return Ok(Vec::new()),
+        LinkChoice::All => return Ok((0..names.len()).collect()),
+        LinkChoice::Some(wanted) => wanted,
     };
-    match links {
-        LinkChoice::None => Ok(Vec::new()),
-        LinkChoice::All => Ok((0..names.len()).collect()),
-        LinkChoice::Some(wanted) => wanted.iter().map(number).collect(),
+    let mut numbers = Vec::with_capacity(wanted.len());
+    for name in wanted {
+        let before = numbers.len();
+        numbers.extend(names.iter().enumerate().filter(|(_, n)| *n == name).map(|(number, _)| number));
+        if numbers.len() == before {
+            return Err(BuildError::Fault(format!("there is no link `{name}`")));
+        }
     }
+    Ok(numbers)
 }
 
 #[cfg(test)]
@@ -257,7 +320,6 @@ mod tests {
     use crate::spec::{FabricSpec, LinkSpec, Routing, TopologySpec};
     use headway_fabric::{Buffer, Limit};
     use headway_packet::{HostId, Sizes};
-    use headway_units::Rate;
 
     fn network() -> Network {
         let link = LinkSpec { rate: Rate::gbps(10), delay: Time::us(1) };

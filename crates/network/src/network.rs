@@ -11,7 +11,7 @@ use headway_fabric::{Need, Offers, PortContext, Unoffered};
 use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use std::sync::Arc;
 
 /// Why a network cannot be built.
@@ -215,6 +215,21 @@ impl Network {
         Some(path)
     }
 
+    /// Every link that a packet from `src` to `dst` may take, whoever chooses among equal next hops.
+    pub fn links_any(&self, src: u32, dst: u32) -> Vec<u32> {
+        let mut taken = vec![src];
+        let mut next = 0;
+        while let Some(&link) = taken.get(next) {
+            next += 1;
+            let node = self.links[link as usize].to;
+            if let Some(switch) = node.checked_sub(self.hosts) {
+                let (onward, _) = self.router.all(switch, dst);
+                taken.extend(onward.into_iter().filter(|port| !taken.contains(port)).collect::<Vec<_>>());
+            }
+        }
+        taken
+    }
+
     /// How many paths a flow between two hosts can be pinned to ([`Routing::Pinned`]): numbers from 0 up to,
     /// but not including, this; larger ones repeat them.
     pub fn path_numbers(&self, src: u32, dst: u32) -> u64 {
@@ -271,29 +286,9 @@ impl Network {
         }
     }
 
-    /// Completion time of a message on the empty path: store and forward, headers included, from the
-    /// hand-over to the last byte at the receiver.
-    ///
-    /// Link `h` finishes full packet `j` at the sum of the packet's times on links up to `h`, the delays
-    /// before it, and `j - 1` times the longest of those packet times; the last packet, possibly short,
-    /// waits for its predecessor at every link.
-    pub fn ideal_fct(&self, src: u32, dst: u32, bytes: u64) -> Time {
-        let sizes = &self.fabric.sizes;
-        let n = sizes.packets(bytes);
-        let full = u64::from(sizes.full_wire());
-        let last = u64::from(sizes.data_wire(sizes.payload_of(bytes, n - 1)));
-        let (mut arrived, mut first, mut slowest) = (Time::ZERO, Time::ZERO, Time::ZERO);
-        for number in self.links_between(src, dst).unwrap_or_default() {
-            let link = &self.links[number as usize];
-            let rate = link.spec.rate;
-            first += rate.time_of(full);
-            slowest = slowest.max(rate.time_of(full));
-            let before = if n > 1 { first + slowest * (n - 2) } else { Time::ZERO };
-            let done = arrived.max(before) + rate.time_of(last);
-            arrived = done + self.hop_delay(link);
-            first += self.hop_delay(link);
-        }
-        arrived
+    /// Whether equal next hops may lead on over links that differ: only in a graph.
+    pub fn has_uneven_paths(&self) -> bool {
+        self.router.has_choice_in_table()
     }
 
     /// Propagation, and the switch's own time where the link ends at one.
@@ -304,9 +299,19 @@ impl Network {
 
     /// Rules for the port of link `number` in a run with this seed.
     pub fn discipline(&self, number: u32, seed: u64) -> Result<(AnyDiscipline, PortContext), BuildError> {
+        self.discipline_at(number, self.links[number as usize].spec.rate, seed)
+    }
+
+    /// The same if the link had another rate.
+    pub fn discipline_at(
+        &self,
+        number: u32,
+        rate: Rate,
+        seed: u64,
+    ) -> Result<(AnyDiscipline, PortContext), BuildError> {
         let fabric = &self.fabric;
         let context = PortContext {
-            rate: self.links[number as usize].spec.rate,
+            rate,
             sizes: fabric.sizes,
             buffer: fabric.buffer,
             seed: derive(seed, Purpose::Port, number.into()),

@@ -60,6 +60,19 @@ pub struct LinkRecord {
     pub gauges: Vec<Gauge>,
 }
 
+/// One transport's part in what ports dropped, and what its machines measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransportRecord {
+    /// Its packets that ports dropped, control and credits included.
+    pub drops: u64,
+    /// Those of them that ports count as data.
+    pub data_drops: u64,
+    /// What its machines measured of themselves.
+    pub gauges: Vec<Gauge>,
+    /// From data to its answer, of all its machines; `None` if they do not measure them.
+    pub round_trips: Option<RoundTrips>,
+}
+
 /// What a sample measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
@@ -121,6 +134,8 @@ pub struct Outcome {
     pub host_gauges: Vec<Vec<Gauge>>,
     /// From data to its answer, of all hosts together; `None` if their machine does not measure them.
     pub round_trips: Option<RoundTrips>,
+    /// What flows do not say of each of several transports, in the order of the run's; empty of a run of one.
+    pub by_transport: Vec<TransportRecord>,
     /// In time order.
     pub samples: Vec<Sample>,
     /// Virtual time at which the run ended.

@@ -18,6 +18,8 @@ pub enum Purpose {
     Faults = 4,
     /// What a port decides by lot.
     Port = 5,
+    /// By how much a host's packets are late.
+    HostTiming = 6,
 }
 
 /// A number that depends on the seed, the purpose and the entity alone.

@@ -1,5 +1,6 @@
 //! Next hops: arithmetic on structured topologies, a table on the rest.
 
+use crate::detours::{Detours, Next};
 use crate::network::{Link, Network};
 use crate::rng::{Purpose, derive};
 use crate::spec::Routing;
@@ -89,6 +90,18 @@ impl Router {
         Router { kind, hosts, table, home: (0..hosts).map(place).collect(), tiers }
     }
 
+    /// All of the equal next hops, and by what a path number is divided where they are chosen from.
+    pub(crate) fn all(&self, switch: u32, dst: u32) -> (Vec<u32>, u32) {
+        match self.hop(switch, dst) {
+            Hop::One(port) => (vec![port], 0),
+            Hop::Many { first, count, level } => ((first..first + count).collect(), level),
+            Hop::Listed { first, count } => {
+                (self.table.list[first as usize..(first + count) as usize].to_vec(), 0)
+            }
+            Hop::Nowhere => (Vec::new(), 0),
+        }
+    }
+
     /// The first of the equal next hops; `None` when the host cannot be reached.
     pub(crate) fn any(&self, switch: u32, dst: u32) -> Option<u32> {
         match self.hop(switch, dst) {
@@ -97,6 +110,11 @@ impl Router {
             Hop::Listed { first, .. } => Some(self.table.list[first as usize]),
             Hop::Nowhere => None,
         }
+    }
+
+    /// Whether a table of next hops leaves a switch a choice.
+    pub(crate) fn has_choice_in_table(&self) -> bool {
+        self.table.choices
     }
 
     /// How many path numbers lead differently from here on ([`Routing::Pinned`]): where a switch leaves a
@@ -207,11 +225,30 @@ impl Choice {
         }
     }
 
-    /// The port by which a packet goes on that came back from port `number` of a switch; `None` when there is no way.
-    #[cold]
-    pub fn way_back(&mut self, network: &Network, number: u32, packet: &Packet) -> Option<u32> {
-        let switch = network.links()[number as usize].from.checked_sub(network.hosts())?;
-        self.route(network, switch, packet)
+    /// [`Choice::route`] where routes avoid links that are down.
+    pub(crate) fn route_around(
+        &mut self,
+        network: &Network,
+        switch: u32,
+        packet: &Packet,
+        detours: &mut Detours,
+    ) -> Option<u32> {
+        if self.routing == Routing::Symmetric {
+            return self.symmetric.around(network, switch, packet, detours);
+        }
+        match detours.next(network, switch, packet.dst.0) {
+            Next::Usual => self.route(network, switch, packet),
+            Next::Few { ports, level } => {
+                let place = self.pick(switch, packet, ports.len() as u32, *level);
+                ports.get(place as usize).copied()
+            }
+            Next::Nowhere => None,
+        }
+    }
+
+    /// The port of the other direction of each port's link, where routes are the same in both.
+    pub(crate) fn reverse(&self) -> &[u32] {
+        &self.symmetric.reverse
     }
 
     #[inline(always)]
@@ -280,6 +317,47 @@ impl Symmetric {
         }
     }
 
+    /// The next hop where links are down. The lower host decides on every shape of network: detours are not
+    /// numbered alike in both directions.
+    fn around(&self, network: &Network, switch: u32, packet: &Packet, detours: &mut Detours) -> Option<u32> {
+        if packet.src < packet.dst {
+            return self.outward_around(network, switch, packet, packet.dst.0, detours);
+        }
+        let mut port = packet.dst.0;
+        while let Some(next) = network.links()[port as usize].to.checked_sub(network.hosts()) {
+            if next == switch {
+                return Some(self.reverse[port as usize]);
+            }
+            port = self.outward_around(network, next, packet, packet.src.0, detours)?;
+        }
+        // It was under way on another path when routes changed: any way on will do.
+        self.outward_around(network, switch, packet, packet.dst.0, detours)
+    }
+
+    fn outward_around(
+        &self,
+        network: &Network,
+        switch: u32,
+        packet: &Packet,
+        dst: u32,
+        detours: &mut Detours,
+    ) -> Option<u32> {
+        match detours.next(network, switch, dst) {
+            Next::Usual => match network.router.hop(switch, dst) {
+                Hop::Many { first, count, level } => {
+                    let number = u64::from(self.hash(packet, level.into()));
+                    Some(first + ((number * u64::from(count)) >> 32) as u32)
+                }
+                _ => self.outward(network, switch, packet, dst),
+            },
+            Next::Few { ports, .. } => {
+                let number = u64::from(self.hash(packet, switch.into()));
+                ports.get(((number * ports.len() as u64) >> 32) as usize).copied()
+            }
+            Next::Nowhere => None,
+        }
+    }
+
     /// The next hop of packets from the lower host to the higher one.
     fn outward(&self, network: &Network, switch: u32, packet: &Packet, dst: u32) -> Option<u32> {
         match network.router.hop(switch, dst) {
@@ -310,6 +388,8 @@ struct Table {
     /// By (switch, destination switch): a range of `list`.
     ranges: Vec<(u32, u32)>,
     list: Vec<u32>,
+    /// Whether any range has several ports.
+    choices: bool,
 }
 
 impl Table {
@@ -339,7 +419,8 @@ impl Table {
                     (first, list.len() as u32 - first);
             }
         }
-        Table { switches, attached, ranges, list }
+        let choices = ranges.iter().any(|(_, count)| *count > 1);
+        Table { switches, attached, ranges, list, choices }
     }
 
     #[inline]

@@ -137,10 +137,13 @@ pub struct FlowSpec {
     pub transport: u8,
     /// Path number under [`Routing::Pinned`]; `None` draws entropy from the seed.
     pub path: Option<u32>,
+    /// Position in [`RunSpec::flows`] of the flow whose connection this one goes over.
+    pub connection: Option<u32>,
 }
 
 impl FlowSpec {
-    /// The message that a machine is given; `id` is its number among those of its pair of hosts.
+    /// The message that a machine is given; `id` is its number among those of its pair of hosts. The connection that it
+    /// names counts as open.
     pub fn message(&self, id: u32, tag: u32, entropy: u32) -> Message {
         Message {
             id,
@@ -148,7 +151,7 @@ impl FlowSpec {
             bytes: self.bytes,
             class: self.class,
             deadline: self.deadline,
-            opening: self.opening,
+            opening: Opening { connected: self.connection.is_some(), ..self.opening },
             responsive: self.responsive,
             entropy,
             tag,
@@ -200,6 +203,17 @@ pub enum LinkChoice {
     Some(Vec<String>),
 }
 
+impl LinkChoice {
+    /// Whether a link is in both, as far as names tell.
+    pub(crate) fn meets(&self, other: &LinkChoice) -> bool {
+        match (self, other) {
+            (LinkChoice::None, _) | (_, LinkChoice::None) => false,
+            (LinkChoice::Some(names), LinkChoice::Some(others)) => names.iter().any(|n| others.contains(n)),
+            _ => true,
+        }
+    }
+}
+
 /// A whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
@@ -219,4 +233,6 @@ pub struct RunSpec {
     pub sample: Option<SampleSpec>,
     /// What goes wrong on links.
     pub faults: Vec<FaultSpec>,
+    /// Each packet of a host reaches the first switch later by a random time below this.
+    pub jitter: Time,
 }

@@ -2,6 +2,7 @@
 
 use headway_packet::session::{
     HANDSHAKE_BYTES, HANDSHAKE_FIELDS, Handshake, HandshakeKind, SESSION_FIELDS, SESSION_HEADER, Session,
+    Terms, TransportName,
 };
 use headway_packet::{
     Ecn, Envelope, HEADER_CHECK, HostId, MUTABLE_BITS, Mutable, Packet, PacketFlags, PacketKind, PacketView,
@@ -78,9 +79,16 @@ proptest! {
     }
 
     #[test]
-    fn a_handshake_comes_back_as_it_was(kind in 0..5usize, n in any::<[u64; 4]>(), mac: [u8; 16]) {
+    fn a_handshake_comes_back_as_it_was(
+        kind in 0..HandshakeKind::ALL.len(), n in any::<[u64; 4]>(), mac: [u8; 16],
+        (wire, session, mtu, cipher) in any::<(u8, u8, u16, u8)>(), name in "[a-z0-9-]{0,26}",
+    ) {
         let kind = HandshakeKind::ALL[kind];
-        let sent = Handshake { kind, epoch: n[0], peer_epoch: n[1], shown: n[2], offered: n[3], mac };
+        let transport = TransportName::new(&name).expect("not too long");
+        let terms = Terms { wire, session, mtu, transport };
+        let [epoch, peer_epoch, shown, offered] = n;
+        let sent = Handshake { kind, terms, cipher, epoch, peer_epoch, shown, offered, mac };
+        prop_assert_eq!(transport.to_string(), name);
         let bytes = sent.bytes();
         prop_assert_eq!(Handshake::parse(&bytes), Some(sent));
         prop_assert!(PacketView::parse_header(&bytes).is_err(), "it is no packet");
@@ -200,11 +208,30 @@ fn the_tables_of_session_and_handshake_have_no_gaps() {
     };
     assert_eq!(end(SESSION_FIELDS, WIRE_HEADER * 8), (WIRE_HEADER + SESSION_HEADER) * 8);
     assert_eq!(end(HANDSHAKE_FIELDS, 0), HANDSHAKE_BYTES * 8);
-    assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES), (24, 64));
+    assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES), (24, 80));
     let names = |i: usize| HANDSHAKE_FIELDS[0].values[i];
     for (i, kind) in HandshakeKind::ALL.iter().enumerate() {
         assert_eq!(names(i), (0x80 + *kind as u64, format!("{kind:?}").to_lowercase().as_str()));
     }
+}
+
+#[test]
+fn a_name_on_the_wire_is_printable_and_is_refused_when_too_long() {
+    assert_eq!(TransportName::new(&"x".repeat(27)), None);
+    let mut bytes = Handshake {
+        kind: HandshakeKind::Hello,
+        terms: Terms::new("amrt", 1500).expect("not too long"),
+        cipher: 0,
+        epoch: 1,
+        peer_epoch: 2,
+        shown: 3,
+        offered: 4,
+        mac: [0; 16],
+    }
+    .bytes();
+    bytes[6..12].copy_from_slice(b"\x1b[\xffe\n\"");
+    let name = Handshake::parse(&bytes).expect("a handshake").terms.transport.to_string();
+    assert_eq!(name, "\\x1b[\\xffe\\n\\\"");
 }
 
 #[test]

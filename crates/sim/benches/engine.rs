@@ -183,6 +183,7 @@ fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
         responsive: true,
         transport: 0,
         path: None,
+        connection: None,
     }
 }
 
@@ -205,6 +206,7 @@ fn specification(case: &Case) -> RunSpec {
         stop: Time::s(1),
         sample: None,
         faults: Vec::new(),
+        jitter: Time::ZERO,
     };
     match case.transport {
         "ndp" => ndp(run),

@@ -7,16 +7,18 @@ use crate::pool::Pool;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
-use crate::transit::{CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE};
+use crate::transit::{
+    CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
+};
 use crate::wires::Wires;
 use headway_fabric::{Fate, Full};
-use headway_network::{BuildError, Network};
-use headway_network::{FlowRecord, FlowState, Outcome, Progress};
+use headway_network::{BuildError, Ideals, Network};
+use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
-use headway_transport::endpoint::{Ahead, Checked};
+use headway_transport::endpoint::{Ahead, Around, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::{RoundTrips, Time, prefetch_at};
+use headway_units::{Gauge, RoundTrips, Time, prefetch_at};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -57,10 +59,13 @@ pub(crate) struct Engine<'a, E> {
     order: Vec<u32>,
     next_flow: usize,
     flows: Vec<Progressing>,
-    message_numbers: FxHashMap<(u32, u32), u32>,
+    /// Of the next message by sender, receiver and transport.
+    message_numbers: FxHashMap<(u32, u32, u8), u32>,
     /// Responsive flows that have not ended.
     open: u64,
     done: u64,
+    /// Flows whose connection was not open as they began.
+    unconnected: u64,
     sampler: Option<Sampler>,
     /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
     stop: Time,
@@ -103,6 +108,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             message_numbers: FxHashMap::default(),
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
+            unconnected: 0,
             sampler,
             stop: spec.stop,
             full: false,
@@ -165,6 +171,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             TIMER => self.timer(number),
             FLOW_START => self.start_flows(),
             RELEASE => self.wires.release(number, self.now),
+            CHANGE => self.change(number),
             _ => self.sample(),
         }
     }
@@ -189,8 +196,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         let onward = match full.fate {
             Fate::Kept => return,
-            Fate::Dropped(_) => None,
-            Fate::Returned => self.wires.transit.way_back(number, full.handle),
+            Fate::Dropped(reason) => {
+                self.wires.transit.dropped.note(flow as u32, !reason.is_of_control());
+                None
+            }
+            Fate::Returned => self.wires.transit.way_back(number, full.handle, self.now),
         };
         match onward {
             Some(port) => self.forward(port, full.handle),
@@ -295,6 +305,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         let free_at = egress.port.free_at();
         if self.now < free_at {
+            if egress.port.is_down() {
+                return self.pull_in_vain(host);
+            }
             egress.armed = true;
             self.wires.transit.queue.push(free_at.0, CLASS_PACKET, WIRE_FREE | host, 0);
             return;
@@ -306,6 +319,36 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             self.flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
         }
         self.wires.send(host, packet, self.now, more);
+    }
+
+    /// Asks a host for a packet although its link is down: it is lost, and takes as long as if it were sent.
+    #[cold]
+    #[inline(never)]
+    fn pull_in_vain(&mut self, host: u32) {
+        let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) else { return };
+        let egress = &mut self.wires.egress[host as usize];
+        let next = self.now + egress.port.refuse(&packet);
+        self.wires.transit.dropped.note(packet.tag, packet.is_data());
+        egress.armed = true;
+        self.wires.transit.queue.push(next.0, CLASS_PACKET, WIRE_FREE | host, 0);
+        if packet.is_data() {
+            let flow = &mut self.flows[packet.tag as usize];
+            flow.drops += 1;
+            if packet.flags.has(PacketFlags::AGAIN) {
+                flow.retransmitted += u64::from(packet.payload);
+            }
+        }
+    }
+
+    /// Links go down, come up or change.
+    #[cold]
+    #[inline(never)]
+    fn change(&mut self, number: u32) {
+        let back = self.wires.change(number, self.now, self.spec.seed);
+        for host in back {
+            self.pull(host);
+            self.arm(host);
+        }
     }
 
     fn schedule_next_flow(&mut self) {
@@ -331,10 +374,25 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     }
 
     fn message(&mut self, number: u32, flow: &FlowSpec) -> Message {
-        let next = self.message_numbers.entry((flow.src, flow.dst)).or_insert(0);
+        let next = self.message_numbers.entry((flow.src, flow.dst, flow.transport)).or_insert(0);
         let id = *next;
         *next += 1;
-        flow.message(id, number, self.network.entropy(self.spec.seed, number, flow))
+        let mut message = flow.message(id, number, self.network.entropy(self.spec.seed, number, flow));
+        if flow.connection.is_some_and(|carrier| !self.is_connected(carrier)) {
+            message.opening.connected = false;
+            self.unconnected += 1;
+        }
+        message
+    }
+
+    /// Whether the connection of a flow is open at both ends: data has arrived over it.
+    fn is_connected(&self, flow: u32) -> bool {
+        let flow = &self.flows[flow as usize];
+        match flow.state {
+            FlowState::Done => true,
+            FlowState::Unfinished => flow.delivered > 0,
+            FlowState::Pending | FlowState::Failed => false,
+        }
     }
 
     fn sample(&mut self) {
@@ -347,17 +405,21 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.wires.transit.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
 
-    /// Closes the books.
-    pub(crate) fn finish(mut self, interrupted: bool) -> Outcome {
+    /// Closes the books. `machines` are those of a host, each with the position of its transport.
+    pub(crate) fn finish(
+        mut self,
+        interrupted: bool,
+        machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
+    ) -> Outcome {
         self.wires.catch_up_all(self.now);
         if let Some(sampler) = &mut self.sampler {
             sampler.take(self.now, &mut self.wires.egress, &self.flows);
         }
-        let both = self.spec.flows.iter().zip(&self.flows).enumerate();
-        let flows = both.map(|(number, (spec, flow))| FlowRecord {
+        let mut ideals = Ideals::new(&self.network, self.spec);
+        let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
             state: flow.state,
             finish: (flow.state == FlowState::Done).then_some(flow.finish),
-            ideal: self.network.ideal_fct(spec.src, spec.dst, spec.bytes),
+            ideal: ideals.of(number),
             delivered: flow.delivered,
             retransmitted: flow.retransmitted,
             drops: flow.drops + self.wires.transit.fault_drops(number),
@@ -367,14 +429,15 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let flows = flows.collect();
         let links = self.wires.records(self.now, self.spec.seed);
         let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
+        let hosts: Vec<_> = self.hosts.iter().map(|host| machines(host.endpoint.inner())).collect();
+        let all = || hosts.iter().flatten().map(|(_, machine)| *machine);
         Outcome {
             flows,
             links,
             warnings: self.warnings(interrupted),
-            host_gauges: self.hosts.iter().map(|host| host.endpoint.gauges(self.now)).collect(),
-            round_trips: RoundTrips::together(
-                self.hosts.iter().filter_map(|host| host.endpoint.round_trips()),
-            ),
+            host_gauges: hosts.iter().map(|host| gauges(host.iter().map(|part| part.1), self.now)).collect(),
+            round_trips: RoundTrips::together(all().filter_map(|machine| machine.round_trips())),
+            by_transport: self.by_transport(&hosts),
             samples: self.sampler.map(Sampler::finish).unwrap_or_default(),
             end: self.now,
             events: self.events,
@@ -382,6 +445,20 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             digest: self.digest,
             interrupted,
         }
+    }
+
+    /// Of several transports, what no flow's record says.
+    fn by_transport(&self, hosts: &[Vec<(u8, &dyn Endpoint)>]) -> Vec<TransportRecord> {
+        let one = |(number, &(drops, data_drops))| {
+            let own = || hosts.iter().flatten().filter(move |part| usize::from(part.0) == number);
+            TransportRecord {
+                drops,
+                data_drops,
+                gauges: gauges(own().map(|part| part.1), self.now),
+                round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
+            }
+        };
+        self.wires.transit.dropped.counts().iter().enumerate().map(one).collect()
     }
 
     fn warnings(&self, interrupted: bool) -> Vec<String> {
@@ -397,11 +474,21 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };
             warnings.push(format!("{unfinished} of {} flows had not finished when {why}", self.flows.len()));
         }
+        if self.unconnected > 0 {
+            warnings.push(format!(
+                "{} flows began before the connection that they name was open, and opened one of their own",
+                self.unconnected
+            ));
+        }
         if self.wires.transit.lost > 0 {
             warnings.push(format!("{} packets had no route to their destination", self.wires.transit.lost));
         }
         warnings
     }
+}
+
+fn gauges<'m>(machines: impl Iterator<Item = &'m dyn Endpoint>, now: Time) -> Vec<Gauge> {
+    machines.flat_map(|machine| machine.gauges(now)).collect()
 }
 
 /// A packet in the pool, for [`Port`].

@@ -5,6 +5,8 @@
 
 mod engine;
 mod estimate;
+mod mixed;
+mod outages;
 mod pool;
 mod queue;
 mod run;
@@ -16,9 +18,9 @@ mod wires;
 
 pub use estimate::{Flows, PER_SAMPLE, estimate, estimate_for, size};
 pub use headway_network::{
-    BuildError, Entity, FabricSpec, Fault, FaultCounts, FaultSpec, FlowChoice, FlowRecord, FlowSpec,
-    FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing, RunSpec,
-    Sample, SampleSpec, TopologySpec, TransportSpec,
+    BuildError, Change, Down, Entity, FabricSpec, Fault, FaultCounts, FaultSpec, FlowChoice, FlowRecord,
+    FlowSpec, FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing,
+    RunSpec, Sample, SampleSpec, TopologySpec, TransportRecord, TransportSpec, conflict,
 };
 pub use run::{Estimate, RunError, parameters, run, run_tapped};
 pub use tap::Tap;

@@ -1,9 +1,10 @@
 //! From a specification to an outcome.
 
 use crate::engine::Engine;
+use crate::mixed::{self, Machine, Mixed};
 use crate::tap::Tap;
 use headway_network::{BuildError, Network};
-use headway_network::{Outcome, Progress};
+use headway_network::{FlowSpec, Outcome, Progress};
 use headway_network::{RunSpec, TransportSpec};
 use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
@@ -90,12 +91,21 @@ fn check_flows(spec: &RunSpec, network: &Network) -> Result<(), RunError> {
             format!("transport number {} is not there", f.transport)
         } else if network.sizes().packets(f.bytes) > u64::from(u32::MAX) {
             format!("{} bytes are more than 2^32 packets", f.bytes)
+        } else if f.connection.is_some_and(|carrier| !carries(spec, carrier, f)) {
+            "the flow whose connection it names is not there, or between other hosts".into()
         } else {
             return None;
         };
         Some(RunError::Flow { flow: i, reason })
     });
     wrong.next().map_or(Ok(()), Err)
+}
+
+/// Whether a flow goes over a connection between the same hosts as another, of the same transport.
+fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
+    spec.flows.get(carrier as usize).is_some_and(|c| {
+        c.transport == flow.transport && [(c.src, c.dst), (c.dst, c.src)].contains(&(flow.src, flow.dst))
+    })
 }
 
 /// All hosts run one transport: the engine is compiled for it.
@@ -113,7 +123,9 @@ impl TransportVisitor for Single<'_> {
         let params = parameters::<T>(self.transport)?;
         let endpoints = (0..self.network.hosts()).map(|h| T::endpoint(&params, self.network.host_context(h)));
         let endpoints = endpoints.collect();
-        drive(self.spec, self.network, endpoints, self.watch)
+        drive(self.spec, self.network, endpoints, self.watch, |only: &T::Endpoint| {
+            vec![(0, only as &dyn Endpoint)]
+        })
     }
 }
 
@@ -122,10 +134,11 @@ fn drive<'a, E: Endpoint>(
     network: Arc<Network>,
     endpoints: Vec<E>,
     watch: Watch<'a>,
+    machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
 ) -> Result<Outcome, RunError> {
     let mut engine = Engine::new(spec, network, endpoints, watch.tap)?;
     let completed = engine.run(watch.progress);
-    Ok(engine.finish(!completed))
+    Ok(engine.finish(!completed, machines))
 }
 
 /// Parameters of a transport, with what the specification sets.
@@ -145,36 +158,32 @@ struct Boxed<'a> {
 }
 
 impl TransportVisitor for Boxed<'_> {
-    type Output = Result<Box<dyn Endpoint + Send>, RunError>;
+    type Output = Result<Machine, RunError>;
 
     fn visit<T: Transport>(self) -> Self::Output {
         Ok(Box::new(T::endpoint(&parameters::<T>(self.transport)?, self.context)))
     }
 }
 
-/// Several transports in one run: every host belongs to the transport of its flows.
+/// Several transports in one run: every host has a machine of each transport that its flows are of.
 fn mixture<'a>(
     spec: &'a RunSpec,
     network: Arc<Network>,
     transports: &[TransportSpec],
     watch: Watch<'a>,
 ) -> Result<Outcome, RunError> {
-    let mut of_host = vec![None; network.hosts() as usize];
-    for (i, flow) in spec.flows.iter().enumerate() {
-        for host in [flow.src, flow.dst] {
-            let known = of_host[host as usize].get_or_insert(flow.transport);
-            if *known != flow.transport {
-                let reason = format!("host {host} would need two transports at once");
-                return Err(RunError::Flow { flow: i, reason });
-            }
-        }
-    }
-    let endpoints = of_host.iter().enumerate().map(|(host, transport)| {
-        let transport = &transports[usize::from(transport.unwrap_or(0))];
-        visit(&transport.name, Boxed { transport, context: network.host_context(host as u32) })?
+    let of_flow: Arc<[u8]> = spec.flows.iter().map(|flow| flow.transport).collect();
+    let machine = |number: u8, host: usize| {
+        let transport = &transports[usize::from(number)];
+        let made = Boxed { transport, context: network.host_context(host as u32) };
+        visit(&transport.name, made)?.map(|machine| (number, machine))
+    };
+    let hosts = mixed::transports_of(spec, network.hosts()).into_iter().enumerate().map(|(host, numbers)| {
+        let machines = numbers.into_iter().map(|number| machine(number, host)).collect::<Result<_, _>>()?;
+        Ok(Mixed::new(machines, Arc::clone(&of_flow)))
     });
-    let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
-    drive(spec, network, endpoints, watch)
+    let hosts = hosts.collect::<Result<Vec<_>, RunError>>()?;
+    drive(spec, network, hosts, watch, |host: &Mixed| host.each().collect())
 }
 
 /// Size of a run before it starts.

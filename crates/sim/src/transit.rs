@@ -1,9 +1,12 @@
 //! Packets between ports, and the events of everything that is still to come.
 
+use crate::mixed::Dropped;
 use crate::pool::Pool;
 use crate::queue::EventQueue;
 use crate::tap::Tap;
-use headway_network::{BuildError, Choice, FaultCounts, Injector, Network, RunSpec, Verdict};
+use headway_network::{
+    BuildError, Changes, Choice, FaultCounts, HostTiming, Injector, Instant, Network, RunSpec, Verdict,
+};
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -15,6 +18,8 @@ pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
 pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
 pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
 pub(crate) const RELEASE: u32 = 6 << KIND_SHIFT;
+/// The rest is the number of an instant of [`headway_network::Changes`].
+pub(crate) const CHANGE: u32 = 7 << KIND_SHIFT;
 const KIND_SHIFT: u32 = 29;
 pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 
@@ -35,6 +40,7 @@ pub(crate) struct Link {
 /// What goes wrong on links, and to which flows.
 struct Faults {
     injector: Injector,
+    changes: Option<Changes>,
     /// Data packets lost, by flow.
     drops: Vec<u32>,
 }
@@ -46,9 +52,12 @@ pub(crate) struct Transit<'a> {
     pub(crate) queue: EventQueue,
     /// Packets without a route.
     pub(crate) lost: u64,
-    /// Whether there is a tap, or there are faults: one branch a hop for both.
+    /// Packets that ports dropped, of each of several transports.
+    pub(crate) dropped: Dropped<'a>,
+    /// Whether there is a tap, or there are faults, or hosts have timing noise: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
+    timing: Option<HostTiming>,
     pub(crate) network: Arc<Network>,
     hosts: u32,
     choice: Choice,
@@ -58,25 +67,30 @@ pub(crate) struct Transit<'a> {
 impl<'a> Transit<'a> {
     pub(crate) fn new(
         network: Arc<Network>,
-        spec: &RunSpec,
+        spec: &'a RunSpec,
         tap: Option<&'a mut dyn Tap>,
         queue: EventQueue,
     ) -> Result<Transit<'a>, BuildError> {
+        let choice = Choice::new(&network, spec.seed);
         let faults = match &spec.faults[..] {
             [] => None,
             specs => {
                 let injector = Injector::new(specs, &network, spec.seed)?;
-                Some(Box::new(Faults { injector, drops: vec![0; spec.flows.len()] }))
+                let changes = Changes::new(specs, &network, &choice)?;
+                Some(Box::new(Faults { injector, changes, drops: vec![0; spec.flows.len()] }))
             }
         };
+        let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
         Ok(Transit {
             pool: Pool::default(),
             queue,
             lost: 0,
-            special: faults.is_some() || tap.is_some(),
+            dropped: Dropped::new(spec),
+            special: faults.is_some() || tap.is_some() || timing.is_some(),
             faults,
+            timing,
             hosts: network.hosts(),
-            choice: Choice::new(&network, spec.seed),
+            choice,
             network,
             tap,
         })
@@ -91,31 +105,105 @@ impl<'a> Transit<'a> {
         self.carry(link, handle, ends);
     }
 
-    /// The same where somebody watches, or links may lose, double or delay packets.
+    /// The same where somebody watches, links may lose, double or delay packets, or hosts are not punctual.
     #[cold]
     #[inline(never)]
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
         let packet = *self.pool.get(handle);
+        let changes = self.faults.as_ref().and_then(|faults| faults.changes.as_ref());
         if let Some(tap) = &mut self.tap {
-            let rate = self.network.links()[link.number as usize].spec.rate;
+            let written = self.network.links()[link.number as usize].spec.rate;
+            let rate = changes.map_or(written, |changes| changes.rate(link.number));
             tap.started(link.number, ends - rate.time_of(u64::from(packet.wire)), &packet);
         }
-        let Some(faults) = &mut self.faults else { return self.carry(link, handle, ends) };
-        match faults.injector.judge(link.number, &packet, ends) {
-            Verdict::Pass => self.carry(link, handle, ends),
-            Verdict::Drop => {
-                if packet.is_data() {
-                    faults.drops[packet.tag as usize] += 1;
-                }
-                self.pool.release(handle);
-            }
-            Verdict::Duplicate => {
-                let copy = self.pool.insert(packet);
-                self.carry(link, handle, ends);
-                self.carry(link, copy, ends);
-            }
-            Verdict::Delay(by) => self.carry(link, handle, ends.saturating_add(by)),
+        let left = match &mut self.timing {
+            // A host's link has the host's number.
+            Some(timing) if link.number < self.hosts => timing.leaves(link.number, ends),
+            _ => ends,
+        };
+        let Some(faults) = &mut self.faults else { return self.carry(link, handle, left) };
+        let verdict = faults.injector.judge(link.number, &packet, ends);
+        if verdict == Verdict::Drop {
+            return self.lose(handle);
         }
+        let Some(changes) = &faults.changes else {
+            return self.follow(verdict, handle, |transit, handle, late| {
+                transit.carry(link, handle, left.saturating_add(late));
+            });
+        };
+        let flight = changes.launch(link.number, packet.wire, left);
+        if flight.cut {
+            faults.injector.note_cut(link.number);
+            return self.lose(handle);
+        }
+        self.follow(verdict, handle, |transit, handle, late| {
+            transit.carry_around(link, handle, flight.arrives.saturating_add(late));
+        });
+    }
+
+    /// Carries a packet that is not lost, as late and as often as a fault says.
+    fn follow(&mut self, verdict: Verdict, handle: u32, carry: impl Fn(&mut Self, u32, Time)) {
+        match verdict {
+            Verdict::Pass | Verdict::Drop => carry(self, handle, Time::ZERO),
+            Verdict::Duplicate => {
+                let copy = self.pool.insert(*self.pool.get(handle));
+                carry(self, handle, Time::ZERO);
+                carry(self, copy, Time::ZERO);
+            }
+            Verdict::Delay(by) => carry(self, handle, by),
+        }
+    }
+
+    /// Takes a packet out of the network that a fault has cost.
+    pub(crate) fn lose(&mut self, handle: u32) {
+        let packet = self.pool.get(handle);
+        if let (Some(faults), true) = (&mut self.faults, packet.is_data()) {
+            faults.drops[packet.tag as usize] += 1;
+        }
+        self.pool.release(handle);
+    }
+
+    /// [`Transit::carry`] where routes avoid links that are down: by those in force when the packet `arrives`.
+    fn carry_around(&mut self, link: Link, handle: u32, arrives: Time) {
+        let Some(switch) = link.to.checked_sub(self.hosts) else {
+            return self.queue.push(arrives.0, CLASS_PACKET, DELIVER | link.to, handle);
+        };
+        match self.route_around(switch, handle, arrives) {
+            Some(next) => self.queue.push(arrives.0, CLASS_PACKET, FORWARD | next, handle),
+            None => {
+                self.lost += 1;
+                if let Some(faults) = &mut self.faults {
+                    faults.injector.note_no_route(link.number);
+                }
+                self.lose(handle);
+            }
+        }
+    }
+
+    /// The port by which a switch forwards a packet at a time.
+    fn route_around(&mut self, switch: u32, handle: u32, at: Time) -> Option<u32> {
+        let packet = self.pool.get(handle);
+        match self.faults.as_mut().and_then(|faults| faults.changes.as_mut()) {
+            Some(changes) => changes.route(&mut self.choice, &self.network, switch, packet, at),
+            None => self.choice.route(&self.network, switch, packet),
+        }
+    }
+
+    /// What changes on links during the run, if anything does.
+    pub(crate) fn changes(&self) -> Option<&Changes> {
+        self.faults.as_ref()?.changes.as_ref()
+    }
+
+    /// Ports of switches that the instant of this number concerns.
+    pub(crate) fn concerned(&self, number: u32) -> Vec<u32> {
+        let instant = self.changes().and_then(|changes| changes.instants().get(number as usize));
+        let links = instant.into_iter().flat_map(|instant| &instant.steps).map(|(link, _)| *link);
+        links.filter(|link| *link >= self.hosts).collect()
+    }
+
+    /// What happens at the instant of this number, which has come.
+    pub(crate) fn pass(&mut self, number: u32) -> Option<Instant> {
+        Some(self.faults.as_mut()?.changes.as_mut()?.pass(number as usize))
     }
 
     /// Brings a packet to its host, or to the next port.
@@ -139,8 +227,9 @@ impl<'a> Transit<'a> {
 
     /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
     #[cold]
-    pub(crate) fn way_back(&mut self, number: u32, handle: u32) -> Option<u32> {
-        let port = self.choice.way_back(&self.network, number, self.pool.get(handle));
+    pub(crate) fn way_back(&mut self, number: u32, handle: u32, now: Time) -> Option<u32> {
+        let switch = self.network.links()[number as usize].from - self.network.hosts();
+        let port = self.route_around(switch, handle, now);
         self.lost += u64::from(port.is_none());
         port
     }

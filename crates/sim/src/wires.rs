@@ -56,7 +56,7 @@ pub(crate) struct Wires<'a> {
     ahead: bool,
     /// By port, where ports shape: the [`RELEASE`] event in force, `Time::MAX` when none is.
     pub(crate) releases: Vec<Time>,
-    hosts: u32,
+    pub(crate) hosts: u32,
 }
 
 /// Ports do everything here that disciplines declare.
@@ -90,7 +90,7 @@ fn ports(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildError
 impl<'a> Wires<'a> {
     pub(crate) fn new(
         network: Arc<Network>,
-        spec: &RunSpec,
+        spec: &'a RunSpec,
         tap: Option<&'a mut dyn Tap>,
     ) -> Result<Wires<'a>, BuildError> {
         let (egress, reach) = ports(&network, spec.seed)?;
@@ -103,7 +103,10 @@ impl<'a> Wires<'a> {
         let hosts = network.hosts();
         let shaped = egress.iter().any(|e| e.port.is_shaped());
         let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };
-        Ok(Wires { egress, transit: Transit::new(network, spec, tap, queue)?, ahead, releases, hosts })
+        let transit = Transit::new(network, spec, tap, queue)?;
+        let mut wires = Wires { egress, transit, ahead, releases, hosts };
+        wires.expect_changes();
+        Ok(wires)
     }
 
     /// Looks ahead, or does not, whatever the size of the network.
@@ -276,7 +279,7 @@ impl<'a> Wires<'a> {
             LinkRecord {
                 name,
                 from_switch: number >= self.hosts as usize,
-                rate: port.context().rate,
+                rate: self.transit.network.links()[number].spec.rate,
                 counters: port.counters(),
                 busy: port.busy_until(now),
                 faults: self.transit.fault_counts(number),

@@ -3,7 +3,7 @@
 use crate::core::Egress;
 use crate::frame::FrameError;
 use headway_network::{Entity, Injector, LinkChoice, LinkRecord, Metric, Network, Sample, SampleSpec};
-use headway_units::Time;
+use headway_units::{Gauge, Time};
 
 /// Frames outside the ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,10 +19,11 @@ pub struct SwitchCounters {
 }
 
 /// What the books were opened with, by link.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Before {
     busy: Time,
     integral: u128,
+    gauges: Vec<Gauge>,
 }
 
 /// See the module.
@@ -58,7 +59,11 @@ impl Books {
     /// Opens the books; answers when the first sample is due.
     pub(crate) fn start(&mut self, at: Time, egress: &[Egress]) -> Option<Time> {
         self.opened = at;
-        let before = |e: &Egress| Before { busy: e.port.busy_until(at), integral: e.port.queue_integral(at) };
+        let before = |e: &Egress| Before {
+            busy: e.port.busy_until(at),
+            integral: e.port.queue_integral(at),
+            gauges: e.port.gauges(at),
+        };
         self.before = egress.iter().map(before).collect();
         for (link, busy) in &mut self.sampled {
             *busy = self.before[*link as usize].busy;
@@ -87,6 +92,8 @@ impl Books {
                 (Metric::Utilisation, share),
             ];
             let entity = Entity::Link(*link);
+            let gauges = port.gauges(now).into_iter().map(|g| (Metric::Gauge(g.name), g.value as f64));
+            let rows = rows.into_iter().chain(gauges);
             self.samples.extend(rows.map(|(metric, value)| Sample { at, entity, metric, value }));
         }
         now.saturating_add(every)
@@ -110,15 +117,23 @@ impl Books {
                 panic!("counters of {name}: {broken}");
             }
             let integral = port.queue_integral(now).saturating_sub(before.integral) as f64;
+            let mut counters = port.counters();
+            counters.busy = counters.busy.saturating_sub(before.busy);
+            let gauges =
+                port.gauges(now).into_iter().enumerate().map(|(i, gauge)| match before.gauges.get(i) {
+                    Some(then) => gauge.since(now, then, self.opened),
+                    None => gauge,
+                });
+            let gauges = gauges.collect();
             LinkRecord {
                 name,
                 from_switch: number >= network.hosts() as usize,
-                rate: port.context().rate,
+                rate: network.links()[number].spec.rate,
                 faults: injector.counts()[number],
-                counters: port.counters(),
+                counters,
                 busy: port.busy_until(now).saturating_sub(before.busy),
                 queue_mean_bytes: if open == 0 { 0.0 } else { integral / open as f64 },
-                gauges: Vec::new(),
+                gauges,
             }
         };
         network.link_names().into_iter().zip(egress).enumerate().map(record).collect()

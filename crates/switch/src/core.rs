@@ -10,7 +10,8 @@ use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Fate, Full, Limit, Need, Offers, Packets, Port, PortContext, Rewrite};
 use headway_network::{
-    BuildError, Choice, FaultSpec, Injector, LinkRecord, Network, Sample, SampleSpec, Verdict,
+    BuildError, Changes, Choice, FaultSpec, Flight, Injector, LinkRecord, Network, Sample, SampleSpec, Step,
+    Verdict,
 };
 use headway_packet::Packet;
 use headway_units::Time;
@@ -133,6 +134,8 @@ pub(crate) struct Egress {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
+    /// Links go down, come up or change: the number of an instant.
+    Change { number: u32 },
     /// A frame reaches a port.
     Arrive { port: u32, frame: u32 },
     /// A port with frames waiting has its wire free, or may let go what it held back.
@@ -164,6 +167,8 @@ pub struct Core {
     out: VecDeque<(u32, u32, Time)>,
     books: Books,
     injector: Injector,
+    changes: Option<Changes>,
+    seed: u64,
     counters: SwitchCounters,
     tap: Option<Box<dyn Tap>>,
 }
@@ -176,8 +181,7 @@ impl Core {
         let mut egress = Vec::with_capacity(network.links().len());
         for (number, link) in network.links().iter().enumerate() {
             let (rules, context) = network.discipline(number as u32, seed)?;
-            let (rules, context) =
-                if link.from < network.hosts() { uplink(context)? } else { (rules, context) };
+            let (rules, context) = as_port(link.from < network.hosts(), (rules, context))?;
             let delay = network.hop_delay(link);
             egress.push(Egress {
                 port: Port::new(rules, context.into()),
@@ -186,11 +190,13 @@ impl Core {
                 due: Time::MAX,
             });
         }
-        let to_hosts = network.links().iter().filter(|link| link.to < network.hosts());
-        let shortest = to_hosts.map(|link| network.hop_delay(link) + link.spec.rate.time_of(SHORTEST_FRAME));
+        let choice = Choice::new(&network, seed);
+        let changes = Changes::new(&faults, &network, &choice)?;
         Ok(Core {
-            slack: shortest.min().unwrap_or(Time::ZERO),
-            choice: Choice::new(&network, seed),
+            slack: slack(&network, changes.as_ref()),
+            choice,
+            changes,
+            seed,
             books: Books::new(&network, sample),
             injector: Injector::new(&faults, &network, seed)?,
             network,
@@ -219,6 +225,10 @@ impl Core {
 
     /// Opens the books at `at`: samples and means count from there.
     pub fn start_books(&mut self, at: Time) {
+        let instants = self.changes.iter().flat_map(|c| c.instants()).map(|instant| instant.at);
+        for (number, after) in instants.collect::<Vec<_>>().into_iter().enumerate() {
+            self.push(at.saturating_add(after), What::Change { number: number as u32 });
+        }
         if let Some(first) = self.books.start(at, &self.egress) {
             self.push(first, What::Sample);
         }
@@ -257,6 +267,7 @@ impl Core {
         while let Some((at, what)) = self.next_until(now) {
             self.now = at;
             match what {
+                What::Change { number } => self.change(number),
                 What::Arrive { port, frame } => self.offer(port, frame),
                 What::Serve { port } => self.serve(port),
                 What::Deliver { host, frame } => self.out.push_back((host, frame, at)),
@@ -348,8 +359,9 @@ impl Core {
             Fate::Kept => {}
             Fate::Dropped(_) => self.frames.free.push(frame),
             Fate::Returned => {
-                let packet = self.frames.packet(frame);
-                match self.choice.way_back(&self.network, number, packet) {
+                let from = self.network.links()[number as usize].from;
+                let back = from.checked_sub(self.network.hosts());
+                match back.and_then(|switch| self.route(switch, frame, self.now)) {
                     Some(port) => self.offer(port, frame),
                     None => {
                         self.counters.unroutable += 1;
@@ -400,39 +412,110 @@ impl Core {
             tap.started(number, self.now, self.frames.bytes(frame));
         }
         // Times in faults count from the opening of the books.
-        let verdict = match self.books.open_for(self.now).and(self.books.open_for(ends)) {
+        let open = self.books.open_for(self.now).and(self.books.open_for(ends));
+        let verdict = match open {
             Some(ends) => self.injector.judge(number, self.frames.packet(frame), ends),
             None => Verdict::Pass,
         };
+        let Some(flight) = self.fly(number, frame, ends, open) else {
+            self.injector.note_cut(number);
+            return self.frames.free.push(frame);
+        };
         match verdict {
-            Verdict::Pass => self.carry(number, frame, ends),
+            Verdict::Pass => self.carry(number, frame, flight),
             Verdict::Drop => self.frames.free.push(frame),
-            Verdict::Delay(by) => self.carry(number, frame, ends + by),
+            Verdict::Delay(by) => self.carry(number, frame, flight + by),
             Verdict::Duplicate => {
                 let copy = self.frames.copy(frame);
-                self.carry(number, frame, ends);
-                self.carry(number, copy, ends);
+                self.carry(number, frame, flight);
+                self.carry(number, copy, flight);
+            }
+        }
+    }
+
+    /// When a frame whose last bit leaves at `ends`, which is `open` on the clock of faults, is at the far end of its
+    /// link; `None` when the link goes down under it.
+    fn fly(&mut self, number: u32, frame: u32, ends: Time, open: Option<Time>) -> Option<Time> {
+        let (Some(changes), Some(open)) = (&self.changes, open) else {
+            return Some(ends + self.egress[number as usize].delay);
+        };
+        let Flight { arrives, cut } = changes.launch(number, self.frames.packet(frame).wire, open);
+        (!cut).then(|| arrives + (ends - open))
+    }
+
+    /// Links go down, come up or change.
+    #[cold]
+    fn change(&mut self, number: u32) {
+        let Some(instant) = self.changes.as_mut().map(|changes| changes.pass(number as usize)) else {
+            return;
+        };
+        for (link, step) in instant.steps {
+            let port = &mut self.egress[link as usize].port;
+            match step {
+                Step::Down => port.cut(self.now, &mut self.frames, |frame, frames| frames.free.push(frame)),
+                Step::Up => port.restore(self.now),
+                Step::Rate(rate) => {
+                    let made = self.network.discipline_at(link, rate, self.seed);
+                    let rules = made
+                        .and_then(|made| as_port(link < self.network.hosts(), made))
+                        .map(|(rules, _)| rules);
+                    if let Ok(fresh) = rules {
+                        self.egress[link as usize].port.retune(self.now, fresh, rate);
+                        self.watch(link);
+                    }
+                }
+                // Frames learn it as they start.
+                Step::Delay(_) => {}
             }
         }
     }
 
     /// Brings a frame to its host, or to the next port.
-    fn carry(&mut self, number: u32, frame: u32, ends: Time) {
-        let egress = &self.egress[number as usize];
-        let (arrives, to) = (ends + egress.delay, egress.to);
+    fn carry(&mut self, number: u32, frame: u32, arrives: Time) {
+        let to = self.egress[number as usize].to;
         if to < self.network.hosts() {
             return self.push(arrives, What::Deliver { host: to, frame });
         }
         let switch = to - self.network.hosts();
-        let packet = self.frames.packet(frame);
-        match self.choice.route(&self.network, switch, packet) {
+        match self.route(switch, frame, arrives) {
             Some(port) => self.push(arrives, What::Arrive { port, frame }),
             None => {
+                if self.changes.is_some() {
+                    self.injector.note_no_route(number);
+                }
                 self.counters.unroutable += 1;
                 self.frames.free.push(frame);
             }
         }
     }
+
+    /// The port by which a switch forwards a frame at a time, if there is a way.
+    fn route(&mut self, switch: u32, frame: u32, at: Time) -> Option<u32> {
+        let packet = self.frames.packet(frame);
+        match (&mut self.changes, self.books.open_for(at)) {
+            (Some(changes), Some(at)) => changes.route(&mut self.choice, &self.network, switch, packet, at),
+            _ => self.choice.route(&self.network, switch, packet),
+        }
+    }
+}
+
+/// The shortest time in which anything that happens inside can become a frame for a host.
+fn slack(network: &Network, changes: Option<&Changes>) -> Time {
+    let links = network.links();
+    let delays = links.iter().map(|link| network.hop_delay(link)).collect();
+    let rates = links.iter().map(|link| link.spec.rate).collect();
+    let (delays, rates) = changes.map_or((delays, rates), |c| (c.least_delays(), c.highest_rates()));
+    let to_hosts = (0..links.len()).filter(|number| links[*number].to < network.hosts());
+    let shortest = to_hosts.map(|number| delays[number] + rates[number].time_of(SHORTEST_FRAME));
+    shortest.min().unwrap_or(Time::ZERO)
+}
+
+/// Rules of a link's port in the switch.
+fn as_port(
+    from_host: bool,
+    (rules, context): (AnyDiscipline, PortContext),
+) -> Result<(AnyDiscipline, PortContext), BuildError> {
+    if from_host { uplink(context) } else { Ok((rules, context)) }
 }
 
 /// The link from a host: its rate and delay, no marks. Marking on a host's own port is the host's, which

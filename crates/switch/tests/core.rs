@@ -2,7 +2,10 @@
 
 use etherparse::PacketBuilder;
 use headway_fabric::{Buffer, Limit};
-use headway_network::{FabricSpec, LinkChoice, LinkSpec, Metric, Network, Routing, SampleSpec, TopologySpec};
+use headway_network::{
+    Change, Down, FabricSpec, Fault, FaultSpec, LinkChoice, LinkSpec, Metric, Network, Routing, SampleSpec,
+    TopologySpec,
+};
 use headway_packet::{Ecn, HostId, Packet, PacketKind, Sizes};
 use headway_switch::{Addresses, Core, CoreConfig, FrameError, Tap, parse};
 use headway_units::{Rate, Time, TokenBucket};
@@ -17,6 +20,10 @@ fn core(bottleneck: u64, packets: u32) -> Core {
 }
 
 fn core_of(discipline: &str, bottleneck: u64, packets: u32) -> Core {
+    core_with(discipline, bottleneck, packets, Vec::new())
+}
+
+fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultSpec>) -> Core {
     let link =
         |mbps: u64| LinkSpec { rate: Rate::new(mbps * 1_000_000).expect("a rate"), delay: Time::us(100) };
     let topology =
@@ -37,14 +44,8 @@ fn core_of(discipline: &str, bottleneck: u64, packets: u32) -> Core {
         flows: headway_network::FlowChoice::None,
         links: LinkChoice::Some(vec!["s0->s1".into()]),
     };
-    Core::new(CoreConfig {
-        network,
-        seed: 1,
-        addresses: Addresses::new(HOSTS),
-        sample: Some(sample),
-        faults: Vec::new(),
-    })
-    .expect("a core")
+    Core::new(CoreConfig { network, seed: 1, addresses: Addresses::new(HOSTS), sample: Some(sample), faults })
+        .expect("a core")
 }
 
 /// A data frame with its mark set, `bytes` of payload behind the header.
@@ -234,4 +235,65 @@ fn a_tap_sees_every_frame_as_it_starts_on_each_link_with_the_marks_of_its_port()
     }
     expected.sort_by_key(|row| row.1);
     assert_eq!(*seen.0.borrow(), expected);
+}
+
+/// What happens to 40 full frames of one host, one after the other over links of 100 Mb/s, when something happens
+/// to the link between the switches: hosts and times of those that are delivered, and the core.
+fn row(what: Fault) -> (Vec<(u32, Time, Ecn, u32)>, Core) {
+    let links = LinkChoice::Some(vec!["s0->s1".into()]);
+    let mut core = core_with("drop-tail", 100, 64, vec![FaultSpec { links, kind: None, what }]);
+    // Times of faults count from the opening of the books.
+    core.start_books(OPENED);
+    for i in 0..40 {
+        core.receive(OPENED + frame_time() * i, 0, &frame(0, 2, i as u32, 1412)).expect("a frame");
+    }
+    let out = drain(&mut core);
+    (out, core)
+}
+
+const OPENED: Time = Time::ms(7);
+
+fn frame_time() -> Time {
+    Rate::new(100_000_000).expect("a rate").time_of(1538)
+}
+
+/// Half a frame's time after frame `i` started on the link between the switches.
+fn amid(i: u64) -> Time {
+    frame_time() * (i + 1) + Time::us(100) + Time(frame_time().0 / 2)
+}
+
+#[test]
+fn frames_meet_a_link_that_goes_down_as_packets_of_the_simulator_do() {
+    let down = |until, converge| Fault::Down(Down { switches: Vec::new(), at: amid(20), until, converge });
+    let books = |core: &Core, name: &str| {
+        let links = core.links(OPENED + Time::ms(100));
+        links.into_iter().find(|l| l.name == name).expect("a link")
+    };
+    let (out, core) = row(down(Time::MAX, Time::MAX));
+    let hurt = books(&core, "s0->s1");
+    assert_eq!(hurt.faults.dropped_on_the_wire, 2, "frames 19 and 20");
+    assert_eq!((hurt.counters.dropped, hurt.counters.dequeued), ([0, 0, 0, 19, 0], 21));
+    assert_eq!(out.len(), 19);
+
+    let (out, core) = row(down(amid(30), Time::MAX));
+    assert_eq!(books(&core, "s0->s1").counters.dropped, [0, 0, 0, 10, 0], "frames 21 to 30");
+    assert_eq!(out.len(), 28);
+
+    let (out, core) = row(down(Time::MAX, frame_time() * 5));
+    assert_eq!(books(&core, "s0->s1").counters.dropped, [0, 0, 0, 5, 0], "before routes know");
+    assert_eq!(books(&core, "h0->s0").faults.dropped_without_route, 14);
+    assert_eq!((out.len(), core.counters().unroutable), (19, 14));
+}
+
+#[test]
+fn frames_meet_rates_and_delays_that_change_as_packets_of_the_simulator_do() {
+    let last = |rate, delay| {
+        let (out, _) = row(Fault::Change(Change { at: amid(20), until: Time::MAX, rate, delay }));
+        assert_eq!(out.len(), 40);
+        out.iter().map(|frame| frame.1).max().expect("frames") - OPENED
+    };
+    let undisturbed = frame_time() * 42 + Time::us(300);
+    assert_eq!(last(Rate::new(100_000_000), None), undisturbed);
+    assert_eq!(last(Rate::new(50_000_000), None), undisturbed + frame_time() * 19);
+    assert_eq!(last(None, Some(Time::us(900))), undisturbed + Time::us(800));
 }

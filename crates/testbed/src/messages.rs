@@ -3,10 +3,12 @@
 
 use headway_fabric::PortCounters;
 use headway_network::{Entity, FaultCounts, LinkRecord, Metric, Sample};
-use headway_units::{Rate, Time};
+use headway_units::{Gauge, Rate, RoundTrips, Time};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
 
 /// From the one who runs the testbed to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,9 +48,9 @@ pub enum Answer {
         intact: bool,
     },
     /// A host's last words.
-    Host(HostReport),
+    Host(Box<HostReport>),
     /// The switch's last words.
-    Switch(SwitchReport),
+    Switch(Box<SwitchReport>),
 }
 
 /// What a host saw, by flow number.
@@ -60,14 +62,70 @@ pub struct HostReport {
     pub retransmitted: Vec<(u32, u64)>,
     /// Data packets that came in marked, by flow.
     pub marks: Vec<(u32, u32)>,
+    /// Flows of which wrong bytes came here, or the same twice.
+    pub corrupted: Vec<u32>,
     /// Flows that the transport gave up, with its reason.
     pub failed: Vec<(u32, String)>,
     /// Throughput samples: end of the interval in nanoseconds after the start, flow, bytes.
     pub samples: Vec<(u64, u32, u64)>,
+    /// What the transports' machines measured of themselves, since the start.
+    pub gauges: Vec<GaugeMessage>,
+    /// From data to its answer, of all machines of the host together, since the start.
+    pub round_trips: Option<Trips>,
     /// Datagrams dropped, by reason.
     pub dropped: Vec<(String, u64)>,
     /// User and system time of the process, in seconds.
     pub cpu_s: f64,
+}
+
+/// A [`Gauge`] on its way between processes: name, present value, largest, mean.
+pub type GaugeMessage = (String, u64, u64, f64);
+
+/// [`RoundTrips`] on their way between processes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Trips {
+    /// Upper ends of the bins in nanoseconds, and counts.
+    pub bins: Vec<(u64, u64)>,
+    /// Sum, in nanoseconds.
+    pub sum_ns: u64,
+    /// The longest, in picoseconds.
+    pub longest: u64,
+}
+
+impl From<&RoundTrips> for Trips {
+    fn from(trips: &RoundTrips) -> Trips {
+        let (bins, sum_ns, longest) = trips.to_parts();
+        Trips { bins, sum_ns, longest: longest.0 }
+    }
+}
+
+impl Trips {
+    /// Back from the way.
+    pub fn round_trips(&self) -> RoundTrips {
+        RoundTrips::from_parts(&self.bins, self.sum_ns, Time(self.longest))
+    }
+}
+
+/// A gauge for the way.
+pub fn pack_gauge(gauge: &Gauge) -> GaugeMessage {
+    (gauge.name.to_string(), gauge.value, gauge.max, gauge.mean)
+}
+
+/// Back from the way.
+pub fn unpack_gauge((name, value, max, mean): &GaugeMessage) -> Gauge {
+    Gauge { name: known(name), value: *value, max: *max, mean: *mean }
+}
+
+/// The same name for as long as the process lives. There are as many as programs of this version have gauges.
+fn known(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = names.get(name) {
+        return same;
+    }
+    let name: &'static str = Box::leak(name.into());
+    names.insert(name);
+    name
 }
 
 /// What the switch saw.
@@ -113,7 +171,8 @@ pub struct Link {
     pub queue_max_bytes: u64,
     pub queue_max_packets: u32,
     /// Dropped by number, at random and in the dark, duplicated, delayed.
-    pub faults: [u64; 5],
+    pub faults: [u64; 7],
+    pub gauges: Vec<GaugeMessage>,
 }
 
 /// A sample of a link: picoseconds after the start, link, quantity, value.
@@ -142,9 +201,18 @@ impl From<&LinkRecord> for Link {
             port_busy: c.busy.0,
             queue_max_bytes: c.queue_max_bytes,
             queue_max_packets: c.queue_max_packets,
+            gauges: record.gauges.iter().map(pack_gauge).collect(),
             faults: {
                 let f = &record.faults;
-                [f.dropped_by_number, f.dropped_at_random, f.dropped_in_the_dark, f.duplicated, f.delayed]
+                [
+                    f.dropped_by_number,
+                    f.dropped_at_random,
+                    f.dropped_in_the_dark,
+                    f.dropped_on_the_wire,
+                    f.dropped_without_route,
+                    f.duplicated,
+                    f.delayed,
+                ]
             },
         }
     }
@@ -159,11 +227,26 @@ impl Link {
             rate: Rate::new(self.rate_bps)?,
             busy: Time(self.busy),
             queue_mean_bytes: self.queue_mean_bytes,
-            gauges: Vec::new(),
+            gauges: self.gauges.iter().map(unpack_gauge).collect(),
             faults: {
-                let [dropped_by_number, dropped_at_random, dropped_in_the_dark, duplicated, delayed] =
-                    self.faults;
-                FaultCounts { dropped_by_number, dropped_at_random, dropped_in_the_dark, duplicated, delayed }
+                let [
+                    dropped_by_number,
+                    dropped_at_random,
+                    dropped_in_the_dark,
+                    dropped_on_the_wire,
+                    dropped_without_route,
+                    duplicated,
+                    delayed,
+                ] = self.faults;
+                FaultCounts {
+                    dropped_by_number,
+                    dropped_at_random,
+                    dropped_in_the_dark,
+                    dropped_on_the_wire,
+                    dropped_without_route,
+                    duplicated,
+                    delayed,
+                }
             },
             counters: PortCounters {
                 received: self.received,
@@ -189,11 +272,12 @@ pub fn pack(sample: &Sample) -> Option<LinkSample> {
     Some((sample.at.0, link, sample.metric.name().to_string(), sample.value))
 }
 
-/// Back from the way; `None` for a quantity that links do not have.
-pub fn unpack(sample: &LinkSample) -> Option<Sample> {
+/// Back from the way: what is no quantity of every link is a gauge of its port.
+pub fn unpack(sample: &LinkSample) -> Sample {
     let (at, link, name, value) = sample;
-    let metric = LINK_METRICS.into_iter().find(|m| m.name() == name)?;
-    Some(Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value })
+    let metric = LINK_METRICS.into_iter().find(|m| m.name() == name);
+    let metric = metric.unwrap_or_else(|| Metric::Gauge(known(name)));
+    Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value }
 }
 
 /// Says something to the one who runs the testbed, who finds out by himself if nobody listens any more.

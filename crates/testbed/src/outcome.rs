@@ -1,11 +1,11 @@
 //! What hosts and switch report, put together as the outcome of a run.
 
-use crate::messages::{HostReport, SwitchReport, unpack};
+use crate::messages::{HostReport, SwitchReport, unpack, unpack_gauge};
 use crate::slowdown::speed_up;
 use crate::{Job, TestbedError};
-use headway_network::{Entity, FlowRecord, FlowState, Metric, Outcome, Sample};
-use headway_units::Time;
-use std::collections::BTreeMap;
+use headway_network::{Entity, FlowRecord, FlowState, Ideals, Metric, Outcome, Sample};
+use headway_units::{RoundTrips, Time};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a testbed run says beside its outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,17 +58,16 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
          scaled back; order_digest and events are not those of a simulation",
         job.factor
     )];
-    for (flow, (_, intact)) in &heard.done {
-        if !intact {
-            warnings.push(format!("flow {flow} arrived with other bytes than were sent"));
-        }
+    for flow in corrupted(&heard) {
+        warnings.push(format!("flow {flow} arrived with other bytes than were sent"));
     }
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
         flows: flows(job, &heard),
         links,
-        host_gauges: Vec::new(),
-        round_trips: None,
+        host_gauges: heard.hosts.iter().map(|h| h.gauges.iter().map(unpack_gauge).collect()).collect(),
+        round_trips: round_trips(&heard),
+        by_transport: Vec::new(),
         samples: samples(job, &heard, switch),
         end: heard.lasted,
         events: switch.received,
@@ -81,7 +80,20 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     Ok((outcome, notes(job, &heard, switch)))
 }
 
+/// Flows of which wrong bytes arrived, whole or not.
+fn corrupted(heard: &Heard) -> BTreeSet<u32> {
+    let whole = heard.done.iter().filter(|(_, (_, intact))| !intact).map(|(flow, _)| *flow);
+    whole.chain(heard.hosts.iter().flat_map(|h| h.corrupted.iter().copied())).collect()
+}
+
+fn round_trips(heard: &Heard) -> Option<RoundTrips> {
+    let hosts: Vec<RoundTrips> =
+        heard.hosts.iter().filter_map(|h| h.round_trips.as_ref()).map(|t| t.round_trips()).collect();
+    RoundTrips::together(hosts.iter())
+}
+
 fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
+    let mut ideals = Ideals::new(&job.network, &job.slow);
     let mut records: Vec<FlowRecord> = job
         .slow
         .flows
@@ -97,7 +109,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
             FlowRecord {
                 state,
                 finish: done.map(|(at, _)| *at),
-                ideal: job.network.ideal_fct(flow.src, flow.dst, flow.bytes),
+                ideal: ideals.of(number),
                 delivered: 0,
                 retransmitted: 0,
                 drops: 0,
@@ -132,7 +144,7 @@ fn samples(job: &Job, heard: &Heard, switch: &SwitchReport) -> Vec<Sample> {
         value: bytes as f64 * 8.0 / every.as_secs_f64(),
     };
     let mut samples: Vec<Sample> = heard.hosts.iter().flat_map(|h| h.samples.iter().map(flow)).collect();
-    samples.extend(switch.samples.iter().filter_map(unpack));
+    samples.extend(switch.samples.iter().map(unpack));
     samples.retain(|s| s.at <= heard.lasted);
     samples.sort_by_key(|s| s.at);
     samples
@@ -153,7 +165,7 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
         switch_cpu_s: switch.cpu_s,
         hosts_cpu_s: heard.hosts.iter().map(|h| h.cpu_s).sum(),
         frames: switch.received,
-        corrupted: heard.done.iter().filter(|(_, (_, intact))| !intact).map(|(flow, _)| *flow).collect(),
+        corrupted: corrupted(heard).into_iter().collect(),
         dropped,
         captured: switch.captured,
         start_s: heard.start.as_secs_f64(),

@@ -76,6 +76,7 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Measured, TestbedError> {
     let job = Job::load(args, settings.sizes)?;
+    job.check()?;
     namespaces::available()?;
     let args = JobArgs { slowdown: Some(job.factor), scenario: absolute(&args.scenario)?, ..args.clone() };
     let mut stage = Stage::set(&job, &args, settings)?;
@@ -194,8 +195,8 @@ impl Stage {
             Said::Answer(Answer::Done { flow, at_ns, intact }) => {
                 heard.done.insert(flow, (Time::ns(at_ns), intact));
             }
-            Said::Answer(Answer::Host(report)) => heard.hosts.push(report),
-            Said::Answer(Answer::Switch(report)) => heard.switch = Some(report),
+            Said::Answer(Answer::Host(report)) => heard.hosts.push(*report),
+            Said::Answer(Answer::Switch(report)) => heard.switch = Some(*report),
             Said::Answer(Answer::Ready) => {}
             Said::Answer(Answer::Failed { why }) => return Err(child.failed(why)),
             Said::Ended(complaint) => {

@@ -8,7 +8,7 @@ use headway_network::{
     Entity, Fault, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
-use headway_units::{ParamValue, Rate, Time};
+use headway_units::{Gauge, ParamValue, Rate, Time};
 
 /// A run that is `factor` times slower, with packets of these sizes.
 pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
@@ -27,10 +27,10 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
         flow.deadline = flow.deadline.map(|d| d * factor);
     }
     for fault in &mut slow.faults {
-        if let Fault::Random { reorder_by, .. } = &mut fault.what {
-            *reorder_by = *reorder_by * factor;
-        }
+        slow_fault(&mut fault.what, factor);
     }
+    // Real hosts have timing noise of their own.
+    slow.jitter = Time::ZERO;
     slow.stop = spec.stop.saturating_mul(factor);
     if let Some(sample) = &mut slow.sample {
         sample.every = sample.every * factor;
@@ -38,9 +38,26 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
     slow
 }
 
+fn slow_fault(fault: &mut Fault, factor: u64) {
+    let slow = |time: &mut Time| *time = time.saturating_mul(factor);
+    match fault {
+        Fault::DropNth(_) => {}
+        Fault::Random { reorder_by, .. } => slow(reorder_by),
+        Fault::Dark { from, until } => [from, until].into_iter().for_each(slow),
+        Fault::Down(down) => [&mut down.at, &mut down.until, &mut down.converge].into_iter().for_each(slow),
+        Fault::Change(change) => {
+            [&mut change.at, &mut change.until].into_iter().chain(&mut change.delay).for_each(slow);
+            change.rate = change.rate.map(|r| rate(r, factor));
+        }
+    }
+}
+
+fn rate(rate: Rate, factor: u64) -> Rate {
+    Rate::new((rate.bps() / factor).max(1)).unwrap_or(rate)
+}
+
 fn link(spec: LinkSpec, factor: u64) -> LinkSpec {
-    let bps = (spec.rate.bps() / factor).max(1);
-    LinkSpec { rate: Rate::new(bps).unwrap_or(spec.rate), delay: spec.delay * factor }
+    LinkSpec { rate: rate(spec.rate, factor), delay: spec.delay * factor }
 }
 
 fn topology(spec: &TopologySpec, factor: u64) -> TopologySpec {
@@ -96,6 +113,10 @@ pub fn speed_up(outcome: &mut Outcome, factor: u64) {
     }
     outcome.links.iter_mut().for_each(|link| speed_up_link(link, factor));
     outcome.samples.iter_mut().for_each(|sample| speed_up_sample(sample, factor));
+    for gauge in outcome.host_gauges.iter_mut().flatten() {
+        *gauge = gauge.sped_up(factor);
+    }
+    outcome.round_trips = outcome.round_trips.as_ref().map(|trips| trips.sped_up(factor));
     outcome.end = outcome.end / factor;
 }
 
@@ -103,12 +124,15 @@ fn speed_up_link(link: &mut LinkRecord, factor: u64) {
     link.rate = Rate::new(link.rate.bps() * factor).unwrap_or(link.rate);
     link.busy = link.busy / factor;
     link.counters.busy = link.counters.busy / factor;
+    link.gauges.iter_mut().for_each(|gauge| *gauge = gauge.sped_up(factor));
 }
 
 fn speed_up_sample(sample: &mut Sample, factor: u64) {
     sample.at = sample.at / factor;
-    if let (Entity::Flow(_), Metric::ThroughputBps) = (sample.entity, sample.metric) {
-        sample.value *= factor as f64;
+    match (sample.entity, sample.metric) {
+        (Entity::Flow(_), Metric::ThroughputBps) => sample.value *= factor as f64,
+        (_, Metric::Gauge(name)) => sample.value *= Gauge::faster(name, factor),
+        _ => {}
     }
 }
 

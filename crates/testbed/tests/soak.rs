@@ -146,7 +146,7 @@ impl Host {
     fn new(host: u32, incarnation: u32, transport: &str, log: &Path) -> Host {
         let config = Config {
             transport: transport.into(),
-            nic: Rate::new(100_000_000).expect("positive"),
+            nic: Some(Rate::new(100_000_000).expect("positive")),
             path: NetworkPath {
                 base_rtt: Time::ms(1),
                 max_rtt: Time::ms(20),
@@ -375,7 +375,7 @@ impl Stage {
         loop {
             match self.ears.listen(Instant::now() + Duration::from_secs(20)) {
                 Some((_, Said::Answer(Answer::Switch(report)))) => {
-                    return (report, std::mem::take(&mut self.memory));
+                    return (*report, std::mem::take(&mut self.memory));
                 }
                 Some((_, Said::Answer(_))) => {}
                 other => panic!("the switch did not report: {other:?}"),

@@ -144,42 +144,97 @@ pub trait Endpoint {
     }
 }
 
-impl<E: Endpoint + ?Sized> Endpoint for Box<E> {
+/// A machine around another machine. Its [`Endpoint`] is the one implementation below, which forwards every method:
+/// what a wrapper wants to do of its own, it does in the hooks.
+pub trait Around {
+    /// The machine inside.
+    type Inner: Endpoint + ?Sized;
+    /// The machine inside.
+    fn inner(&self) -> &Self::Inner;
+    /// The machine inside.
+    fn inner_mut(&mut self) -> &mut Self::Inner;
+    /// Before an input is passed on.
+    #[inline]
+    fn before_input(&mut self, now: Time) {
+        let _ = now;
+    }
+    /// Before a packet is pulled.
+    #[inline]
+    fn before_transmit(&mut self, now: Time) {
+        let _ = now;
+    }
+    /// After an event was drained; `None` when there was none left.
+    #[inline]
+    fn after_event(&mut self, event: Option<&EndpointEvent>) {
+        let _ = event;
+    }
+}
+
+// A provided method that is not forwarded would answer its default for every wrapped machine, and nobody would see it.
+#[deny(clippy::missing_trait_methods)]
+impl<A: Around> Endpoint for A {
+    #[inline]
     fn open(&mut self, now: Time, message: &Message) {
-        (**self).open(now, message);
+        self.before_input(now);
+        self.inner_mut().open(now, message);
     }
+    #[inline]
     fn receive(&mut self, now: Time, packet: &Packet) {
-        (**self).receive(now, packet);
+        self.before_input(now);
+        self.inner_mut().receive(now, packet);
     }
+    #[inline]
     fn timeout(&mut self, now: Time) {
-        (**self).timeout(now);
+        self.before_input(now);
+        self.inner_mut().timeout(now);
     }
     fn forget(&mut self, now: Time, peer: HostId) {
-        (**self).forget(now, peer);
+        self.before_input(now);
+        self.inner_mut().forget(now, peer);
     }
+    #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        (**self).poll_transmit(now)
+        self.before_transmit(now);
+        self.inner_mut().poll_transmit(now)
     }
+    #[inline]
     fn wants_transmit(&self) -> bool {
-        (**self).wants_transmit()
+        self.inner().wants_transmit()
     }
+    #[inline]
     fn next_timeout(&self) -> Option<Time> {
-        (**self).next_timeout()
+        self.inner().next_timeout()
     }
+    #[inline]
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        (**self).poll_event()
+        let event = self.inner_mut().poll_event();
+        self.after_event(event.as_ref());
+        event
     }
+    #[inline]
     fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
-        (**self).anticipate(packet, ahead);
+        self.inner().anticipate(packet, ahead);
     }
     fn live_messages(&self) -> usize {
-        (**self).live_messages()
+        self.inner().live_messages()
     }
     fn gauges(&self, now: Time) -> Vec<Gauge> {
-        (**self).gauges(now)
+        self.inner().gauges(now)
     }
     fn round_trips(&self) -> Option<&RoundTrips> {
-        (**self).round_trips()
+        self.inner().round_trips()
+    }
+}
+
+impl<E: Endpoint + ?Sized> Around for Box<E> {
+    type Inner = E;
+    #[inline]
+    fn inner(&self) -> &E {
+        self
+    }
+    #[inline]
+    fn inner_mut(&mut self) -> &mut E {
+        self
     }
 }
 
@@ -254,6 +309,9 @@ pub trait Transport: 'static {
     /// Whether messages have subflows: data packets say theirs in `remaining`, and their number in it in `token`;
     /// acknowledgements are in two sequence spaces ([`Packet::put_subflow`]).
     const SUBFLOWS: bool = false;
+    /// Whether packets of one message may take several paths although switches choose by flow: they have subflows, or
+    /// name their path themselves.
+    const MULTIPATH: bool = Self::SUBFLOWS;
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);
@@ -283,14 +341,20 @@ impl<E: Endpoint> Checked<E> {
             clock: Time::ZERO,
         }
     }
+}
 
-    /// The machine inside.
-    pub fn inner(&self) -> &E {
+impl<E: Endpoint> Around for Checked<E> {
+    type Inner = E;
+    #[inline]
+    fn inner(&self) -> &E {
         &self.inner
     }
-
     #[inline]
-    fn input(&mut self, now: Time) {
+    fn inner_mut(&mut self) -> &mut E {
+        &mut self.inner
+    }
+    #[inline]
+    fn before_input(&mut self, now: Time) {
         #[cfg(debug_assertions)]
         {
             assert!(self.drained, "input at {now} before the events of the last one were drained");
@@ -300,62 +364,102 @@ impl<E: Endpoint> Checked<E> {
         }
         let _ = now;
     }
-}
-
-impl<E: Endpoint> Endpoint for Checked<E> {
     #[inline]
-    fn open(&mut self, now: Time, message: &Message) {
-        self.input(now);
-        self.inner.open(now, message);
-    }
-    #[inline]
-    fn receive(&mut self, now: Time, packet: &Packet) {
-        self.input(now);
-        self.inner.receive(now, packet);
-    }
-    #[inline]
-    fn timeout(&mut self, now: Time) {
-        self.input(now);
-        self.inner.timeout(now);
-    }
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.input(now);
-        self.inner.forget(now, peer);
-    }
-    #[inline]
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn before_transmit(&mut self, now: Time) {
         #[cfg(debug_assertions)]
         assert!(self.drained, "packet pulled at {now} before the events were drained");
-        self.inner.poll_transmit(now)
+        let _ = now;
     }
     #[inline]
-    fn wants_transmit(&self) -> bool {
-        self.inner.wants_transmit()
-    }
-    #[inline]
-    fn next_timeout(&self) -> Option<Time> {
-        self.inner.next_timeout()
-    }
-    #[inline]
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        let event = self.inner.poll_event();
+    fn after_event(&mut self, event: Option<&EndpointEvent>) {
         #[cfg(debug_assertions)]
-        if event.is_none() {
-            self.drained = true;
+        {
+            self.drained |= event.is_none();
         }
-        event
+        let _ = event;
     }
-    #[inline]
-    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
-        self.inner.anticipate(packet, ahead);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine whose every answer differs from the default.
+    #[derive(Default)]
+    struct Probe {
+        inputs: u32,
+        trips: RoundTrips,
+        hints: std::cell::Cell<u32>,
     }
-    fn live_messages(&self) -> usize {
-        self.inner.live_messages()
+
+    impl Endpoint for Probe {
+        fn open(&mut self, _: Time, _: &Message) {
+            self.inputs += 1;
+        }
+        fn receive(&mut self, _: Time, _: &Packet) {
+            self.inputs += 10;
+        }
+        fn timeout(&mut self, _: Time) {
+            self.inputs += 100;
+        }
+        fn forget(&mut self, _: Time, _: HostId) {
+            self.inputs += 1000;
+        }
+        fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
+            Some(Packet::new(headway_packet::PacketKind::Ack, HostId(0), HostId(1), self.inputs))
+        }
+        fn wants_transmit(&self) -> bool {
+            false
+        }
+        fn next_timeout(&self) -> Option<Time> {
+            Some(Time::us(7))
+        }
+        fn poll_event(&mut self) -> Option<EndpointEvent> {
+            None
+        }
+        fn anticipate(&self, _: Option<&Packet>, _: Ahead) {
+            self.hints.set(self.hints.get() + 1);
+        }
+        fn live_messages(&self) -> usize {
+            9
+        }
+        fn gauges(&self, now: Time) -> Vec<Gauge> {
+            vec![Gauge::count("probe_packets", now.0)]
+        }
+        fn round_trips(&self) -> Option<&RoundTrips> {
+            Some(&self.trips)
+        }
     }
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
-        self.inner.gauges(now)
-    }
-    fn round_trips(&self) -> Option<&RoundTrips> {
-        self.inner.round_trips()
+
+    #[test]
+    fn a_wrapped_machine_answers_everything_as_the_one_inside_does() {
+        let boxed: Box<dyn Endpoint> = Box::new(Probe::default());
+        let mut machine = Checked::new(boxed);
+        let packet = Packet::new(headway_packet::PacketKind::Data, HostId(1), HostId(0), 0);
+        let message = Message {
+            id: 0,
+            dst: HostId(1),
+            bytes: 1,
+            class: 0,
+            deadline: None,
+            opening: crate::Opening::default(),
+            responsive: true,
+            entropy: 0,
+            tag: 0,
+        };
+        machine.open(Time(1), &message);
+        assert_eq!(machine.poll_event(), None);
+        machine.receive(Time(2), &packet);
+        assert_eq!(machine.poll_event(), None);
+        machine.timeout(Time(3));
+        assert_eq!(machine.poll_event(), None);
+        machine.forget(Time(4), HostId(1));
+        assert_eq!(machine.poll_event(), None);
+        assert_eq!(machine.poll_transmit(Time(5)).map(|p| p.message), Some(1111));
+        machine.anticipate(None, Ahead::Far);
+        assert_eq!((machine.wants_transmit(), machine.next_timeout()), (false, Some(Time::us(7))));
+        assert_eq!(machine.live_messages(), 9);
+        assert_eq!(machine.gauges(Time(8)), [Gauge::count("probe_packets", 8)]);
+        assert!(machine.round_trips().is_some());
     }
 }

@@ -18,11 +18,13 @@ pub struct Opening {
     pub slot: u32,
     /// Window in packets instead of the path's bandwidth-delay product.
     pub window: Option<u32>,
+    /// The message goes over a connection that is open already: transports that begin with a handshake leave it out.
+    pub connected: bool,
 }
 
 impl Default for Opening {
     fn default() -> Self {
-        Opening { share: 1, clump: 1, slot: 0, window: None }
+        Opening { share: 1, clump: 1, slot: 0, window: None, connected: false }
     }
 }
 

@@ -8,6 +8,7 @@
 mod script;
 
 use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_transport::endpoint::Around;
 use headway_transport::endpoint::Checked;
 use headway_transport::expresspass::{
     ExpressPass, ExpressPassAeolus, ExpressPassAeolusParams, ExpressPassEndpoint, ExpressPassParams,

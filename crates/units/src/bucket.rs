@@ -43,6 +43,14 @@ impl TokenBucket {
         self.full_at.saturating_sub(self.depth.saturating_sub(self.time_of(bytes)))
     }
 
+    /// From `now` on tokens come as fast as those of `like`, which holds as many; what is missing stays missing.
+    pub fn retime(&mut self, now: Time, like: &TokenBucket) {
+        let missing = u128::from(self.full_at.saturating_sub(now).0);
+        let (old, new) = (u128::from(self.period.0.max(1)), u128::from(like.period.0));
+        let takes = u64::try_from((missing * new).div_ceil(old)).unwrap_or(u64::MAX);
+        *self = TokenBucket { full_at: now.saturating_add(Time(takes)), ..*like };
+    }
+
     /// A packet of `bytes` bytes passes at `now`.
     #[inline]
     pub fn take(&mut self, now: Time, bytes: u64) {
@@ -73,6 +81,18 @@ mod tests {
         let expected = [Time::ZERO, Time::ZERO, period, period * 2, period * 3];
         assert_eq!(passes(bucket, &[84; 5]), expected);
         assert_eq!(passes(bucket, &[168, 42, 42]), [Time::ZERO, Time(period.0 / 2), period]);
+    }
+
+    #[test]
+    fn what_a_bucket_lacks_comes_at_the_new_rate() {
+        let mut bucket = TokenBucket::new(1, Time(10), 4);
+        bucket.take(Time::ZERO, 4);
+        // Two of four tokens are there, and two are missing, which now take 30 each.
+        bucket.retime(Time(20), &TokenBucket::new(1, Time(30), 4));
+        assert_eq!((bucket.opens(2), bucket.opens(3)), (Time(20), Time(50)));
+        assert_eq!(bucket.opens(4), Time(80));
+        bucket.retime(Time(1000), &TokenBucket::new(1, Time(10), 4));
+        assert!(bucket.opens(4) <= Time(1000), "a full one stays full");
     }
 
     #[test]

@@ -20,6 +20,41 @@ impl Gauge {
     pub const fn count(name: &'static str, value: u64) -> Gauge {
         Gauge { name, value, max: value, mean: value as f64 }
     }
+
+    /// Whether it only counts, as far as can be seen from it.
+    fn counts(&self) -> bool {
+        self.mean == self.value as f64 && self.max == self.value
+    }
+
+    /// With its mean over the time from `then` to `now` alone, where `before` is the same gauge at `then`. The value and
+    /// the largest one stay what they are.
+    #[must_use]
+    pub fn since(&self, now: Time, before: &Gauge, then: Time) -> Gauge {
+        let length = now.saturating_sub(then).0;
+        if length == 0 || (self.counts() && before.counts()) {
+            return *self;
+        }
+        let sum = self.mean * now.0 as f64 - before.mean * then.0 as f64;
+        Gauge { mean: (sum / length as f64).max(0.0), ..*self }
+    }
+
+    /// As on a network that is `factor` times faster.
+    #[must_use]
+    pub fn sped_up(&self, factor: u64) -> Gauge {
+        let by = Gauge::faster(self.name, factor);
+        let whole = |value: u64| if by == 1.0 { value } else { (value as f64 * by).round() as u64 };
+        Gauge { value: whole(self.value), max: whole(self.max), mean: self.mean * by, ..*self }
+    }
+
+    /// What a value of the gauge of this name is multiplied by on a network that is `factor` times faster: the last
+    /// word of the name says whether it is a time or a rate.
+    pub fn faster(name: &str, factor: u64) -> f64 {
+        match name.rsplit('_').next() {
+            Some("s" | "ms" | "us" | "ns" | "ps") => 1.0 / factor.max(1) as f64,
+            Some("bps") => factor as f64,
+            _ => 1.0,
+        }
+    }
 }
 
 /// A quantity that rises and falls: its value, its peak and its mean over time.
@@ -74,6 +109,13 @@ impl SpareMeter {
         SpareMeter { period, whole, ends: first, bytes: 0, spare: whole }
     }
 
+    /// The link has the rate of `like` from `now` on, whose period is as long; the period under way is counted as one of the new rate.
+    pub fn retune(&mut self, now: Time, like: &SpareMeter) {
+        self.roll(now);
+        self.whole = like.whole;
+        self.spare = self.spare.min(self.whole);
+    }
+
     /// Counts bytes that leave at `now`.
     #[inline]
     pub fn note(&mut self, now: Time, bytes: u64) {
@@ -118,6 +160,26 @@ mod tests {
         assert_eq!((gauge.value, gauge.max), (2, 8));
         assert_eq!(gauge.mean, (50.0 * 8.0 + 50.0 * 2.0) / 200.0);
         assert_eq!(Level::default().gauge("depth", Time::ZERO).mean, 0.0);
+    }
+
+    #[test]
+    fn a_mean_can_leave_out_what_was_before_and_counts_have_none() {
+        let mut level = Level::default();
+        level.set(Time(100), 1);
+        let before = level.gauge("depth", Time(200));
+        level.set(Time(200), 6);
+        let after = level.gauge("depth", Time(300));
+        assert_eq!(after.since(Time(300), &before, Time(200)), Gauge { mean: 6.0, ..after });
+        let (one, nine) = (Gauge::count("packets", 1), Gauge::count("packets", 9));
+        assert_eq!(nine.since(Time(300), &one, Time(200)), nine);
+    }
+
+    #[test]
+    fn only_times_and_rates_are_other_on_a_faster_network() {
+        let of = |name| Gauge { name, value: 600, max: 900, mean: 750.0 }.sped_up(3);
+        assert_eq!((of("wait_ns").value, of("wait_ns").max, of("wait_ns").mean), (200, 300, 250.0));
+        assert_eq!((of("price_bps").value, of("price_bps").mean), (1800, 2250.0));
+        assert_eq!((of("held_bytes").value, of("queue_packets").max), (600, 900));
     }
 
     #[test]

@@ -58,6 +58,47 @@ impl RoundTrips {
         sum
     }
 
+    /// Those that a machine has noted since it had noted `before`. The longest is the upper end of a bin, where it may
+    /// have been noted before.
+    #[must_use]
+    pub fn since(&self, before: &RoundTrips) -> RoundTrips {
+        let mut histogram = self.histogram.clone();
+        // Fails for a histogram that is not a part of this one.
+        let _ = histogram.subtract(&before.histogram);
+        let bins_end = Time(histogram.max().saturating_mul(1000));
+        let longest = if self.longest > before.longest { self.longest } else { bins_end.min(self.longest) };
+        RoundTrips { histogram, sum: self.sum.saturating_sub(before.sum), longest }
+    }
+
+    /// As they would have been on a network that is `factor` times faster.
+    #[must_use]
+    pub fn sped_up(&self, factor: u64) -> RoundTrips {
+        let factor = factor.max(1);
+        let mut fast = RoundTrips::default();
+        for bin in self.histogram.iter_recorded() {
+            let middle = self.histogram.median_equivalent(bin.value_iterated_to());
+            let _ = fast.histogram.record_n(middle / factor, bin.count_at_value());
+        }
+        (fast.sum, fast.longest) = (self.sum / u128::from(factor), self.longest / factor);
+        fast
+    }
+
+    /// Everything that is known of them, for [`RoundTrips::from_parts`]: in nanoseconds the upper ends of the bins with
+    /// their counts, and the sum; the longest.
+    pub fn to_parts(&self) -> (Vec<(u64, u64)>, u64, Time) {
+        let bins = self.histogram.iter_recorded().map(|b| (b.value_iterated_to(), b.count_at_value()));
+        (bins.collect(), u64::try_from(self.sum).unwrap_or(u64::MAX), self.longest)
+    }
+
+    /// What [`RoundTrips::to_parts`] took apart.
+    pub fn from_parts(bins: &[(u64, u64)], sum_ns: u64, longest: Time) -> RoundTrips {
+        let mut whole = RoundTrips { sum: sum_ns.into(), longest, ..RoundTrips::default() };
+        for &(value, count) in bins {
+            let _ = whole.histogram.record_n(value, count);
+        }
+        whole
+    }
+
     /// How many.
     pub fn count(&self) -> u64 {
         self.histogram.len()
@@ -106,6 +147,39 @@ mod tests {
         let bins: Vec<(Time, u64)> = trips.bins().collect();
         assert!(bins.windows(2).all(|two| two[0].0 < two[1].0));
         assert_eq!(bins.iter().map(|bin| bin.1).sum::<u64>(), 1000);
+    }
+
+    #[test]
+    fn they_survive_the_way_between_processes_and_what_was_before_is_left_out() {
+        let mut trips = RoundTrips::default();
+        trips.note(Time::ms(90));
+        let before = trips.clone();
+        (1..=1000).for_each(|us| trips.note(Time::us(us)));
+        let (bins, sum, longest) = trips.to_parts();
+        assert_eq!(RoundTrips::from_parts(&bins, sum, longest), trips);
+        let since = trips.since(&before);
+        assert_eq!((since.count(), since.mean()), (1000, Some(Time::ns(500_500))));
+        assert!((Time::us(1000)..=Time::us(1010)).contains(&since.longest()), "{}", since.longest());
+        assert_eq!(trips.since(&trips).count(), 0);
+        assert_eq!(trips.since(&trips).longest(), Time::ZERO);
+    }
+
+    #[test]
+    fn a_faster_network_has_shorter_ones_and_as_many() {
+        let mut slow = RoundTrips::default();
+        (1..=1000).for_each(|us| slow.note(Time::us(100 * us)));
+        let fast = slow.sped_up(100);
+        assert_eq!(
+            (fast.count(), fast.mean(), fast.longest()),
+            (1000, Some(Time::ns(500_500)), Time::us(1000))
+        );
+        for (q, us) in [(0.5, 500), (0.99, 990)] {
+            let found = fast.quantile(q).unwrap_or_default();
+            assert!(
+                (Time::us(us).0 / 100 * 98..=Time::us(us).0 / 100 * 102).contains(&found.0),
+                "{q}: {found}"
+            );
+        }
     }
 
     #[test]

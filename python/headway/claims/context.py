@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from headway.claims.language import CannotMeasure
+from headway.errors import nearest
 from headway.results import Run
 
 # Two sample times are the same when they differ by less than this; sampling intervals are microseconds or more.
@@ -90,6 +91,7 @@ class Context:
     points: Sequence[PointRun]
     variant: str | None = None
     axes: Mapping[str, Any] = field(default_factory=dict)
+    transport: str | None = None
 
     def of(self, variant: str) -> Self:
         """The same, for another variant."""
@@ -98,6 +100,10 @@ class Context:
     def at(self, axes: Mapping[str, Any]) -> Self:
         """The same, at these values of the axes."""
         return replace(self, axes={**self.axes, **axes})
+
+    def among(self, transport: str) -> Self:
+        """The same, over the flows of one of several transports."""
+        return replace(self, transport=transport)
 
     def combinations(self) -> list[Self]:
         """One context for each combination of axis values that the sweep holds."""
@@ -121,7 +127,16 @@ class Context:
             open_axes = sorted({key for p in chosen for key in p.axes} - set(self.axes))
             what = f"at {', '.join(open_axes)}" if open_axes else "without a variant"
             raise CannotMeasure(f"{len(chosen)} runs are meant; say which {what}")
-        return chosen[0]
+        return chosen[0] if self.transport is None else self._part(chosen[0], self.transport)
+
+    @staticmethod
+    def _part(point: PointRun, transport: str) -> PointRun:
+        known = point.run.transports
+        if transport not in known:
+            close = nearest(transport, known)
+            hint = f"; nearest: {', '.join(close)}" if close else f" (it has {', '.join(known) or 'one'})"
+            raise CannotMeasure(f"the run has no transport {transport} among several{hint}")
+        return replace(point, run=point.run.among(transport))
 
     def _matches(self, point: PointRun) -> bool:
         return all(key in point.axes and point.axes[key] == value for key, value in self.axes.items())

@@ -250,6 +250,11 @@ def of(evaluator: Evaluator, context: Context, variant: ast.expr, measure: ast.e
     return evaluator.value(measure, context.of(evaluator.value(variant, context)))
 
 
+def among(evaluator: Evaluator, context: Context, transport: ast.expr, measure: ast.expr) -> Any:  # noqa: ANN401
+    """`measure` over the flows of one of a run's several transports: `among('dctcp', summary('fct_mean_s'))`."""
+    return evaluator.value(measure, context.among(str(evaluator.value(transport, context))))
+
+
 def at(evaluator: Evaluator, context: Context, measure: ast.expr, axes: ast.expr) -> Any:  # noqa: ANN401
     """`measure` at values of the sweep's axes: `at(m, {'traffic.0.load': 0.7})`."""
     return evaluator.value(measure, context.at(evaluator.value(axes, context)))
@@ -312,7 +317,7 @@ _PLAIN = (
     *(percent_lower, percent_higher, within, jain, least, most),
     *MODELS,
 )
-_FORMS = (of, at, largest, smallest, share, first, sooner, cannot)
+_FORMS = (of, at, among, largest, smallest, share, first, sooner, cannot)
 
 VOCABULARY = Vocabulary({f.__name__: f for f in _PLAIN}, {f.__name__: f for f in _FORMS}, literal=seconds)
 

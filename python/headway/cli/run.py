@@ -13,7 +13,7 @@ import click
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.terminal import Progress, Stop
 from headway.names import ScenarioFile
-from headway.results import one_line, surprising
+from headway.results import one_line, surprising, transport_lines
 from headway.scenario import Scenario
 
 INTERRUPTED = 130
@@ -49,7 +49,7 @@ def run(
     capture_links: str | None,
     as_json: bool,
 ) -> int:
-    """Run one scenario and print one line about it."""
+    """Run one scenario and print one line about it, and one for each of several transports."""
     if csv and out is None:
         raise click.UsageError("--csv needs --out DIR")
     if capture_links is not None and capture is None:
@@ -62,6 +62,8 @@ def run(
         click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
         click.echo(f"{file.name}: {one_line(result.summary, result.manifest)}")
+        for line in transport_lines(result.summary):
+            click.echo(f"  {line}")
         for warning in surprising(result.manifest.get("warnings", [])):
             click.echo(f"warning: {warning}", err=True)
         if out is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite:
         display = _Display(bars, planned.file.name, quiet=quiet)
         outcome = run_sweep(planned, jobs=jobs, observer=display, stop_requested=stop, overwrite=overwrite)
     _print_end(outcome, time.monotonic() - began, quiet)
-    print_warnings(display.warnings, "the `warnings` of each point's manifest.json")
+    in_order = {p.label: display.warnings[p.label] for p in planned.points if p.label in display.warnings}
+    print_warnings(in_order, "the `warnings` of each point's manifest.json")
     return outcome
 
 
@@ -87,6 +89,13 @@ class _Display:
         self._end(point)
         self._bars.note(f"[{self._ended}/{self._total}] {point.label}: failed: {error}", error=True)
 
+    def waiting(self, points: Sequence[PlannedPoint]) -> None:
+        labels = ", ".join(point.label for point in points[:3]) + (" ..." if len(points) > 3 else "")
+        self._bars.note(f"waiting for {len(points)} that another process is running: {labels}")
+
+    def elsewhere(self, point: PlannedPoint) -> None:
+        self._end(point)
+
     def _end(self, point: PlannedPoint) -> None:
         self._bars.remove(point.label)
         self._fractions.pop(point.label, None)
@@ -114,6 +123,8 @@ def _print_end(outcome: SweepOutcome, wall_s: float, quiet: bool) -> None:
     text = f"{outcome.plan.file.name}: {done}/{len(outcome.plan.points)} points done"
     if outcome.reused:
         text += f" ({outcome.reused} from before)"
+    if outcome.elsewhere:
+        text += f" ({outcome.elsewhere} by other processes)"
     if failed:
         text += f", {failed} failed"
     if outcome.interrupted:

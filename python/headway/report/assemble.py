@@ -79,9 +79,9 @@ def _figures(study: Study, model: Model | None) -> list[Figure]:
         timelines.queue(study),
         *timelines.others(study),
         flowstats.fct_load(study),
-        flowstats.slowdown_size(study),
-        flowstats.distributions(study),
-        roundtrips.round_trips(study),
+        flowstats.slowdown_size(study.split),
+        flowstats.distributions(study.split),
+        roundtrips.round_trips(study.split),
         fabric.link_utilisation(study),
     ]
     return [*figures, model_figure(study.results, model)] if study.results.asks_for_model else figures

@@ -47,6 +47,8 @@ _SUMMARY_LABELS = {
     "data_drops": ("data drops", "count"),
     "trims": ("trims", "count"),
     "marks": ("marks", "count"),
+    "goodput_share": ("share of the goodput", "percent"),
+    "delivered_bytes": ("delivered", "bytes"),
 }
 
 
@@ -81,7 +83,8 @@ def summary_number(point: Point, key: str) -> float | None:
 def _load_metrics(study: Study) -> list[str]:
     wanted = study.results.report.get("y")
     names = [wanted] if isinstance(wanted, str) else list(wanted) if isinstance(wanted, list) else []
-    known = [str(n) for n in names if any(summary_number(p, str(n)) is not None for p in study.points)]
+    points = (*study.points, *study.split.points)
+    known = [str(n) for n in names if any(summary_number(p, str(n)) is not None for p in points)]
     return known or ["fct_mean_s", "fct_p99_s"]
 
 
@@ -99,7 +102,7 @@ def fct_load(study: Study) -> Figure:
     panels: list[Panel] = []
     for facet in study.facets:
         for metric in metrics:
-            panels.append(_load_panel(study, facet, metric, name))
+            panels.append(_load_panel(_owner(study, metric), facet, metric, name))
     if not any(len(panel.series) for panel in panels):
         return Figure(figure_id, title, absent="no point of the sweep finished a flow")
     seeds = len(study.seeds)
@@ -109,7 +112,16 @@ def fct_load(study: Study) -> Figure:
     caption = (
         f"{band} Finished flows after the warm-up; unfinished ones are listed below. Each panel has its own y axis."
     )
-    return Figure(figure_id, title, caption, tuple(panels), 2, study.legend())
+    drawn = {series.key for panel in panels for series in panel.series}
+    owners = (study.split, study) if study.is_mixed else (study,)
+    legend = [entry for owner in owners for entry in owner.legend() if entry.key in drawn]
+    return Figure(figure_id, title, caption, tuple(panels), 2, tuple(legend))
+
+
+def _owner(study: Study, metric: str) -> Study:
+    """Whose a number is: each transport's where a run has several, or the run's where it is of links."""
+    of_parts = any(summary_number(p, metric) is not None for point in study.points for p in point.parts)
+    return study.split if of_parts else study
 
 
 def _study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
@@ -139,6 +151,9 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
     x_axis = _study_axis(name, study.x_quantity, study.xs(facet))
     tops = [v for line in series for v in (line.high or line.y)]
     y_axis = auto_axis(label, quantity, [v for line in series for v in line.y] + tops)
+    if metric == "goodput_share":
+        # Parts of one whole are compared from nothing to all of it.
+        y_axis = Axis(label, quantity, 0.0, 1.0)
     return Panel(facet.prefix(label), x_axis, y_axis, tuple(series), direct_labels=True)
 
 

@@ -126,8 +126,17 @@ class Point:
         return {key: value for part in parts for key, value in part.items()}
 
     @property
+    def parts(self) -> tuple[Point, ...]:
+        """Where the run has several transports a point for each, with its flows and the numbers over them."""
+        split = self.summary.get("by_transport")
+        return tuple(PartPoint.of(self, name) for name in split) if isinstance(split, Mapping) else ()
+
+    @property
     def transport(self) -> str:
-        """Name of the transport, `mixture` if the traffic names several."""
+        """Name of the transport, or the names of several with `+` between them."""
+        split = self.summary.get("by_transport")
+        if isinstance(split, Mapping) and split:
+            return "+".join(dict.fromkeys(str(label).split("(")[0] for label in split))
         value = self.scenario.get("transport", {})
         return str(value.get("name", "unknown")) if isinstance(value, Mapping) else str(value)
 
@@ -159,6 +168,32 @@ class Point:
         """Sampled series, long form; empty if the scenario samples nothing."""
         path = self.directory / "series.parquet"
         return read_table(path, SERIES_COLUMNS).with_columns(pl.col("entity").cast(pl.String))
+
+
+@dataclass(frozen=True)
+class PartPoint(Point):
+    """One transport's part of a run that has several."""
+
+    whole: Point
+    part: str
+
+    @classmethod
+    def of(cls, whole: Point, transport: str) -> PartPoint:
+        """The part of `transport`; its variant is called after both, or after it alone where the run has no variant."""
+        summary = whole.summary["by_transport"][transport]
+        variant = transport if whole.variant == whole.transport else f"{whole.variant}: {transport}"
+        place = (whole.label, whole.directory, whole.manifest)
+        return cls(*place, summary, variant, whole.axes, whole.seed, whole, transport)
+
+    @property
+    def transport(self) -> str:
+        """Its transport."""
+        return self.part
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """The flows of its transport."""
+        return self.whole.flows.filter(pl.col("transport") == self.part)
 
 
 @dataclass(frozen=True)

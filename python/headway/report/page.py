@@ -18,6 +18,7 @@ from .claims import ClaimRow, verdict_counts
 from .palette import Style
 from .quantity import plain
 from .spec import Figure, LegendEntry, Sketch, Table
+from .study import variant_key
 from .svg import draw_figure
 from .svg_parts import readable
 from .tables import DICTIONARY
@@ -152,9 +153,19 @@ def _scale(report: Report) -> str:
 def _headline(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
     """For a report without claims: the few numbers of each variant that people look for first."""
     table: Table | None = report.summary
-    if table is None or report.claims is not None or len(table.rows) > 4:
+    most = 6 if report.study.is_mixed else 4
+    if table is None or report.claims is not None or len(table.rows) > most:
         return []
-    wanted = ("mean FCT", "p99 FCT", "p99 slowdown", "bottleneck utilisation", "largest queue", "data drops")
-    return [
-        (row[0], [(name, row[table.head.index(name)]) for name in wanted if name in table.head]) for row in table.rows
-    ]
+    names = [key.removeprefix(variant_key("")) for key in table.keys]
+    wanted = (
+        "share of the goodput",
+        "mean FCT",
+        "p99 FCT",
+        "p99 slowdown",
+        "bottleneck utilisation",
+        "largest queue",
+        "data drops",
+    )
+    shown = [[(name, row[table.head.index(name)]) for name in wanted if name in table.head] for row in table.rows]
+    # What a row says nothing of is of the links of its whole run.
+    return [(name, [cell for cell in cells if cell[1] != "–"]) for name, cells in zip(names, shown, strict=True)]

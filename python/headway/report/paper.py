@@ -155,6 +155,8 @@ def _panel(axes: Axes, panel: Panel, named: Mapping[str, Style], *, last: bool, 
     axes.set_ylabel(axis_title(panel.y))
     if last:
         axes.set_xlabel(axis_title(panel.x))
+    for shade in panel.shades:
+        axes.axvspan(shade.start, shade.end, color="#5b6472", alpha=0.13, linewidth=0, zorder=0)
     for line in panel.series:
         _line(axes, line, named[line.key], panel.y)
     for reference in panel.references:

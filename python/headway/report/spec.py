@@ -55,6 +55,15 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Shade:
+    """A span of the x axis in which something is different, such as a link that is down."""
+
+    start: float
+    end: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Panel:
     """One pair of axes. `key` is set when the whole panel belongs to one variant."""
 
@@ -66,6 +75,7 @@ class Panel:
     events: tuple[Event, ...] = ()
     references: tuple[Reference, ...] = ()
     direct_labels: bool = False
+    shades: tuple[Shade, ...] = ()
 
 
 @dataclass(frozen=True)

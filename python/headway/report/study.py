@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from headway.quantities import parse_any
@@ -63,10 +63,24 @@ class Study:
     """All points of a report, arranged."""
 
     results: Results
+    whole: Study | None = None  # of which this is the split
     points: tuple[Point, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", self.results.points)
+
+    @cached_property
+    def is_mixed(self) -> bool:
+        """Whether some run has several transports."""
+        return any(point.parts for point in self.points)
+
+    @cached_property
+    def split(self) -> Study:
+        """The same with a variant for each transport of the runs that have several; itself where none has."""
+        if not self.is_mixed:
+            return self
+        points = tuple(part for point in self.points for part in point.parts or (point,))
+        return Study(replace(self.results, points=points), self)
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
@@ -76,9 +90,13 @@ class Study:
     @cached_property
     def styles(self) -> dict[str, Style]:
         """One style a variant, for every figure."""
-        pairs = dict.fromkeys((p.variant, p.transport) for p in self.points)
+        if self.whole is not None:
+            return self.whole.styles
+        # Transports first: what figures show of a mixture is its parts.
+        points = (*self.split.points, *self.points) if self.is_mixed else self.points
+        pairs = dict.fromkeys((p.variant, p.transport) for p in points)
         first = dict(reversed(pairs))
-        return variant_styles([(variant, first[variant]) for variant in self.variants])
+        return variant_styles([(variant, first[variant]) for variant in dict.fromkeys(p.variant for p in points)])
 
     @cached_property
     def axis_keys(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import polars as pl
 from headway.results import by_sentence, surprising
 
 from .flowstats import number, summary_label, summary_number
-from .load import Point
+from .load import PartPoint, Point
 from .quantity import display, unit_for
 from .spec import Table
 from .stats import Estimate, over_seeds
@@ -18,6 +18,7 @@ from .study import Study, natural, short_axis, value_text, variant_key
 
 FLOWS_LISTED = 64
 SUMMARY_KEYS = (
+    "goodput_share",
     "flows_done",
     "flows_unfinished",
     "fct_mean_s",
@@ -44,7 +45,8 @@ DICTIONARY = (
     ("flow, name", "number and name of the flow (message)", ""),
     ("src, dst", "sending and receiving host", ""),
     ("class", "traffic class given by the scenario", ""),
-    ("transport", "transport that carried the flow", ""),
+    ("transport", "transport that carried the flow; in the summary, those that a row is about", ""),
+    ("goodput_share", "payload that a transport delivered, over that of all transports of the run", "ratio"),
     ("bytes", "payload of the flow", "B"),
     ("start_s, finish_s", "virtual time of the start, and of the last payload byte's arrival", "s"),
     ("fct_s", "flow completion time: finish less start", "s"),
@@ -72,29 +74,44 @@ DICTIONARY = (
 
 
 def summary(study: Study) -> Table:
-    """One row a variant (and sweep point), each cell a mean over seeds with its interval."""
-    keys = [k for k in SUMMARY_KEYS if any(summary_number(p, k) is not None for p in study.points)]
+    """One row a variant, sweep point, and transport of a mixture; each cell a mean over seeds with its interval."""
+    points = _rows_of(study)
+    keys = [k for k in SUMMARY_KEYS if any(summary_number(p, k) is not None for p in points)]
     keys = [k for k in keys if k not in ("trims", "deadline_missed_fraction") or _ever(study, k)]
     axes = [*[k for k in study.axis_keys if k != study.x_key], *([study.x_key] if study.x_key else [])]
-    head = ("variant", *[short_axis(k) for k in axes], *[_HEADS.get(k) or summary_label(k)[0] for k in keys])
+    mixed = ("transport",) if study.is_mixed else ()
+    names = [short_axis(k) for k in axes]
+    head = ("variant", *names, *mixed, *[_HEADS.get(k) or summary_label(k)[0] for k in keys])
     groups: dict[tuple[object, ...], list[Point]] = {}
-    for point in study.points:
-        groups.setdefault((point.variant, *[point.axes.get(k, "") for k in axes]), []).append(point)
+    for point in points:
+        of = ((point.part if isinstance(point, PartPoint) else point.transport),) if mixed else ()
+        variant = point.whole.variant if isinstance(point, PartPoint) else point.variant
+        groups.setdefault((variant, *[point.axes.get(k, "") for k in axes], *of), []).append(point)
     rows: list[tuple[str, ...]] = []
     sort: list[tuple[float | str, ...]] = []
-    for key, points in groups.items():
+    for key, own in groups.items():
         cells = [value_text(value) if isinstance(value, (str, int, float)) else "" for value in key]
         order: list[float | str] = [v if isinstance(v, (int, float, str)) else "" for v in key]
         for name in keys:
-            found = over_seeds([summary_number(p, name) for p in points])
+            found = over_seeds([summary_number(p, name) for p in own])
             cells.append(estimate_text(found, summary_label(name)[1]))
             order.append(found.mean if found else -math.inf)
         rows.append(tuple(cells))
         sort.append(tuple(order))
     seeds = len(study.seeds)
     caption = f"Mean over up to {seeds} seeds ± the half-width of its 95 % confidence interval." if seeds > 1 else ""
-    owners = tuple(variant_key(str(key[0])) for key in groups)
+    if mixed:
+        caption = f"{caption} A run of several transports has a row for all of them, and one for each.".strip()
+    owners = tuple(variant_key(own[0].variant) for own in groups.values())
     return Table("summary", "Summary by variant", head, tuple(rows), tuple(sort), caption, owners)
+
+
+def _rows_of(study: Study) -> list[Point]:
+    """What has a row: each run, and under it each of several transports; the seeds of a combination together."""
+    places: dict[tuple[object, ...], list[Point]] = {}
+    for point in study.points:
+        places.setdefault((point.variant, *point.axes.items()), []).append(point)
+    return [p for own in places.values() for p in (*own, *[part for point in own for part in point.parts])]
 
 
 def _ever(study: Study, key: str) -> bool:
@@ -187,7 +204,9 @@ def unfinished_text(study: Study) -> str:
     total = sum(frame.height for _, frame in _unfinished(study))
     if not total:
         return ""
-    return f"{total} flow{'s' if total > 1 else ''} did not finish before the end of the run and enter no statistic."
+    but = " but the shares of the goodput" if study.is_mixed else ""
+    flows = f"{total} flow{'s' if total > 1 else ''}"
+    return f"{flows} did not finish before the end of the run and enter no statistic{but}."
 
 
 def unfinished_table(study: Study) -> Table | None:
@@ -233,15 +252,17 @@ _FLOW_CELLS = (
 
 def _flows(table_id: str, title: str, parts: Sequence[tuple[Point, pl.DataFrame]], caption: str) -> Table:
     cells = [c for c in _FLOW_CELLS if all(c[0] in frame.columns for _, frame in parts)]
-    head = ("run", "flow", "src → dst", *[label for _, label, _ in cells], "state")
+    mixed = any(point.parts for point, _ in parts)
+    head = ("run", "flow", "src → dst", *(("transport",) if mixed else ()), *[label for _, label, _ in cells], "state")
     rows: list[tuple[str, ...]] = []
     sort: list[tuple[float | str, ...]] = []
     for point, frame in parts:
         for row in sorted(frame.iter_rows(named=True), key=lambda r: natural(str(r["name"]))):
             values = [number(row[key]) for key, _, _ in cells]
             text = [display(q, v, 4) for v, (_, _, q) in zip(values, cells, strict=True)]
-            where = f"h{row['src']} → h{row['dst']}"
-            rows.append((point.label, str(row["name"]), where, *text, str(row["state"])))
+            whose = (str(row["transport"]),) if mixed else ()
+            who = (point.label, str(row["name"]), f"h{row['src']} → h{row['dst']}", *whose)
+            rows.append((*who, *text, str(row["state"])))
             order = [v if v is not None else math.inf for v in values]
-            sort.append((point.label, str(row["name"]), where, *order, str(row["state"])))
+            sort.append((*who, *order, str(row["state"])))
     return Table(table_id, title, head, tuple(rows), tuple(sort), caption)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from headway.quantities import parse_bytes
 
+from . import outages
 from .load import Point
 from .quantity import display
 from .spec import Axis, Event, Figure, LegendEntry, Panel, Reference, Series
@@ -169,15 +170,23 @@ def throughput(study: Study) -> Figure:
         series = tuple(line.series(flow_key(line.entity)) for line in lines if line.entity in styles)
         references = (reference,) if reference else ()
         key = variant_key(point.variant)
-        panels.append(Panel(facet.prefix(point.variant), x, y, series, key, tuple(events), references))
+        shades = outages.shades([point], x)
+        panels.append(Panel(facet.prefix(point.variant), x, y, series, key, tuple(events), references, shades=shades))
     total = len({line.entity for line in everything})
     caption = "Payload bytes newly delivered to the receiver per interval; names at the top mark where a flow starts."
     if total > len(shown):
         caption += f" The {len(shown)} largest of {total} sampled flows are drawn."
-    legend = tuple(LegendEntry(flow_key(n), n, styles[n]) for n in shown)
+    legend = tuple(LegendEntry(flow_key(n), _with_transport(study, n), styles[n]) for n in shown)
     columns = 1 if len(panels) == 1 else 2
-    caption += _interval(kept) + _thinning(kept) + said
+    caption += outages.caption(point for _, point, _ in by_run) + _interval(kept) + _thinning(kept) + said
     return Figure(figure_id, title, caption, tuple(panels), columns, legend)
+
+
+def _with_transport(study: Study, flow: str) -> str:
+    """A flow's name, and where runs have several transports the flow's own, if it is the same in all of them."""
+    mixed = [point.flows for _, point in chosen_runs(study)[0] if point.parts] if study.is_mixed else []
+    found = {name for frame in mixed for name in frame.filter(pl.col("name") == flow)["transport"].unique()}
+    return f"{flow} ({found.pop()})" if len(found) == 1 else flow
 
 
 def _links_figure(
@@ -214,9 +223,11 @@ def _links_figure(
             here = [line for line in kept if line.facet == facet and line.entity == name]
             if here:
                 series = tuple(line.series(variant_key(line.point.variant), band=True) for line in here)
-                panels.append(Panel(facet.prefix(arrow(name)), x, y, series, direct_labels=True))
+                shades = outages.shades((line.point for line in here), x)
+                panels.append(Panel(facet.prefix(arrow(name)), x, y, series, direct_labels=True, shades=shades))
     if len(entities) > len(shown):
         caption += f" {len(shown)} of {len(entities)} sampled links are drawn, declared bottlenecks first."
+    caption += outages.caption(line.point for line in kept)
     caption += _interval(kept) + _thinning(kept, "The line is the mean, the band the minimum and maximum of") + said
     legend = study.legend(line.point.variant for line in kept)
     return Figure(figure_id, title, caption, tuple(panels), 1 if len(panels) == 1 else 2, legend)
@@ -249,21 +260,29 @@ def queue(study: Study) -> Figure:
 
 def _with_buffer(study: Study, figure: Figure) -> Figure:
     """Draw the buffer size where a queue fills a good part of it; say its size otherwise."""
-    fabric = study.points[0].fabric
-    frame = sum(parse_bytes(fabric.get(part)) or 0.0 for part in ("payload", "header", "framing")) or 1538.0
-    size = parse_bytes(fabric.get("buffer"), frame)
+    sizes = sorted({size for _, point in chosen_runs(study)[0] if (size := _buffer(point)) is not None})
     panels = [panel for panel in figure.panels if isinstance(panel, Panel)]
-    if size is None or not math.isfinite(size) or not panels:
+    if not sizes or not panels:
         return figure
+    if len(sizes) > 1:
+        caption = f"{figure.caption} Buffers are from {display('bytes', sizes[0])} to {display('bytes', sizes[-1])}."
+        return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
+    size = sizes[0]
     text = f"buffer {display('bytes', size)}"
     if panels[0].y.high < size * 0.6:
         caption = f"{figure.caption} The {text} is beyond the axis."
         return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
     y = linear_axis("queue", "bytes", [size * 1.08, panels[0].y.high])
-    drawn = tuple(
-        Panel(p.title, p.x, y, p.series, p.key, p.events, (Reference(size, text),), p.direct_labels) for p in panels
-    )
+    drawn = tuple(replace(p, y=y, references=(Reference(size, text),)) for p in panels)
     return Figure(figure.id, figure.title, figure.caption, drawn, figure.columns, figure.legend)
+
+
+def _buffer(point: Point) -> float | None:
+    """Bytes of data that a port of the run holds; None where it holds any number."""
+    fabric = point.fabric
+    frame = sum(parse_bytes(fabric.get(part)) or 0.0 for part in ("payload", "header", "framing")) or 1538.0
+    size = parse_bytes(fabric.get("buffer"), frame)
+    return size if size is not None and math.isfinite(size) else None
 
 
 def others(study: Study) -> list[Figure]:

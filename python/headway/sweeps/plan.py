@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from headway import _headway
+from headway.checksums import CHECKSUMS_FILE, add
 from headway.directories import (
+    LOCKS,
+    MANIFEST_FILE,
     PARTIAL,
     POINT_FILE,
     POINTS,
@@ -60,6 +63,16 @@ class PlannedPoint:
         """Where the run writes until it is finished."""
         return self.directory.with_name(self.directory.name + PARTIAL)
 
+    @property
+    def lock(self) -> Path:
+        """What whoever runs the point holds."""
+        return self.directory.parent.parent / LOCKS / self.directory.name
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its results are there, by the looks of them."""
+        return (self.directory / MANIFEST_FILE).exists() and recorded(self) == self.digest
+
     def identity(self) -> dict[str, Any]:
         """The part of `sweep.json` that says which run this is."""
         return {
@@ -86,37 +99,50 @@ class SweepPlan:
         wanted = {point.directory.name: point.digest for point in self.points}
         prepare_sweep(self.out, wanted, self.scenario, overwrite=overwrite)
 
-    def begin(self, states: Mapping[str, State]) -> None:
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the directory's list of points is that of this sweep."""
+        rows = read_json(self.out / SWEEP_FILE)
+        listed = [(row.get("label"), row.get("digest")) for row in rows] if isinstance(rows, list) else []
+        return listed == [(point.label, point.digest) for point in self.points]
+
+    def begin(self) -> None:
         """Record where the sweep begins. Verdicts and reports of fewer or other points would mislead: they go."""
-        before = read_json(self.out / SWEEP_FILE)
-        rows = [(row.get("label"), row.get("digest")) for row in before] if isinstance(before, list) else []
-        unfinished = any(state is not State.DONE for state in states.values())
-        if unfinished or rows != [(point.label, point.digest) for point in self.points]:
+        if not self.is_recorded or not all(point.is_finished for point in self.points):
             drop_derived(self.out)
-        self.record(states, {})
+        self.record({point.label: State.PENDING for point in self.points}, {})
 
     def survey(self) -> tuple[dict[str, State], list[str]]:
         """Which points are finished already, and what is worth telling about those that are not."""
         states: dict[str, State] = {}
         remarks: list[str] = []
-        others = 0
+        others = unchecked = 0
         for point in self.points:
-            finished, remark = _look_at(point)
+            finished, remark = look_at(point)
             states[point.label] = State.DONE if finished else State.PENDING
             remarks += [remark] if remark else []
             others += finished and read_document(point.directory / POINT_FILE).get("build") != build()
+            unchecked += finished and not (point.directory / CHECKSUMS_FILE).exists()
         if others:
             remarks.append(
                 f"{others} finished points are of another build of this version; to run them again, "
                 f"remove {self.out / POINTS}"
             )
+        if unchecked:
+            remarks.append(f"{unchecked} finished points have no {CHECKSUMS_FILE}: damage in them would go unnoticed")
         return states, remarks
 
     def record(self, states: Mapping[str, State], errors: Mapping[str, str]) -> None:
-        """Write `sweep.json` as things stand, and the scenario that it is a sweep of."""
+        """Write `sweep.json` as things stand, and the scenario that it is a sweep of.
+
+        What is pending here another process may have finished.
+        """
         rows = []
         for point in self.points:
-            row: dict[str, Any] = {**point.identity(), "state": str(states[point.label])}
+            state = states[point.label]
+            if state is State.PENDING and point.is_finished:
+                state = State.DONE
+            row: dict[str, Any] = {**point.identity(), "state": str(state)}
             if point.label in errors:
                 row["error"] = errors[point.label]
             rows.append(row)
@@ -164,6 +190,7 @@ def folder_name(label: str) -> str:
 def settle(point: PlannedPoint) -> None:
     """Put a finished run in its place; what stood there goes only when the new one is complete."""
     write_json(point.partial / POINT_FILE, {**point.identity(), "build": build()})
+    add(point.partial, POINT_FILE)
     replaced = point.directory.with_name(point.directory.name + REPLACED)
     shutil.rmtree(replaced, ignore_errors=True)
     if point.directory.exists():
@@ -172,15 +199,21 @@ def settle(point: PlannedPoint) -> None:
     shutil.rmtree(replaced, ignore_errors=True)
 
 
-def _look_at(point: PlannedPoint) -> tuple[bool, str]:
+def recorded(point: PlannedPoint) -> str | None:
+    """The digest of the run that is in the point's place."""
+    value = read_json(point.directory / POINT_FILE)
+    return value.get("digest") if isinstance(value, dict) else None
+
+
+def look_at(point: PlannedPoint) -> tuple[bool, str]:
     """Whether the point is finished and readable, and what is worth telling if something else is there."""
     if not point.directory.exists():
         return False, ""
     try:
+        read(point.directory)
         digest = read_document(point.directory / POINT_FILE).get("digest")
         if digest != point.digest:
             return False, f"{point.directory}: holds another scenario or version; this point is run again"
-        read(point.directory)
     except ResultsError as error:
         return False, f"{error}; this point is run again"
     return True, ""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -14,8 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from headway.directories import drop_derived
+from headway.locks import is_free
 from headway.sweeps.plan import PlannedPoint, State, SweepPlan
-from headway.sweeps.worker import Failed, Finished, Report, initialise, run_point
+from headway.sweeps.sharing import entered
+from headway.sweeps.worker import Elsewhere, Failed, Finished, Report, initialise, run_point
 
 POLL_S = 0.1
 MEMORY_SHARE = 0.8
@@ -36,6 +40,12 @@ class Observer(Protocol):
     def failed(self, point: PlannedPoint, error: str) -> None:
         """A point could not be run."""
 
+    def waiting(self, points: Sequence[PlannedPoint]) -> None:
+        """All points are done or failed but these, which other processes are running."""
+
+    def elsewhere(self, point: PlannedPoint) -> None:
+        """Another process finished a point."""
+
 
 class Silent:
     """An observer that wants to know nothing."""
@@ -44,6 +54,8 @@ class Silent:
     def progressed(self, label: str, state: dict[str, Any] | None) -> None: ...
     def finished(self, point: PlannedPoint, result: Finished) -> None: ...
     def failed(self, point: PlannedPoint, error: str) -> None: ...
+    def waiting(self, points: Sequence[PlannedPoint]) -> None: ...
+    def elsewhere(self, point: PlannedPoint) -> None: ...
 
 
 @dataclass
@@ -54,6 +66,7 @@ class SweepOutcome:
     states: dict[str, State]
     errors: dict[str, str] = field(default_factory=dict)
     reused: int = 0
+    elsewhere: int = 0
 
     @property
     def interrupted(self) -> bool:
@@ -73,22 +86,19 @@ def run_sweep(
     stop_requested: Callable[[], bool] = lambda: False,
     overwrite: bool = False,
 ) -> SweepOutcome:
-    """Run what is not finished.
+    """Run what is not finished, beside other processes that run the same sweep in the same directory.
 
     Raises `ResultsError` if the directory cannot be written, or holds another sweep and `overwrite` is false.
     """
-    plan.prepare(overwrite=overwrite)
     watching = observer or Silent()
-    states, remarks = plan.survey()
-    outcome = SweepOutcome(plan, states, reused=sum(1 for s in states.values() if s is State.DONE))
-    plan.begin(states)
-    watching.planned(len(plan.points), outcome.reused, remarks)
-    todo = [p for p in plan.points if states[p.label] is State.PENDING]
-    pools = _Pools(outcome, watching, stop_requested)
-    suspects = pools.run(todo, worker_count(jobs, todo))
-    for suspect in suspects:
-        if pools.run([suspect], 1):
-            pools.fail(suspect, "its process died twice (out of memory, or killed)")
+    with entered(plan, overwrite=overwrite):
+        states, remarks = plan.survey()
+        outcome = SweepOutcome(plan, states, reused=sum(1 for s in states.values() if s is State.DONE))
+        if outcome.reused < len(plan.points):
+            drop_derived(plan.out)
+        watching.planned(len(plan.points), outcome.reused, remarks)
+        _Pools(outcome, watching, stop_requested).run_all(jobs)
+        plan.record(outcome.states, outcome.errors)
     return outcome
 
 
@@ -110,6 +120,26 @@ class _Pools:
         self._outcome = outcome
         self._observer = observer
         self._stop_requested = stop_requested
+
+    def run_all(self, jobs: int | None) -> None:
+        """Run every pending point; those that other processes are running, if these do not finish them."""
+        waiting: Sequence[PlannedPoint] = ()
+        while not self._stop_requested() and (todo := self._pending()):
+            free = [point for point in todo if point.is_finished or is_free(point.lock)]
+            if free:
+                suspects = self.run(free, worker_count(jobs, free))
+                for suspect in suspects:
+                    if self.run([suspect], 1):
+                        self.fail(suspect, "its process died twice (out of memory, or killed)")
+                continue
+            if todo != waiting:
+                waiting = todo
+                self._observer.waiting(todo)
+            time.sleep(POLL_S)
+
+    def _pending(self) -> list[PlannedPoint]:
+        states = self._outcome.states
+        return [point for point in self._outcome.plan.points if states[point.label] is State.PENDING]
 
     def run(self, points: Sequence[PlannedPoint], workers: int) -> list[PlannedPoint]:
         """Run `points`; returns those that were under way when a process died."""
@@ -138,7 +168,7 @@ class _Pools:
         lost: list[PlannedPoint] = []
         waiting = iter(points)
         with _pool(workers, context, (reports, stop)) as pool:
-            running: dict[Future[Finished | Failed], PlannedPoint] = {}
+            running: dict[Future[Finished | Elsewhere | Failed], PlannedPoint] = {}
             _fill(pool, waiting, running, workers)
             while running:
                 finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
@@ -158,7 +188,7 @@ class _Pools:
             report: Report = reports.get()
             self._observer.progressed(report.label, report.progress)
 
-    def _account(self, point: PlannedPoint, future: Future[Finished | Failed]) -> bool:
+    def _account(self, point: PlannedPoint, future: Future[Finished | Elsewhere | Failed]) -> bool:
         """Record how a point ended; False if its process died and it must be looked at again."""
         try:
             result = future.result()
@@ -167,10 +197,20 @@ class _Pools:
         if isinstance(result, Failed):
             self.fail(point, result.error)
             return True
+        if isinstance(result, Elsewhere):
+            self._settle_elsewhere(point, result)
+            return True
         self._outcome.states[point.label] = State.INTERRUPTED if result.interrupted else State.DONE
         self._outcome.plan.record(self._outcome.states, self._outcome.errors)
         self._observer.finished(point, result)
         return True
+
+    def _settle_elsewhere(self, point: PlannedPoint, result: Elsewhere) -> None:
+        """Another process has the point: what it finished is done, what it is running stays pending."""
+        if result.finished:
+            self._outcome.states[point.label] = State.DONE
+            self._outcome.elsewhere += 1
+            self._observer.elsewhere(point)
 
 
 @contextmanager
@@ -189,7 +229,7 @@ def _deaf() -> Iterator[None]:
 def _fill(
     pool: ProcessPoolExecutor,
     waiting: Iterator[PlannedPoint],
-    running: dict[Future[Finished | Failed], PlannedPoint],
+    running: dict[Future[Finished | Elsewhere | Failed], PlannedPoint],
     workers: int,
 ) -> None:
     """Hand out points, one a worker, so that a death leaves few to look at again."""
@@ -198,7 +238,7 @@ def _fill(
             with _deaf():
                 running[pool.submit(run_point, point)] = point
         except BrokenProcessPool as error:
-            broken: Future[Finished | Failed] = Future()
+            broken: Future[Finished | Elsewhere | Failed] = Future()
             broken.set_exception(error)
             running[broken] = point
             return

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headway.errors import HeadwayError
+from headway.locks import held
 from headway.scenario import Scenario
-from headway.sweeps.plan import PlannedPoint, settle
+from headway.sweeps.plan import PlannedPoint, look_at, settle
 
 if TYPE_CHECKING:
     from multiprocessing.queues import SimpleQueue
@@ -35,6 +36,14 @@ class Finished:
     summary: dict[str, Any]
     manifest: dict[str, Any]
     interrupted: bool
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A point that was not run here: another process has finished it, or is running it now."""
+
+    label: str
+    finished: bool
 
 
 @dataclass(frozen=True)
@@ -69,10 +78,15 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def run_point(point: PlannedPoint) -> Finished | Failed:
-    """Run one point; whatever goes wrong with it is told and costs the others nothing."""
+def run_point(point: PlannedPoint) -> Finished | Elsewhere | Failed:
+    """Run one point unless another process does; whatever goes wrong with it is told and costs the others nothing."""
     try:
-        return _run(point)
+        with held(point.lock) as mine:
+            if not mine:
+                return Elsewhere(point.label, finished=False)
+            if look_at(point)[0]:
+                return Elsewhere(point.label, finished=True)
+            return _run(point)
     except HeadwayError as error:
         return Failed(point.label, str(error))
     except Exception as error:

@@ -205,7 +205,7 @@ impl<'a> Flood<'a> {
         self.rng.fill_bytes(&mut bytes);
         if self.rng.next_u32().is_multiple_of(2) && !bytes.is_empty() {
             // The rarest thing in random bytes is a first byte that means something.
-            bytes[0] = [1, 0x80, 0x81, 0x82, 0x83, 0x84][self.rng.next_u32() as usize % 6];
+            bytes[0] = [1, 0x80, 0x81, 0x82, 0x83, 0x84, 0x85][self.rng.next_u32() as usize % 7];
         }
         bytes
     }
@@ -280,7 +280,10 @@ fn meet(config: &Config, socket: &UdpSocket, to: SocketAddr) -> (Vec<Vec<u8>>, u
         let bytes = Bytes::from(vec![ticket as u8; length]);
         let purpose = if ticket == 2 { Purpose::Request(7) } else { Purpose::Plain };
         let (options, charge) = (SendOptions::default(), memory.reserve(length as u64).expect("room"));
-        core.send(Time::ZERO, Command { ticket, peer, purpose, bytes, options, only_epoch: None, charge });
+        core.send(
+            Time::ZERO,
+            Command { ticket, peer, purpose, body: bytes.into(), options, only_epoch: None, charge },
+        );
     }
     let (mut samples, mut said, mut buffer) = (Vec::new(), 0, vec![0; 4096]);
     let start = Instant::now();

@@ -8,6 +8,7 @@ use super::outgoing::{CALL_HEADER, NUMBERS_AHEAD, parse_call};
 use super::peers::{PeerKey, Phase};
 use super::{Arrived, Charges, Core, CoreEvent, Count, Purpose, SELF, Step};
 use crate::budget::{MESSAGE_COST, PACKET_COST};
+use crate::stream::Sink;
 use bytes::Bytes;
 use headway_packet::session::{SESSION_HEADER, Session};
 use headway_packet::{
@@ -24,9 +25,37 @@ const LONGEST: Time = Time::s(100);
 pub(super) struct Incoming {
     bytes: u64,
     call: bool,
-    /// Its bytes; empty until the first of them arrives.
-    buffer: Vec<u8>,
+    data: Data,
     charges: Charges,
+}
+
+/// Where the bytes of a message are that is being received.
+enum Data {
+    /// None have arrived.
+    Announced,
+    /// In memory.
+    Buffer(Vec<u8>),
+    /// With the application.
+    Sink(Box<dyn Sink>),
+}
+
+impl Data {
+    /// Takes bytes of a message of so many.
+    fn write(&mut self, whole: u64, offset: u64, payload: &[u8]) {
+        if matches!(self, Data::Announced) {
+            *self = Data::Buffer(vec![0; whole as usize]);
+        }
+        match self {
+            Data::Buffer(buffer) => {
+                let start = offset as usize;
+                if let Some(room) = buffer.get_mut(start..start + payload.len()) {
+                    room.copy_from_slice(payload);
+                }
+            }
+            Data::Sink(sink) => sink.write(offset, payload),
+            Data::Announced => {}
+        }
+    }
 }
 
 /// The packet that the machine is being given, and its payload.
@@ -80,10 +109,7 @@ impl Core {
         if session.cookie != meeting.expected {
             return Err(Count::dropped_cookie);
         }
-        if session.src_epoch < meeting.peer_epoch {
-            return Err(Count::dropped_old_epoch);
-        }
-        if session.src_epoch > meeting.peer_epoch || peer.phase == Phase::Hello {
+        if session.src_epoch != meeting.peer_epoch || peer.phase == Phase::Hello {
             return Err(Count::dropped_unknown_epoch);
         }
         if !peer.replay.is_new(session.counter) {
@@ -170,6 +196,9 @@ impl Core {
         if packet.is_data() && matches!(ecn, Ecn::Spare | Ecn::Ce) {
             self.counters.one(Count::marks_received);
         }
+        if packet.kind == PacketKind::Ack {
+            self.acknowledged(now, key, &packet);
+        }
         let live = self.machine.live_messages();
         self.machine.receive(now, &packet);
         self.nic.input(now);
@@ -202,7 +231,7 @@ impl Core {
         }
         if let Some(incoming) = self.incoming.get_mut(&name) {
             // An announcement does not say whether its message is a call: the first data packet does.
-            let announced = incoming.buffer.is_empty();
+            let announced = matches!(incoming.data, Data::Announced);
             let same =
                 incoming.bytes == packet.message_bytes && (!data || announced || incoming.call == call);
             if data && announced {
@@ -231,12 +260,19 @@ impl Core {
         if peer.incoming >= most {
             return Err(Count::dropped_too_many);
         }
-        let cost = packet.message_bytes + MESSAGE_COST + PACKET_COST * u64::from(packet.count);
+        let sinks = self.config.sinks.as_ref();
+        let sink = sinks.and_then(|of| of(peer.address, packet.message, packet.message_bytes));
+        if sink.is_some() && call {
+            return Err(Count::dropped_inconsistent);
+        }
+        let held = if sink.is_some() { 0 } else { packet.message_bytes };
+        let cost = held + MESSAGE_COST + PACKET_COST * u64::from(packet.count);
         let total = self.memory.charge(cost).ok_or(Count::dropped_no_memory)?;
         let own = peer.memory.charge(cost).ok_or(Count::dropped_no_memory)?;
         peer.incoming += 1;
         let charges = Charges([total, own]);
-        let incoming = Incoming { bytes: packet.message_bytes, call, buffer: Vec::new(), charges };
+        let data = sink.map_or(Data::Announced, Data::Sink);
+        let incoming = Incoming { bytes: packet.message_bytes, call, data, charges };
         self.incoming.insert((key.host(), packet.message), incoming);
         Ok(())
     }
@@ -277,13 +313,8 @@ impl Core {
         let Some(incoming) = self.incoming.get_mut(&name) else { return };
         let arriving = current.filter(|a| (a.packet.src, a.packet.message) == name);
         if let Some(Arriving { packet, payload }) = arriving {
-            if incoming.buffer.is_empty() {
-                incoming.buffer = vec![0; incoming.bytes as usize];
-            }
-            let start = packet.index as usize * usize::from(self.sizes.payload);
-            if let Some(room) = incoming.buffer.get_mut(start..start + payload.len()) {
-                room.copy_from_slice(payload);
-            }
+            let offset = u64::from(packet.index) * u64::from(self.sizes.payload);
+            incoming.data.write(incoming.bytes, offset, payload);
         }
         if let Some(peer) = self.peers.of_host(name.0) {
             let address = peer.address;
@@ -300,7 +331,10 @@ impl Core {
         let (address, peer_epoch) = (peer.address, peer.meeting.peer_epoch);
         self.counters.one(Count::messages_received);
         self.note(now, address, number, Step::Completed { bytes: incoming.bytes });
-        let whole = Bytes::from(incoming.buffer);
+        let whole = match incoming.data {
+            Data::Buffer(buffer) => Bytes::from(buffer),
+            Data::Announced | Data::Sink(_) => Bytes::new(),
+        };
         let parsed = if incoming.call { parse_call(&whole) } else { Some((Purpose::Plain, whole)) };
         let Some((purpose, bytes)) = parsed else { return self.counters.one(Count::dropped_malformed) };
         self.events.push_back(CoreEvent::Arrived(Arrived {

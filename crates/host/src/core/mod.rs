@@ -13,6 +13,7 @@ mod handshake;
 mod incoming;
 mod outgoing;
 mod peers;
+mod watch;
 
 use crate::budget::{Budget, Charge};
 use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, sizes};
@@ -22,15 +23,16 @@ use crate::machine::{Machine, PathTable};
 use crate::nic::Nic;
 use crate::progress::{Progress, Step};
 use crate::seal::{Authority, Secret};
+use crate::stream::Body;
 use bytes::Bytes;
 use handshake::Answers;
 use headway_fabric::PortCounters;
-use headway_packet::session::HANDSHAKE_BASE;
+use headway_packet::session::{HANDSHAKE_BASE, Terms};
 use headway_packet::{Ecn, HostId, Sizes};
 use headway_transport::finished::FinishedMessages;
 use headway_transport::timers::Timers;
 use headway_transport::{Endpoint, EndpointEvent, Message, Opening};
-use headway_units::Time;
+use headway_units::{Gauge, RoundTrips, Time};
 use incoming::{Arriving, Incoming};
 use outgoing::Outgoing;
 use peers::Peers;
@@ -45,7 +47,7 @@ const SELF: HostId = HostId(0);
 
 /// Who an endpoint is, beyond its configuration.
 pub struct Identity {
-    /// Its incarnation: larger than any before at the same address.
+    /// Its incarnation: another than any before at the same address.
     pub epoch: u64,
     /// Random, and its own.
     pub secret: Secret,
@@ -91,7 +93,7 @@ pub struct Command {
     /// What it is.
     pub purpose: Purpose,
     /// The bytes.
-    pub bytes: Bytes,
+    pub body: Body,
     /// How.
     pub options: SendOptions,
     /// The incarnation of the peer that it is meant for; `None` = whichever there is.
@@ -168,6 +170,17 @@ pub enum CoreEvent {
     Progress(Progress),
 }
 
+/// What a transport machine measured of itself since its endpoint's time zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Until when.
+    pub at: Time,
+    /// Its gauges.
+    pub gauges: Vec<Gauge>,
+    /// From data to its answer; `None` from a machine whose answers do not tell.
+    pub round_trips: Option<RoundTrips>,
+}
+
 /// A datagram to send: the first `length` bytes of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
@@ -195,7 +208,9 @@ pub struct Core {
     config: Config,
     secret: Secret,
     authority: Option<Authority>,
-    /// This endpoint's incarnation towards peers that it does not know; grows when one is forgotten.
+    /// What peers must have in common with this endpoint.
+    terms: Terms,
+    /// This endpoint's incarnation towards peers that it does not know; another one when one is forgotten.
     epoch: u64,
     peers: Peers,
     outgoing: Slab<Outgoing>,
@@ -223,13 +238,15 @@ impl Core {
     ) -> Result<Core, ConfigError> {
         check(config)?;
         let sizes = sizes(config.mtu, &config.admission);
-        let paths = PathTable::new(config.path);
+        let paths = PathTable::new(config.path_over(config.path));
         let (machine, declared) = Machine::new(config, SELF, sizes, &paths)?;
         let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
         let authority = match &config.admission {
-            crate::Admission::PreSharedKey(key) => Some(Authority::new(key)),
+            crate::Admission::PreSharedKey(key) => Some(Authority::new(key, config.cipher)),
             _ => None,
         };
+        let terms = Terms::new(&config.transport, config.mtu);
+        let terms = terms.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))?;
         Ok(Core {
             machine,
             paths,
@@ -238,6 +255,7 @@ impl Core {
             local,
             secret: identity.secret,
             authority,
+            terms,
             epoch: identity.epoch,
             peers: Peers::default(),
             outgoing: Slab::new(),
@@ -273,6 +291,12 @@ impl Core {
     /// Peers in the table.
     pub fn peers(&self) -> usize {
         self.peers.len()
+    }
+
+    /// What the machine measured of itself until `now`, and which round trips it saw.
+    pub fn measured(&self, now: Time) -> Measured {
+        let (gauges, round_trips) = (self.machine.gauges(now), self.machine.round_trips().cloned());
+        Measured { at: now, gauges, round_trips }
     }
 
     /// What happened on the host's own link.
@@ -335,7 +359,7 @@ impl Core {
             };
             self.nic.pass(now, &mut packet);
             self.drain(now, None);
-            if let Some(transmit) = self.emit(&packet, buffer) {
+            if let Some(transmit) = self.emit(now, &packet, buffer) {
                 self.counters.one(Count::datagrams_sent);
                 self.counters.add(Count::bytes_sent, transmit.length as u64);
                 return Some(transmit);
@@ -378,8 +402,8 @@ fn check(config: &Config) -> Result<(), ConfigError> {
         return Err(ConfigError::Range { what: "mtu", value: mtu, range: "from 256 to 9216" });
     }
     let largest = config.limits.message_bytes;
-    if largest > 1 << 36 {
-        let range = "at most 2^36";
+    if sizes(config.mtu, &config.admission).packets(largest) > u64::from(u32::MAX) {
+        let range = "at most 2^32 - 1 packets of the MTU";
         return Err(ConfigError::Range { what: "limits.message_bytes", value: largest, range });
     }
     for (what, value) in

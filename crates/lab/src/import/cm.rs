@@ -206,6 +206,7 @@ mod tests {
             responsive: true,
             transport: 0,
             path: None,
+            connection: None,
         };
         let specs: Vec<FlowSpec> = flows.iter().map(spec).collect();
         assert_eq!(write(4, &specs), text);

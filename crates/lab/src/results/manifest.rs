@@ -73,7 +73,8 @@ fn faults(outcome: &Outcome) -> Vec<Json> {
     let row = |link: &LinkRecord| {
         let faults = &link.faults;
         json!({ "link": link.name, "dropped_by_number": faults.dropped_by_number,
-            "dropped_at_random": faults.dropped_at_random, "dropped_in_the_dark": faults.dropped_in_the_dark, "duplicated": faults.duplicated,
+            "dropped_at_random": faults.dropped_at_random, "dropped_in_the_dark": faults.dropped_in_the_dark,
+            "dropped_on_the_wire": faults.dropped_on_the_wire, "dropped_without_route": faults.dropped_without_route, "duplicated": faults.duplicated,
             "delayed": faults.delayed })
     };
     outcome.links.iter().filter(|l| !l.faults.is_zero()).map(row).collect()

@@ -1,5 +1,6 @@
 //! What a run directory holds, and how it is written.
 
+pub mod by_transport;
 pub mod manifest;
 pub mod statistics;
 pub mod summary;

@@ -1,9 +1,9 @@
 //! The numbers of a run: `summary.json`.
 
-use super::seconds;
 use super::statistics::{QUANTILE_DEFINITION, equal_count, jain, mean, quantile};
 use super::tables::{busy_fraction, slowdown};
-use headway_sim::{FlowState, LinkRecord, Outcome, RunSpec};
+use super::{by_transport, seconds};
+use headway_sim::{FlowRecord, FlowSpec, FlowState, LinkRecord, Outcome, RunSpec};
 use headway_units::{Gauge, RoundTrips, Time};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -13,6 +13,9 @@ const BINS: usize = 10;
 /// Upper bounds of the fixed bands, with their keys; the last has none.
 const BANDS: [(&str, u64); 4] =
     [("le_10kB", 10_000), ("le_100kB", 100_000), ("le_1MB", 1_000_000), ("gt_1MB", u64::MAX)];
+
+/// Flows with their records.
+pub(super) type Flows<'a> = [(&'a FlowSpec, &'a FlowRecord)];
 
 /// One flow that counts: finished, and not started in the warm-up.
 struct Measured {
@@ -28,29 +31,24 @@ pub fn summarise(
     bottleneck: &[String],
     outcome: &Outcome,
 ) -> (Json, Vec<String>) {
-    let mut measured = measured(spec, warmup, outcome);
-    measured.sort_by_key(|m| m.bytes);
+    let flows: Vec<_> = spec.flows.iter().zip(&outcome.flows).collect();
+    let measured = measured(&flows, warmup);
     let mut warnings = Vec::new();
-    let count = |state: fn(FlowState) -> bool| outcome.flows.iter().filter(|r| state(r.state)).count();
     let mut map = Map::new();
-    map.insert("flows_done".into(), count(|s| s == FlowState::Done).into());
-    let open = count(|s| matches!(s, FlowState::Unfinished | FlowState::Pending));
-    map.insert("flows_unfinished".into(), open.into());
-    map.insert("flows_failed".into(), count(|s| s == FlowState::Failed).into());
-    map.insert("flows_measured".into(), measured.len().into());
-    map.append(&mut completion(&measured));
-    map.insert("by_size".into(), json!({ "equal_count": even_bins(&measured), "bands": bands(&measured) }));
+    states(&mut map, &flows, &measured);
     links(&mut map, bottleneck, outcome);
-    map.insert("gauges".into(), gauges(outcome));
+    counts(&mut map, &flows);
+    map.insert("gauges".into(), gauges(outcome.host_gauges.iter().flatten().chain(port_gauges(outcome))));
     map.insert("round_trips".into(), json!(outcome.round_trips.as_ref().map(round_trips)));
-    let throughputs: Vec<f64> =
-        measured.iter().filter(|m| m.fct > 0.0).map(|m| 8.0 * m.bytes as f64 / m.fct).collect();
-    map.insert("jain".into(), json!(jain(&throughputs)));
+    fairness(&mut map, &measured);
     map.insert("jain_over".into(), "mean throughputs (bytes over FCT) of the measured flows".into());
-    map.insert("deadline_missed_fraction".into(), json!(deadlines(spec, warmup, outcome)));
+    map.insert("deadline_missed_fraction".into(), json!(deadlines(&flows, warmup, outcome.end)));
     map.insert("quantile_definition".into(), QUANTILE_DEFINITION.into());
+    if spec.transports.len() > 1 {
+        map.insert("by_transport".into(), by_transport::split(spec, warmup, outcome));
+    }
     if measured.is_empty() {
-        let why = if count(|s| s == FlowState::Done) > 0 {
+        let why = if flows.iter().any(|(_, r)| r.state == FlowState::Done) {
             "every finished flow started in the warm-up"
         } else {
             "no flow finished"
@@ -60,14 +58,51 @@ pub fn summarise(
     (Json::Object(map), warnings)
 }
 
-fn measured(spec: &RunSpec, warmup: Time, outcome: &Outcome) -> Vec<Measured> {
-    let all = spec.flows.iter().zip(&outcome.flows).filter(|(flow, _)| flow.start >= warmup);
-    let one = |(flow, record): (&headway_sim::FlowSpec, &headway_sim::FlowRecord)| {
+/// The numbers of one part of the flows, `end` being that of the run.
+pub(super) fn of_flows(map: &mut Map<String, Json>, flows: &Flows<'_>, warmup: Time, end: Time) {
+    let measured = measured(flows, warmup);
+    states(map, flows, &measured);
+    counts(map, flows);
+    fairness(map, &measured);
+    map.insert("deadline_missed_fraction".into(), json!(deadlines(flows, warmup, end)));
+}
+
+/// How flows ended, and how long those took that are measured.
+fn states(map: &mut Map<String, Json>, flows: &Flows<'_>, measured: &[Measured]) {
+    let count = |state: fn(FlowState) -> bool| flows.iter().filter(|(_, r)| state(r.state)).count();
+    map.insert("flows_done".into(), count(|s| s == FlowState::Done).into());
+    let open = count(|s| matches!(s, FlowState::Unfinished | FlowState::Pending));
+    map.insert("flows_unfinished".into(), open.into());
+    map.insert("flows_failed".into(), count(|s| s == FlowState::Failed).into());
+    map.insert("flows_measured".into(), measured.len().into());
+    map.append(&mut completion(measured));
+    map.insert("by_size".into(), json!({ "equal_count": even_bins(measured), "bands": bands(measured) }));
+}
+
+/// What records of flows count.
+fn counts(map: &mut Map<String, Json>, flows: &Flows<'_>) {
+    let sum = |get: fn(&FlowRecord) -> u64| flows.iter().map(|(_, record)| get(record)).sum::<u64>();
+    map.insert("marks".into(), sum(|r| u64::from(r.marks)).into());
+    map.insert("retransmitted_bytes".into(), sum(|r| r.retransmitted).into());
+}
+
+fn fairness(map: &mut Map<String, Json>, measured: &[Measured]) {
+    let moved = measured.iter().filter(|m| m.fct > 0.0);
+    let throughputs: Vec<f64> = moved.map(|m| 8.0 * m.bytes as f64 / m.fct).collect();
+    map.insert("jain".into(), json!(jain(&throughputs)));
+}
+
+/// The flows that count, the smallest first.
+fn measured(flows: &Flows<'_>, warmup: Time) -> Vec<Measured> {
+    let one = |(flow, record): &(&FlowSpec, &FlowRecord)| {
         let finish = record.finish.filter(|_| record.state == FlowState::Done)?;
         let slowdown = slowdown(flow.start, Some(finish), record.ideal);
         Some(Measured { bytes: flow.bytes, fct: seconds(finish - flow.start), slowdown })
     };
-    all.filter_map(one).collect()
+    let late = flows.iter().filter(|(flow, _)| flow.start >= warmup);
+    let mut measured: Vec<Measured> = late.filter_map(one).collect();
+    measured.sort_by_key(|m| m.bytes);
+    measured
 }
 
 /// Means and quantiles of completion times and slowdowns.
@@ -140,18 +175,18 @@ fn links(map: &mut Map<String, Json>, bottleneck: &[String], outcome: &Outcome) 
     map.insert("drops".into(), total(|l| l.counters.drops()).into());
     map.insert("data_drops".into(), total(|l| l.counters.data_drops()).into());
     map.insert("trims".into(), total(|l| l.counters.trimmed).into());
-    let marks: u64 = outcome.flows.iter().map(|f| u64::from(f.marks)).sum();
-    map.insert("marks".into(), marks.into());
-    let repeated: u64 = outcome.flows.iter().map(|f| f.retransmitted).sum();
-    map.insert("retransmitted_bytes".into(), repeated.into());
 }
 
-/// What machines and the rules of switch ports measured of themselves, by name: the largest value that any of
-/// them ever had, the mean of their means over time, and the sum of their last values.
-fn gauges(outcome: &Outcome) -> Json {
-    let ports = outcome.links.iter().filter(|l| l.from_switch).flat_map(|l| &l.gauges);
+/// What the rules of switch ports measured of themselves.
+fn port_gauges(outcome: &Outcome) -> impl Iterator<Item = &Gauge> {
+    outcome.links.iter().filter(|l| l.from_switch).flat_map(|l| &l.gauges)
+}
+
+/// Gauges by name: the largest value that any of that name ever had, the mean of their means over time, and the sum of
+/// their last values.
+pub(super) fn gauges<'a>(gauges: impl Iterator<Item = &'a Gauge>) -> Json {
     let mut by_name: BTreeMap<&str, Vec<&Gauge>> = BTreeMap::new();
-    for gauge in outcome.host_gauges.iter().flatten().chain(ports) {
+    for gauge in gauges {
         by_name.entry(gauge.name).or_default().push(gauge);
     }
     let one = |(name, all): (&str, Vec<&Gauge>)| {
@@ -165,7 +200,7 @@ fn gauges(outcome: &Outcome) -> Json {
 
 /// From data to its answer: the mean, quantiles, and the bins of a histogram as pairs of upper end and count. An
 /// upper end, and so a quantile, is at most a hundredth too high.
-fn round_trips(trips: &RoundTrips) -> Json {
+pub(super) fn round_trips(trips: &RoundTrips) -> Json {
     let mut map = Map::new();
     map.insert("samples".into(), trips.count().into());
     map.insert("mean_s".into(), json!(trips.mean().map(seconds)));
@@ -186,13 +221,13 @@ fn busiest<'a>(links: &[&'a LinkRecord]) -> Option<&'a LinkRecord> {
 
 /// Share of the flows with a deadline that were not whole at it; a deadline after the end of the run does
 /// not count against a flow that was still open.
-fn deadlines(spec: &RunSpec, warmup: Time, outcome: &Outcome) -> Option<f64> {
+fn deadlines(flows: &Flows<'_>, warmup: Time, end: Time) -> Option<f64> {
     let (mut due, mut missed) = (0u64, 0u64);
-    for (flow, record) in spec.flows.iter().zip(&outcome.flows).filter(|(f, _)| f.start >= warmup) {
+    for (flow, record) in flows.iter().filter(|(f, _)| f.start >= warmup) {
         let Some(deadline) = flow.deadline else { continue };
         let late = match record.finish {
             Some(finish) => finish > deadline,
-            None if deadline <= outcome.end || record.state == FlowState::Failed => true,
+            None if deadline <= end || record.state == FlowState::Failed => true,
             None => continue,
         };
         due += 1;

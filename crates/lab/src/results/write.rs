@@ -1,8 +1,9 @@
-//! Writing a run directory: each file whole or not at all.
+//! Writing a run directory: each file whole or not at all, with a checksum beside it.
 
 #![allow(clippy::disallowed_methods, reason = "this is where run directories are written")]
 
 use super::RunOutput;
+use crate::scenario::files::hex;
 use crate::text::LabError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt16Type, UInt32Type, UInt64Type};
@@ -12,9 +13,13 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+/// The file of checksums, as `sha256sum` writes and checks it.
+const CHECKSUMS: &str = "SHA256SUMS";
 
 /// Makes the directory, proves that it can be written, and takes away what would make an unfinished run
 /// look finished.
@@ -24,7 +29,7 @@ pub fn prepare(dir: &Path) -> Result<(), LabError> {
     std::fs::write(&probe, b"")
         .and_then(|()| std::fs::remove_file(&probe))
         .map_err(|e| unwritable(dir, &e))?;
-    for stale in ["manifest.json", "flows.csv"] {
+    for stale in ["manifest.json", CHECKSUMS, "flows.csv"] {
         match std::fs::remove_file(dir.join(stale)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                 return Err(unwritable(&dir.join(stale), &e));
@@ -37,32 +42,73 @@ pub fn prepare(dir: &Path) -> Result<(), LabError> {
 
 /// Writes every file of a run; the manifest last, because a directory with one is complete.
 pub fn write(dir: &Path, output: &RunOutput, csv: bool) -> Result<(), LabError> {
+    let mut sums = String::new();
+    let mut one = |name: &str, fill: &dyn Fn(&mut Sink) -> Written| {
+        let written = Part::write(&dir.join(name), fill)?;
+        sums += &written.line(name);
+        Ok::<Part, LabError>(written)
+    };
     for (name, table) in [("flows", &output.flows), ("links", &output.links), ("series", &output.series)] {
-        atomically(&dir.join(format!("{name}.parquet")), |file| parquet_to(file, table))?;
+        one(&format!("{name}.parquet"), &|file| parquet_to(file, table))?.place()?;
     }
     if csv {
-        atomically(&dir.join("flows.csv"), |file| csv_to(file, &output.flows))?;
+        one("flows.csv", &|file| csv_to(file, &output.flows))?.place()?;
     }
-    for (name, document) in [("summary", &output.summary), ("manifest", &output.manifest)] {
-        atomically(&dir.join(format!("{name}.json")), |file| json_to(file, document))?;
-    }
-    Ok(())
+    one("summary.json", &|file| json_to(file, &output.summary))?.place()?;
+    let manifest = one("manifest.json", &|file| json_to(file, &output.manifest))?;
+    Part::write(&dir.join(CHECKSUMS), &|file| Ok(file.write_all(sums.as_bytes())?))?.place()?;
+    manifest.place()
 }
 
-fn unwritable(path: &Path, error: &dyn std::fmt::Display) -> LabError {
-    LabError::Unwritable { path: path.to_path_buf(), reason: error.to_string() }
+fn unwritable(path: &Path, error: &(dyn std::error::Error + 'static)) -> LabError {
+    let kind = error.downcast_ref().map_or(std::io::ErrorKind::Other, std::io::Error::kind);
+    LabError::Unwritable { path: path.to_path_buf(), reason: error.to_string(), kind }
 }
 
 type Written = Result<(), Box<dyn std::error::Error>>;
 
-/// Writes beside the file and renames, so that a reader never meets half of it.
-fn atomically(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Written) -> Result<(), LabError> {
-    let fail = |e: &dyn std::fmt::Display| unwritable(path, e);
-    let part = partial(path);
-    let mut file = BufWriter::new(File::create(&part).map_err(|e| fail(&e))?);
-    fill(&mut file).map_err(|e| fail(&e))?;
-    file.flush().map_err(|e| fail(&e))?;
-    std::fs::rename(&part, path).map_err(|e| fail(&e))
+/// A file that is being written, and the checksum of what went into it.
+struct Sink {
+    file: BufWriter<File>,
+    hash: Sha256,
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.hash.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file that is written whole beside its place, so that a reader never meets half of it.
+struct Part {
+    path: PathBuf,
+    hash: Sha256,
+}
+
+impl Part {
+    fn write(path: &Path, fill: &dyn Fn(&mut Sink) -> Written) -> Result<Part, LabError> {
+        let file = BufWriter::new(File::create(partial(path)).map_err(|e| unwritable(path, &e))?);
+        let mut sink = Sink { file, hash: Sha256::new() };
+        fill(&mut sink).map_err(|e| unwritable(path, &*e))?;
+        sink.flush().map_err(|e| unwritable(path, &e))?;
+        Ok(Part { path: path.to_path_buf(), hash: sink.hash })
+    }
+
+    /// Its line in the file of checksums.
+    fn line(&self, name: &str) -> String {
+        format!("{}  {name}\n", hex(&self.hash.clone().finalize()))
+    }
+
+    /// Puts it in its place.
+    fn place(self) -> Result<(), LabError> {
+        std::fs::rename(partial(&self.path), &self.path).map_err(|e| unwritable(&self.path, &e))
+    }
 }
 
 fn partial(path: &Path) -> PathBuf {
@@ -70,7 +116,7 @@ fn partial(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.part"))
 }
 
-fn parquet_to(file: &mut BufWriter<File>, table: &RecordBatch) -> Written {
+fn parquet_to(file: &mut Sink, table: &RecordBatch) -> Written {
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_created_by(format!("headway {}", crate::scenario::VERSION))
@@ -81,13 +127,13 @@ fn parquet_to(file: &mut BufWriter<File>, table: &RecordBatch) -> Written {
     Ok(())
 }
 
-fn json_to(file: &mut BufWriter<File>, document: &Json) -> Written {
+fn json_to(file: &mut Sink, document: &Json) -> Written {
     serde_json::to_writer_pretty(&mut *file, document)?;
     writeln!(file)?;
     Ok(())
 }
 
-fn csv_to(file: &mut BufWriter<File>, table: &RecordBatch) -> Written {
+fn csv_to(file: &mut Sink, table: &RecordBatch) -> Written {
     let schema = table.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
     writeln!(file, "{}", names.join(","))?;

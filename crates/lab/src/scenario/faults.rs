@@ -1,6 +1,7 @@
 //! The `[[fault]]` tables: what goes wrong on links.
 
-use super::sample::link_list;
+use super::changes;
+use super::sample::check_link;
 use crate::text::{Item, Problem, Reader, ScenarioError, Value, names};
 use headway_packet::PacketKind;
 use headway_sim::{Fault, FaultSpec, LinkChoice};
@@ -9,23 +10,31 @@ use serde_json::{Value as Json, json};
 
 type Read<T> = Result<T, ScenarioError>;
 
-/// Reads the list. `known` makes the names of all links.
-pub fn read(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Read<Vec<FaultSpec>> {
-    let list = item.list().map_err(|e| e.help("faults are a list of tables: write [[fault]]"))?;
-    list.iter().map(|item| one(&item.table()?, known)).collect()
+/// Names that a table may use, made when they are wanted.
+pub struct Known<'a> {
+    /// Of all links.
+    pub links: &'a dyn Fn() -> Vec<String>,
+    /// Of all switches.
+    pub switches: &'a dyn Fn() -> Vec<String>,
 }
 
-fn one(table: &Reader<'_>, known: &dyn Fn() -> Vec<String>) -> Read<FaultSpec> {
+/// Reads the list.
+pub fn read(item: &Item<'_>, known: &Known<'_>) -> Read<Vec<FaultSpec>> {
+    let list = item.list().map_err(|e| e.help("faults are a list of tables: write [[fault]]"))?;
+    let faults: Vec<FaultSpec> = list.iter().map(|item| one(&item.table()?, known)).collect::<Read<_>>()?;
+    if let Some((first, second)) = headway_sim::conflict(&faults) {
+        return Err(changes::contradiction(&faults[second], &list[first], &list[second]));
+    }
+    Ok(faults)
+}
+
+fn one(table: &Reader<'_>, known: &Known<'_>) -> Read<FaultSpec> {
+    if let Some(kind) = changes::Kind::of(table)? {
+        return changes::read(kind, table, known);
+    }
     let links = match table.get("links") {
         None => LinkChoice::All,
-        Some(item) => match item.value() {
-            Value::List(nodes) if nodes.is_empty() => {
-                return Err(item.range("at least one link", "an empty list"));
-            }
-            Value::List(_) => LinkChoice::Some(link_list(&item, known)?),
-            Value::Text(_) => [LinkChoice::All][item.choice(&["all"])?].clone(),
-            _ => return Err(item.wrong("\"all\" or a list of links")),
-        },
+        Some(item) => choice(&item, known)?,
     };
     let kind = table.get("kind").map(|i| kind(&i)).transpose()?;
     let what = match (table.get("drop"), table.get("dark_from")) {
@@ -35,6 +44,35 @@ fn one(table: &Reader<'_>, known: &dyn Fn() -> Vec<String>) -> Read<FaultSpec> {
     };
     table.finish(&[], None)?;
     Ok(FaultSpec { links, kind, what })
+}
+
+/// Which links: all, or a list of names, of which `a<->b` is both directions.
+pub(super) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
+    match item.value() {
+        Value::List(nodes) if nodes.is_empty() => Err(item.range("at least one link", "an empty list")),
+        Value::List(_) => Ok(LinkChoice::Some(directed(item, &(known.links)())?)),
+        Value::Text(_) => item.choice(&["all"]).map(|_| LinkChoice::All),
+        _ => Err(item.wrong("\"all\" or a list of links")),
+    }
+}
+
+fn directed(list: &Item<'_>, names: &[String]) -> Read<Vec<String>> {
+    let mut chosen: Vec<String> = Vec::new();
+    for item in list.list()? {
+        let written = item.text()?;
+        let directions = match written.split_once("<->") {
+            Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
+            None => vec![written.to_string()],
+        };
+        for name in directions {
+            check_link(&item, written, &name, names)?;
+            if chosen.contains(&name) {
+                return Err(item.fail(Problem::Contradiction(format!("link `{name}` is listed twice"))));
+            }
+            chosen.push(name);
+        }
+    }
+    Ok(chosen)
 }
 
 fn kind(item: &Item<'_>) -> Read<PacketKind> {
@@ -87,8 +125,7 @@ fn chances(table: &Reader<'_>) -> Read<Fault> {
     let items = keys.map(|key| table.get(key));
     if items.iter().all(Option::is_none) {
         let problem = Problem::MissingKey { key: "drop".into(), table: table.name() };
-        let help =
-            "say drop = [3], or dark_from = \"1 ms\", or a probability of `loss`, `duplicate` or `reorder`";
+        let help = "say down_at = \"1 ms\", or at = \"1 ms\" with a `rate`, or drop = [3], or dark_from = \"1 ms\", or a probability of `loss`, `duplicate` or `reorder`";
         // A misspelt key says more than a missing one.
         table.get("reorder_by");
         table.finish(&[], None)?;
@@ -124,16 +161,23 @@ fn chances(table: &Reader<'_>) -> Read<Fault> {
 
 /// Every key with its value.
 pub fn to_json(spec: &FaultSpec) -> Json {
-    let links = match &spec.links {
-        LinkChoice::Some(names) => json!(names),
-        _ => json!("all"),
-    };
+    let links = links_json(&spec.links);
     let kind = spec.kind.map(PacketKind::name);
     match &spec.what {
         Fault::DropNth(numbers) => json!({ "links": links, "kind": kind, "drop": numbers }),
         Fault::Dark { from, until } => json!({ "links": links, "kind": kind, "dark_from": from.to_string(),
             "dark_until": (*until < Time::MAX).then(|| until.to_string()) }),
+        Fault::Down(down) => changes::down_json(&spec.links, down),
+        Fault::Change(change) => changes::change_json(&spec.links, change),
         Fault::Random { loss, duplicate, reorder, reorder_by } => json!({ "links": links, "kind": kind,
             "loss": loss, "duplicate": duplicate, "reorder": reorder, "reorder_by": reorder_by.to_string() }),
+    }
+}
+
+pub(super) fn links_json(links: &LinkChoice) -> Json {
+    match links {
+        LinkChoice::Some(names) => json!(names),
+        LinkChoice::None => json!([]),
+        LinkChoice::All => json!("all"),
     }
 }

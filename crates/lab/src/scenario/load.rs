@@ -133,6 +133,7 @@ const SETUP_KEYS: &[&str] = &[
     "traffic",
     "sample",
     "fault",
+    "hosts",
 ];
 
 /// Whether the report draws a model, which needs no network.
@@ -198,6 +199,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         traffic: entries,
         sample: None,
         faults: Vec::new(),
+        jitter: super::hosts::read_jitter(table)?,
         memory_limit,
     };
     // Names of links are made from the network itself: not before it is known to fit.
@@ -240,7 +242,9 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
     let bottleneck = bottleneck.unwrap_or_default();
     let sampling = table.get("sample").map(|i| i.table()).transpose()?;
     let sample = sampling.map(|t| sample::read(&t, &setup.topology, &names, &bottleneck)).transpose()?;
-    let faults = table.get("fault").map(|i| super::faults::read(&i, &names)).transpose()?.unwrap_or_default();
+    let switches = || network_switches(&setup.topology, &setup.fabric);
+    let known = super::faults::Known { links: &names, switches: &switches };
+    let faults = table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();
     (setup.bottleneck, setup.sample, setup.faults) = (bottleneck, sample, faults);
     Ok(())
 }
@@ -248,6 +252,13 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
 /// Names of all links; none when the network cannot be built, which is said elsewhere.
 fn network_links(topology: &Topology, fabric: &headway_sim::FabricSpec) -> Vec<String> {
     Network::build(&topology.spec, fabric).map(|n| n.link_names()).unwrap_or_default()
+}
+
+/// Names of all switches, likewise.
+fn network_switches(topology: &Topology, fabric: &headway_sim::FabricSpec) -> Vec<String> {
+    let Ok(network) = Network::build(&topology.spec, fabric) else { return Vec::new() };
+    let first = network.hosts();
+    (first..first + network.switches()).map(|node| network.node_name(node)).collect()
 }
 
 fn read_start(table: &Reader<'_>) -> Result<Start, ScenarioError> {

@@ -30,6 +30,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         stop: Time::ZERO,
         sample: None,
         faults: Vec::new(),
+        jitter: Time::ZERO,
     });
     match estimate.memory_bytes <= limit {
         true => Ok(()),

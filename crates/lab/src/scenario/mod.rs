@@ -1,9 +1,11 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
+mod changes;
 pub mod fabric;
 pub mod faults;
 pub mod files;
 pub mod graph;
+mod hosts;
 pub mod layout;
 pub mod load;
 mod memory;
@@ -97,6 +99,8 @@ pub struct Setup {
     pub sample: Option<Sample>,
     /// What goes wrong on links.
     pub faults: Vec<FaultSpec>,
+    /// By how much a host's packets are late at most.
+    pub jitter: Time,
     /// Bytes that a run may take.
     pub memory_limit: u64,
 }
@@ -206,7 +210,8 @@ impl Scenario {
             }
         }
         let Some(setup) = &self.setup else { return Ok(Vec::new()) };
-        let points = self.plan.points(&setup.transports[0].name);
+        let names: Vec<&str> = setup.named_transports().map(|entry| entry.info.name).collect();
+        let points = self.plan.points(&names.join("+"));
         for point in &points {
             self.request.load_with(&point.overrides)?;
         }
@@ -231,6 +236,9 @@ impl Setup {
         put("traffic", self.traffic.iter().map(traffic::Entry::to_json).collect());
         put("sample", self.sample.as_ref().map_or(Json::Null, Sample::to_json));
         put("fault", self.faults.iter().map(faults::to_json).collect());
+        if self.jitter > Time::ZERO {
+            put("hosts", json!({ "jitter": self.jitter.to_string() }));
+        }
     }
 
     fn spec(&self, flows: Vec<FlowSpec>, sampled: FlowChoice) -> RunSpec {
@@ -248,6 +256,7 @@ impl Setup {
                 most: u64::MAX,
             }),
             faults: self.faults.clone(),
+            jitter: self.jitter,
         }
     }
 
@@ -293,7 +302,7 @@ impl Setup {
             _ => None,
         });
         let fabric = self.misfits().chain(self.hashed_subflows()).chain(self.uneven_routes());
-        overload.chain(fabric).chain(self.tiny_buffer()).collect()
+        overload.chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
     }
 
     /// Ports that have no room for a full packet of data.
@@ -307,10 +316,21 @@ impl Setup {
         })
     }
 
+    /// What is known of its transports, once for each name.
+    fn named_transports(&self) -> impl Iterator<Item = headway_transport::registry::Entry> {
+        let mut names: Vec<&str> = Vec::new();
+        for transport in &self.transports {
+            if !names.contains(&transport.name.as_str()) {
+                names.push(&transport.name);
+            }
+        }
+        names.into_iter().filter_map(headway_transport::registry::find)
+    }
+
     /// Transports over ports that do not do what they need. Those that run over any queue are at home everywhere.
     fn misfits(&self) -> impl Iterator<Item = String> {
         let ports = self.fabric.discipline.as_str();
-        let homes = self.transports.iter().filter_map(|t| headway_transport::registry::find(&t.name));
+        let homes = self.named_transports();
         let elsewhere = homes.filter(move |e| ![ports, "drop-tail"].contains(&e.info.discipline));
         elsewhere.map(move |e| {
             format!(
@@ -338,8 +358,7 @@ impl Setup {
     /// Transports that need both directions of a flow on the same links, where switches choose for each direction.
     fn uneven_routes(&self) -> impl Iterator<Item = String> {
         let uneven = self.has_many_paths() && matches!(self.fabric.routing, Routing::Ecmp | Routing::Spray);
-        let homes = self.transports.iter().filter_map(|t| headway_transport::registry::find(&t.name));
-        homes.filter(move |e| uneven && e.symmetric).map(|e| {
+        self.named_transports().filter(move |e| uneven && e.symmetric).map(|e| {
             format!(
                 "`{}` needs `fabric.routing = \"symmetric\"`: its credits make room on other links than its data takes, which is lost or sent again",
                 e.info.name

@@ -49,7 +49,7 @@ pub struct Plan {
 pub struct Point {
     /// Unique in the sweep.
     pub label: String,
-    /// Name of the variant, or of the transport where there are no variants.
+    /// Name of the variant, or where there are no variants of the transport, or of several with `+` between them.
     pub variant: String,
     /// Value of each swept key.
     pub axes: Vec<(String, Json)>,

@@ -87,21 +87,28 @@ pub fn link_list(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Result<Vec
     let mut chosen = Vec::new();
     for item in item.list()? {
         let name = item.text()?;
-        if !names.iter().any(|n| n == name) {
-            let problem = Problem::NoSuchName { what: "link", name: name.into() };
-            let nearest = names::nearest(name, names.iter().map(String::as_str));
-            let help = match nearest {
-                Some(nearest) => format!("did you mean `{nearest}`?"),
-                None => "links are named from->to, as in \"s0->s1\" or \"leaf2->spine1\"".into(),
-            };
-            return Err(item.fail(problem).help(help));
-        }
+        check_link(&item, name, name, &names)?;
         if chosen.iter().any(|c| c == name) {
             return Err(item.fail(Problem::Contradiction(format!("link `{name}` is listed twice"))));
         }
         chosen.push(name.to_string());
     }
     Ok(chosen)
+}
+
+/// Refuses a link that is not there; `written` is how `item` names it.
+pub fn check_link(item: &Item<'_>, written: &str, name: &str, names: &[String]) -> Result<(), ScenarioError> {
+    if names.iter().any(|n| n == name) {
+        return Ok(());
+    }
+    let problem = Problem::NoSuchName { what: "link", name: written.into() };
+    let both = written != name;
+    let help = match names::nearest(name, names.iter().map(String::as_str)) {
+        Some(nearest) if both => format!("did you mean `{}`?", nearest.replace("->", "<->")),
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "links are named from->to, as in \"s0->s1\" or \"leaf2->spine1\"".into(),
+    };
+    Err(item.fail(problem).help(help))
 }
 
 /// The scenario's own list, or the links in the middle of topologies that have an obvious one.

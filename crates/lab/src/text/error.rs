@@ -299,6 +299,8 @@ pub enum LabError {
         path: PathBuf,
         /// Why.
         reason: String,
+        /// What the operating system calls it.
+        kind: std::io::ErrorKind,
     },
     /// A capture cannot be written.
     #[error("cannot write the capture {path}: {reason}")]
@@ -318,10 +320,23 @@ impl LabError {
     pub fn render(&self) -> String {
         match self {
             LabError::Scenario(error) => error.render(),
-            LabError::Unwritable { .. } => {
-                format!("  × {self}\n  help: give another results directory, or make this one writable")
-            }
+            LabError::Unwritable { kind, .. } => format!("  × {self}\n  help: {}", remedy(*kind)),
             other => format!("  × {other}"),
         }
+    }
+}
+
+/// What helps where results cannot be written.
+fn remedy(kind: std::io::ErrorKind) -> &'static str {
+    use std::io::ErrorKind as Kind;
+    match kind {
+        Kind::NotFound => "something removed the directory while the run was writing to it: run it again",
+        Kind::StorageFull | Kind::QuotaExceeded => {
+            "make room on this disk, or give another results directory"
+        }
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
+            "give another results directory, or make this one writable"
+        }
+        _ => "give another results directory",
     }
 }

@@ -4,7 +4,7 @@ use super::{Common, Context, Pattern, Resolved, check_reachable, host, message, 
 use crate::import::{self, ImportedFlow};
 use crate::scenario::files;
 use crate::text::error::counted;
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, names};
 use headway_sim::{FlowSpec, Routing};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
@@ -49,6 +49,7 @@ pub fn read_flows(
         flows.push(flow);
         rows.push(row);
     }
+    connect(&items, &mut flows)?;
     Ok((Pattern::Explicit(Explicit { flows }), object(json!({ "flows": rows }))))
 }
 
@@ -80,16 +81,46 @@ fn one(
     let path_item = table.get("path");
     let path = path_item.as_ref().map(|i| path(i, context)).transpose()?;
     let path_at = path_item.map(|i| i.at().clone());
+    let connection = table.get("connection").map(|i| i.text()).transpose()?;
     table.finish(&[], None)?;
     let mut spec = common.flow(src, dst, bytes, start, index);
     spec.opening = common.opening_of(share, clump, slot, index);
     spec.class = class as u16;
     spec.deadline = deadline.map(|d| start.saturating_add(d));
     spec.path = path;
-    let row = json!({ "name": name, "src": src, "dst": dst, "bytes": bytes, "start": start.to_string(),
+    let mut row = json!({ "name": name, "src": src, "dst": dst, "bytes": bytes, "start": start.to_string(),
         "share": share, "slot": slot.unwrap_or((index % share as usize) as u32), "clump": clump, "class": class,
         "deadline": deadline.map(|d| d.to_string()), "path": path });
+    if let Some(connection) = connection {
+        row["connection"] = connection.into();
+    }
     Ok((Named { spec, name, at: item.at().clone(), path_at }, row))
+}
+
+/// Finds the flows over whose connections others go: earlier ones between the same two hosts.
+fn connect(items: &[Item<'_>], flows: &mut [Named]) -> Result<(), ScenarioError> {
+    for (index, item) in items.iter().enumerate() {
+        let Some(item) = item.table()?.get("connection") else { continue };
+        let wanted = item.text()?;
+        let Some(carrier) = flows.iter().position(|f| f.name.as_deref() == Some(wanted)) else {
+            let problem = Problem::NoSuchName { what: "flow", name: wanted.into() };
+            let known = flows.iter().filter_map(|f| f.name.as_deref());
+            return Err(item.fail(problem).maybe_help(names::suggestion(wanted, known)));
+        };
+        let (own, other) = (&flows[index].spec, &flows[carrier].spec);
+        let same = [(own.src, own.dst), (own.dst, own.src)].contains(&(other.src, other.dst));
+        if carrier == index || !same || own.start <= other.start {
+            let (from, to) = (other.src, other.dst);
+            let text = format!(
+                "`{wanted}`, from host {from} to host {to} at {}, leaves no open connection to this flow",
+                other.start
+            );
+            let help = "a connection is between its two hosts, and another flow opens it before";
+            return Err(item.fail(Problem::Contradiction(text)).help(help));
+        }
+        flows[index].spec.connection = Some(carrier as u32);
+    }
+    Ok(())
 }
 
 fn path(item: &Item<'_>, context: &Context<'_>) -> Result<u32, ScenarioError> {

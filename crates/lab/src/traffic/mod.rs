@@ -127,7 +127,7 @@ impl Common {
             return Opening::default();
         }
         let slot = slot.unwrap_or((index % share as usize) as u32);
-        Opening { share, clump, slot, window: None }
+        Opening { share, clump, slot, ..Opening::default() }
     }
 
     /// A flow with everything that is common to its entry.
@@ -143,6 +143,7 @@ impl Common {
             responsive: true,
             transport: self.transport,
             path: None,
+            connection: None,
         }
     }
 }
@@ -308,7 +309,10 @@ impl Entry {
         let (entity, first) = (index as u64, flows.len());
         let mut push = |spec: FlowSpec, name: Option<String>| flows.push(Flow { spec, name, entry: index });
         match &self.pattern {
-            Pattern::Explicit(explicit) => explicit.flows.iter().for_each(|f| push(f.spec, f.name.clone())),
+            Pattern::Explicit(explicit) => explicit.flows.iter().for_each(|f| {
+                let connection = f.spec.connection.map(|carrier| first as u32 + carrier);
+                push(FlowSpec { connection, ..f.spec }, f.name.clone());
+            }),
             Pattern::Poisson(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
             Pattern::Incast(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
             Pattern::Permutation(p) => {

@@ -24,6 +24,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         responsive: true,
         transport: 0,
         path: None,
+        connection: None,
     };
     RunSpec {
         topology: TopologySpec::FatTree { k: 4, hosts_per_edge: 2, host: link, fabric: link },
@@ -46,6 +47,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
             most: u64::MAX,
         }),
         faults: Vec::new(),
+        jitter: Time::ZERO,
     }
 }
 
@@ -56,7 +58,7 @@ fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool) -> Outcome {
     let mut engine = Engine::new(spec, Arc::clone(&network), endpoints, None).expect("an engine");
     engine.wires.force_look_ahead(look_ahead);
     assert!(engine.run(&mut |_| true));
-    engine.finish(false)
+    engine.finish(false, |only: &T::Endpoint| vec![(0, only as &dyn headway_transport::Endpoint)])
 }
 
 fn assert_same<T: Transport>() {

@@ -30,6 +30,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: Time) -> FlowSpec {
         responsive: true,
         transport: 0,
         path: None,
+        connection: None,
     }
 }
 
@@ -58,6 +59,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
         stop,
         sample: None,
         faults: Vec::new(),
+        jitter: Time::ZERO,
     }
 }
 

@@ -5,15 +5,19 @@
 #![allow(clippy::print_stdout, reason = "answers go to standard output")]
 
 use clap::Parser;
-use headway_host::{Admission, Config, Endpoint, Limits, Progress, SendHandle, SendOptions, Step};
+use headway_host::{
+    Admission, Config, Endpoint, Limits, Measured, Progress, SendHandle, SendOptions, SinkOf, Step,
+};
 use headway_network::FlowSpec;
 use headway_switch::Clock;
 use headway_testbed::diary::Diary;
-use headway_testbed::messages::{Answer, Command, HostReport, listen, say};
-use headway_testbed::{Job, JobArgs, cpu_seconds, payload, run_first};
+use headway_testbed::messages::{Answer, Command, HostReport, listen, pack_gauge, say};
+use headway_testbed::payload::{Inspection, Inspector, Payload};
+use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
 use headway_transport::Path;
-use headway_units::Time;
+use headway_units::{RoundTrips, Time};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +25,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// UDP port of every host.
+/// UDP port of every host's first transport; the second has the next one, and so on.
 const PORT: u16 = headway_packet::UDP_PORT;
+/// Memory of a flow that is under way: its bytes are made and looked at as they pass.
+const FLOW_MEMORY: u64 = 1 << 16;
 /// What a real host adds to the longest round trip: waking up, twice on each side.
 const HOST_DELAY: Time = Time::ms(2);
 
@@ -68,12 +74,17 @@ fn expect(orders: &Receiver<Command>, wanted: Command) -> Result<(), String> {
     }
 }
 
+/// A host's endpoints, by number of their transport in the scenario.
+type Endpoints = BTreeMap<u8, Endpoint>;
+
 struct Agent {
     job: Job,
     host: u32,
     clock: Clock,
     mtu: u16,
     seen: Arc<Mutex<Diary>>,
+    /// Flows that come here, and what looks at their bytes, by sender and number of the message.
+    inspections: Arc<FxHashMap<(SocketAddrV4, u32), (u32, Inspection)>>,
 }
 
 impl Agent {
@@ -81,59 +92,83 @@ impl Agent {
         let sizes = headway_testbed::scenario::sizes(arguments.mtu);
         let job = Job::load(&arguments.job, sizes).map_err(|e| e.to_string())?;
         let seen = Diary::new(Time::ZERO, None);
-        Ok(Agent {
+        let mut agent = Agent {
             job,
             host: arguments.host,
             clock: Clock::from_origin(arguments.origin_ns),
             mtu: arguments.mtu,
             seen: Arc::new(Mutex::new(seen)),
-        })
+            inspections: Arc::default(),
+        };
+        let (seed, piece) = (agent.job.slow.seed, agent.job.network.sizes().payload);
+        let inspect = |flow| Inspection::new(Inspector::new(Payload::of(seed, flow), piece));
+        let incoming = agent.incoming().into_iter();
+        agent.inspections = Arc::new(incoming.map(|(name, flow)| (name, (flow, inspect(flow)))).collect());
+        Ok(agent)
     }
 
-    fn address(&self, host: u32) -> SocketAddrV4 {
-        SocketAddrV4::new(self.job.addresses.of(host), PORT)
+    fn address(&self, host: u32, transport: u8) -> SocketAddrV4 {
+        SocketAddrV4::new(self.job.addresses.of(host), PORT + u16::from(transport))
+    }
+
+    fn flows(&self) -> impl Iterator<Item = (u32, &FlowSpec)> {
+        (0..).zip(&self.job.slow.flows)
     }
 
     /// Obeys until told to finish.
     fn serve(self, orders: &Receiver<Command>) -> Result<(), String> {
-        let payloads = self.payloads();
+        let own = self.outgoing();
         expect(orders, Command::Open)?;
         run_first(5);
-        let endpoint = Endpoint::bind(self.address(self.host), self.config()).map_err(|e| e.to_string())?;
+        let endpoints = self.bind()?;
         say(&Answer::Ready);
         expect(orders, Command::Connect)?;
-        self.connect(&endpoint)?;
+        self.connect(&endpoints)?;
         say(&Answer::Ready);
         let Ok(Command::Start { at_ns }) = orders.recv() else { return Ok(()) };
         let start = Time::ns(at_ns);
         let every = self.job.slow.sample.as_ref().map(|s| s.every);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Diary::new(start, every);
+        let before = endpoints.values().map(|e| e.measured()).collect();
         let over = AtomicBool::new(false);
         let failed = std::thread::scope(|scope| {
-            scope.spawn(|| self.take_in(&endpoint, start, &over));
-            let failed = self.send_all(&endpoint, orders, start, payloads);
+            for endpoint in endpoints.values() {
+                scope.spawn(|| self.take_in(endpoint, start, &over));
+            }
+            let failed = self.send_all(&endpoints, orders, start, own);
             over.store(true, Ordering::Relaxed);
             failed
         });
-        say(&Answer::Host(self.report(&endpoint, failed)));
+        say(&Answer::Host(Box::new(self.report(&endpoints, before, failed))));
         Ok(())
     }
 
-    /// Flows of this host in order of start, and what they carry.
-    fn payloads(&self) -> Vec<(u32, Vec<u8>)> {
-        let flows = &self.job.slow.flows;
-        let own = (0..flows.len() as u32).filter(|&f| flows[f as usize].src == self.host);
-        let mut own: Vec<u32> = own.collect();
-        own.sort_by_key(|&f| (flows[f as usize].start, f));
-        let seed = self.job.slow.seed;
-        own.into_iter().map(|f| (f, payload::generate(seed, f, flows[f as usize].bytes))).collect()
+    /// Flows of this host in order of start.
+    fn outgoing(&self) -> Vec<u32> {
+        let mut own: Vec<u32> = self.flows().filter(|(_, f)| f.src == self.host).map(|(n, _)| n).collect();
+        own.sort_by_key(|&f| (self.flow(f).start, f));
+        own
     }
 
-    fn config(&self) -> Config {
+    /// An endpoint for every transport that this host has flows of.
+    fn bind(&self) -> Result<Endpoints, String> {
+        let here = |f: &FlowSpec| f.src == self.host || f.dst == self.host;
+        let mut numbers: Vec<u8> =
+            self.job.slow.flows.iter().filter(|f| here(f)).map(|f| f.transport).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let bound = |number| {
+            let endpoint = Endpoint::bind(self.address(self.host, number), self.config(number));
+            endpoint.map(|e| (number, e)).map_err(|e| e.to_string())
+        };
+        numbers.into_iter().map(bound).collect()
+    }
+
+    fn config(&self, number: u8) -> Config {
         let job = &self.job;
         let network = job.network.clone();
         let (host, addresses) = (self.host, job.addresses);
-        let transport = &job.slow.transports[0];
+        let transport = &job.slow.transports[usize::from(number)];
         let path = move |peer: u32| {
             let path = network.path(host, peer);
             Path { max_rtt: path.max_rtt + HOST_DELAY, ..path }
@@ -142,13 +177,13 @@ impl Agent {
         let (sizes, largest) =
             (job.network.sizes(), job.slow.flows.iter().map(|f| f.bytes).max().unwrap_or(0));
         debug_assert_eq!(headway_host::sizes(self.mtu, &self.admission()), *sizes);
-        let total = job.slow.flows.iter().map(|f| f.bytes + (1 << 20)).sum::<u64>().max(1 << 30);
+        let total = (job.slow.flows.len() as u64 * FLOW_MEMORY).max(1 << 30);
         Config {
             transport: transport.name.clone(),
             params: transport.params.clone(),
             discipline: Some(job.slow.fabric.discipline.clone()),
             discipline_params: job.slow.fabric.params.clone(),
-            nic: job.network.links()[host as usize].spec.rate,
+            nic: Some(job.network.links()[host as usize].spec.rate),
             mtu: self.mtu,
             path: path(peer),
             path_to: Some(Arc::new(move |peer: SocketAddrV4| {
@@ -163,6 +198,7 @@ impl Agent {
             },
             origin_ns: Some(self.clock.origin_ns()),
             observer: Some(self.observer()),
+            sinks: Some(self.sinks()),
             ..Config::default()
         }
     }
@@ -184,11 +220,20 @@ impl Agent {
         peers
     }
 
+    /// Has the bytes of flows that come here looked at as they arrive.
+    fn sinks(&self) -> SinkOf {
+        let inspections = self.inspections.clone();
+        Arc::new(move |peer, message, _| {
+            let inspection = inspections.get(&(peer, message))?;
+            Some(Box::new(inspection.1.clone()))
+        })
+    }
+
     /// Writes down what the endpoint's thread says of flows that come here.
     fn observer(&self) -> Arc<dyn Fn(&Progress) + Send + Sync> {
-        let (seen, flows) = (self.seen.clone(), self.incoming());
+        let (seen, flows) = (self.seen.clone(), self.inspections.clone());
         Arc::new(move |progress: &Progress| {
-            let Some(&flow) = flows.get(&(progress.peer, progress.message)) else { return };
+            let Some(&(flow, _)) = flows.get(&(progress.peer, progress.message)) else { return };
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             match progress.what {
                 Step::Delivered { bytes } => seen.delivered(progress.at, flow, bytes),
@@ -198,31 +243,31 @@ impl Agent {
         })
     }
 
-    /// Flow by sender and number of the message; number 0 of each pair of hosts is their first contact.
+    /// Flows that come here by sender and number of the message; number 0 of each pair of endpoints is their first
+    /// contact.
     fn incoming(&self) -> FxHashMap<(SocketAddrV4, u32), u32> {
-        let flows = &self.job.slow.flows;
-        let mut order: Vec<u32> = (0..flows.len() as u32).collect();
-        order.sort_by_key(|&f| (flows[f as usize].start, f));
+        let mut order: Vec<(u32, &FlowSpec)> = self.flows().filter(|(_, f)| f.dst == self.host).collect();
+        order.sort_by_key(|(number, f)| (f.start, *number));
         let mut next = FxHashMap::default();
         let mut table = FxHashMap::default();
-        for flow in order.into_iter().filter(|&f| flows[f as usize].dst == self.host) {
-            let sender = flows[flow as usize].src;
-            let number = next.entry(sender).or_insert(0);
-            *number += 1;
-            table.insert((self.address(sender), *number), flow);
+        for (number, flow) in order {
+            let sender = self.address(flow.src, flow.transport);
+            let message = next.entry(sender).or_insert(0);
+            *message += 1;
+            table.insert((sender, *message), number);
         }
         table
     }
 
-    /// Sends a byte to every host that flows go to, so that the handshake is over when they start.
-    fn connect(&self, endpoint: &Endpoint) -> Result<(), String> {
+    /// Sends a byte to every endpoint that flows go to, so that the handshake is over when they start.
+    fn connect(&self, endpoints: &Endpoints) -> Result<(), String> {
         let flows = self.job.slow.flows.iter().filter(|f| f.src == self.host);
-        let mut peers: Vec<u32> = flows.map(|f| f.dst).collect();
+        let mut peers: Vec<(u8, u32)> = flows.map(|f| (f.transport, f.dst)).collect();
         peers.sort_unstable();
         peers.dedup();
-        for peer in peers {
-            endpoint
-                .send(SocketAddr::V4(self.address(peer)), vec![0])
+        for (transport, peer) in peers {
+            endpoints[&transport]
+                .send(SocketAddr::V4(self.address(peer, transport)), vec![0])
                 .map_err(|e| format!("no contact with h{peer}: {e}"))?;
         }
         Ok(())
@@ -231,23 +276,23 @@ impl Agent {
     /// Sends every flow at its time, then waits for the order to finish; flows that failed, and why.
     fn send_all(
         &self,
-        endpoint: &Endpoint,
+        endpoints: &Endpoints,
         orders: &Receiver<Command>,
         start: Time,
-        payloads: Vec<(u32, Vec<u8>)>,
+        own: Vec<u32>,
     ) -> Vec<(u32, String)> {
-        let mut waiting = payloads.into_iter().peekable();
+        let mut waiting = own.into_iter().peekable();
         let mut handles: Vec<(u32, SendHandle)> = Vec::new();
         let mut failed = Vec::new();
         loop {
             let now = self.clock.now();
-            while let Some((flow, bytes)) = waiting.next_if(|(f, _)| start + self.flow(*f).start <= now) {
-                match self.send(endpoint, flow, bytes) {
+            while let Some(flow) = waiting.next_if(|f| start + self.flow(*f).start <= now) {
+                match self.send(&endpoints[&self.flow(flow).transport], flow) {
                     Ok(handle) => handles.push((flow, handle)),
                     Err(error) => failed.push((flow, error.to_string())),
                 }
             }
-            let next = waiting.peek().map(|(f, _)| (start + self.flow(*f).start).saturating_sub(now));
+            let next = waiting.peek().map(|f| (start + self.flow(*f).start).saturating_sub(now));
             let wait = next.map_or(LONGEST_WAIT, |t| Duration::from_nanos(t.0 / 1000).min(LONGEST_WAIT));
             match orders.recv_timeout(wait) {
                 Ok(Command::Finish) | Err(RecvTimeoutError::Disconnected) => break,
@@ -265,12 +310,7 @@ impl Agent {
         &self.job.slow.flows[number as usize]
     }
 
-    fn send(
-        &self,
-        endpoint: &Endpoint,
-        number: u32,
-        bytes: Vec<u8>,
-    ) -> Result<SendHandle, headway_host::SendError> {
+    fn send(&self, endpoint: &Endpoint, number: u32) -> Result<SendHandle, headway_host::SendError> {
         let flow = self.flow(number);
         let options = SendOptions {
             opening: flow.opening,
@@ -278,30 +318,57 @@ impl Agent {
             responsive: flow.responsive,
             entropy: Some(self.job.network.entropy(self.job.slow.seed, number, flow)),
         };
-        endpoint.send_with(SocketAddr::V4(self.address(flow.dst)), bytes, options)
+        let payload = Arc::new(Payload::of(self.job.slow.seed, number));
+        let peer = SocketAddr::V4(self.address(flow.dst, flow.transport));
+        endpoint.send_stream(peer, flow.bytes, payload, options)
     }
 
     /// Takes messages in until it is over, and says which flow each was and whether its bytes are right.
     fn take_in(&self, endpoint: &Endpoint, start: Time, over: &AtomicBool) {
-        let flows = self.incoming();
         while !over.load(Ordering::Relaxed) {
             let Ok(message) = endpoint.recv_timeout(LONGEST_WAIT) else { continue };
             let SocketAddr::V4(peer) = message.peer else { continue };
-            let Some(&flow) = flows.get(&(peer, message.message)) else { continue };
+            let Some((flow, inspection)) = self.inspections.get(&(peer, message.message)) else { continue };
             let at_ns = message.at.saturating_sub(start).0 / 1000;
-            let intact = payload::is_intact(self.job.slow.seed, flow, self.flow(flow).bytes, &message.bytes);
-            say(&Answer::Done { flow, at_ns, intact });
+            let intact = inspection.ask(|i| i.is_intact(self.flow(*flow).bytes));
+            say(&Answer::Done { flow: *flow, at_ns, intact });
         }
     }
 
-    fn report(&self, endpoint: &Endpoint, failed: Vec<(u32, String)>) -> HostReport {
+    fn report(
+        &self,
+        endpoints: &Endpoints,
+        before: Vec<Option<Measured>>,
+        failed: Vec<(u32, String)>,
+    ) -> HostReport {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = seen.report(self.clock.now());
+        drop(seen);
         report.failed = failed;
-        report.dropped = endpoint.stats().iter().filter_map(dropped).collect();
+        let measured: Vec<Measured> =
+            endpoints.values().zip(before).filter_map(|(e, b)| since(e, b)).collect();
+        report.gauges = measured.iter().flat_map(|m| &m.gauges).map(pack_gauge).collect();
+        let trips = RoundTrips::together(measured.iter().filter_map(|m| m.round_trips.as_ref()));
+        report.round_trips = trips.as_ref().map(Into::into);
+        report.dropped = endpoints
+            .values()
+            .flat_map(|e| e.stats().iter().filter_map(dropped).collect::<Vec<_>>())
+            .collect();
+        let wrong = self.inspections.values().filter(|(_, i)| !i.ask(Inspector::is_right_so_far));
+        report.corrupted = wrong.map(|(flow, _)| *flow).collect();
         report.cpu_s = cpu_seconds();
         report
     }
+}
+
+/// What an endpoint's machine has measured since it had measured `before`.
+fn since(endpoint: &Endpoint, before: Option<Measured>) -> Option<Measured> {
+    let (mut now, before) = (endpoint.measured()?, before?);
+    for (gauge, then) in now.gauges.iter_mut().zip(&before.gauges) {
+        *gauge = gauge.since(now.at, then, before.at);
+    }
+    now.round_trips = now.round_trips.zip(before.round_trips).map(|(all, first)| all.since(&first));
+    Some(now)
 }
 
 /// A counter of datagrams that were lost at an endpoint, with its reason in words; `None` for any other.

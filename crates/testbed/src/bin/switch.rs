@@ -117,7 +117,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
     drop(core);
     report.captured = recording.map(Recording::finish).transpose().map_err(|e| e.to_string())?;
     if arguments.managed {
-        say(&Answer::Switch(report));
+        say(&Answer::Switch(Box::new(report)));
     } else {
         println!("{}", serde_json::to_string_pretty(&report).map_err(|e| e.to_string())?);
     }

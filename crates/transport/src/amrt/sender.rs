@@ -195,17 +195,18 @@ impl Sender {
                 self.queue.pop_front();
                 continue;
             };
-            let (index, again) = (run.first, run.again);
+            let (index, asked_again) = (run.first, run.again);
             run.first += 1;
             run.count -= 1;
             if run.count == 0 {
                 self.queue.pop_front();
             }
-            if again {
+            if asked_again {
                 out.repeating.retain(|&i| i != index);
             }
             out.active = now;
-            out.departed.insert(index);
+            // What the receiver asks for again has not left yet where the first grant for it was lost.
+            let again = !out.departed.insert(index);
             return Some(out.data(context, index, again));
         }
     }

@@ -68,8 +68,8 @@ headway_units::params! {
         ack_delay: Time = Time::ms(40), ParamKind::Time;
         /// Packets at the beginning of a message that are each acknowledged at once. linux-4.19: 16
         quick_acks: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// Packets of window that remain after a cut for marks. linux-4.19: 2
-        min_window: u64 = 1, ParamKind::Int { min: 1, max: 1000 };
+        /// Packets of window that remain after a cut for marks, as DCTCP in Linux and RFC 5681 have it.
+        min_window: u64 = 2, ParamKind::Int { min: 1, max: 1000 };
         /// How a window is brought down. linux-4.19: prr-linux-4.19
         reduction: Reduction = Reduction::Immediate, ParamKind::Choice(Reduction::WORDS);
         /// How losses are found and repaired.
@@ -108,7 +108,6 @@ impl ByPreset for ConnectionParams {
                 rto_floor: RtoFloor::Variance,
                 ack_every: 2,
                 quick_acks: 16,
-                min_window: 2,
                 reduction: Reduction::Linux419,
                 ..ConnectionParams::default()
             },
@@ -179,14 +178,14 @@ mod tests {
         let linux = ParamValue::Choice(Preset::Linux419.word().into());
         assert_eq!(params.set("preset", linux), Ok(()));
         assert_eq!(params, TcpParams::of(Preset::Linux419));
-        assert_eq!((params.connection.initial_window, params.connection.min_window), (10, 2));
+        assert_eq!((params.connection.initial_window, params.connection.min_rto), (10, Time::ms(200)));
         assert_eq!(params.set("initial_window", ParamValue::Int(3)), Ok(()));
         assert_eq!(params.set("g", ParamValue::Float(0.5)), Ok(()));
         assert_eq!((params.connection.initial_window, params.control.g), (3, 0.5));
         let paper = ParamValue::Choice(Preset::PaperNs2.word().into());
         assert_eq!(params.set("preset", paper), Ok(()));
         assert_eq!((params.connection.initial_window, params.control.g), (3, 0.5), "what was said stands");
-        assert_eq!((params.connection.min_window, params.connection.handshake), (1, false));
+        assert_eq!((params.connection.min_rto, params.connection.handshake), (Time::ms(10), false));
         assert_eq!(params.set("window", ParamValue::Int(3)), Err(ParamError::Unknown("window".into())));
     }
 }

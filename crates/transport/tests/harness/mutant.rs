@@ -1,8 +1,9 @@
 //! Machines broken on purpose: proof that the checks can fail.
 
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_transport::endpoint::Ahead;
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::Time;
+use headway_units::{Gauge, RoundTrips, Time};
 use std::cell::Cell;
 
 /// What is wrong with a machine.
@@ -115,6 +116,7 @@ impl<E: Endpoint> Mutant<E> {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<E: Endpoint> Endpoint for Mutant<E> {
     fn open(&mut self, now: Time, message: &Message) {
         self.clock.set(now);
@@ -187,6 +189,18 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
             (Fault::NeverAcknowledges, EndpointEvent::Acknowledged { .. }) => self.inner.poll_event(),
             _ => Some(event),
         }
+    }
+
+    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+        self.inner.anticipate(packet, ahead);
+    }
+
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        self.inner.gauges(now)
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        self.inner.round_trips()
     }
 
     fn live_messages(&self) -> usize {

@@ -209,10 +209,16 @@ fn bytes() -> impl Strategy<Value = u64> {
 }
 
 fn opening() -> impl Strategy<Value = Opening> {
-    let shared = (1u32..5, 1u32..4, 0u32..4, proptest::option::of(1u32..40));
+    let shared = (1u32..5, 1u32..4, 0u32..4, proptest::option::of(1u32..40), any::<bool>());
     prop_oneof![
         3 => Just(Opening::default()),
-        1 => shared.prop_map(|(share, clump, slot, window)| Opening { share, clump, slot, window }),
+        1 => shared.prop_map(|(share, clump, slot, window, connected)| Opening {
+            share,
+            clump,
+            slot,
+            window,
+            connected
+        }),
     ]
 }
 

@@ -49,7 +49,7 @@ impl CongestionControl for Dctcp {
         states: STATES,
         deviations: deviations![
             "RFC8257 §3.3: the share counts packets, not bytes, and those selectively acknowledged as they are.",
-            "RFC8257 §4.2: g, alpha's first value and the smallest window are parameters; 1/16, 1 and 1 packet are the defaults, 2 packets under `linux-4.19`.",
+            "RFC8257 §4.2: g, alpha's first value and the smallest window are parameters; 1/16, 1 and 2 packets are the defaults, as in Linux; ns-2's smallest is 1.",
         ],
     };
     const ECN: bool = true;

@@ -105,7 +105,7 @@ impl CongestionControl for L2dct {
             "L2DCT §II-A: the text has a new message grow by a packet a round trip and build on TCP; slow start is on here, without weights, and `slow_start = false` is the other reading.",
             "L2DCT §II-A: weights are continuous; 20 steps of 0.125 with an integer table under `arithmetic = \"fixed-point\"`.",
             "L2DCT §II-A: alpha begins at 1 and is brought up to date before a cut on the same acknowledgement, as in RFC 8257; with `alpha_init = 0` young messages hardly back off at all.",
-            "L2DCT §II-A: no growth in a window of data that had marks, and a window of at least `min_window`: 1 packet, 2 under `linux-4.19`.",
+            "L2DCT §II-A: no growth in a window of data that had marks, and a window of at least `min_window`: 2 packets, as Linux's DCTCP has it.",
             "L2DCT §II-C: equation 10 is printed as Tc = D, which holds for k = 1 alone; the analysis has D / k.",
             "L2DCT §III-E: weights for processor sharing are w = w_max = 1, which is DCTCP; w = 1 with w_max = 2.5 would add 0.4 packets a round trip.",
         ],

@@ -1,0 +1,162 @@
+//! The `[[fault]]` tables in which links or switches go down, or links get another rate or delay.
+
+use super::faults::{Known, choice, links_json};
+use crate::text::{Item, Problem, Reader, ScenarioError, names};
+use headway_sim::{Change, Down, Fault, FaultSpec, LinkChoice};
+use headway_units::Time;
+use serde_json::{Value as Json, json};
+
+type Read<T> = Result<T, ScenarioError>;
+
+/// Keys of links that go down, of links that change, and of everything else.
+const DOWN: [&str; 4] = ["down_at", "up_at", "converge", "switches"];
+const CHANGE: [&str; 4] = ["at", "until", "rate", "delay"];
+const PACKETS: [&str; 8] =
+    ["drop", "dark_from", "dark_until", "loss", "duplicate", "reorder", "reorder_by", "kind"];
+
+/// What a table says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Down,
+    Change,
+}
+
+impl Kind {
+    /// By the keys that stand in a table; `None` for those that say what happens to packets.
+    pub(super) fn of(table: &Reader<'_>) -> Read<Option<Kind>> {
+        let first = |keys: &[&'static str]| keys.iter().find_map(|key| Some((*key, table.get(key)?)));
+        let (down, change) = (first(&DOWN), first(&CHANGE));
+        let kind = match (&down, &change) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => Kind::Down,
+            (None, Some(_)) => Kind::Change,
+            (Some((one, item)), Some((other, _))) => return Err(mixed(item, one, other)),
+        };
+        let (own, item) = down.or(change).unzip();
+        if let (Some(own), Some(item), Some((other, _))) = (own, item, first(&PACKETS)) {
+            return Err(mixed(&item, own, other));
+        }
+        Ok(Some(kind))
+    }
+}
+
+fn mixed(item: &Item<'_>, one: &str, other: &str) -> ScenarioError {
+    let problem = Problem::Contradiction(format!("`{one}` and `{other}` in one [[fault]]"));
+    item.fail(problem)
+        .help("links that go down, links that change, and packets that are lost are tables apart")
+}
+
+/// Reads a table of this kind.
+pub(super) fn read(kind: Kind, table: &Reader<'_>, known: &Known<'_>) -> Read<FaultSpec> {
+    let links = table.get("links").map(|item| choice(&item, known)).transpose()?;
+    let (links, what) = match kind {
+        Kind::Down => {
+            let down = down(table, known)?;
+            if links.is_none() && down.switches.is_empty() {
+                return Err(lacks(table, "links", "say which links, or which `switches`, go down"));
+            }
+            (links.unwrap_or(LinkChoice::None), Fault::Down(down))
+        }
+        Kind::Change => {
+            let change = change(table)?;
+            let links = links.ok_or_else(|| lacks(table, "links", "say which links change, or \"all\""))?;
+            (links, Fault::Change(change))
+        }
+    };
+    table.finish(&[], None)?;
+    Ok(FaultSpec { links, kind: None, what })
+}
+
+fn lacks(table: &Reader<'_>, key: &str, help: &str) -> ScenarioError {
+    let problem = Problem::MissingKey { key: key.into(), table: table.name() };
+    ScenarioError::new(problem, table.at()).help(help)
+}
+
+fn down(table: &Reader<'_>, known: &Known<'_>) -> Read<Down> {
+    let at = table.need("down_at")?.time()?;
+    let until = end(table, "up_at", at)?;
+    let converge = match table.get("converge") {
+        None => Time::ZERO,
+        Some(item) if item.text().is_ok_and(|word| word == "never") => Time::MAX,
+        Some(item) => item.time()?,
+    };
+    let switches = table.get("switches").map(|item| switches(&item, known)).transpose()?;
+    Ok(Down { switches: switches.unwrap_or_default(), at, until, converge })
+}
+
+fn change(table: &Reader<'_>) -> Read<Change> {
+    let at = table.need("at")?.time()?;
+    let until = end(table, "until", at)?;
+    let rate = table.get("rate").map(|item| item.rate()).transpose()?;
+    let delay = table.get("delay").map(|item| item.time()).transpose()?;
+    if rate.is_none() && delay.is_none() {
+        return Err(lacks(table, "rate", "say which `rate`, or which `delay`, the links have then"));
+    }
+    Ok(Change { at, until, rate, delay })
+}
+
+/// The end of a span, later than its beginning.
+fn end(table: &Reader<'_>, key: &str, from: Time) -> Read<Time> {
+    let Some(item) = table.get(key) else { return Ok(Time::MAX) };
+    match item.time()? {
+        until if until > from => Ok(until),
+        until => Err(item.range(format!("later than {from}"), until)),
+    }
+}
+
+fn switches(item: &Item<'_>, known: &Known<'_>) -> Read<Vec<String>> {
+    let names = (known.switches)();
+    let mut chosen: Vec<String> = Vec::new();
+    for item in item.list()? {
+        let name = item.text()?;
+        if !names.iter().any(|n| n == name) {
+            let problem = Problem::NoSuchName { what: "switch", name: name.into() };
+            let help = names::suggestion(name, names.iter().map(String::as_str));
+            return Err(item.fail(problem).maybe_help(help));
+        }
+        if chosen.iter().any(|c| c == name) {
+            return Err(item.fail(Problem::Contradiction(format!("switch `{name}` is listed twice"))));
+        }
+        chosen.push(name.to_string());
+    }
+    if chosen.is_empty() {
+        return Err(item.range("at least one switch", "an empty list"));
+    }
+    Ok(chosen)
+}
+
+/// Two tables of which the second contradicts the first.
+pub(super) fn contradiction(second: &FaultSpec, first_at: &Item<'_>, second_at: &Item<'_>) -> ScenarioError {
+    let (what, help) = match &second.what {
+        Fault::Down(_) => (
+            "one of its links or switches is down already then",
+            "give the first its `up_at`, or let the second begin later",
+        ),
+        _ => (
+            "one of its links has another such value for a stated time then",
+            "let the second begin at the `until` of the first, or leave that out: a value holds until the next",
+        ),
+    };
+    let origin = first_at.at();
+    let (line, _) = origin.source.line_column(origin.span.start);
+    let text = format!("this contradicts the [[fault]] on line {line}: {what}");
+    second_at.fail(Problem::Contradiction(text)).help(help)
+}
+
+/// A time, or nothing where it never comes.
+fn time(time: Time) -> Option<String> {
+    (time < Time::MAX).then(|| time.to_string())
+}
+
+/// Every key with its value.
+pub(super) fn down_json(links: &LinkChoice, down: &Down) -> Json {
+    let converge = time(down.converge).unwrap_or_else(|| "never".into());
+    json!({ "links": links_json(links), "switches": down.switches, "down_at": down.at.to_string(),
+        "up_at": time(down.until), "converge": converge })
+}
+
+/// Every key with its value.
+pub(super) fn change_json(links: &LinkChoice, change: &Change) -> Json {
+    json!({ "links": links_json(links), "at": change.at.to_string(), "until": time(change.until),
+        "rate": change.rate.map(|rate| rate.to_string()), "delay": change.delay.map(|delay| delay.to_string()) })
+}

@@ -1,0 +1,68 @@
+"""Checksums of a run directory, in the file that `sha256sum -c SHA256SUMS` checks too."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from headway.errors import ResultsError
+
+CHECKSUMS_FILE = "SHA256SUMS"
+
+
+def verify(directory: Path) -> bool:
+    """Compare every file of a run with its checksum; False if the run was written without any.
+
+    Raises `ResultsError` that names the first file that is not as it was written.
+    """
+    sums = directory / CHECKSUMS_FILE
+    if not sums.exists():
+        return False
+    for name, expected in _read(sums).items():
+        path = directory / name
+        try:
+            with path.open("rb") as file:
+                actual = hashlib.file_digest(file, "sha256").hexdigest()
+        except FileNotFoundError:
+            raise ResultsError(path, "is missing") from None
+        except OSError as error:
+            raise ResultsError(path, f"cannot be read ({error.strerror or error})") from None
+        if actual != expected:
+            raise ResultsError(path, f"is damaged: its checksum is not the one in {CHECKSUMS_FILE}")
+    return True
+
+
+def is_damaged(directory: Path, name: str) -> bool:
+    """Whether a file of the run is known not to be as it was written."""
+    try:
+        expected = _read(directory / CHECKSUMS_FILE).get(name)
+        return expected is not None and hashlib.sha256((directory / name).read_bytes()).hexdigest() != expected
+    except (OSError, ResultsError):
+        return False
+
+
+def add(directory: Path, name: str) -> None:
+    """Write down the checksum of a further file of the run, where there are checksums."""
+    sums = directory / CHECKSUMS_FILE
+    try:
+        if sums.exists():
+            digest = hashlib.sha256((directory / name).read_bytes()).hexdigest()
+            with sums.open("a", encoding="utf-8") as file:
+                file.write(f"{digest}  {name}\n")
+    except OSError as error:
+        raise ResultsError(sums, f"cannot be written ({error.strerror or error})") from None
+
+
+def _read(sums: Path) -> dict[str, str]:
+    """The checksums by name of file."""
+    found: dict[str, str] = {}
+    try:
+        lines = sums.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(sums, f"cannot be read ({error})") from None
+    for line in lines:
+        digest, _, name = line.partition("  ")
+        if len(digest) != 64 or not name or Path(name).name != name:
+            raise ResultsError(sums, f"is damaged: {line!r} is no checksum and name")
+        found[name] = digest
+    return found
