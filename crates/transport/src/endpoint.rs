@@ -309,6 +309,9 @@ pub trait Transport: 'static {
     /// Whether messages have subflows: data packets say theirs in `remaining`, and their number in it in `token`;
     /// acknowledgements are in two sequence spaces ([`Packet::put_subflow`]).
     const SUBFLOWS: bool = false;
+    /// Whether packets of one message may take several paths although switches choose by flow: they have subflows, or
+    /// name their path themselves.
+    const MULTIPATH: bool = Self::SUBFLOWS;
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);

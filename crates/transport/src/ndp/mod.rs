@@ -109,6 +109,7 @@ impl Transport for Ndp {
             "§3.1.1: where switches hash instead of following the path's number, a sender varies 64 entropies.",
         ],
     };
+    const MULTIPATH: bool = true;
 
     fn endpoint(params: &NdpParams, context: HostContext) -> NdpEndpoint {
         NdpEndpoint {
