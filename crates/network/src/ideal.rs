@@ -122,7 +122,7 @@ impl Network {
         while ahead.keys().any(|node| *node != dst) {
             let mut next = BTreeMap::new();
             for (node, ways) in ahead {
-                let onward = self.router.all(node - self.hosts(), dst);
+                let (onward, _) = self.router.all(node - self.hosts(), dst);
                 for port in onward {
                     for mut way in ways.iter().copied() {
                         way.cross(self, port);

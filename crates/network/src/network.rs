@@ -212,7 +212,7 @@ impl Network {
             next += 1;
             let node = self.links[link as usize].to;
             if let Some(switch) = node.checked_sub(self.hosts) {
-                let onward = self.router.all(switch, dst);
+                let (onward, _) = self.router.all(switch, dst);
                 taken.extend(onward.into_iter().filter(|port| !taken.contains(port)).collect::<Vec<_>>());
             }
         }

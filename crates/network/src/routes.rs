@@ -117,18 +117,6 @@ impl Router {
         self.table.choices
     }
 
-    /// All of the equal next hops.
-    pub(crate) fn all(&self, switch: u32, dst: u32) -> Vec<u32> {
-        match self.hop(switch, dst) {
-            Hop::One(port) => vec![port],
-            Hop::Many { first, count, .. } => (first..first + count).collect(),
-            Hop::Listed { first, count } => {
-                self.table.list[first as usize..(first + count) as usize].to_vec()
-            }
-            Hop::Nowhere => Vec::new(),
-        }
-    }
-
     /// How many path numbers lead differently from here on ([`Routing::Pinned`]): where a switch leaves a
     /// choice, the number counts its choices, and on structured topologies those after it.
     pub(crate) fn path_numbers(&self, switch: u32, dst: u32, links: &[Link]) -> u64 {
