@@ -7,6 +7,8 @@
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
 #   make install  everything into .venv; the command line is .venv/bin/headway
+#   make develop  only the native module into .venv, built in seconds after an edit: slower runs, for trying out
+#   make new-transport NAME=x, new-discipline NAME=x, new-controller NAME=x   from the template
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -19,15 +21,16 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
 	if "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 DEMO_OUT := out/demo
 BENCH_OUT := out/bench
+CARGO_DENY := 0.20.2
 PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf
 PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
-RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) \
+RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install demo test soak bench docs lint clean
+.PHONY: help tools install develop new-transport new-discipline new-controller demo test soak bench docs lint clean
 
 help:
-	@sed -n '3,9s/^# *//p' Makefile
+	@sed -n '3,/^$$/s/^# *//p' Makefile
 
 # Says everything that is missing at once, and how to get it.
 tools:
@@ -53,6 +56,15 @@ $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building the native module (release): minutes, and nothing is printed meanwhile'
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
 	@touch $@
+
+# The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
+develop: $(VENV)/.tools | tools
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev --quiet
+	@rm -f $(VENV)/.native
+
+new-transport new-discipline new-controller:
+	@[ -n "$(NAME)" ] || { echo 'say its name: make $@ NAME=mine' >&2; exit 2; }
+	@$(PYTHON) tools/new.py $(@:new-%=%) '$(NAME)'
 
 # The programs of the testbed and of real hosts, beside the command line. Linux only.
 $(VENV)/.programs: $(VENV)/.native $(RUST_SOURCES) | tools
@@ -86,9 +98,16 @@ bench: install
 docs: tools
 	cargo doc --workspace --no-deps
 
-lint: install
+# Checks licences, sources and versions of all dependencies. A build without optimisation: it runs for a second.
+$(BIN)/cargo-deny: $(VENV)/.tools
+	@echo 'building cargo-deny: minutes, and nothing is printed meanwhile'
+	@cargo install --quiet --locked --debug --root $(VENV) --target-dir "$${CARGO_TARGET_DIR:-target}/cargo-deny" cargo-deny@$(CARGO_DENY)
+	@rm -rf "$${CARGO_TARGET_DIR:-target}/cargo-deny"
+
+lint: install $(BIN)/cargo-deny
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
+	$(BIN)/cargo-deny --offline --all-features --log-level error check bans licenses sources
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -12,7 +12,7 @@ use crate::transit::{
     CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
 };
 use crate::wires::Wires;
-use headway_fabric::{DropReason, Fate, Full};
+use headway_fabric::{Fate, Full};
 use headway_network::{BuildError, Ideals, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{FlowSpec, RunSpec};
@@ -64,8 +64,6 @@ pub(crate) struct Engine<'a, E> {
     flows: Vec<Progressing>,
     /// Of the next message by sender, receiver and transport.
     message_numbers: FxHashMap<(u32, u32, u8), u32>,
-    /// Packets that ports dropped of each of several transports, and data packets among them; empty with one.
-    dropped: Vec<(u64, u64)>,
     /// Responsive flows that have not ended.
     open: u64,
     done: u64,
@@ -113,7 +111,6 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             next_flow: 0,
             flows: vec![fresh; spec.flows.len()],
             message_numbers: FxHashMap::default(),
-            dropped: if spec.transports.len() > 1 { vec![(0, 0); spec.transports.len()] } else { Vec::new() },
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
             unconnected: 0,
@@ -218,11 +215,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let onward = match full.fate {
             Fate::Kept => return,
             Fate::Dropped(reason) => {
-                if !self.dropped.is_empty() {
-                    let (all, data) = &mut self.dropped[usize::from(self.spec.flows[flow].transport)];
-                    *all += 1;
-                    *data += u64::from(reason != DropReason::ControlFull);
-                }
+                self.wires.transit.dropped.note(flow as u32, !reason.is_of_control());
                 None
             }
             Fate::Returned => self.wires.transit.way_back(number, full.handle, self.now),
@@ -353,6 +346,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) else { return };
         let egress = &mut self.wires.egress[host as usize];
         let next = self.now + egress.port.refuse(&packet);
+        self.wires.transit.dropped.note(packet.tag, packet.is_data());
         egress.armed = true;
         self.wires.transit.queue.push(next.0, CLASS_PACKET, WIRE_FREE | host, 0);
         if packet.is_data() {
@@ -482,7 +476,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
             }
         };
-        self.dropped.iter().enumerate().map(one).collect()
+        self.wires.transit.dropped.counts().iter().enumerate().map(one).collect()
     }
 
     fn warnings(&self, interrupted: bool) -> Vec<String> {
