@@ -470,8 +470,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let one = |(number, &(drops, data_drops))| {
             let own = || hosts.iter().flatten().filter(move |part| usize::from(part.0) == number);
             TransportRecord {
-                drops,
-                data_drops,
+                drops: Some(drops),
+                data_drops: Some(data_drops),
                 gauges: gauges(own().map(|part| part.1), self.now),
                 round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
             }
