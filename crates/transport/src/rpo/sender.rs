@@ -72,10 +72,7 @@ impl Sender {
         let context = &shared.context;
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let window = match self.params.window {
-            0 => path.bdp_packets(context.nic, &context.sizes),
-            n => n as u32,
-        };
+        let window = context.first_window(self.params.window, &path, &message.opening);
         if path.base_rtt > self.period {
             self.period = path.base_rtt;
             self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
