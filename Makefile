@@ -2,11 +2,14 @@
 #
 #   make demo     install, reproduce one published figure, say where its report is
 #   make test     install, then all tests, Rust and Python
+#   make soak     20,000 random scenarios; SEEDS="9001 20000" goes on at seed 9001
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
 #   make install  everything into .venv; the command line is .venv/bin/headway
+#   make develop  only the native module into .venv, built in seconds after an edit: slower runs, for trying out
+#   make new-transport NAME=x, new-discipline NAME=x, new-controller NAME=x   from the template
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -19,15 +22,16 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
 	if "$$p" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 DEMO_OUT := out/demo
 BENCH_OUT := out/bench
+CARGO_DENY := 0.20.2
 PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf
 PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
-RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml) \
+RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install demo test testbed-matrix bench docs lint clean
+.PHONY: help tools install develop new-transport new-discipline new-controller demo test testbed-matrix soak bench docs lint clean
 
 help:
-	@sed -n '3,9s/^# *//p' Makefile
+	@sed -n '3,/^$$/s/^# *//p' Makefile
 
 # Says everything that is missing at once, and how to get it.
 tools:
@@ -54,6 +58,15 @@ $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
 	@touch $@
 
+# The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
+develop: $(VENV)/.tools | tools
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev --quiet
+	@rm -f $(VENV)/.native
+
+new-transport new-discipline new-controller:
+	@[ -n "$(NAME)" ] || { echo 'say its name: make $@ NAME=mine' >&2; exit 2; }
+	@$(PYTHON) tools/new.py $(@:new-%=%) '$(NAME)'
+
 # The programs of the testbed and of real hosts, beside the command line. Linux only.
 $(VENV)/.programs: $(VENV)/.native $(RUST_SOURCES) | tools
 	@echo 'building the programs for real packets: minutes, and nothing is printed meanwhile'
@@ -71,8 +84,12 @@ test: install
 	cargo test --workspace --all-features --quiet
 	$(BIN)/python -m pytest
 
+soak: tools
+	cargo build --quiet --profile soak --bin headway-soak
+	@"$${CARGO_TARGET_DIR:-target}/soak/headway-soak" $(SEEDS)
+
 testbed-matrix: tools
-	cargo test -p headway-testbed --test matrix -- --full
+	cargo test --workspace --test matrix -- --full
 
 bench: install
 	cargo bench -p headway-sim --bench engine
@@ -85,9 +102,16 @@ bench: install
 docs: tools
 	cargo doc --workspace --no-deps
 
-lint: install
+# Checks licences, sources and versions of all dependencies. A build without optimisation: it runs for a second.
+$(BIN)/cargo-deny: $(VENV)/.tools
+	@echo 'building cargo-deny: minutes, and nothing is printed meanwhile'
+	@cargo install --quiet --locked --debug --root $(VENV) --target-dir "$${CARGO_TARGET_DIR:-target}/cargo-deny" cargo-deny@$(CARGO_DENY)
+	@rm -rf "$${CARGO_TARGET_DIR:-target}/cargo-deny"
+
+lint: install $(BIN)/cargo-deny
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
+	$(BIN)/cargo-deny --offline --all-features --log-level error check bans licenses sources
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -40,7 +40,7 @@ def roots() -> list[Path]:
     candidates = [Path(p) for p in os.environ.get(ROOTS_VARIABLE, "").split(os.pathsep) if p]
     here = Path.cwd()
     candidates += [folder / "scenarios" for folder in (here, *here.parents)]
-    candidates.append(Path(__file__).resolve().parents[2] / "scenarios")
+    candidates.append(Path(__file__).resolve().parent / "scenarios")
     found: list[Path] = []
     for candidate in candidates:
         if candidate.is_dir() and candidate.resolve() not in found:

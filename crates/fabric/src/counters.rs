@@ -28,6 +28,11 @@ impl DropReason {
         DropReason::ControlLinkDown,
     ];
 
+    /// Whether only control packets are dropped for it; otherwise only data.
+    pub fn is_of_control(self) -> bool {
+        matches!(self, DropReason::ControlFull | DropReason::ControlLinkDown)
+    }
+
     /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +52,7 @@ pub struct PortCounters {
     pub received: u64,
     /// Packets that entered a queue, and were not thrown out of it again, or passed straight to the wire.
     pub enqueued: u64,
-    /// Packets that left on the wire.
+    /// Packets that left on the wire, or have begun to.
     pub dequeued: u64,
     /// Packets dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
@@ -57,11 +62,11 @@ pub struct PortCounters {
     pub trimmed: u64,
     /// Packets that left with a mark.
     pub marked: u64,
-    /// Bytes that left, framing included.
+    /// Bytes of those packets, framing included.
     pub wire_bytes: u64,
-    /// Application bytes that left.
+    /// Application bytes of those packets.
     pub payload_bytes: u64,
-    /// Time spent transmitting.
+    /// Time that those packets take, the unsent part of the one on the wire included.
     pub busy: Time,
     /// Most bytes that ever waited, the packet on the wire not counted.
     pub queue_max_bytes: u64,
@@ -77,27 +82,45 @@ impl PortCounters {
 
     /// Data packets dropped. Headers that trimming left are control by then, and counted in `trimmed`.
     pub fn data_drops(&self) -> u64 {
-        let control = [DropReason::ControlFull, DropReason::ControlLinkDown];
-        self.drops() - control.map(|reason| self.dropped[reason as usize]).iter().sum::<u64>()
+        let data = DropReason::ALL.iter().filter(|reason| !reason.is_of_control());
+        data.map(|reason| self.dropped[*reason as usize]).sum()
     }
 
     /// The identities of a port that now holds `waiting` packets; an error names the broken one.
-    pub fn check(&self, waiting: u64) -> Result<(), String> {
-        if self.received != self.drops() + self.returned + self.enqueued {
-            return Err(format!(
-                "received {} is not dropped {} + returned {} + enqueued {}",
-                self.received,
-                self.drops(),
-                self.returned,
-                self.enqueued
-            ));
+    pub fn check(&self, waiting: u64) -> Result<(), BrokenIdentity> {
+        let (received, enqueued, dequeued) = (self.received, self.enqueued, self.dequeued);
+        let (drops, returned) = (self.drops(), self.returned);
+        if Some(received) != drops.checked_add(returned).and_then(|gone| gone.checked_add(enqueued)) {
+            return Err(BrokenIdentity::Received { received, drops, returned, enqueued });
         }
-        if self.enqueued != self.dequeued + waiting {
-            return Err(format!(
-                "enqueued {} is not dequeued {} + waiting {waiting}",
-                self.enqueued, self.dequeued
-            ));
+        if Some(enqueued) != dequeued.checked_add(waiting) {
+            return Err(BrokenIdentity::Enqueued { enqueued, dequeued, waiting });
+        }
+        let (packets, bytes) = (u64::from(self.queue_max_packets), self.queue_max_bytes);
+        if packets > received || bytes > received.saturating_mul(u16::MAX.into()) {
+            return Err(BrokenIdentity::Peak { packets, bytes, received });
         }
         Ok(())
     }
+}
+
+/// Counters of a port that contradict each other: a bug in a discipline or in its driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are the counters of that name")]
+pub enum BrokenIdentity {
+    /// What came is neither gone nor queued.
+    #[error("received {received} is not dropped {drops} + returned {returned} + enqueued {enqueued}")]
+    Received { received: u64, drops: u64, returned: u64, enqueued: u64 },
+    /// What was queued neither left nor waits.
+    #[error("enqueued {enqueued} is not dequeued {dequeued} + waiting {waiting}")]
+    Enqueued { enqueued: u64, dequeued: u64, waiting: u64 },
+    /// The counts of what waits are not those of the queues.
+    #[error("waiting by kind, control {control} and data {data}, is not what the queues hold: {held}")]
+    Waiting { control: u64, data: u64, held: u64 },
+    /// More bytes than the packets that wait can have.
+    #[error("{packets} packets that wait cannot have {bytes} bytes")]
+    Bytes { packets: u64, bytes: u64 },
+    /// More waited at once than ever came.
+    #[error("{packets} packets or {bytes} bytes waited at once, but only {received} packets came")]
+    Peak { packets: u64, bytes: u64, received: u64 },
 }

@@ -1,9 +1,11 @@
 //! What an endpoint is told when it is made.
 
+use crate::key::PreSharedKey;
+use crate::pace::Pace;
 use crate::progress::Progress;
+use crate::seal::Cipher;
 use crate::stream::SinkOf;
-use headway_packet::session::SESSION_HEADER;
-use headway_packet::{SEAL_TAG, Sizes, WIRE_HEADER};
+use headway_packet::{Envelope, PacketKind, Sizes, WIRE_HEADER};
 use headway_transport::Path;
 use headway_units::{ParamValue, Rate, Time};
 use ipnet::Ipv4Net;
@@ -36,16 +38,6 @@ impl Admission {
     /// Whether payload is sealed.
     pub fn seals(&self) -> bool {
         matches!(self, Admission::PreSharedKey(_))
-    }
-}
-
-/// The key of [`Admission::PreSharedKey`]: never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PreSharedKey(pub [u8; 32]);
-
-impl fmt::Debug for PreSharedKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PreSharedKey(..)")
     }
 }
 
@@ -86,6 +78,9 @@ impl Default for Limits {
     }
 }
 
+/// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
+pub const PATIENCE: u64 = 10;
+
 /// What is assumed of the path to a peer; `None` = the default of [`Config::path`].
 pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
 
@@ -103,13 +98,14 @@ pub struct Config {
     pub discipline: Option<String>,
     /// Parameters of the discipline that differ from their defaults.
     pub discipline_params: Vec<(String, ParamValue)>,
-    /// Rate of this host's link: packets leave no faster.
-    pub nic: Rate,
+    /// Rate of this host's link: packets leave no faster. `None` = what the kernel says of the interface whose address
+    /// the endpoint is bound to, and [`Pace::UNPACED`] where it knows none; [`crate::Endpoint::pace`] says which.
+    pub nic: Option<Rate>,
     /// Full packets by which the departures may lag behind the link, and be caught up with at once.
     pub catch_up: u32,
     /// Largest IP packet on every path, in bytes.
     pub mtu: u16,
-    /// What is assumed of the path to any peer.
+    /// What is assumed of the path to any peer. A bottleneck faster than this host's link counts as that.
     pub path: Path,
     /// What is assumed of the path to some peers.
     pub path_to: Option<PathOf>,
@@ -119,10 +115,17 @@ pub struct Config {
     pub limits: Limits,
     /// Silence of a peer, with something under way, after which it counts as unreachable.
     pub peer_timeout: Time,
+    /// How long a message that the transport works on may be without progress: nothing of it sent for the first
+    /// time, and nothing newly acknowledged. Then its peer is given up, which answers and does not take it.
+    /// [`PATIENCE`] times as long while other messages to the same peer progress, because transports that
+    /// serve the shortest first let the others wait.
+    pub progress_timeout: Time,
     /// Longest wait of a call for its reply.
     pub call_timeout: Time,
-    /// Incarnation of this endpoint, which must grow from one to the next at the same address; `None` = the
-    /// wall clock in nanoseconds.
+    /// What payload is sealed with where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305
+    /// otherwise.
+    pub cipher: Cipher,
+    /// Incarnation of this endpoint, another one than any before at the same address; `None` = a number by lot.
     pub epoch: Option<u64>,
     /// The reading of the machine's monotonic clock at which this endpoint's time is zero, in nanoseconds, so
     /// that several processes share it; `None` = when it is bound.
@@ -141,25 +144,41 @@ impl Default for Config {
             params: Vec::new(),
             discipline: None,
             discipline_params: Vec::new(),
-            nic: Rate::gbps(10),
+            nic: None,
             catch_up: 32,
             mtu: 1500,
             path: Path {
                 base_rtt: Time::us(100),
                 max_rtt: Time::ms(5),
-                bottleneck: Rate::gbps(10),
+                bottleneck: Rate::gbps(400),
                 paths: 0,
             },
             path_to: None,
             admission: Admission::Loopback,
             limits: Limits::default(),
             peer_timeout: Time::s(30),
+            progress_timeout: Time::s(60),
             call_timeout: Time::s(60),
+            cipher: Cipher::fastest(),
             epoch: None,
             origin_ns: None,
             observer: None,
             sinks: None,
         }
+    }
+}
+
+impl Config {
+    /// The rate of this host's link, as far as it is known without asking the kernel.
+    pub fn rate(&self) -> Rate {
+        self.nic.unwrap_or(Pace::UNPACED)
+    }
+
+    /// A path of which this host's link is a part.
+    pub(crate) fn path_over(&self, path: Path) -> Path {
+        let nic = self.rate();
+        let bottleneck = if path.bottleneck.bps() > nic.bps() { nic } else { path.bottleneck };
+        Path { bottleneck, ..path }
     }
 }
 
@@ -197,8 +216,9 @@ pub const MAX_MTU: u16 = 9_216;
 /// assert_eq!((sizes.payload, sizes.header, sizes.full_wire(), sizes.control), (1388, 112, 1538, 150));
 /// ```
 pub fn sizes(mtu: u16, admission: &Admission) -> Sizes {
-    let tag = if admission.seals() { SEAL_TAG } else { 0 };
-    let header = IP_UDP + (WIRE_HEADER + SESSION_HEADER + tag) as u16;
+    let envelope = if admission.seals() { Envelope::Sealed } else { Envelope::Session };
+    let around = |kind| IP_UDP + (WIRE_HEADER + envelope.before(kind) + envelope.after(kind)) as u16;
+    let header = around(PacketKind::Data);
     let payload = mtu.clamp(MIN_MTU, MAX_MTU) - header;
-    Sizes { payload, header, framing: FRAMING, control: header + FRAMING }
+    Sizes { payload, header, framing: FRAMING, control: around(PacketKind::Grant) + FRAMING }
 }

@@ -65,8 +65,12 @@ counters! {
     peer_restarts,
     /// Peers given up because they were silent.
     peers_lost,
+    /// Peers given up because a message to them made no progress.
+    peers_stalled,
     /// Peers forgotten to make room for others.
     peers_evicted,
+    /// Handshakes answered by a refusal: another version, transport or MTU.
+    handshakes_refused,
     /// Dropped: longer than any datagram of this endpoint's.
     dropped_truncated,
     /// Dropped: neither a packet nor a handshake.
@@ -75,11 +79,9 @@ counters! {
     dropped_not_admitted,
     /// Dropped: a handshake that does not authenticate, or answers nothing that was asked.
     dropped_handshake,
-    /// Dropped: a cookie that this endpoint did not give, or gave before it restarted.
+    /// Dropped: a cookie that this endpoint did not give, or gave before it or its peer restarted.
     dropped_cookie,
-    /// Dropped: of an older incarnation of its sender.
-    dropped_old_epoch,
-    /// Dropped: of an incarnation of its sender that has not been met.
+    /// Dropped: of an incarnation of its sender that has not been met, or is over.
     dropped_unknown_epoch,
     /// Dropped: a number that arrived before, or is too old to tell.
     dropped_replayed,

@@ -7,6 +7,7 @@ use crate::counters::{Counters, Stats};
 use crate::driver::{CallOutcome, Driver, Request, SendOutcome, Shared, Waiting};
 use crate::error::{BindError, CallError, RecvError, SendError};
 use crate::nic::ahead;
+use crate::pace::Pace;
 use crate::seal::Secret;
 use crate::stream::{Body, Source};
 use crate::udp::{Socket, monotonic_ns};
@@ -18,7 +19,7 @@ use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// A host's end of messages to and from any number of peers.
 ///
@@ -37,6 +38,7 @@ pub(crate) struct Inner {
     largest: u64,
     call_timeout: Duration,
     next: AtomicU64,
+    pace: Pace,
 }
 
 /// A message under way.
@@ -78,11 +80,14 @@ impl Endpoint {
         if config.admission == Admission::Loopback && !address.ip().is_loopback() {
             return Err(BindError::NotLoopback(address.into()));
         }
-        let fast = ahead(config.nic, sizes(config.mtu, &config.admission)) > Time::ZERO;
+        let pace = config.nic.map_or_else(|| Pace::at(*address.ip()), Pace::given);
+        let config = Config { nic: Some(pace.rate), ..config };
+        let fast = ahead(pace.rate, sizes(config.mtu, &config.admission)) > Time::ZERO;
         let socket = Socket::bind(address, fast).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
         let counters = Arc::new(Counters::default());
-        let identity = Identity { epoch: config.epoch.unwrap_or_else(wall_clock_ns), secret: secret()? };
+        let epoch = config.epoch.map_or_else(lot, Ok)?;
+        let identity = Identity { epoch, secret: secret()? };
         let core = Core::new(&config, local, identity, Arc::clone(&counters))?;
         let memory = core.memory();
         let shared = Arc::new(Shared::new(counters).map_err(io_error("making an eventfd"))?);
@@ -93,7 +98,7 @@ impl Endpoint {
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
         let largest = config.limits.message_bytes;
         let next = AtomicU64::new(1);
-        let inner = Arc::new(Inner { shared, memory, local, largest, call_timeout, next });
+        let inner = Arc::new(Inner { shared, memory, local, largest, call_timeout, next, pace });
         Ok(Endpoint { inner, thread: Some(thread) })
     }
 
@@ -166,6 +171,11 @@ impl Endpoint {
     /// The address it is bound to.
     pub fn local_addr(&self) -> SocketAddr {
         self.inner.local.into()
+    }
+
+    /// The rate at which packets leave, and why.
+    pub fn pace(&self) -> &Pace {
+        &self.inner.pace
     }
 
     /// What was counted since it was bound.
@@ -344,15 +354,20 @@ fn ipv4(address: impl ToSocketAddrs) -> Result<SocketAddrV4, BindError> {
     Err(other.map_or_else(none, BindError::NotIpv4))
 }
 
-#[allow(clippy::disallowed_methods, reason = "an incarnation is named by the wall clock")]
-fn wall_clock_ns() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(1, |since| since.as_nanos() as u64)
+fn fill(bytes: &mut [u8]) -> Result<(), BindError> {
+    let fail = |error: getrandom::Error| io_error("reading random bytes")(io::Error::other(error));
+    getrandom::fill(bytes).map_err(fail)
+}
+
+/// An incarnation's name; 0 is nobody's.
+fn lot() -> Result<u64, BindError> {
+    let mut bytes = [0; 8];
+    fill(&mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes).max(1))
 }
 
 fn secret() -> Result<Secret, BindError> {
-    let mut bytes = [0; 16];
-    let fail = |error: getrandom::Error| io_error("reading random bytes")(io::Error::other(error));
-    getrandom::fill(&mut bytes).map_err(fail)?;
-    Ok(Secret(bytes))
+    let mut secret = Secret([0; 16]);
+    fill(&mut secret.0)?;
+    Ok(secret)
 }

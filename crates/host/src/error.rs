@@ -1,6 +1,8 @@
 //! What can go wrong, by type.
 
+use headway_packet::session::Terms;
 use headway_units::ParamError;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
@@ -21,6 +23,14 @@ pub enum ConfigError {
     /// No such port discipline.
     #[error("there is no port discipline `{0}`")]
     UnknownDiscipline(String),
+    /// The discipline wants what a host's own link does not offer.
+    #[error("port discipline `{name}`: {source}")]
+    Unoffered {
+        /// Which discipline.
+        name: String,
+        /// What it wants.
+        source: headway_fabric::Unoffered,
+    },
     /// A parameter that the discipline refuses.
     #[error("port discipline `{name}`: {source}")]
     Discipline {
@@ -66,6 +76,38 @@ pub enum BindError {
     },
 }
 
+/// What two hosts do not have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disagreement {
+    /// What this endpoint runs.
+    pub ours: Terms,
+    /// What the peer runs.
+    pub theirs: Terms,
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Disagreement { ours, theirs } = self;
+        let mut before = "the peer speaks";
+        let mut say = |f: &mut fmt::Formatter<'_>, theirs: String, ours: String| {
+            write!(f, "{before} {theirs}, this endpoint {ours}")?;
+            before = "; it speaks";
+            Ok(())
+        };
+        let version = |terms: &Terms| format!("version {}.{}", terms.wire, terms.session);
+        if version(theirs) != version(ours) {
+            say(f, version(theirs), version(ours))?;
+        }
+        if theirs.transport != ours.transport {
+            say(f, format!("`{}`", theirs.transport), format!("`{}`", ours.transport))?;
+        }
+        if theirs.mtu != ours.mtu {
+            say(f, format!("packets of {} bytes (MTU)", theirs.mtu), format!("of {}", ours.mtu))?;
+        }
+        Ok(())
+    }
+}
+
 /// Why a message was not delivered, or may not have been.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
@@ -76,6 +118,13 @@ pub enum SendError {
     /// The peer was silent for too long: the message may or may not have been delivered.
     #[error("the peer does not answer")]
     Unreachable,
+    /// The peer runs another version, transport or MTU: nothing was delivered.
+    #[error("{0}")]
+    Refused(Disagreement),
+    /// The peer answers, and has taken nothing of a message for [`crate::Config::progress_timeout`]: every message
+    /// under way to it may or may not have been delivered.
+    #[error("the peer answers, but a message to it makes no progress")]
+    Stalled,
     /// The peer's address is not admitted by this endpoint's own configuration, or is no IPv4 address.
     #[error("the peer's address is not admitted by this endpoint")]
     NotAdmitted,

@@ -33,6 +33,7 @@
 //! of the IP header; switches change only that, and what arrives there counts, not the header's own copy.
 
 mod budget;
+mod check;
 mod completion;
 mod config;
 pub mod core;
@@ -40,8 +41,10 @@ mod counters;
 mod driver;
 mod endpoint;
 mod error;
+mod key;
 mod machine;
 mod nic;
+mod pace;
 mod progress;
 mod replay;
 mod seal;
@@ -50,13 +53,16 @@ mod stream;
 pub mod tokio;
 mod udp;
 
-pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, PreSharedKey, sizes};
+pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PATIENCE, PathOf, sizes};
 pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{Endpoint, Received, SendHandle};
-pub use error::{BindError, CallError, ConfigError, RecvError, SendError};
+pub use error::{BindError, CallError, ConfigError, Disagreement, RecvError, SendError};
+pub use headway_packet::session::{Terms, TransportName};
+pub use key::{KeyFileError, PreSharedKey};
+pub use pace::{Pace, PaceReason};
 pub use progress::{Progress, Step};
-pub use seal::Secret;
+pub use seal::{Cipher, Secret};
 pub use stream::{Body, Sink, SinkOf, Source};
 
 /// The sample in the guide is a test.

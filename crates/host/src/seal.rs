@@ -1,33 +1,75 @@
 //! Cookies, and what a shared key protects.
 //!
-//! Handshakes carry an HMAC under a key made from the shared one. Data is sealed with ChaCha20-Poly1305: one
-//! key for each direction and meeting of two incarnations, made by HKDF from the shared key, both epochs and
-//! both cookies. The cookies come from secrets that die with their process, so that no two meetings have the
-//! same keys even if clocks went back; the nonce is the datagram's number, which is never used twice.
+//! Handshakes carry an HMAC under a key made from the shared one. Data is sealed with AES-128-GCM where both
+//! processors have instructions for it, and with ChaCha20-Poly1305 otherwise: one key for each direction and
+//! meeting of two incarnations, made by HKDF from the shared key, both epochs, both cookies and the cipher. The
+//! cookies come from secrets that die with their process, and no two meetings of it have the same, so that no two
+//! meetings have the same keys; the nonce is the datagram's number, which is never used twice.
 
-use crate::config::PreSharedKey;
-use chacha20poly1305::aead::AeadInOut;
-use chacha20poly1305::{ChaCha20Poly1305, Key, KeyInit, Nonce, Tag};
+use crate::check::HeaderChecks;
+use crate::key::PreSharedKey;
 use headway_packet::SEAL_TAG;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake};
 use hkdf::Hkdf;
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
+use ring::aead::{AES_128_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use sha2::Sha256;
 use siphasher::sip::SipHasher24;
+use std::fmt;
 use std::hash::Hasher;
+use std::mem::{MaybeUninit, needs_drop};
 use std::net::SocketAddrV4;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// What payload is sealed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Cipher {
+    /// Fast on every processor.
+    ChaCha20Poly1305 = 1,
+    /// Faster where the processor has instructions for it, and slow elsewhere.
+    Aes128Gcm = 2,
+}
+
+impl Cipher {
+    /// The faster of the two on this processor.
+    pub fn fastest() -> Cipher {
+        #[cfg(target_arch = "x86_64")]
+        let has = std::is_x86_feature_detected!("aes") && std::is_x86_feature_detected!("pclmulqdq");
+        #[cfg(target_arch = "aarch64")]
+        let has = std::arch::is_aarch64_feature_detected!("aes")
+            && std::arch::is_aarch64_feature_detected!("pmull");
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let has = false;
+        if has { Cipher::Aes128Gcm } else { Cipher::ChaCha20Poly1305 }
+    }
+
+    /// What two hosts use that announce these two.
+    fn agreed(mine: Cipher, theirs: u8) -> Cipher {
+        let both = mine == Cipher::Aes128Gcm && theirs == Cipher::Aes128Gcm as u8;
+        if both { Cipher::Aes128Gcm } else { Cipher::ChaCha20Poly1305 }
+    }
+}
 
 /// A process's own secret, from which its cookies come.
-#[derive(Clone, Copy)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Secret(pub [u8; 16]);
 
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
 impl Secret {
-    /// The cookie that the host at `address` is to show while this endpoint's incarnation is `epoch`; never 0.
-    pub(crate) fn cookie(&self, address: SocketAddrV4, epoch: u64) -> u64 {
+    /// The cookie that the host at `address` is to show while this endpoint's incarnation is `epoch`, after
+    /// `meetings` incarnations of that host; never 0.
+    pub(crate) fn cookie(&self, address: SocketAddrV4, epoch: u64, meetings: u64) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.0);
         hasher.write(&address.ip().octets());
         hasher.write(&address.port().to_be_bytes());
         hasher.write(&epoch.to_be_bytes());
+        hasher.write(&meetings.to_be_bytes());
         hasher.finish().max(1)
     }
 }
@@ -41,25 +83,66 @@ pub(crate) struct Meeting {
     pub(crate) shown: u64,
     /// The cookie that the peer shows.
     pub(crate) expected: u64,
+    /// The cipher that the peer would rather use, as it is on the wire.
+    pub(crate) cipher: u8,
 }
 
-/// What is made from a shared key.
+/// What is made from a shared key. The states of both hash functions are overwritten when they are dropped.
 pub(crate) struct Authority {
     root: Hkdf<Sha256>,
     handshake: Hmac<Sha256>,
+    /// The cipher that this endpoint would rather use.
+    cipher: Cipher,
 }
 
 /// Sealing one way, opening the other.
 pub(crate) struct Seals {
-    seal: ChaCha20Poly1305,
-    open: ChaCha20Poly1305,
+    seal: DataKey,
+    open: DataKey,
+    pub(crate) headers: HeaderChecks,
+}
+
+/// A key with what its cipher has computed from it, which is overwritten when it is dropped. It is in one place of
+/// memory from when it is made.
+struct DataKey(Box<MaybeUninit<LessSafeKey>>);
+
+const _: () = assert!(!needs_drop::<LessSafeKey>(), "overwriting it is all that its end needs");
+
+impl DataKey {
+    fn new(cipher: Cipher, bytes: &[u8; 32]) -> Option<DataKey> {
+        let algorithm = match cipher {
+            Cipher::Aes128Gcm => &AES_128_GCM,
+            Cipher::ChaCha20Poly1305 => &CHACHA20_POLY1305,
+        };
+        let mut place = Box::new(MaybeUninit::uninit());
+        place.write(LessSafeKey::new(UnboundKey::new(algorithm, bytes.get(..algorithm.key_len())?).ok()?));
+        Some(DataKey(place))
+    }
+
+    #[allow(unsafe_code, reason = "the one way to read what can be overwritten")]
+    fn get(&self) -> &LessSafeKey {
+        // SAFETY: `new` writes the key before anybody sees it, and only `drop` overwrites it.
+        unsafe { self.0.assume_init_ref() }
+    }
+}
+
+impl Drop for DataKey {
+    fn drop(&mut self) {
+        std::slice::from_mut(&mut *self.0).zeroize();
+    }
 }
 
 impl Authority {
-    pub(crate) fn new(key: &PreSharedKey) -> Authority {
-        let root = Hkdf::<Sha256>::new(Some(b"headway host 1"), &key.0);
-        let handshake = Hmac::<Sha256>::new_from_slice(&expand(&root, &[b"handshake"]));
-        Authority { root, handshake: handshake.unwrap_or_else(|_| unreachable!("any length will do")) }
+    pub(crate) fn new(key: &PreSharedKey, cipher: Cipher) -> Authority {
+        let root = Hkdf::<Sha256>::new(Some(b"headway host 2"), &key.0);
+        let handshake = Hmac::<Sha256>::new_from_slice(&*expand(&root, &[b"handshake"]));
+        let handshake = handshake.unwrap_or_else(|_| unreachable!("any length will do"));
+        Authority { root, handshake, cipher }
+    }
+
+    /// The cipher that this endpoint announces.
+    pub(crate) fn cipher(&self) -> Cipher {
+        self.cipher
     }
 
     /// Authenticates a handshake.
@@ -78,23 +161,24 @@ impl Authority {
         mac.verify_truncated_left(&bytes[HANDSHAKE_BYTES - SEAL_TAG..]).is_ok()
     }
 
-    /// The keys of a meeting.
-    pub(crate) fn seals(&self, m: &Meeting) -> Seals {
-        let key = |numbers: [u64; 4]| {
-            let bytes = numbers.map(u64::to_be_bytes);
-            let info = [b"data".as_slice(), bytes.as_flattened()];
-            ChaCha20Poly1305::new(&Key::from(expand(&self.root, &info)))
+    /// The keys of a meeting; `None` cannot happen with keys of the right length.
+    pub(crate) fn seals(&self, m: &Meeting) -> Option<Seals> {
+        let cipher = Cipher::agreed(self.cipher, m.cipher);
+        let own = [m.local_epoch, m.peer_epoch, m.expected, m.shown].map(u64::to_be_bytes);
+        let peer = [m.peer_epoch, m.local_epoch, m.shown, m.expected].map(u64::to_be_bytes);
+        let key = |numbers: &[[u8; 8]; 4]| {
+            let info = [b"data".as_slice(), numbers.as_flattened(), &[cipher as u8]];
+            DataKey::new(cipher, &expand(&self.root, &info))
         };
-        Seals {
-            seal: key([m.local_epoch, m.peer_epoch, m.expected, m.shown]),
-            open: key([m.peer_epoch, m.local_epoch, m.shown, m.expected]),
-        }
+        let check = |numbers: &[[u8; 8]; 4]| expand(&self.root, &[b"header", numbers.as_flattened()]);
+        let headers = HeaderChecks::new(&check(&own), &check(&peer));
+        Some(Seals { seal: key(&own)?, open: key(&peer)?, headers })
     }
 }
 
-fn expand(root: &Hkdf<Sha256>, info: &[&[u8]]) -> [u8; 32] {
-    let mut key = [0; 32];
-    let expanded = root.expand_multi_info(info, &mut key);
+fn expand(root: &Hkdf<Sha256>, info: &[&[u8]]) -> Zeroizing<[u8; 32]> {
+    let mut key = Zeroizing::new([0; 32]);
+    let expanded = root.expand_multi_info(info, &mut *key);
     debug_assert!(expanded.is_ok(), "32 bytes are not too many");
     key
 }
@@ -102,28 +186,114 @@ fn expand(root: &Hkdf<Sha256>, info: &[&[u8]]) -> [u8; 32] {
 fn nonce(counter: u64) -> Nonce {
     let mut nonce = [0; 12];
     nonce[4..].copy_from_slice(&counter.to_be_bytes());
-    Nonce::from(nonce)
+    Nonce::assume_unique_for_key(nonce)
 }
 
 impl Seals {
     /// Seals `payload` in place; answers the tag that goes behind it. `None` cannot happen for payload of a
     /// datagram's length.
     pub(crate) fn seal(&self, counter: u64, header: &[u8], payload: &mut [u8]) -> Option<[u8; SEAL_TAG]> {
-        let tag = self.seal.encrypt_inout_detached(&nonce(counter), header, payload.into());
-        tag.ok().map(Into::into)
+        let tag = self.seal.get().seal_in_place_separate_tag(nonce(counter), Aad::from(header), payload);
+        tag.ok()?.as_ref().try_into().ok()
     }
 
     /// Opens `sealed`, payload and tag, in place; the payload if it is genuine.
     pub(crate) fn open<'a>(&self, counter: u64, header: &[u8], sealed: &'a mut [u8]) -> Option<&'a [u8]> {
-        let length = sealed.len().checked_sub(SEAL_TAG)?;
-        let (payload, tag) = sealed.split_at_mut(length);
-        let tag: [u8; SEAL_TAG] = (&*tag).try_into().ok()?;
-        let opened = self.open.decrypt_inout_detached(
-            &nonce(counter),
-            header,
-            (&mut *payload).into(),
-            &Tag::from(tag),
-        );
-        opened.ok().map(|()| &*payload)
+        let opened = self.open.get().open_in_place(nonce(counter), Aad::from(header), sealed);
+        opened.ok().map(|payload| &*payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes_gcm::Aes128Gcm;
+    use aes_gcm::aead::AeadInOut;
+    use chacha20poly1305::ChaCha20Poly1305;
+
+    const CIPHERS: [Cipher; 2] = [Cipher::Aes128Gcm, Cipher::ChaCha20Poly1305];
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("digits");
+        (0..hex.len()).step_by(2).map(digits).collect()
+    }
+
+    /// Two ends of a meeting that announce these ciphers.
+    fn pair(a: Cipher, b: Cipher) -> (Seals, Seals) {
+        let key = PreSharedKey([9; 32]);
+        let seals = |mine, theirs: Cipher, numbers: [u64; 4]| {
+            let [local_epoch, peer_epoch, shown, expected] = numbers;
+            let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher: theirs as u8 };
+            Authority::new(&key, mine).seals(&meeting).expect("keys of the right length")
+        };
+        (seals(a, b, [1, 2, 3, 4]), seals(b, a, [2, 1, 4, 3]))
+    }
+
+    /// Test case 2 of the GCM specification: a key, a nonce and a block of zeros.
+    #[test]
+    fn the_published_vector_of_gcm() {
+        let key = || DataKey::new(Cipher::Aes128Gcm, &[0; 32]).expect("a key");
+        let seals = Seals { seal: key(), open: key(), headers: HeaderChecks::new(&[0; 32], &[0; 32]) };
+        let mut payload = [0; 16];
+        let tag = seals.seal(0, &[], &mut payload).expect("short");
+        assert_eq!(payload[..], bytes("0388dace60b6a392f328c2b971b2fe78"));
+        assert_eq!(tag[..], bytes("ab6e47d42cec13bdf53a67b21257bddf"));
+        let mut sealed = [payload, tag].concat();
+        assert_eq!(seals.open(0, &[], &mut sealed), Some(&[0; 16][..]));
+    }
+
+    /// The same key, nonce and header in two libraries that have nothing in common.
+    #[test]
+    fn another_library_seals_the_same() {
+        let key: [u8; 32] = std::array::from_fn(|i| i as u8);
+        let aes = Aes128Gcm::new(key.first_chunk::<16>().expect("long enough").into());
+        let chacha = ChaCha20Poly1305::new(&key.into());
+        for (counter, length) in [(0u64, 0usize), (1, 1), (u64::MAX, 15), (1 << 40, 1372), (77, 8872)] {
+            let (header, plain) = (vec![counter as u8; 84], vec![0x33; length]);
+            let mut nonce = [0; 12];
+            nonce[4..].copy_from_slice(&counter.to_be_bytes());
+            for cipher in CIPHERS {
+                let made = || DataKey::new(cipher, &key).expect("a key");
+                let (mut ours, mut theirs) = (plain.clone(), plain.clone());
+                let tag =
+                    Seals { seal: made(), open: made(), headers: HeaderChecks::new(&[0; 32], &[0; 32]) }
+                        .seal(counter, &header, &mut ours)
+                        .expect("sealed");
+                let room = theirs.as_mut_slice().into();
+                let other: [u8; 16] = match cipher {
+                    Cipher::Aes128Gcm => {
+                        aes.encrypt_inout_detached(&nonce.into(), &header, room).expect("sealed").into()
+                    }
+                    Cipher::ChaCha20Poly1305 => {
+                        chacha.encrypt_inout_detached(&nonce.into(), &header, room).expect("sealed").into()
+                    }
+                };
+                assert!(ours == theirs && tag == other, "{cipher:?}, {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn either_end_opens_what_the_other_sealed_and_nothing_else() {
+        for (a, b) in CIPHERS.iter().flat_map(|&a| CIPHERS.map(|b| (a, b))) {
+            let (one, other) = pair(a, b);
+            let mut sealed = b"payload".to_vec();
+            let tag = one.seal(5, b"header", &mut sealed).expect("sealed");
+            sealed.extend(tag);
+            assert_eq!(
+                other.open(5, b"header", &mut sealed.clone()),
+                Some(&b"payload"[..]),
+                "{a:?} and {b:?}"
+            );
+            assert_eq!(other.open(6, b"header", &mut sealed.clone()), None);
+            assert_eq!(other.open(5, b"Header", &mut sealed.clone()), None);
+            assert_eq!(one.open(5, b"header", &mut sealed.clone()), None, "not what it sealed itself");
+            for at in 0..sealed.len() {
+                let mut changed = sealed.clone();
+                changed[at] ^= 1;
+                assert_eq!(other.open(5, b"header", &mut changed), None);
+                assert_eq!(other.open(5, b"header", &mut sealed[..at].to_vec()), None);
+            }
+        }
     }
 }

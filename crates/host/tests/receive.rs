@@ -7,7 +7,7 @@
 #[allow(unreachable_pub, reason = "it is public to the fuzz target")]
 mod host_receive;
 
-use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind};
+use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
 use headway_packet::{Envelope, HostId, Packet, PacketKind, WIRE_HEADER};
 use headway_transport::registry;
 use rand_core::{Rng, SeedableRng};
@@ -82,16 +82,19 @@ fn packet(kind: PacketKind, number: u32) -> Packet {
     packet
 }
 
-fn handshake(kind: HandshakeKind) -> [u8; HANDSHAKE_BYTES] {
-    Handshake { kind, epoch: 2000, peer_epoch: 1001, shown: 5, offered: 6, mac: [0; 16] }.bytes()
+fn handshake(kind: HandshakeKind, terms: Terms) -> [u8; HANDSHAKE_BYTES] {
+    let mac = [0; 16];
+    Handshake { kind, terms, cipher: 0, epoch: 2000, peer_epoch: 1001, shown: 5, offered: 6, mac }.bytes()
 }
 
 /// What a stranger may say.
 fn strangers() -> BTreeMap<String, Vec<u8>> {
     let mut seeds = BTreeMap::new();
     for kind in HandshakeKind::ALL {
-        let bytes = handshake(kind);
+        let terms = Terms::new("amrt", 1500).expect("not too long");
+        let (bytes, other) = (handshake(kind, terms), handshake(kind, Terms { wire: 77, ..terms }));
         let name = format!("{kind:?}").to_lowercase();
+        seeds.insert(format!("{name}-other-terms"), raw("insider", &other));
         seeds.insert(format!("{name}-from-stranger"), raw("stranger", &bytes));
         seeds.insert(format!("{name}-from-insider"), raw("insider", &bytes));
         seeds.insert(format!("{name}-cut"), raw("stranger", &bytes[..HANDSHAKE_BYTES / 2]));

@@ -40,9 +40,20 @@ fn examples_are_right_and_wrong_as_they_say() {
     let swept = format!("{whole}\n{}", named("toml sweep")[0]);
     assert_eq!(good(&swept, &[]).points().expect("points").len(), 20);
     run(&good(&format!("{whole}\n{}", named("toml hosts")[0]), &[]));
-    let faulty = run(&good(&format!("{whole}\n{}", named("toml fault")[0]), &[]));
-    assert_eq!(faulty.summary["flows_unfinished"], 0);
-    assert!(!faulty.manifest["faults"].as_array().expect("a list").is_empty());
+    let faults = named("toml fault");
+    assert_eq!(faults.len(), 3, "down, changed, lost");
+    let plain = run(&good(whole, &[])).summary["fct_mean_s"].clone();
+    for fault in faults {
+        let faulty = run(&good(&format!("{whole}\n{fault}"), &[]));
+        assert_eq!(faulty.summary["flows_unfinished"], 0);
+        assert_ne!(faulty.summary["fct_mean_s"], plain, "{fault}");
+        // Where packets are lost on links, the manifest says so, each way under a name that is explained.
+        let lost = faulty.manifest["faults"].as_array().expect("a list");
+        assert_eq!(lost.is_empty(), fault.contains("rate ="), "{fault}");
+        let results = self::page("results.md");
+        let names = lost.iter().flat_map(|row| row.as_object().expect("a table").keys());
+        names.for_each(|name| assert!(results.contains(&format!("`{name}`")), "{name}"));
+    }
     graph::parse(&Source::new("graph.toml", named("toml graph")[0])).expect("a graph");
     let (wrong, shown) = (named("toml wrong"), named("text"));
     assert_eq!((wrong.len(), shown.len()), (2, 2));

@@ -132,24 +132,29 @@ impl Changes {
         self.rates[link as usize]
     }
 
-    /// The shortest time from a last bit's departure to its arrival that this link ever has.
-    pub fn least_delay(&self, link: u32) -> Time {
-        let later =
-            self.instants.iter().flat_map(|instant| &instant.steps).filter_map(|(number, step)| match step {
-                Step::Delay(delay) if *number == link => Some(*delay),
-                _ => None,
-            });
-        later.fold(self.delays[link as usize], Time::min) + self.latency[link as usize]
+    /// The shortest time from a last bit's departure to its arrival that each link ever has.
+    pub fn least_delays(&self) -> Vec<Time> {
+        let mut least = self.delays.clone();
+        for (link, step) in self.instants.iter().flat_map(|instant| &instant.steps) {
+            if let Step::Delay(delay) = step {
+                least[*link as usize] = least[*link as usize].min(*delay);
+            }
+        }
+        least.iter().zip(&self.latency).map(|(delay, latency)| *delay + *latency).collect()
     }
 
-    /// The highest rate that this link ever has.
-    pub fn highest_rate(&self, link: u32) -> Rate {
-        let later =
-            self.instants.iter().flat_map(|instant| &instant.steps).filter_map(|(number, step)| match step {
-                Step::Rate(rate) if *number == link => Some(*rate),
-                _ => None,
-            });
-        later.fold(self.rates[link as usize], |most, rate| if rate.bps() > most.bps() { rate } else { most })
+    /// The highest rate that each link ever has.
+    pub fn highest_rates(&self) -> Vec<Rate> {
+        let mut highest = self.rates.clone();
+        for (link, step) in self.instants.iter().flat_map(|instant| &instant.steps) {
+            match step {
+                Step::Rate(rate) if rate.bps() > highest[*link as usize].bps() => {
+                    highest[*link as usize] = *rate;
+                }
+                _ => {}
+            }
+        }
+        highest
     }
 
     /// A packet of `wire` bytes has been put on a link, the last bit of which leaves at `ends`.
@@ -157,8 +162,10 @@ impl Changes {
         let started = ends.saturating_sub(self.rates[link as usize].time_of(wire.into()));
         let far = ends.saturating_add(self.delays[link as usize]);
         // A link that goes down in the very instant in which a packet begins, or is there, does not hit it.
-        let hit = |span: &(Time, Time)| started < span.0 && span.0 < far;
-        let cut = self.down.get(&link).is_some_and(|spans| spans.iter().any(hit));
+        let cut = self.down.get(&link).is_some_and(|spans| {
+            let next = spans.partition_point(|span| span.0 <= started);
+            spans.get(next).is_some_and(|span| span.0 < far)
+        });
         Flight { arrives: far.saturating_add(self.latency[link as usize]), cut }
     }
 

@@ -4,6 +4,7 @@
 mod changes;
 mod detours;
 pub mod faults;
+mod ideal;
 mod network;
 pub mod outcome;
 pub mod rng;
@@ -13,6 +14,7 @@ mod timing;
 
 pub use changes::{Changes, Flight, Instant, Step, conflict};
 pub use faults::{Change, Down, Fault, FaultCounts, FaultSpec, Injector, Verdict};
+pub use ideal::Ideals;
 pub use network::{BuildError, Link, Network};
 pub use outcome::{
     Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,

@@ -6,12 +6,12 @@
 use crate::rng::{Purpose, derive};
 use crate::routes::{Router, RouterKind};
 use crate::spec::{FabricSpec, FlowSpec, LinkSpec, Routing, TopologySpec};
-use headway_fabric::PortContext;
 use headway_fabric::registry::AnyDiscipline;
+use headway_fabric::{Need, Offers, PortContext, Unoffered};
 use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
-use headway_units::{ParamValue, Rate, Time};
+use headway_units::{Rate, Time};
 use std::sync::Arc;
 
 /// Why a network cannot be built.
@@ -54,6 +54,14 @@ pub enum BuildError {
         /// Why not.
         reason: String,
     },
+    /// The discipline wants more than the driver of the ports offers.
+    #[error("port discipline `{name}`: {source}")]
+    Unoffered {
+        /// Its name.
+        name: String,
+        /// What it wants.
+        source: Unoffered,
+    },
     /// Faults that cannot be injected.
     #[error("faults: {0}")]
     Fault(String),
@@ -78,6 +86,8 @@ pub struct Network {
     fabric: FabricSpec,
     switches: u32,
     names: Names,
+    /// Of a discipline that needs one.
+    round_trip: Option<Time>,
 }
 
 /// How nodes are called.
@@ -111,24 +121,25 @@ impl Network {
         links.extend(plan.links.drain(..).filter(|l| l.from >= hosts));
         let router = Router::new(plan.router, hosts, plan.switches, &links);
         let fabric = fabric.clone();
-        let mut network =
-            Network { hosts, links, router, fabric, switches: plan.switches, names: plan.names };
-        network.tell_round_trip();
+        let (switches, names) = (plan.switches, plan.names);
+        let mut network = Network { hosts, links, router, fabric, switches, names, round_trip: None };
+        network.round_trip = network.longest_round_trip();
         Ok(network)
     }
 
-    /// Sets the discipline's parameter `round_trip`, if it declares one and the scenario leaves it at 0, to the
-    /// longest base round trip of the first host.
-    fn tell_round_trip(&mut self) {
-        const NAME: &str = "round_trip";
-        let open = ParamValue::Time(Time::ZERO);
+    /// The longest base round trip of the first host, for a discipline that needs one.
+    fn longest_round_trip(&self) -> Option<Time> {
+        let (info, _) = headway_fabric::registry::find(&self.fabric.discipline)?;
+        let needed = info.needs.contains(&Need::RoundTrip);
+        (1..self.hosts).filter(|_| needed).map(|peer| self.path(0, peer).base_rtt).max()
+    }
+
+    /// Whether the driver of its ports offers what their discipline wants.
+    pub fn check(&self, offers: &Offers) -> Result<(), BuildError> {
         let found = headway_fabric::registry::find(&self.fabric.discipline);
-        let asks = found.is_some_and(|(_, specs)| specs.iter().any(|s| s.name == NAME && s.default == open));
-        if asks && !self.fabric.params.iter().any(|(name, value)| name == NAME && *value != open) {
-            let longest = (1..self.hosts).map(|peer| self.path(0, peer).base_rtt).max();
-            self.fabric.params.retain(|(name, _)| name != NAME);
-            self.fabric.params.extend(longest.map(|rtt| (NAME.into(), ParamValue::Time(rtt))));
-        }
+        let refused = found.and_then(|(info, _)| offers.check(&info).err());
+        let name = self.fabric.discipline.clone();
+        refused.map_or(Ok(()), |source| Err(BuildError::Unoffered { name, source }))
     }
 
     /// Hosts.
@@ -204,6 +215,21 @@ impl Network {
         Some(path)
     }
 
+    /// Every link that a packet from `src` to `dst` may take, whoever chooses among equal next hops.
+    pub fn links_any(&self, src: u32, dst: u32) -> Vec<u32> {
+        let mut taken = vec![src];
+        let mut next = 0;
+        while let Some(&link) = taken.get(next) {
+            next += 1;
+            let node = self.links[link as usize].to;
+            if let Some(switch) = node.checked_sub(self.hosts) {
+                let (onward, _) = self.router.all(switch, dst);
+                taken.extend(onward.into_iter().filter(|port| !taken.contains(port)).collect::<Vec<_>>());
+            }
+        }
+        taken
+    }
+
     /// How many paths a flow between two hosts can be pinned to ([`Routing::Pinned`]): numbers from 0 up to,
     /// but not including, this; larger ones repeat them.
     pub fn path_numbers(&self, src: u32, dst: u32) -> u64 {
@@ -260,29 +286,9 @@ impl Network {
         }
     }
 
-    /// Completion time of a message on the empty path: store and forward, headers included, from the
-    /// hand-over to the last byte at the receiver.
-    ///
-    /// Link `h` finishes full packet `j` at the sum of the packet's times on links up to `h`, the delays
-    /// before it, and `j - 1` times the longest of those packet times; the last packet, possibly short,
-    /// waits for its predecessor at every link.
-    pub fn ideal_fct(&self, src: u32, dst: u32, bytes: u64) -> Time {
-        let sizes = &self.fabric.sizes;
-        let n = sizes.packets(bytes);
-        let full = u64::from(sizes.full_wire());
-        let last = u64::from(sizes.data_wire(sizes.payload_of(bytes, n - 1)));
-        let (mut arrived, mut first, mut slowest) = (Time::ZERO, Time::ZERO, Time::ZERO);
-        for number in self.links_between(src, dst).unwrap_or_default() {
-            let link = &self.links[number as usize];
-            let rate = link.spec.rate;
-            first += rate.time_of(full);
-            slowest = slowest.max(rate.time_of(full));
-            let before = if n > 1 { first + slowest * (n - 2) } else { Time::ZERO };
-            let done = arrived.max(before) + rate.time_of(last);
-            arrived = done + self.hop_delay(link);
-            first += self.hop_delay(link);
-        }
-        arrived
+    /// Whether equal next hops may lead on over links that differ: only in a graph.
+    pub fn has_uneven_paths(&self) -> bool {
+        self.router.has_choice_in_table()
     }
 
     /// Propagation, and the switch's own time where the link ends at one.
@@ -309,6 +315,7 @@ impl Network {
             sizes: fabric.sizes,
             buffer: fabric.buffer,
             seed: derive(seed, Purpose::Port, number.into()),
+            round_trip: self.round_trip,
         };
         let fail = |reason: String| BuildError::Discipline { name: fabric.discipline.clone(), reason };
         let rules = AnyDiscipline::make(&fabric.discipline, &fabric.params, &context)

@@ -112,6 +112,11 @@ impl Router {
         }
     }
 
+    /// Whether a table of next hops leaves a switch a choice.
+    pub(crate) fn has_choice_in_table(&self) -> bool {
+        self.table.choices
+    }
+
     /// How many path numbers lead differently from here on ([`Routing::Pinned`]): where a switch leaves a
     /// choice, the number counts its choices, and on structured topologies those after it.
     pub(crate) fn path_numbers(&self, switch: u32, dst: u32, links: &[Link]) -> u64 {
@@ -383,6 +388,8 @@ struct Table {
     /// By (switch, destination switch): a range of `list`.
     ranges: Vec<(u32, u32)>,
     list: Vec<u32>,
+    /// Whether any range has several ports.
+    choices: bool,
 }
 
 impl Table {
@@ -412,7 +419,8 @@ impl Table {
                     (first, list.len() as u32 - first);
             }
         }
-        Table { switches, attached, ranges, list }
+        let choices = ranges.iter().any(|(_, count)| *count > 1);
+        Table { switches, attached, ranges, list, choices }
     }
 
     #[inline]

@@ -2,14 +2,17 @@
 //!
 //! A datagram between hosts is the header, the [`Session`] fields, the payload and, where it is sealed, the
 //! tag of the seal. Datagrams of the handshake ([`Handshake`]) have a fixed size and begin with a byte that
-//! is not [`crate::WIRE_VERSION`], so that no answer is longer than its question. What the values mean and when each
-//! datagram is sent is the business of the driver that talks to real hosts.
+//! is not [`crate::WIRE_VERSION`], so that no answer is longer than its question. Their length and the places of
+//! their fields are the same in every version from [`SESSION_VERSION`] 2 on, so that a host of another version can be
+//! refused by name. What the values mean and when each datagram is sent is the business of the driver that talks
+//! to real hosts.
 //!
 //! **Panics: none**, whatever the bytes.
 
-use crate::wire::{WIRE_HEADER, WireField, wire_fields};
+use crate::wire::{WIRE_HEADER, WIRE_VERSION, WireField, wire_fields};
+use std::fmt;
 use std::mem::{offset_of, size_of};
-use zerocopy::byteorder::network_endian::U64;
+use zerocopy::byteorder::network_endian::{U16, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Bytes of the session fields.
@@ -24,10 +27,13 @@ const _: () =
 /// First byte of a handshake, less its kind.
 pub const HANDSHAKE_BASE: u8 = 0x80;
 
+/// Version of how hosts meet and of what a seal covers; [`WIRE_VERSION`] is that of the packet.
+pub const SESSION_VERSION: u8 = 2;
+
 /// What stands between header and payload on a real network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Incarnation of the sender towards this receiver; larger after a restart.
+    /// Incarnation of the sender towards this receiver; another one after a restart.
     pub src_epoch: u64,
     /// What the receiver gave the sender to show: proves that the sender hears at its address.
     pub cookie: u64,
@@ -67,17 +73,71 @@ pub enum HandshakeKind {
     Accept = 3,
     /// Answer to a datagram with a cookie that is not, or no longer, the right one.
     Stale = 4,
+    /// Answer to a hello or a confirmation with other terms: these are mine.
+    Refuse = 5,
 }
 
 impl HandshakeKind {
     /// Every kind, in wire order.
-    pub const ALL: [HandshakeKind; 5] = [
+    pub const ALL: [HandshakeKind; 6] = [
         HandshakeKind::Hello,
         HandshakeKind::Welcome,
         HandshakeKind::Confirm,
         HandshakeKind::Accept,
         HandshakeKind::Stale,
+        HandshakeKind::Refuse,
     ];
+}
+
+/// Name of a transport on the wire: bytes behind which there are zeros. What a peer calls itself need not be a
+/// name that this version knows, nor text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TransportName([u8; TransportName::LONGEST]);
+
+impl TransportName {
+    /// Bytes of the longest name.
+    pub const LONGEST: usize = 26;
+
+    /// `name`, unless it is too long.
+    pub fn new(name: &str) -> Option<TransportName> {
+        let mut bytes = [0; TransportName::LONGEST];
+        bytes.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+        Some(TransportName(bytes))
+    }
+}
+
+/// Printable, whatever the bytes are.
+impl fmt::Display for TransportName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.trim_ascii_end().split(|&b| b == 0).next().unwrap_or_default().escape_ascii())
+    }
+}
+
+impl fmt::Debug for TransportName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{self}`")
+    }
+}
+
+/// What two hosts must have in common. Every handshake says its sender's, at the same place in every version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// [`WIRE_VERSION`] of the sender.
+    pub wire: u8,
+    /// [`SESSION_VERSION`] of the sender.
+    pub session: u8,
+    /// Bytes of its largest IP packet.
+    pub mtu: u16,
+    /// Its transport.
+    pub transport: TransportName,
+}
+
+impl Terms {
+    /// The terms of this version; `None` when the transport's name is too long.
+    pub fn new(transport: &str, mtu: u16) -> Option<Terms> {
+        let transport = TransportName::new(transport)?;
+        Some(Terms { wire: WIRE_VERSION, session: SESSION_VERSION, mtu, transport })
+    }
 }
 
 /// A datagram of the handshake; all kinds have all fields.
@@ -85,6 +145,10 @@ impl HandshakeKind {
 pub struct Handshake {
     /// What it is.
     pub kind: HandshakeKind,
+    /// What the sender runs.
+    pub terms: Terms,
+    /// The cipher that the sender would rather seal with; 0 where no key is shared.
+    pub cipher: u8,
     /// Incarnation of the sender.
     pub epoch: u64,
     /// Incarnation of the receiver, as the sender knows it; 0 when it does not.
@@ -103,11 +167,16 @@ impl Handshake {
         let fields = HandshakeFields::ref_from_bytes(bytes).ok()?;
         let kind = fields.handshake.checked_sub(HANDSHAKE_BASE)?;
         let kind = *HandshakeKind::ALL.get(usize::from(kind))?;
-        if fields.reserved != [0; 7] || fields.padding.get() != 0 {
-            return None;
-        }
+        let terms = Terms {
+            wire: fields.version,
+            session: fields.session,
+            mtu: fields.mtu.get(),
+            transport: TransportName(fields.transport),
+        };
         Some(Handshake {
             kind,
+            terms,
+            cipher: fields.cipher,
             epoch: fields.epoch.get(),
             peer_epoch: fields.peer_epoch.get(),
             shown: fields.shown.get(),
@@ -120,12 +189,15 @@ impl Handshake {
     pub fn bytes(&self) -> [u8; HANDSHAKE_BYTES] {
         zerocopy::transmute!(HandshakeFields {
             handshake: HANDSHAKE_BASE + self.kind as u8,
-            reserved: [0; 7],
+            version: self.terms.wire,
+            session: self.terms.session,
+            cipher: self.cipher,
+            mtu: self.terms.mtu.into(),
+            transport: self.terms.transport.0,
             epoch: self.epoch.into(),
             peer_epoch: self.peer_epoch.into(),
             shown: self.shown.into(),
             offered: self.offered.into(),
-            padding: U64::ZERO,
             mac: self.mac,
         })
     }
@@ -136,13 +208,20 @@ impl Handshake {
     }
 }
 
-const HANDSHAKE_NAMES: &[(u64, &str)] =
-    &[(0x80, "hello"), (0x81, "welcome"), (0x82, "confirm"), (0x83, "accept"), (0x84, "stale")];
+const HANDSHAKE_NAMES: &[(u64, &str)] = &[
+    (0x80, "hello"),
+    (0x81, "welcome"),
+    (0x82, "confirm"),
+    (0x83, "accept"),
+    (0x84, "stale"),
+    (0x85, "refuse"),
+];
+const CIPHER_NAMES: &[(u64, &str)] = &[(0, "none"), (1, "chacha20-poly1305"), (2, "aes-128-gcm")];
 
 wire_fields! {
     /// The session fields, in order and without gaps; offsets count from the start of the packet.
     SESSION_FIELDS of SessionFields from WIRE_HEADER;
-    src_epoch: U64, "Incarnation of the sender, nanoseconds of its wall clock when it began";
+    src_epoch: U64, "Incarnation of the sender, a number by lot";
     cookie: U64, "What the receiver gave the sender to show";
     counter: U64, "Number of the datagram from this sender to this receiver";
 }
@@ -152,11 +231,15 @@ wire_fields! {
     HANDSHAKE_FIELDS of HandshakeFields from 0;
     #[values(HANDSHAKE_NAMES)]
     handshake: u8, "What the handshake is";
-    reserved: [u8; 7], "Zero";
+    version: u8, "Version of the packet's header that the sender runs";
+    session: u8, "Version of the handshake and of the seal";
+    #[values(CIPHER_NAMES)]
+    cipher: u8, "Cipher that the sender would rather seal with";
+    mtu: U16, "Bytes of the sender's largest IP packet";
+    transport: [u8; 26], "Name of the sender's transport, zeros behind it";
     epoch: U64, "Incarnation of the sender";
     peer_epoch: U64, "Incarnation of the receiver as the sender knows it, or 0";
     shown: U64, "Cookie of the receiver, shown back to it";
     offered: U64, "Cookie that the receiver is to show from now on";
-    padding: U64, "Zero";
     mac: [u8; 16], "Authentication of the bytes before it, zero without a key";
 }

@@ -2,10 +2,11 @@
 
 use headway_packet::session::{
     HANDSHAKE_BYTES, HANDSHAKE_FIELDS, Handshake, HandshakeKind, SESSION_FIELDS, SESSION_HEADER, Session,
+    Terms, TransportName,
 };
 use headway_packet::{
-    Ecn, Envelope, HostId, Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, WIRE_FIELDS, WIRE_HEADER,
-    WIRE_VERSION, WireError,
+    Ecn, Envelope, HEADER_CHECK, HostId, MUTABLE_BITS, Mutable, Packet, PacketFlags, PacketKind, PacketView,
+    SEAL_TAG, WIRE_FIELDS, WIRE_FRONT, WIRE_HEADER, WIRE_VERSION, WireError, covered, covered_of_cut,
 };
 use headway_units::Time;
 use proptest::prelude::*;
@@ -38,9 +39,15 @@ fn bytes_of(packet: &Packet) -> Vec<u8> {
 }
 
 fn session_bytes_of(packet: &Packet, session: &Session, sealed: bool) -> Vec<u8> {
-    let tag = if sealed { SEAL_TAG } else { 0 };
-    let mut bytes = vec![0; WIRE_HEADER + SESSION_HEADER + usize::from(packet.payload) + tag];
-    assert_eq!(packet.emit_session(session, sealed, &mut bytes), Ok(WIRE_HEADER + SESSION_HEADER));
+    let (check, tag) = match (sealed, packet.kind) {
+        (false, _) => (0, 0),
+        (true, PacketKind::Data) => (HEADER_CHECK, SEAL_TAG),
+        (true, PacketKind::Header) => (HEADER_CHECK, 0),
+        (true, _) => (0, SEAL_TAG),
+    };
+    let front = WIRE_HEADER + SESSION_HEADER + check;
+    let mut bytes = vec![0; front + usize::from(packet.payload) + tag];
+    assert_eq!(packet.emit_session(session, sealed, &mut bytes), Ok(front));
     bytes
 }
 
@@ -65,16 +72,23 @@ proptest! {
         prop_assert_eq!(view.session(), Some(session));
         let envelope = if sealed { Envelope::Sealed } else { Envelope::Session };
         prop_assert_eq!(view.envelope(), envelope);
-        prop_assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after());
+        prop_assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after(packet.kind));
         let header = PacketView::parse_header(&bytes[..WIRE_HEADER]).expect("the header alone");
         prop_assert_eq!((header.packet(), header.session()), (packet, None));
         packet_codec::check(&bytes);
     }
 
     #[test]
-    fn a_handshake_comes_back_as_it_was(kind in 0..5usize, n in any::<[u64; 4]>(), mac: [u8; 16]) {
+    fn a_handshake_comes_back_as_it_was(
+        kind in 0..HandshakeKind::ALL.len(), n in any::<[u64; 4]>(), mac: [u8; 16],
+        (wire, session, mtu, cipher) in any::<(u8, u8, u16, u8)>(), name in "[a-z0-9-]{0,26}",
+    ) {
         let kind = HandshakeKind::ALL[kind];
-        let sent = Handshake { kind, epoch: n[0], peer_epoch: n[1], shown: n[2], offered: n[3], mac };
+        let transport = TransportName::new(&name).expect("not too long");
+        let terms = Terms { wire, session, mtu, transport };
+        let [epoch, peer_epoch, shown, offered] = n;
+        let sent = Handshake { kind, terms, cipher, epoch, peer_epoch, shown, offered, mac };
+        prop_assert_eq!(transport.to_string(), name);
         let bytes = sent.bytes();
         prop_assert_eq!(Handshake::parse(&bytes), Some(sent));
         prop_assert!(PacketView::parse_header(&bytes).is_err(), "it is no packet");
@@ -93,6 +107,34 @@ proptest! {
         packet_codec::check(&bytes);
         bytes.truncate(usize::from(cut) % (bytes.len() + 1));
         packet_codec::check(&bytes);
+    }
+
+    /// Whatever ports do to a packet, what its seal and its check cover is the same; and every bit that they must
+    /// not touch is covered.
+    #[test]
+    fn what_is_covered_is_all_that_ports_do_not_touch(packet in any_packet(), rate: u32, at in 0..WIRE_FRONT, bit in 0u8..8) {
+        let session = Session { src_epoch: 1, cookie: 2, counter: 3 };
+        let front = |p: &Packet| -> [u8; WIRE_FRONT] {
+            *session_bytes_of(p, &session, true).first_chunk().expect("as long")
+        };
+        let (sent, asks) = (front(&packet), packet.flags.has(PacketFlags::RATE));
+        let mut rated = packet;
+        rated.token = if asks { rate } else { packet.token };
+        prop_assert_eq!(covered(&front(&rated)), covered(&sent));
+        if packet.is_data() {
+            let mut cut = rated;
+            cut.trim(158);
+            prop_assert_eq!(covered_of_cut(&front(&cut)), covered_of_cut(&sent));
+            (cut.flags, cut.tag) = (cut.flags.with(PacketFlags::BOUNCED), 9);
+            prop_assert_eq!(covered_of_cut(&front(&cut)), covered_of_cut(&sent), "nor as it returns");
+        }
+        let mut other = sent;
+        other[at] ^= 1 << bit;
+        let mutable = at < WIRE_HEADER && MUTABLE_BITS[at] & 1 << bit != 0;
+        let rate_field = (32..36).contains(&at);
+        prop_assert_eq!(covered(&other) == covered(&sent), asks && rate_field);
+        let hidden = mutable && (!rate_field || asks);
+        prop_assert_eq!(covered_of_cut(&other) == covered_of_cut(&sent), hidden, "byte {}", at);
     }
 
     /// Each field of the table is where the table says: changing its bytes changes that field alone.
@@ -134,6 +176,18 @@ fn copy_field(name: &str, from: &Packet, to: &mut Packet) {
 }
 
 #[test]
+fn the_fields_that_a_switch_may_change_are_these() {
+    let of = |way: Mutable| {
+        let all = WIRE_FIELDS.iter().filter(move |f| f.mutable == way);
+        all.map(|f| f.name).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Mutable::Cut), ["kind", "priority", "wire", "payload"]);
+    assert_eq!((of(Mutable::Rate), of(Mutable::Return)), (vec!["token"], vec!["flags"]));
+    let changeable: u32 = MUTABLE_BITS.iter().map(|byte| byte.count_ones()).sum();
+    assert_eq!(changeable, 8 + 8 + 16 + 16 + 32 + 1);
+}
+
+#[test]
 fn the_table_covers_the_header_without_gaps() {
     let mut bit = 0;
     for field in WIRE_FIELDS {
@@ -154,11 +208,30 @@ fn the_tables_of_session_and_handshake_have_no_gaps() {
     };
     assert_eq!(end(SESSION_FIELDS, WIRE_HEADER * 8), (WIRE_HEADER + SESSION_HEADER) * 8);
     assert_eq!(end(HANDSHAKE_FIELDS, 0), HANDSHAKE_BYTES * 8);
-    assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES), (24, 64));
+    assert_eq!((SESSION_HEADER, HANDSHAKE_BYTES), (24, 80));
     let names = |i: usize| HANDSHAKE_FIELDS[0].values[i];
     for (i, kind) in HandshakeKind::ALL.iter().enumerate() {
         assert_eq!(names(i), (0x80 + *kind as u64, format!("{kind:?}").to_lowercase().as_str()));
     }
+}
+
+#[test]
+fn a_name_on_the_wire_is_printable_and_is_refused_when_too_long() {
+    assert_eq!(TransportName::new(&"x".repeat(27)), None);
+    let mut bytes = Handshake {
+        kind: HandshakeKind::Hello,
+        terms: Terms::new("amrt", 1500).expect("not too long"),
+        cipher: 0,
+        epoch: 1,
+        peer_epoch: 2,
+        shown: 3,
+        offered: 4,
+        mac: [0; 16],
+    }
+    .bytes();
+    bytes[6..12].copy_from_slice(b"\x1b[\xffe\n\"");
+    let name = Handshake::parse(&bytes).expect("a handshake").terms.transport.to_string();
+    assert_eq!(name, "\\x1b[\\xffe\\n\\\"");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use crate::error::PerfError;
 use clap::{Args, Parser, Subcommand};
-use headway_host::{Admission, Config, MAX_MTU, MIN_MTU, PreSharedKey};
+use headway_host::{Admission, Config, MAX_MTU, MIN_MTU, Pace, PreSharedKey};
 use headway_packet::UDP_PORT;
+use headway_perf::protocol::LARGEST;
 use headway_transport::Path;
 use headway_units::{Rate, Time};
 use ipnet::Ipv4Net;
@@ -11,8 +12,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Bytes of the largest message, and of the largest request or reply.
-pub(crate) const LARGEST: u32 = 32 << 20;
 /// Bytes of the smallest message of a bulk measurement: room for its header, and some.
 pub(crate) const SMALLEST: u32 = 16;
 
@@ -40,9 +39,10 @@ pub(crate) struct TransportArgs {
     /// Transport; the same at both ends
     #[arg(long, default_value = "amrt")]
     transport: String,
-    /// Rate of the slowest link, in Gb/s: senders and receivers pace themselves by it
-    #[arg(long, default_value_t = 10.0, value_parser = rate)]
-    rate_gbps: f64,
+    /// Rate of the slowest link, in Gb/s: senders and receivers pace themselves by it; by default what the kernel
+    /// knows of the interface to the peer, and no pace where it knows nothing
+    #[arg(long, value_parser = rate)]
+    rate_gbps: Option<f64>,
     /// Round trip without queues, in microseconds
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rtt_us: u32,
@@ -84,7 +84,7 @@ pub(crate) struct PeerArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Seconds of silence after which there is no answer
+    /// Seconds of silence after which there is no answer; four times as long for a message without progress
     #[arg(long, default_value_t = 5.0, value_parser = positive)]
     timeout: f64,
     #[command(flatten)]
@@ -139,14 +139,26 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 impl TransportArgs {
+    /// The pace that was asked for.
+    pub(crate) fn pace(&self) -> Option<Pace> {
+        self.rate_gbps.and_then(|gbps| Rate::new((gbps * 1e9) as u64)).map(Pace::given)
+    }
+
     /// What an endpoint is told; its peers are admitted by `admission`.
-    pub(crate) fn config(&self, admission: Admission) -> Config {
+    pub(crate) fn config(&self, admission: Admission, pace: &Pace) -> Config {
         let config = Config::default();
-        let rate = Rate::new((self.rate_gbps * 1e9) as u64).unwrap_or(config.nic);
+        let rate = pace.rate;
         let base_rtt = Time::us(self.rtt_us.into());
         let max_rtt = config.path.max_rtt.max(base_rtt * 10);
         let path = Path { base_rtt, max_rtt, bottleneck: rate, paths: 0 };
-        Config { transport: self.transport.clone(), nic: rate, mtu: self.mtu, path, admission, ..config }
+        Config {
+            transport: self.transport.clone(),
+            nic: Some(rate),
+            mtu: self.mtu,
+            path,
+            admission,
+            ..config
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -210,24 +222,7 @@ impl BulkArgs {
 
 /// The key in a file.
 fn key(file: &std::path::Path) -> Result<PreSharedKey, PerfError> {
-    let bad = |why: String| PerfError::Usage(format!("{}: {why}", file.display()));
-    let bytes = std::fs::read(file).map_err(|e| bad(e.to_string()))?;
-    parse_key(&bytes).ok_or_else(|| bad("a key is 32 bytes, or 64 hexadecimal digits".into()))
-}
-
-fn parse_key(bytes: &[u8]) -> Option<PreSharedKey> {
-    if let Ok(key) = bytes.try_into() {
-        return Some(PreSharedKey(key));
-    }
-    let digits = bytes.trim_ascii();
-    let mut key = [0; 32];
-    if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
-        return None;
-    }
-    for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(PreSharedKey(key))
+    PreSharedKey::read(file).map_err(|error| PerfError::Usage(error.to_string()))
 }
 
 #[cfg(test)]
@@ -238,17 +233,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn keys_are_bytes_or_digits() {
-        let digits = format!("{}\n", "0aF1".repeat(16));
-        let expected: Vec<u8> = [0x0a, 0xf1].repeat(16);
-        assert_eq!(parse_key(digits.as_bytes()).map(|k| k.0.to_vec()), Some(expected.clone()));
-        assert_eq!(parse_key(&expected).map(|k| k.0.to_vec()), Some(expected));
-        assert!(
-            parse_key(b"").is_none() && parse_key(&[b'g'; 64]).is_none() && parse_key(&[0; 31]).is_none()
-        );
-        assert!(parse_key("é".repeat(32).as_bytes()).is_none());
     }
 }

@@ -3,11 +3,11 @@
 use crate::args::{BulkArgs, SMALLEST};
 use crate::carrier::{self, Carrier};
 use crate::error::PerfError;
-use crate::protocol::Order;
 use crate::report::{BulkReport, Measured, Side};
 use crate::stop;
-use crate::usage::Usage;
 use bytes::Bytes;
+use headway_perf::protocol::Order;
+use headway_perf::usage::Usage;
 use std::time::{Duration, Instant};
 
 /// What a stream sends.
@@ -50,6 +50,7 @@ pub(crate) fn run(args: &BulkArgs, carrier: &dyn Carrier) -> Result<BulkReport, 
             messages: totals.messages,
             cpu: totals.cpu.report(Some(totals.bytes)),
         },
+        others: totals.others,
         counters: carrier.counters(),
     })
 }

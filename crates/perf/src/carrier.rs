@@ -1,8 +1,9 @@
 //! What a measurement needs of whatever carries its messages.
 
 use crate::error::PerfError;
-use crate::protocol::{Answer, Order, Totals};
 use bytes::Bytes;
+use headway_host::Pace;
+use headway_perf::protocol::{Answer, Order, Totals};
 use std::collections::BTreeMap;
 
 /// A way to the server.
@@ -13,8 +14,8 @@ pub(crate) trait Carrier: Sync {
     /// The transport or congestion control that it is driven by.
     fn transport(&self) -> String;
 
-    /// The name of what both ends have to run; empty where nothing has to be agreed on.
-    fn agreement(&self) -> &str;
+    /// How fast it sends, where that is for it to say.
+    fn pace(&self) -> Option<&Pace>;
 
     /// The server, for people.
     fn peer(&self) -> String;
@@ -43,17 +44,13 @@ pub(crate) fn begin(carrier: &dyn Carrier) -> Result<u64, PerfError> {
     let mut run = [0; 8];
     getrandom::fill(&mut run).map_err(|e| PerfError::io("reading random bytes")(std::io::Error::other(e)))?;
     let run = u64::from_be_bytes(run);
-    let mut order = Order::Begin { run }.message(0).to_vec();
-    order.extend(carrier.agreement().bytes());
-    match Answer::parse(&carrier.call(order.into())?) {
+    match Answer::parse(&carrier.call(Order::Begin { run }.message(0))?) {
         Some(Answer::Begun) => {
-            eprintln!("measuring {} to {}", carrier.name(), carrier.peer());
+            let pace = carrier.pace().map(|pace| format!(", {pace}")).unwrap_or_default();
+            eprintln!("measuring {} to {}{pace}", carrier.name(), carrier.peer());
             Ok(run)
         }
         Some(Answer::Busy) => Err(PerfError::Busy(carrier.peer())),
-        Some(Answer::Other) => {
-            Err(PerfError::OtherTransport { peer: carrier.peer(), ours: carrier.transport() })
-        }
         _ => Err(PerfError::Language(carrier.peer())),
     }
 }

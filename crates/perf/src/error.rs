@@ -12,12 +12,15 @@ pub(crate) enum PerfError {
     /// The peer did not answer in time.
     #[error("no answer from {peer}: {why} (is `headway-perf serve` running there{hint}?)")]
     NoAnswer { peer: String, why: String, hint: &'static str },
-    /// The peer measures with somebody else.
-    #[error("{0} is busy with another measurement")]
+    /// The peer measures with too many others.
+    #[error("{0} is busy with too many other measurements")]
     Busy(String),
-    /// The peer runs another transport.
-    #[error("{peer} runs another transport than `{ours}`: give both ends the same --transport")]
-    OtherTransport { peer: String, ours: String },
+    /// The peer runs something else.
+    #[error("{peer}: {why}: give both ends the same version, --transport and --mtu")]
+    Refused { peer: String, why: String },
+    /// The peer is there, and takes nothing.
+    #[error("{peer}: {why}")]
+    Stalled { peer: String, why: String },
     /// The peer answered something else than was asked.
     #[error("{0} does not speak this version's language")]
     Language(String),
@@ -49,6 +52,8 @@ impl PerfError {
                 let hint = ", with the same transport, MTU and key";
                 PerfError::NoAnswer { peer: peer.to_string(), why: error.to_string(), hint }
             }
+            SendError::Refused(_) => PerfError::Refused { peer: peer.to_string(), why: error.to_string() },
+            SendError::Stalled => PerfError::Stalled { peer: peer.to_string(), why: error.to_string() },
             other => PerfError::Send(other),
         }
     }

@@ -1,11 +1,12 @@
 //! Messages over `headway-host`.
 
-use crate::args::{LARGEST, PeerArgs};
+use crate::args::PeerArgs;
 use crate::carrier::{Carrier, Stream};
 use crate::error::PerfError;
 use crate::stop;
 use bytes::Bytes;
-use headway_host::{Config, Endpoint, Limits, SendError, SendHandle};
+use headway_host::{Config, Endpoint, Limits, Pace, SendError, SendHandle};
+use headway_perf::protocol::LARGEST;
 use headway_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -30,20 +31,24 @@ pub(crate) struct Headway {
     endpoint: Endpoint,
     peer: SocketAddr,
     transport: String,
+    pace: Pace,
 }
 
 impl Headway {
     pub(crate) fn new(peer: SocketAddrV4, args: &PeerArgs) -> Result<Headway, PerfError> {
         let local = if peer.ip().is_loopback() { Ipv4Addr::LOCALHOST } else { Ipv4Addr::UNSPECIFIED };
         let timeout = Time::ns(args.timeout().as_nanos() as u64);
+        let pace = args.transport.pace().map_or_else(|| Pace::to(peer), Ok);
+        let pace = pace.map_err(PerfError::io("looking for a route"))?;
         let config = Config {
             limits: limits(),
             peer_timeout: timeout,
+            progress_timeout: timeout * 4,
             call_timeout: timeout,
-            ..args.transport.config(args.admission(peer)?)
+            ..args.transport.config(args.admission(peer)?, &pace)
         };
         let endpoint = Endpoint::bind((local, 0), config)?;
-        Ok(Headway { endpoint, peer: peer.into(), transport: args.transport.name().into() })
+        Ok(Headway { endpoint, peer: peer.into(), transport: args.transport.name().into(), pace })
     }
 }
 
@@ -56,8 +61,8 @@ impl Carrier for Headway {
         self.transport.clone()
     }
 
-    fn agreement(&self) -> &str {
-        &self.transport
+    fn pace(&self) -> Option<&Pace> {
+        Some(&self.pace)
     }
 
     fn peer(&self) -> String {

@@ -3,12 +3,12 @@
 use crate::args::LatencyArgs;
 use crate::carrier::{self, Carrier};
 use crate::error::PerfError;
-use crate::protocol::{Answer, Order};
 use crate::report::{LatencyReport, Measured, Percentiles, Side};
 use crate::stop;
-use crate::usage::Usage;
 use bytes::Bytes;
 use hdrhistogram::Histogram;
+use headway_perf::protocol::{Answer, Order};
+use headway_perf::usage::Usage;
 use std::time::Instant;
 
 /// Requests before the first that is timed, at most.
@@ -19,7 +19,7 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Asks, one request after the other.
 pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyReport, PerfError> {
     let run = carrier::begin(carrier)?;
-    let request = Order::Echo { reply: args.reply_size }.message(args.request_size as usize);
+    let request = Order::Echo { reply: args.reply_size, run: run as u32 }.message(args.request_size as usize);
     for _ in 0..args.count.min(WARM_UP) {
         ask(args, carrier, &request)?;
     }
@@ -46,6 +46,7 @@ pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyRe
             messages: calls,
             cpu: totals.cpu.report(None),
         },
+        others: totals.others,
         counters: carrier.counters(),
     })
 }

@@ -15,13 +15,10 @@ mod carrier;
 mod error;
 mod headway;
 mod latency;
-mod protocol;
 mod report;
 mod serve;
-mod service;
 mod stop;
 mod tcp;
-mod usage;
 
 use args::{Arguments, Command, PeerArgs};
 use carrier::Carrier;

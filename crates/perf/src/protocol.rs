@@ -6,28 +6,45 @@
 use crate::usage::Usage;
 use bytes::Bytes;
 
+/// Bytes of the largest message, and of the largest request or reply.
+pub const LARGEST: u32 = 32 << 20;
+/// Bytes of an order's front: what it is, and a number.
+pub const FRONT: usize = 9;
+
 /// What a client says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub enum Order {
     /// Part of a bulk measurement; no answer.
-    Data { run: u64 },
-    /// A measurement begins; what follows it names the transport, where both ends need the same.
-    Begin { run: u64 },
+    Data {
+        /// Its name.
+        run: u64,
+    },
+    /// A measurement begins.
+    Begin {
+        /// Its name, drawn by lot.
+        run: u64,
+    },
     /// It is over.
-    End { run: u64 },
+    End {
+        /// Its name.
+        run: u64,
+    },
     /// Answer with so many bytes.
-    Echo { reply: u32 },
+    Echo {
+        /// How many.
+        reply: u32,
+        /// The low half of the name of the measurement that it is part of.
+        run: u32,
+    },
 }
 
 /// What a server says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// The measurement has begun.
     Begun,
-    /// Another one is under way.
+    /// Too many others are under way.
     Busy,
-    /// The client runs another transport.
-    Other,
     /// What arrived of the measurement, and the processor time that it took.
     Totals(Totals),
     /// The reply to an echo.
@@ -38,43 +55,43 @@ pub(crate) enum Answer {
 
 /// What a server counted between begin and end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub(crate) bytes: u64,
-    pub(crate) messages: u64,
-    pub(crate) cpu: Usage,
+pub struct Totals {
+    /// Bytes of data.
+    pub bytes: u64,
+    /// Messages of data.
+    pub messages: u64,
+    /// Processor time of the whole server meanwhile.
+    pub cpu: Usage,
+    /// Other measurements at the same time, at most.
+    pub others: u64,
 }
 
 impl Order {
     /// The order as a message of `length` bytes, which is at least what it needs: 9.
-    pub(crate) fn message(self, length: usize) -> Bytes {
-        let mut bytes = Vec::with_capacity(length.max(9));
+    pub fn message(self, length: usize) -> Bytes {
+        let mut bytes = Vec::with_capacity(length.max(FRONT));
         let (kind, number) = match self {
             Order::Data { run } => (0, run),
             Order::Begin { run } => (1, run),
             Order::End { run } => (2, run),
-            Order::Echo { reply } => (3, reply.into()),
+            Order::Echo { reply, run } => (3, u64::from(run) << 32 | u64::from(reply)),
         };
         bytes.push(kind);
         bytes.extend(number.to_be_bytes());
-        bytes.resize(length.max(9), 0x5a);
+        bytes.resize(length.max(FRONT), 0x5a);
         bytes.into()
     }
 
-    /// What follows an order.
-    pub(crate) fn rest(message: &[u8]) -> &[u8] {
-        message.get(9..).unwrap_or_default()
-    }
-
     /// `None` when it is none.
-    pub(crate) fn parse(message: &[u8]) -> Option<Order> {
-        let (front, _) = message.split_first_chunk::<9>()?;
+    pub fn parse(message: &[u8]) -> Option<Order> {
+        let (front, _) = message.split_first_chunk::<FRONT>()?;
         let (kind, number) = front.split_first()?;
         let run = u64::from_be_bytes(number.try_into().ok()?);
         match kind {
             0 => Some(Order::Data { run }),
             1 => Some(Order::Begin { run }),
             2 => Some(Order::End { run }),
-            3 => u32::try_from(run).ok().map(|reply| Order::Echo { reply }),
+            3 => Some(Order::Echo { reply: run as u32, run: (run >> 32) as u32 }),
             _ => None,
         }
     }
@@ -82,19 +99,18 @@ impl Order {
 
 impl Answer {
     /// The answer as a message; an echo has `length` bytes.
-    pub(crate) fn message(self, length: usize) -> Bytes {
+    pub fn message(self, length: usize) -> Bytes {
         let kind = match self {
             Answer::Begun => 0x80,
             Answer::Busy => 0x81,
             Answer::Totals(_) => 0x82,
             Answer::Echo => 0x83,
             Answer::Unknown => 0x84,
-            Answer::Other => 0x85,
         };
         let mut bytes = vec![kind];
         match self {
             Answer::Totals(t) => {
-                let numbers = [t.bytes, t.messages, t.cpu.user_ns, t.cpu.system_ns];
+                let numbers = [t.bytes, t.messages, t.cpu.user_ns, t.cpu.system_ns, t.others];
                 bytes.extend(numbers.iter().flat_map(|n| n.to_be_bytes()));
             }
             Answer::Echo => bytes.resize(length.max(1), 0xa5),
@@ -104,19 +120,19 @@ impl Answer {
     }
 
     /// `None` when it is none.
-    pub(crate) fn parse(message: &[u8]) -> Option<Answer> {
+    pub fn parse(message: &[u8]) -> Option<Answer> {
         let (&kind, rest) = message.split_first()?;
         match (kind, rest.len()) {
             (0x80, 0) => Some(Answer::Begun),
             (0x81, 0) => Some(Answer::Busy),
-            (0x82, 32) => {
+            (0x82, 40) => {
                 let number = |n: usize| rest[8 * n..].first_chunk().map(|b| u64::from_be_bytes(*b));
                 let cpu = Usage { user_ns: number(2)?, system_ns: number(3)? };
-                Some(Answer::Totals(Totals { bytes: number(0)?, messages: number(1)?, cpu }))
+                let (bytes, messages, others) = (number(0)?, number(1)?, number(4)?);
+                Some(Answer::Totals(Totals { bytes, messages, cpu, others }))
             }
             (0x83, _) => Some(Answer::Echo),
             (0x84, 0) => Some(Answer::Unknown),
-            (0x85, 0) => Some(Answer::Other),
             _ => None,
         }
     }
@@ -129,23 +145,16 @@ mod tests {
     #[test]
     fn what_is_said_is_understood() {
         let run = 0x0102_0304_0506_0708;
-        for order in [Order::Data { run }, Order::Begin { run }, Order::End { run }, Order::Echo { reply: 7 }]
-        {
+        let echo = Order::Echo { reply: 7, run: u32::MAX };
+        for order in [Order::Data { run }, Order::Begin { run }, Order::End { run }, echo] {
             for length in [0, 9, 100] {
                 let message = order.message(length);
-                assert_eq!((message.len(), Order::parse(&message)), (length.max(9), Some(order)));
+                assert_eq!((message.len(), Order::parse(&message)), (length.max(FRONT), Some(order)));
             }
         }
         let cpu = Usage { user_ns: 3, system_ns: u64::MAX };
-        let totals = Totals { bytes: 1, messages: 2, cpu };
-        for answer in [
-            Answer::Begun,
-            Answer::Busy,
-            Answer::Totals(totals),
-            Answer::Echo,
-            Answer::Unknown,
-            Answer::Other,
-        ] {
+        let totals = Totals { bytes: 1, messages: 2, cpu, others: 4 };
+        for answer in [Answer::Begun, Answer::Busy, Answer::Totals(totals), Answer::Echo, Answer::Unknown] {
             assert_eq!(Answer::parse(&answer.message(50)), Some(answer));
         }
         assert_eq!(Answer::Echo.message(50).len(), 50);
@@ -153,10 +162,10 @@ mod tests {
 
     #[test]
     fn anything_else_is_not() {
-        for bytes in [&[][..], &[0; 8], &[4; 9], &[3, 1, 0, 0, 0, 0, 0, 0, 0]] {
+        for bytes in [&[][..], &[0; 8], &[4; 9]] {
             assert_eq!(Order::parse(bytes), None, "{bytes:?}");
         }
-        for bytes in [&[][..], &[0], &[0x80, 0], &[0x82; 32], &[0x86]] {
+        for bytes in [&[][..], &[0], &[0x80, 0], &[0x82; 40], &[0x85]] {
             assert_eq!(Answer::parse(bytes), None, "{bytes:?}");
         }
     }

@@ -3,8 +3,8 @@
 use crate::carrier::Carrier;
 use crate::error::PerfError;
 use crate::stop;
-use crate::usage::CpuReport;
 use hdrhistogram::Histogram;
+use headway_perf::usage::CpuReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -21,6 +21,10 @@ pub(crate) struct Measured {
     transport: String,
     peer: String,
     seconds: f64,
+    /// The rate at which packets leave; `None` over TCP.
+    pace_gbps: Option<f64>,
+    /// The same in words, with where it comes from.
+    pace: Option<String>,
     /// Whether it was ended early.
     interrupted: bool,
 }
@@ -44,6 +48,8 @@ pub(crate) struct BulkReport {
     pub(crate) goodput_gbps: f64,
     pub(crate) client: Side,
     pub(crate) server: Side,
+    /// Other clients' measurements with the server at the same time, at most: its processor time is that of all.
+    pub(crate) others: u64,
     /// Those of the client's endpoint that are not 0; empty over TCP.
     pub(crate) counters: BTreeMap<&'static str, u64>,
 }
@@ -61,6 +67,8 @@ pub(crate) struct LatencyReport {
     pub(crate) client: Side,
     /// Its processor time includes the warm-up.
     pub(crate) server: Side,
+    /// Other clients' measurements with the server at the same time, at most: its processor time is that of all.
+    pub(crate) others: u64,
     pub(crate) counters: BTreeMap<&'static str, u64>,
 }
 
@@ -86,6 +94,8 @@ impl Measured {
             transport: carrier.transport(),
             peer: carrier.peer(),
             seconds,
+            pace_gbps: carrier.pace().map(|pace| pace.rate.bps() as f64 * 1e-9),
+            pace: carrier.pace().map(ToString::to_string),
             interrupted: stop::asked(),
         }
     }
@@ -111,8 +121,20 @@ impl Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let early = if self.interrupted { ", interrupted" } else { "" };
         let (carrier, transport) = (self.carrier, &self.transport);
-        writeln!(f, "{carrier} ({transport}) to {}, {:.2} s{early}", self.peer, self.seconds)
+        writeln!(f, "{carrier} ({transport}) to {}, {:.2} s{early}", self.peer, self.seconds)?;
+        if let Some(pace) = &self.pace {
+            writeln!(f, "  pace         {pace}")?;
+        }
+        Ok(())
     }
+}
+
+/// Says who else was served, if anybody.
+fn beside(f: &mut fmt::Formatter<'_>, others: u64) -> fmt::Result {
+    if others == 0 {
+        return Ok(());
+    }
+    writeln!(f, "  beside       {others} measurements of others; the server's CPU is that of all")
 }
 
 impl Display for BulkReport {
@@ -126,7 +148,8 @@ impl Display for BulkReport {
             "  CPU          client {:.3} s/GB, server {:.3} s/GB",
             cost(&self.client),
             cost(&self.server)
-        )
+        )?;
+        beside(f, self.others)
     }
 }
 
@@ -139,7 +162,8 @@ impl Display for LatencyReport {
             f,
             "  latency us   p50 {:.1}  p90 {:.1}  p99 {:.1}  p99.9 {:.1}  max {:.1}",
             us.p50, us.p90, us.p99, us.p999, us.max
-        )
+        )?;
+        beside(f, self.others)
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::args::ServeArgs;
 use crate::error::PerfError;
 use crate::headway::limits;
-use crate::service::Service;
 use crate::stop;
-use crate::tcp::Frames;
-use headway_host::{Admission, Config, Endpoint, RecvError};
+use crate::tcp::frames;
+use headway_host::{Admission, Config, Endpoint, Pace, RecvError};
+use headway_perf::service::Service;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const TRIES: usize = 20;
 pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
     let admission = args.admission()?;
     let (endpoint, listener) = bind(args, &admission)?;
-    let service = Arc::new(Service::new(args.transport.name()));
+    let service = Arc::new(Service::default());
     announce(args, &endpoint)?;
     if let Some(listener) = listener {
         let service = Arc::clone(&service);
@@ -55,7 +55,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), PerfError> {
 fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<TcpListener>), PerfError> {
     let mut tries = if args.bind.port() == 0 { TRIES } else { 1 };
     loop {
-        let config = Config { limits: limits(), ..args.transport.config(admission.clone()) };
+        let pace = args.transport.pace().unwrap_or_else(|| Pace::at(*args.bind.ip()));
+        let config = Config { limits: limits(), ..args.transport.config(admission.clone(), &pace) };
         let endpoint = Endpoint::bind(args.bind, config)?;
         if !args.tcp {
             return Ok((endpoint, None));
@@ -72,7 +73,8 @@ fn bind(args: &ServeArgs, admission: &Admission) -> Result<(Endpoint, Option<Tcp
 fn announce(args: &ServeArgs, endpoint: &Endpoint) -> Result<(), PerfError> {
     let also = if args.tcp { " and tcp" } else { "" };
     let mut out = io::stdout().lock();
-    writeln!(out, "serving {}{also} on {}", args.transport.name(), endpoint.local_addr())
+    let pace = args.transport.pace().unwrap_or_else(|| Pace::at(*args.bind.ip()));
+    writeln!(out, "serving {}{also}, {pace}, on {}", args.transport.name(), endpoint.local_addr())
         .and_then(|()| out.flush())
         .map_err(PerfError::io("writing"))
 }
@@ -104,7 +106,7 @@ fn may_connect(stream: &TcpStream, admission: &Admission) -> bool {
 }
 
 fn converse(stream: TcpStream, service: &Service) -> io::Result<()> {
-    let mut frames = Frames::new(stream)?;
+    let mut frames = frames(stream)?;
     while let Some(message) = frames.read()? {
         if let Some(answer) = service.handle(message) {
             frames.write(&answer)?;

@@ -1,20 +1,22 @@
 //! What a server does with an order, however it came.
 
-use crate::args::LARGEST;
-use crate::protocol::{Answer, Order, Totals};
+use crate::protocol::{Answer, LARGEST, Order, Totals};
 use crate::usage::Usage;
 use bytes::Bytes;
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A measurement that is silent for so long was given up by its client.
+/// A measurement that is silent for so long counts as given up by its client.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Measurements at a time; those that were given up make room.
+pub const MOST: usize = 1024;
 
-/// The measurement under way; one at a time, because processor time is counted for the whole process.
-pub(crate) struct Service {
-    run: Mutex<Option<Run>>,
-    /// What clients over `headway-host` have to run.
-    transport: String,
+/// The measurements under way.
+#[derive(Default)]
+pub struct Service {
+    /// By the low half of their names.
+    runs: Mutex<HashMap<u32, Run>>,
 }
 
 struct Run {
@@ -24,63 +26,83 @@ struct Run {
     last: Instant,
 }
 
-impl Service {
-    pub(crate) fn new(transport: &str) -> Service {
-        Service { run: Mutex::new(None), transport: transport.into() }
+impl Run {
+    fn is_live(&self) -> bool {
+        self.last.elapsed() < PATIENCE
     }
+}
 
+impl Service {
     /// Obeys; the answer, if the order wants one.
-    pub(crate) fn handle(&self, message: &[u8]) -> Option<Bytes> {
+    pub fn handle(&self, message: &[u8]) -> Option<Bytes> {
         let answer = match Order::parse(message) {
             Some(Order::Data { run }) => {
                 self.count(run, message.len());
                 return None;
             }
-            Some(Order::Echo { reply }) if reply <= LARGEST => {
-                self.heard();
+            Some(Order::Echo { reply, run }) if reply <= LARGEST => {
+                self.heard(run);
                 return Some(Answer::Echo.message(reply as usize));
             }
-            Some(Order::Begin { run }) => match Order::rest(message) {
-                [] => self.begin(run),
-                named if named == self.transport.as_bytes() => self.begin(run),
-                _ => Answer::Other,
-            },
+            Some(Order::Begin { run }) => self.begin(run),
             Some(Order::End { run }) => self.end(run),
             Some(Order::Echo { .. }) | None => Answer::Unknown,
         };
         Some(answer.message(0))
     }
 
-    fn run(&self) -> MutexGuard<'_, Option<Run>> {
-        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Measurements that it knows of.
+    pub fn runs(&self) -> usize {
+        self.locked().len()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<u32, Run>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn begin(&self, id: u64) -> Answer {
-        let mut run = self.run();
-        if run.as_ref().is_some_and(|run| run.id != id && run.last.elapsed() < PATIENCE) {
+        let mut runs = self.locked();
+        let same = runs.get(&(id as u32)).is_some_and(|run| run.id == id);
+        if runs.len() >= MOST && !same {
+            runs.retain(|_, run| run.is_live());
+        }
+        let taken = runs.get(&(id as u32)).is_some_and(|run| run.id != id && run.is_live());
+        if taken || (runs.len() >= MOST && !same) {
             return Answer::Busy;
         }
-        *run = Some(Run { id, totals: Totals::default(), before: Usage::now(), last: Instant::now() });
+        let fresh = Run { id, totals: Totals::default(), before: Usage::now(), last: Instant::now() };
+        runs.insert(id as u32, fresh);
+        let others = runs.values().filter(|run| run.is_live()).count() as u64 - 1;
+        for run in runs.values_mut().filter(|run| run.is_live()) {
+            run.totals.others = run.totals.others.max(others);
+        }
         Answer::Begun
     }
 
     fn count(&self, id: u64, bytes: usize) {
-        if let Some(run) = self.run().as_mut().filter(|run| run.id == id) {
+        if let Some(run) = self.locked().get_mut(&(id as u32)).filter(|run| run.id == id) {
             run.totals.bytes += bytes as u64;
             run.totals.messages += 1;
             run.last = Instant::now();
         }
     }
 
-    fn heard(&self) {
-        if let Some(run) = self.run().as_mut() {
+    fn heard(&self, id: u32) {
+        if let Some(run) = self.locked().get_mut(&id) {
             run.last = Instant::now();
         }
     }
 
     fn end(&self, id: u64) -> Answer {
-        match self.run().take_if(|run| run.id == id) {
-            Some(run) => Answer::Totals(Totals { cpu: Usage::now() - run.before, ..run.totals }),
+        let mut runs = self.locked();
+        match runs.remove(&(id as u32)) {
+            Some(run) if run.id == id => {
+                Answer::Totals(Totals { cpu: Usage::now() - run.before, ..run.totals })
+            }
+            Some(other) => {
+                runs.insert(id as u32, other);
+                Answer::Unknown
+            }
             None => Answer::Unknown,
         }
     }
@@ -90,27 +112,55 @@ impl Service {
 mod tests {
     use super::*;
 
+    fn ask(service: &Service, order: Order) -> Option<Answer> {
+        service.handle(&order.message(20)).and_then(|answer| Answer::parse(&answer))
+    }
+
+    fn totals(service: &Service, run: u64) -> Totals {
+        match ask(service, Order::End { run }) {
+            Some(Answer::Totals(totals)) => totals,
+            other => panic!("no totals of {run}: {other:?}"),
+        }
+    }
+
     #[test]
-    fn one_measurement_at_a_time_is_counted() {
-        let service = Service::new("amrt");
-        let ask = |order: Order| {
-            let length = if matches!(order, Order::Begin { .. }) { 0 } else { 20 };
-            service.handle(&order.message(length)).and_then(|a| Answer::parse(&a))
-        };
-        let named = |name: &[u8]| service.handle(&[&Order::Begin { run: 9 }.message(0)[..], name].concat());
-        assert_eq!(named(b"phost").and_then(|a| Answer::parse(&a)), Some(Answer::Other));
-        assert_eq!(named(b"amrt").and_then(|a| Answer::parse(&a)), Some(Answer::Begun));
-        assert!(matches!(ask(Order::End { run: 9 }), Some(Answer::Totals(_))));
-        assert_eq!(ask(Order::End { run: 1 }), Some(Answer::Unknown));
-        assert_eq!(ask(Order::Begin { run: 1 }), Some(Answer::Begun));
-        assert_eq!(ask(Order::Begin { run: 2 }), Some(Answer::Busy));
-        assert_eq!(ask(Order::Data { run: 1 }), None);
-        assert_eq!(ask(Order::Data { run: 2 }), None);
-        assert_eq!(ask(Order::End { run: 2 }), Some(Answer::Unknown));
-        let Some(Answer::Totals(totals)) = ask(Order::End { run: 1 }) else { panic!("no totals") };
-        assert_eq!((totals.bytes, totals.messages), (20, 1));
-        assert_eq!(service.handle(&Order::Echo { reply: 50 }.message(9)).map(|b| b.len()), Some(50));
-        assert_eq!(ask(Order::Echo { reply: u32::MAX }), Some(Answer::Unknown));
+    fn measurements_at_the_same_time_are_counted_apart() {
+        let service = Service::default();
+        assert_eq!(ask(&service, Order::End { run: 1 }), Some(Answer::Unknown));
+        assert_eq!(ask(&service, Order::Begin { run: 1 }), Some(Answer::Begun));
+        assert_eq!(ask(&service, Order::Begin { run: 2 }), Some(Answer::Begun));
+        for run in [1, 2, 2, 3, 1 << 32 | 1] {
+            assert_eq!(ask(&service, Order::Data { run }), None);
+        }
+        // It has the same low half as another one.
+        assert_eq!(ask(&service, Order::Begin { run: 1 << 32 | 1 }), Some(Answer::Busy));
+        assert_eq!(ask(&service, Order::End { run: 1 << 32 | 1 }), Some(Answer::Unknown));
+        let (one, two) = (totals(&service, 1), totals(&service, 2));
+        assert_eq!([one.bytes, one.messages, one.others], [20, 1, 1]);
+        assert_eq!([two.bytes, two.messages, two.others], [40, 2, 1]);
+        assert_eq!(ask(&service, Order::Begin { run: 4 }), Some(Answer::Begun));
+        assert_eq!((totals(&service, 4).others, service.runs()), (0, 0));
+        let echo = |reply| service.handle(&Order::Echo { reply, run: 1 }.message(9));
+        assert_eq!(echo(50).map(|bytes| bytes.len()), Some(50));
+        assert_eq!(echo(u32::MAX).and_then(|a| Answer::parse(&a)), Some(Answer::Unknown));
         assert_eq!(service.handle(b"?").and_then(|a| Answer::parse(&a)), Some(Answer::Unknown));
+    }
+
+    #[test]
+    fn the_number_of_measurements_is_bounded_and_those_given_up_make_room() {
+        let service = Service::default();
+        for run in 0..MOST as u64 {
+            assert_eq!(ask(&service, Order::Begin { run }), Some(Answer::Begun));
+        }
+        assert_eq!(ask(&service, Order::Begin { run: 1 << 20 }), Some(Answer::Busy));
+        assert_eq!(
+            ask(&service, Order::Begin { run: 5 }),
+            Some(Answer::Begun),
+            "said again, it begins again"
+        );
+        let long_ago = Instant::now().checked_sub(PATIENCE).expect("the machine runs for longer");
+        service.locked().values_mut().skip(1).for_each(|run| run.last = long_ago);
+        assert_eq!(ask(&service, Order::Begin { run: 1 << 20 }), Some(Answer::Begun));
+        assert_eq!(service.runs(), 2);
     }
 }

@@ -1,53 +1,23 @@
 //! The same messages as frames on kernel TCP: the control of every measurement.
 
-use crate::args::LARGEST;
 use crate::carrier::{Carrier, Stream};
 use crate::error::PerfError;
-use crate::protocol::{Answer, Order};
 use bytes::Bytes;
+use headway_host::Pace;
+use headway_perf::protocol::{Answer, Order};
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, IoSlice, Read, Write};
+use std::io;
 use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A connection that carries frames.
-pub(crate) struct Frames {
-    reader: BufReader<TcpStream>,
-    writer: TcpStream,
-    body: Vec<u8>,
-}
+pub(crate) type Frames = headway_perf::frames::Frames<TcpStream, TcpStream>;
 
-impl Frames {
-    pub(crate) fn new(stream: TcpStream) -> io::Result<Frames> {
-        stream.set_nodelay(true)?;
-        Ok(Frames { writer: stream.try_clone()?, reader: BufReader::new(stream), body: Vec::new() })
-    }
-
-    /// The next message; `None` at the end of the connection.
-    pub(crate) fn read(&mut self) -> io::Result<Option<&[u8]>> {
-        let mut length = [0; 4];
-        match self.reader.read_exact(&mut length) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-            other => other?,
-        }
-        let length = u32::from_be_bytes(length);
-        if length > 2 * LARGEST {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        self.body.resize(length as usize, 0);
-        self.reader.read_exact(&mut self.body)?;
-        Ok(Some(&self.body))
-    }
-
-    pub(crate) fn write(&mut self, message: &[u8]) -> io::Result<()> {
-        let length = (message.len() as u32).to_be_bytes();
-        let written = self.writer.write_vectored(&[IoSlice::new(&length), IoSlice::new(message)])?;
-        if written < length.len() {
-            self.writer.write_all(&length[written..])?;
-        }
-        self.writer.write_all(&message[written.saturating_sub(length.len())..])
-    }
+/// Both directions of a connection.
+pub(crate) fn frames(stream: TcpStream) -> io::Result<Frames> {
+    stream.set_nodelay(true)?;
+    Ok(Frames::new(stream.try_clone()?, stream))
 }
 
 /// A connection for requests, and where others go.
@@ -69,7 +39,7 @@ fn connection(peer: SocketAddr, timeout: Duration) -> Result<Frames, PerfError> 
         let stream = TcpStream::connect_timeout(&peer, timeout)?;
         stream.set_read_timeout(Some(timeout))?;
         stream.set_write_timeout(Some(timeout))?;
-        Frames::new(stream)
+        frames(stream)
     };
     connect().map_err(|error| PerfError::tcp(peer, error))
 }
@@ -91,8 +61,8 @@ impl Carrier for Tcp {
         name.map(|name| name.trim().into()).unwrap_or_default()
     }
 
-    fn agreement(&self) -> &str {
-        ""
+    fn pace(&self) -> Option<&Pace> {
+        None
     }
 
     fn peer(&self) -> String {
@@ -127,7 +97,7 @@ impl Stream for Row {
 
     /// The server answers in order: the answer to a last request comes after everything was taken.
     fn finish(&mut self) -> Result<(), PerfError> {
-        let last = exchange(&mut self.frames, &Order::Echo { reply: 1 }.message(0));
+        let last = exchange(&mut self.frames, &Order::Echo { reply: 1, run: 0 }.message(0));
         let last = last.map_err(|error| PerfError::tcp(self.peer, error))?;
         let understood = Answer::parse(&last) == Some(Answer::Echo);
         if understood { Ok(()) } else { Err(PerfError::Language(self.peer.to_string())) }

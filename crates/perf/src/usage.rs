@@ -7,29 +7,35 @@ use std::ops::Sub;
 
 /// Processor time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
+pub struct Usage {
+    /// Of the program.
+    pub user_ns: u64,
+    /// Of the kernel for it.
+    pub system_ns: u64,
 }
 
 /// The same for people: seconds, and seconds for each 10^9 bytes.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct CpuReport {
-    pub(crate) user_s: f64,
-    pub(crate) system_s: f64,
+pub struct CpuReport {
+    /// Of the program.
+    pub user_s: f64,
+    /// Of the kernel for it.
+    pub system_s: f64,
+    /// Both, for each 10^9 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) s_per_gb: Option<f64>,
+    pub s_per_gb: Option<f64>,
 }
 
 impl Usage {
     /// Of all threads until now, the kernel's work for them included; zero if the kernel does not say.
-    pub(crate) fn now() -> Usage {
+    pub fn now() -> Usage {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
         let ns = |time: nix::sys::time::TimeVal| time.num_microseconds().max(0) as u64 * 1000;
         Usage { user_ns: ns(usage.user_time()), system_ns: ns(usage.system_time()) }
     }
 
-    pub(crate) fn report(self, bytes: Option<u64>) -> CpuReport {
+    /// For people.
+    pub fn report(self, bytes: Option<u64>) -> CpuReport {
         let (user_s, system_s) = (self.user_ns as f64 * 1e-9, self.system_ns as f64 * 1e-9);
         let of = |bytes: u64| (user_s + system_s) / (bytes as f64 * 1e-9);
         CpuReport { user_s, system_s, s_per_gb: bytes.filter(|&bytes| bytes > 0).map(of) }

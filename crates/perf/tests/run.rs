@@ -5,6 +5,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -92,7 +93,7 @@ fn keys(report: &Value) -> Vec<&str> {
 
 fn check_bulk(report: &Value, carrier: &str, bytes: u64, messages: u64) {
     let expected = "bytes carrier client counters goodput_gbps interrupted measurement message_size messages \
-                    peer seconds server streams transport version";
+                    others pace pace_gbps peer seconds server streams transport version";
     assert_eq!(keys(report), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!((&report["measurement"], &report["carrier"]), (&"bulk".into(), &carrier.into()));
     for path in ["/bytes", "/client/bytes", "/server/bytes"] {
@@ -110,8 +111,8 @@ fn check_bulk(report: &Value, carrier: &str, bytes: u64, messages: u64) {
 }
 
 fn check_latency(report: &Value, carrier: &str, calls: u64) {
-    let expected = "calls carrier client counters interrupted latency_us measurement peer reply_size \
-                    request_size seconds server transport version";
+    let expected = "calls carrier client counters interrupted latency_us measurement others pace pace_gbps \
+                    peer reply_size request_size seconds server transport version";
     assert_eq!(keys(report), expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!((&report["measurement"], &report["carrier"]), (&"latency".into(), &carrier.into()));
     assert_eq!((number(report, "/calls"), number(report, "/request_size")), (calls as f64, 100.0));
@@ -198,13 +199,69 @@ fn what_cannot_be_ends_with_2_and_silence_with_1() {
 }
 
 #[test]
-fn a_server_measures_with_one_client_at_a_time() {
-    let (_server, address) = Running::serve(&[]);
-    let mut first = Running::start(&["bulk", &address, "--seconds", "1000", "--json", "--timeout", "20"]);
-    first.begun();
-    let second = run(&["latency", &address, "--timeout", "20"]);
-    assert_eq!(second.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("busy"), "{second:?}");
-    first.signal(Signal::SIGINT);
-    json(&first.end());
+fn a_server_measures_with_many_clients_at_a_time_and_with_the_next_after_one_is_killed() {
+    let (_server, address) = Running::serve(&["--tcp"]);
+    let mut killed = Running::start(&["bulk", &address, "--seconds", "1000", "--json", "--timeout", "20"]);
+    killed.begun();
+    let bulk = ["bulk", &address, "--json", "--bytes", "5000000", "--timeout", "20"];
+    let latency =
+        ["latency", &address, "--json", "--count", "200", "--reply-size", "3000", "--timeout", "20"];
+    let start = |flags: &[&'static str]| {
+        (Running::start(&[&bulk, flags].concat()), Running::start(&[&latency, flags].concat()))
+    };
+    let clients = [("headway", start(&[])), ("tcp", start(&["--tcp"])), ("headway", start(&[]))];
+    for (carrier, (bulk, latency)) in clients {
+        let report = json(&bulk.end());
+        check_bulk(&report, carrier, 5_000_000, 5);
+        assert!(number(&report, "/others") >= 1.0, "the first one is still at it");
+        check_latency(&json(&latency.end()), carrier, 200);
+    }
+    killed.0.kill().expect("it runs");
+    drop(killed);
+    // No wait for a client that is gone.
+    check_bulk(&json(&run(&bulk)), "headway", 5_000_000, 5);
+}
+
+#[test]
+fn the_pace_is_never_a_secret() {
+    let (server, address) = Running::serve(&[]);
+    let report = json(&run(&["bulk", &address, "--json", "--bytes", "1000000"]));
+    assert_eq!(report["pace"], "unpaced, the kernel knows no speed of lo");
+    drop(server);
+    let (_server, address) = Running::serve(&["--rate-gbps", "2.5"]);
+    let bulk = ["bulk", &address, "--bytes", "1000000", "--rate-gbps", "2.5"];
+    let report = json(&run(&[&bulk[..], &["--json"]].concat()));
+    assert_eq!((&report["pace"], number(&report, "/pace_gbps")), (&"2.5 Gb/s, as given".into(), 2.5));
+    let text = String::from_utf8(run(&bulk).stdout).expect("text");
+    assert!(text.contains("pace         2.5 Gb/s, as given"), "{text}");
+}
+
+#[test]
+fn a_peer_that_runs_something_else_is_named_at_once() {
+    let (_server, address) = Running::serve(&["--transport", "homa", "--mtu", "9000"]);
+    let bulk = ["bulk", &address, "--timeout", "30"];
+    for (flags, expected) in [
+        (&["--mtu", "9000"][..], "the peer speaks `homa`, this endpoint `amrt`"),
+        (&["--transport", "homa"], "the peer speaks packets of 9000 bytes (MTU), this endpoint of 1500"),
+    ] {
+        let start = Instant::now();
+        let refused = run(&[&bulk, flags].concat());
+        let error = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(1) && error.contains(expected), "{error}");
+        assert!(start.elapsed() < Duration::from_secs(20), "not the time-out");
+    }
+}
+
+#[test]
+fn a_key_that_others_can_read_is_refused_with_the_remedy() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), [5; 32]).expect("written");
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o644)).expect("set");
+    let path = file.path().to_str().expect("a name");
+    for command in [&["serve", "--bind", "127.0.0.1:0"][..], &["latency", "127.0.0.1"]] {
+        let refused = run(&[command, &["--psk-file", path]].concat());
+        let error = String::from_utf8_lossy(&refused.stderr);
+        assert!(error.contains("mode 0644 lets others") && error.contains("chmod 600"), "{error}");
+        assert_eq!(refused.status.code(), Some(2), "{error}");
+    }
 }

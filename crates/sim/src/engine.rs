@@ -3,6 +3,7 @@
 //! A packet costs one event a hop: its arrival at the far end. Everything a hop touches is a dense array
 //! indexed by number.
 
+use crate::estimate::{PER_PACKET, PER_SAMPLE};
 use crate::pool::Pool;
 use crate::queue::Event;
 use crate::sampler::Sampler;
@@ -11,12 +12,12 @@ use crate::transit::{
     CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
 };
 use crate::wires::Wires;
-use headway_fabric::{DropReason, Fate, Full};
-use headway_network::{BuildError, Network};
+use headway_fabric::{Fate, Full};
+use headway_network::{BuildError, Ideals, Network};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
-use headway_transport::endpoint::{Ahead, Checked};
+use headway_transport::endpoint::{Ahead, Around, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
 use headway_units::{Gauge, RoundTrips, Time, prefetch_at};
 use rustc_hash::FxHashMap;
@@ -27,7 +28,9 @@ const CLASS_TIMER: u8 = 1;
 const CLASS_FLOW: u8 = 2;
 const CLASS_SAMPLE: u8 = 3;
 
-/// Events between two calls of the progress function.
+/// Events between two looks at what packets and samples take: as many packets may be too many.
+const ROOM_EVENTS: u64 = 1 << 12;
+/// Events between two calls of the progress function, a multiple of the former.
 const PROGRESS_EVENTS: u64 = 1 << 16;
 
 struct Host<E> {
@@ -61,8 +64,6 @@ pub(crate) struct Engine<'a, E> {
     flows: Vec<Progressing>,
     /// Of the next message by sender, receiver and transport.
     message_numbers: FxHashMap<(u32, u32, u8), u32>,
-    /// Packets that ports dropped of each of several transports, and data packets among them; empty with one.
-    dropped: Vec<(u64, u64)>,
     /// Responsive flows that have not ended.
     open: u64,
     done: u64,
@@ -71,8 +72,10 @@ pub(crate) struct Engine<'a, E> {
     sampler: Option<Sampler>,
     /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
     stop: Time,
-    /// The latter has come.
-    full: bool,
+    /// What took all the memory that it may.
+    full: Option<&'static str>,
+    /// Bytes that packets in flight and samples may take.
+    pub(crate) room: u64,
     events: u64,
     digest: u64,
 }
@@ -108,13 +111,13 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             next_flow: 0,
             flows: vec![fresh; spec.flows.len()],
             message_numbers: FxHashMap::default(),
-            dropped: if spec.transports.len() > 1 { vec![(0, 0); spec.transports.len()] } else { Vec::new() },
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
             done: 0,
             unconnected: 0,
             sampler,
             stop: spec.stop,
-            full: false,
+            full: None,
+            room: u64::MAX,
             events: 0,
             digest: 0,
         })
@@ -138,11 +141,23 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 break;
             }
             self.step(event);
-            if self.events.is_multiple_of(PROGRESS_EVENTS) && !progress(&self.progress()) {
+            if self.events.is_multiple_of(ROOM_EVENTS) && !self.goes_on(progress) {
                 return false;
             }
         }
-        !self.full
+        self.full.is_none()
+    }
+
+    /// Whether there is room for more, and nobody who looks on has seen enough.
+    #[cold]
+    fn goes_on(&mut self, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
+        let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
+        let packets = self.wires.transit.pool.slots() * PER_PACKET;
+        if samples + packets > self.room {
+            self.full = Some(if samples > packets { "samples" } else { "packets in flight" });
+            return false;
+        }
+        !self.events.is_multiple_of(PROGRESS_EVENTS) || progress(&self.progress())
     }
 
     fn progress(&self) -> Progress {
@@ -200,11 +215,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let onward = match full.fate {
             Fate::Kept => return,
             Fate::Dropped(reason) => {
-                if !self.dropped.is_empty() {
-                    let (all, data) = &mut self.dropped[usize::from(self.spec.flows[flow].transport)];
-                    *all += 1;
-                    *data += u64::from(reason != DropReason::ControlFull);
-                }
+                self.wires.transit.dropped.note(flow as u32, !reason.is_of_control());
                 None
             }
             Fate::Returned => self.wires.transit.way_back(number, full.handle, self.now),
@@ -335,6 +346,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) else { return };
         let egress = &mut self.wires.egress[host as usize];
         let next = self.now + egress.port.refuse(&packet);
+        self.wires.transit.dropped.note(packet.tag, packet.is_data());
         egress.armed = true;
         self.wires.transit.queue.push(next.0, CLASS_PACKET, WIRE_FREE | host, 0);
         if packet.is_data() {
@@ -406,7 +418,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let Some(sampler) = &mut self.sampler else { return };
         sampler.take(self.now, &mut self.wires.egress, &self.flows);
         if sampler.is_full() {
-            (self.full, self.stop) = (true, self.now);
+            (self.full, self.stop) = (Some("samples"), self.now);
         }
         self.wires.transit.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
@@ -421,11 +433,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if let Some(sampler) = &mut self.sampler {
             sampler.take(self.now, &mut self.wires.egress, &self.flows);
         }
-        let both = self.spec.flows.iter().zip(&self.flows).enumerate();
-        let flows = both.map(|(number, (spec, flow))| FlowRecord {
+        let mut ideals = Ideals::new(&self.network, self.spec);
+        let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
             state: flow.state,
             finish: (flow.state == FlowState::Done).then_some(flow.finish),
-            ideal: self.network.ideal_fct(spec.src, spec.dst, spec.bytes),
+            ideal: ideals.of(number),
             delivered: flow.delivered,
             retransmitted: flow.retransmitted,
             drops: flow.drops + self.wires.transit.fault_drops(number),
@@ -464,16 +476,14 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
             }
         };
-        self.dropped.iter().enumerate().map(one).collect()
+        self.wires.transit.dropped.counts().iter().enumerate().map(one).collect()
     }
 
     fn warnings(&self, interrupted: bool) -> Vec<String> {
         let mut warnings = Vec::new();
-        if self.full {
-            warnings.push(format!(
-                "the run ended at {}: its samples took all the memory that they may",
-                self.now
-            ));
+        if let Some(what) = self.full {
+            warnings
+                .push(format!("the run ended at {}: its {what} took all the memory that they may", self.now));
         }
         let unfinished = self.flows.iter().filter(|f| f.state != FlowState::Done).count();
         if unfinished > 0 {

@@ -14,7 +14,7 @@ use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{HostId, Packet};
 use headway_transport::endpoint::{Ahead, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::Time;
+use headway_units::{Gauge, RoundTrips, Time};
 use std::sync::Arc;
 
 /// A machine of a transport that is known only at run time.
@@ -54,6 +54,38 @@ pub(crate) fn transports_of(spec: &RunSpec, hosts: u32) -> Vec<Vec<u8>> {
     of_host
 }
 
+/// Packets that ports dropped, by transport; of one transport the ports' own counters say it.
+pub(crate) struct Dropped<'a> {
+    flows: &'a [FlowSpec],
+    /// All, and data among them; empty with one transport.
+    counts: Vec<(u64, u64)>,
+}
+
+impl<'a> Dropped<'a> {
+    pub(crate) fn new(spec: &'a RunSpec) -> Dropped<'a> {
+        let transports = spec.transports.len();
+        Dropped {
+            flows: &spec.flows,
+            counts: if transports > 1 { vec![(0, 0); transports] } else { Vec::new() },
+        }
+    }
+
+    /// A packet of a flow is dropped; `data` is what the port took it for.
+    pub(crate) fn note(&mut self, tag: u32, data: bool) {
+        if self.counts.is_empty() {
+            return;
+        }
+        let (all, of_data) = &mut self.counts[usize::from(self.flows[tag as usize].transport)];
+        *all += 1;
+        *of_data += u64::from(data);
+    }
+
+    /// All, and data among them, by transport.
+    pub(crate) fn counts(&self) -> &[(u64, u64)] {
+        &self.counts
+    }
+}
+
 impl Mixed {
     /// Machines with the positions of their transports, in that order, for flows of these transports.
     pub(crate) fn new(machines: Vec<(u8, Machine)>, of_flow: Arc<[u8]>) -> Mixed {
@@ -86,6 +118,8 @@ impl Mixed {
     }
 }
 
+// A method that is not here would answer its default for all machines.
+#[deny(clippy::missing_trait_methods)]
 impl Endpoint for Mixed {
     fn open(&mut self, now: Time, message: &Message) {
         self.parts[self.place(message.tag)].machine.open(now, message);
@@ -146,6 +180,15 @@ impl Endpoint for Mixed {
     fn live_messages(&self) -> usize {
         self.parts.iter().map(|part| part.machine.live_messages()).sum()
     }
+
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        self.parts.iter().flat_map(|part| part.machine.gauges(now)).collect()
+    }
+
+    /// There is no one to lend: those who want them ask [`Mixed::each`] machine.
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -202,10 +245,12 @@ mod tests {
         host.poll_transmit(Time::ZERO).map(|packet| packet.tag)
     }
 
-    fn packet(tag: u32) -> Packet {
+    /// A packet of a flow arrives.
+    fn hear(host: &mut Mixed, flow: u32) {
         let mut packet = Packet::new(PacketKind::Ack, HostId(1), HostId(0), 0);
-        packet.tag = tag;
-        packet
+        packet.tag = flow;
+        host.receive(Time::ZERO, &packet);
+        assert_eq!(host.poll_event(), None);
     }
 
     #[test]
@@ -225,9 +270,9 @@ mod tests {
     fn what_one_machine_leaves_others_take_and_who_comes_back_has_no_claim_on_it() {
         let mut host = chatters(&[(1_500, u32::MAX), (1_500, 0)]);
         assert!((0..1_000).all(|_| pull(&mut host) == Some(0)));
-        host.receive(Time::ZERO, &packet(1));
-        host.receive(Time::ZERO, &packet(1));
-        host.receive(Time::ZERO, &packet(1));
+        hear(&mut host, 1);
+        hear(&mut host, 1);
+        hear(&mut host, 1);
         let next: Vec<_> = (0..6).map(|_| pull(&mut host)).collect();
         assert_eq!(next, [1, 0, 1, 0, 1, 0].map(Some), "at once, and then in turns");
     }
@@ -235,16 +280,17 @@ mod tests {
     #[test]
     fn inputs_reach_the_machine_of_their_flow_alone() {
         let mut host = chatters(&[(100, 0), (200, 0), (300, 0)]);
-        host.receive(Time::ZERO, &packet(2));
+        hear(&mut host, 2);
         assert_eq!((host.live_messages(), host.next_timeout()), (1, Some(Time::us(300))));
-        host.receive(Time::ZERO, &packet(1));
+        hear(&mut host, 1);
         assert_eq!((host.live_messages(), host.next_timeout()), (2, Some(Time::us(200))));
         assert_eq!(host.each().map(|(_, machine)| machine.live_messages()).collect::<Vec<_>>(), [0, 1, 1]);
         let mut left = [pull(&mut host), pull(&mut host)];
         left.sort_unstable();
         assert_eq!((left, pull(&mut host)), ([Some(1), Some(2)], None));
-        host.receive(Time::ZERO, &packet(0));
+        hear(&mut host, 0);
         host.forget(Time::ZERO, HostId(1));
+        assert_eq!(host.poll_event(), None);
         assert_eq!((host.live_messages(), host.next_timeout()), (0, None));
     }
 }

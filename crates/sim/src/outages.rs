@@ -13,8 +13,8 @@ impl Wires<'_> {
     pub(crate) fn expect_changes(&mut self) {
         let Some(changes) = self.transit.changes() else { return };
         // Ports are looked after by when their first packet could reach the far end: at the shortest delay.
-        for (number, egress) in self.egress.iter_mut().enumerate() {
-            egress.delay = changes.least_delay(number as u32);
+        for (egress, least) in self.egress.iter_mut().zip(changes.least_delays()) {
+            egress.delay = least;
         }
         let instants: Vec<Time> = changes.instants().iter().map(|instant| instant.at).collect();
         for (number, at) in instants.into_iter().enumerate() {
@@ -25,15 +25,15 @@ impl Wires<'_> {
     /// The instant of this number has come. Answers which hosts have their link back.
     #[cold]
     pub(crate) fn change(&mut self, number: u32, now: Time, seed: u64) -> Vec<u32> {
+        // What starts in this instant starts after the change, and what started before it before.
+        if let Some(before) = now.0.checked_sub(1) {
+            for link in self.transit.concerned(number) {
+                self.catch_up(link, Time(before));
+            }
+        }
         let mut back = Vec::new();
         let Some(instant) = self.transit.pass(number) else { return back };
         for (link, step) in instant.steps {
-            // What starts in this instant starts after the change.
-            if link >= self.hosts
-                && let Some(before) = now.0.checked_sub(1)
-            {
-                self.catch_up(link, Time(before));
-            }
             match step {
                 Step::Down => self.go_down(link, now),
                 Step::Up => {
@@ -52,7 +52,11 @@ impl Wires<'_> {
         let (port, transit) = (&mut self.egress[link as usize].port, &mut self.transit);
         let mut gone = Vec::new();
         port.cut(now, &mut transit.pool, |handle, _| gone.push(handle));
-        gone.into_iter().for_each(|handle| transit.lose(handle));
+        for handle in gone {
+            let packet = transit.pool.get(handle);
+            transit.dropped.note(packet.tag, packet.is_data());
+            transit.lose(handle);
+        }
     }
 
     fn retune(&mut self, link: u32, rate: Rate, now: Time, seed: u64) {

@@ -1,5 +1,6 @@
 //! Packets between ports, and the events of everything that is still to come.
 
+use crate::mixed::Dropped;
 use crate::pool::Pool;
 use crate::queue::EventQueue;
 use crate::tap::Tap;
@@ -51,6 +52,8 @@ pub(crate) struct Transit<'a> {
     pub(crate) queue: EventQueue,
     /// Packets without a route.
     pub(crate) lost: u64,
+    /// Packets that ports dropped, of each of several transports.
+    pub(crate) dropped: Dropped<'a>,
     /// Whether there is a tap, or there are faults, or hosts have timing noise: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
@@ -64,7 +67,7 @@ pub(crate) struct Transit<'a> {
 impl<'a> Transit<'a> {
     pub(crate) fn new(
         network: Arc<Network>,
-        spec: &RunSpec,
+        spec: &'a RunSpec,
         tap: Option<&'a mut dyn Tap>,
         queue: EventQueue,
     ) -> Result<Transit<'a>, BuildError> {
@@ -82,6 +85,7 @@ impl<'a> Transit<'a> {
             pool: Pool::default(),
             queue,
             lost: 0,
+            dropped: Dropped::new(spec),
             special: faults.is_some() || tap.is_some() || timing.is_some(),
             faults,
             timing,
@@ -188,6 +192,13 @@ impl<'a> Transit<'a> {
     /// What changes on links during the run, if anything does.
     pub(crate) fn changes(&self) -> Option<&Changes> {
         self.faults.as_ref()?.changes.as_ref()
+    }
+
+    /// Ports of switches that the instant of this number concerns.
+    pub(crate) fn concerned(&self, number: u32) -> Vec<u32> {
+        let instant = self.changes().and_then(|changes| changes.instants().get(number as usize));
+        let links = instant.into_iter().flat_map(|instant| &instant.steps).map(|(link, _)| *link);
+        links.filter(|link| *link >= self.hosts).collect()
     }
 
     /// What happens at the instant of this number, which has come.

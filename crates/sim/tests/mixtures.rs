@@ -3,8 +3,12 @@
 mod common;
 
 use common::{flow, link, outcome, spec};
+use headway_fabric::DropReason;
 use headway_packet::Packet;
-use headway_sim::{FlowSpec, FlowState, Outcome, RunSpec, Tap, TopologySpec, TransportSpec, run_tapped};
+use headway_sim::{
+    Down, Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec, Tap, TopologySpec,
+    TransportSpec, run_tapped,
+};
 use headway_transport::registry;
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,14 +88,18 @@ fn assert_whole(run: &RunSpec, out: &Outcome) {
 #[track_caller]
 fn assert_adds_up(run: &RunSpec, out: &Outcome) {
     assert_eq!(out.by_transport.len(), run.transports.len());
-    let parts = |get: fn(&headway_sim::TransportRecord) -> Option<u64>| {
-        out.by_transport.iter().map(get).sum::<Option<u64>>().expect("the simulator knows")
-    };
+    let parts = |get: fn(&headway_sim::TransportRecord) -> u64| out.by_transport.iter().map(get).sum::<u64>();
     let links = |get: fn(&headway_fabric::PortCounters) -> u64| {
         out.links.iter().map(|link| get(&link.counters)).sum::<u64>()
     };
-    assert_eq!(parts(|part| part.drops), links(headway_fabric::PortCounters::drops));
-    assert_eq!(parts(|part| part.data_drops), links(headway_fabric::PortCounters::data_drops));
+    assert_eq!(
+        parts(|part| part.drops.expect("the simulator knows")),
+        links(headway_fabric::PortCounters::drops)
+    );
+    assert_eq!(
+        parts(|part| part.data_drops.expect("the simulator knows")),
+        links(headway_fabric::PortCounters::data_drops)
+    );
     let gauges: usize = out.host_gauges.iter().map(Vec::len).sum();
     assert_eq!(out.by_transport.iter().map(|part| part.gauges.len()).sum::<usize>(), gauges);
     let trips = out.by_transport.iter().filter_map(|part| part.round_trips.as_ref());
@@ -113,7 +121,8 @@ fn every_pair_shares_hosts_and_loses_and_doubles_nothing() {
                 assert_whole(&run, &out);
                 assert_adds_up(&run, &out);
                 assert_eq!(out.digest, outcome(&run).digest);
-                dropped += out.by_transport.iter().filter_map(|part| part.drops).sum::<u64>();
+                dropped +=
+                    out.by_transport.iter().map(|part| part.drops.expect("the simulator knows")).sum::<u64>();
             }
         }
     }
@@ -124,16 +133,30 @@ fn every_pair_shares_hosts_and_loses_and_doubles_nothing() {
 fn what_goes_wrong_on_links_is_repaired_beside_another_transport() {
     for pair in [["dctcp", "cubic"], ["amrt", "cubic"], ["ndp", "dctcp"], ["homa", "expresspass"]] {
         let mut run = shared_receiver(pair[0], pair[1], pair[0]);
-        let what = headway_sim::Fault::Random {
-            loss: 0.01,
-            duplicate: 0.01,
-            reorder: 0.01,
-            reorder_by: Time::us(50),
-        };
-        run.faults = vec![headway_sim::FaultSpec { links: headway_sim::LinkChoice::All, kind: None, what }];
+        let what = Fault::Random { loss: 0.01, duplicate: 0.01, reorder: 0.01, reorder_by: Time::us(50) };
+        run.faults = vec![FaultSpec { links: LinkChoice::All, kind: None, what }];
         let out = outcome(&run);
         assert_whole(&run, &out);
         assert_adds_up(&run, &out);
+        assert_eq!(out.digest, outcome(&run).digest);
+    }
+}
+
+#[test]
+fn what_a_link_that_goes_down_costs_is_told_by_transport() {
+    for pair in [["dctcp", "cubic"], ["amrt", "tcp"], ["ndp", "dctcp"], ["homa", "expresspass"]] {
+        let mut run = shared_receiver(pair[0], pair[1], pair[0]);
+        let (at, until) = (Time::us(60), Time::us(160));
+        let links = LinkChoice::Some(["s0->h0", "h0->s0"].map(str::to_string).to_vec());
+        let what = Fault::Down(Down { switches: Vec::new(), at, until, converge: Time::ZERO });
+        run.faults = vec![FaultSpec { links, kind: None, what }];
+        let out = outcome(&run);
+        assert_whole(&run, &out);
+        assert_adds_up(&run, &out);
+        let down = |reason: DropReason| {
+            out.links.iter().map(|link| link.counters.dropped[reason as usize]).sum::<u64>()
+        };
+        assert!(down(DropReason::LinkDown) + down(DropReason::ControlLinkDown) > 0, "{pair:?}");
         assert_eq!(out.digest, outcome(&run).digest);
     }
 }

@@ -181,7 +181,11 @@ fn routes_avoid_a_link_once_they_have_converged_and_return_once_they_have_again(
     // A link further on goes down: routes before it change as well.
     run.faults = vec![down(&["spine1->leaf1"], amid(10), Time::MAX, Time::ZERO)];
     let out = outcome(&run);
-    assert_eq!(on(&out, "leaf0->spine0").counters.dequeued, 29, "from packet 11 on");
+    assert_eq!(
+        on(&out, "leaf0->spine0").counters.received,
+        29 + 9,
+        "from packet 11 on, and those that turn round"
+    );
     let hurt = on(&out, "spine1->leaf1");
     assert_eq!((hurt.faults.dropped_on_the_wire, hurt.counters.drops()), (2, 0), "packets 0 and 1");
     // Those that are on their way to spine1 go on from there by the only other leaf, their own.
@@ -293,6 +297,29 @@ fn a_tap_sees_starts_at_the_rate_of_the_time() {
         let ends = pair[0].1 + rate(pair[0].1).time_of(pair[0].2.wire.into());
         assert!(ends <= pair[1].1, "{} and {} overlap", pair[0].1, pair[1].1);
     }
+}
+
+/// Two messages through one link: 80 packets leave it one after the other. From the time on that the last one has come,
+/// the port has no event a packet, and is brought up to date when the link changes.
+#[test]
+fn what_left_a_port_before_a_change_left_as_things_were_then() {
+    let seen_on = |faults: Vec<FaultSpec>, name: &str| {
+        let mut run = row(2);
+        (run.stop, run.faults) = (Time::ms(10), faults);
+        let mut seen = Seen::default();
+        let out = run_tapped(&run, &mut seen, &mut |_| true).expect("a valid run");
+        assert_whole(&run, &out);
+        let number = out.links.iter().position(|l| l.name == name).expect("a link") as u32;
+        seen.0.iter().filter(|s| s.0 == number && s.2.is_data()).map(|s| s.1).collect::<Vec<_>>()
+    };
+    let half = change(&["s0->s1"], amid(60), Time::MAX, Some(Rate::gbps(5)), None);
+    let starts = |i: u64| start(i) + packet() * i.saturating_sub(61);
+    assert_eq!(seen_on(vec![half], "s0->s1"), (0..80).map(starts).collect::<Vec<_>>());
+    // One packet starts while the delay is 80 us longer.
+    let brief = change(&["s0->s1"], amid(60), amid(61), None, Some(DELAY * 9));
+    let both = ["s1->h2", "s1->h3"].map(|name| seen_on(vec![brief.clone()], name)).concat();
+    let late = both.iter().filter(|at| **at >= start(61) + packet() + DELAY * 9).count();
+    assert_eq!((both.len(), late), (80, 1));
 }
 
 const SPINE_1: [&str; 4] = ["leaf0->spine1", "spine1->leaf0", "leaf1->spine1", "spine1->leaf1"];

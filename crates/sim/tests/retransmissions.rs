@@ -7,12 +7,12 @@ use headway_packet::{Packet, PacketKind};
 use headway_sim::{Fault, FaultSpec, FlowState, LinkChoice, RunSpec, Tap, TopologySpec, run_tapped};
 use headway_transport::registry;
 use headway_units::Time;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Bytes of each flow's packets that leave their host for the second time or more.
 struct Departures {
     hosts: u32,
-    left: HashSet<(u32, u32)>,
+    left: BTreeSet<(u32, u32)>,
     again: Vec<u64>,
 }
 
@@ -28,7 +28,7 @@ impl Tap for Departures {
 #[track_caller]
 fn repeated(run: &RunSpec) -> (u64, u64) {
     let TopologySpec::SingleSwitch { hosts, .. } = run.topology else { panic!("a star") };
-    let mut seen = Departures { hosts, left: HashSet::new(), again: vec![0; run.flows.len()] };
+    let mut seen = Departures { hosts, left: BTreeSet::new(), again: vec![0; run.flows.len()] };
     let out = run_tapped(run, &mut seen, &mut |_| true).expect("a valid run");
     let name = &run.transports[0].name;
     for (record, again) in out.flows.iter().zip(&seen.again) {

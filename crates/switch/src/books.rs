@@ -117,6 +117,8 @@ impl Books {
                 panic!("counters of {name}: {broken}");
             }
             let integral = port.queue_integral(now).saturating_sub(before.integral) as f64;
+            let mut counters = port.counters();
+            counters.busy = counters.busy.saturating_sub(before.busy);
             let gauges =
                 port.gauges(now).into_iter().enumerate().map(|(i, gauge)| match before.gauges.get(i) {
                     Some(then) => gauge.since(now, then, self.opened),
@@ -128,7 +130,7 @@ impl Books {
                 from_switch: number >= network.hosts() as usize,
                 rate: network.links()[number].spec.rate,
                 faults: injector.counts()[number],
-                counters: port.counters(),
+                counters,
                 busy: port.busy_until(now).saturating_sub(before.busy),
                 queue_mean_bytes: if open == 0 { 0.0 } else { integral / open as f64 },
                 gauges,

@@ -3,7 +3,7 @@
 use crate::messages::{HostReport, MachineReport, SwitchReport, unpack, unpack_gauge};
 use crate::slowdown::speed_up;
 use crate::{Job, TestbedError};
-use headway_network::{Entity, FlowRecord, FlowState, Metric, Outcome, Sample, TransportRecord};
+use headway_network::{Entity, FlowRecord, FlowState, Ideals, Metric, Outcome, Sample, TransportRecord};
 use headway_units::{Gauge, RoundTrips, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,6 +116,7 @@ fn by_transport(job: &Job, heard: &Heard) -> Vec<TransportRecord> {
 }
 
 fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
+    let mut ideals = Ideals::new(&job.network, &job.slow);
     let mut records: Vec<FlowRecord> = job
         .slow
         .flows
@@ -131,7 +132,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
             FlowRecord {
                 state,
                 finish: done.map(|(at, _)| *at),
-                ideal: job.network.ideal_fct(flow.src, flow.dst, flow.bytes),
+                ideal: ideals.of(number),
                 delivered: 0,
                 retransmitted: 0,
                 drops: 0,

@@ -146,7 +146,7 @@ impl Host {
     fn new(host: u32, incarnation: u32, transport: &str, log: &Path) -> Host {
         let config = Config {
             transport: transport.into(),
-            nic: Rate::new(100_000_000).expect("positive"),
+            nic: Some(Rate::new(100_000_000).expect("positive")),
             path: NetworkPath {
                 base_rtt: Time::ms(1),
                 max_rtt: Time::ms(20),

@@ -14,8 +14,8 @@ pub struct OpeningSchedule {
 }
 
 impl OpeningSchedule {
-    /// The schedule of a message of `packets` packets on a path that holds `bdp` packets, each taking
-    /// `slot` on the wire.
+    /// The schedule of a message of `packets` packets on a path that holds `bdp` packets at the rate at which each
+    /// takes `slot` on the wire ([`crate::HostContext::bdp_packets`]).
     pub fn new(opening: Opening, bdp: u32, packets: u32, slot: Time, start: Time) -> OpeningSchedule {
         let share = opening.share.max(1);
         let full = opening.window.unwrap_or(bdp);
@@ -106,7 +106,8 @@ mod tests {
         for (window, share) in
             [(u32::MAX, 1), (u32::MAX, 2), (u32::MAX, u32::MAX), (1, u32::MAX), (7, 2), (6, 4)]
         {
-            let opening = Opening { share, clump: u32::MAX, slot: u32::MAX, window: Some(window) };
+            let opening =
+                Opening { share, clump: u32::MAX, slot: u32::MAX, window: Some(window), connected: false };
             let s = OpeningSchedule::new(opening, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
             let rounded = (u64::from(window) + u64::from(share / 2)) / u64::from(share);
             assert_eq!(u64::from(s.window()), rounded.max(1), "{window} / {share}");

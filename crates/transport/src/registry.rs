@@ -20,8 +20,12 @@ pub struct Entry {
     pub params: Vec<ParamSpec>,
     /// Whether it needs both directions of a flow on the same links.
     pub symmetric: bool,
+    /// Whether packets of one message may take several paths although switches choose by flow.
+    pub multipath: bool,
     /// Whether its windows grow until packets are lost or marked: senders find their own rate.
     pub window_grows: bool,
+    /// Whether receivers give out credits at the rate of a link, whether data answers them or not.
+    pub credits: bool,
 }
 
 macro_rules! transports {
@@ -35,7 +39,9 @@ macro_rules! transports {
                 info: <$type as Transport>::INFO,
                 params: <<$type as Transport>::Params as Params>::specs(),
                 symmetric: <$type as Transport>::SYMMETRIC,
+                multipath: <$type as Transport>::MULTIPATH,
                 window_grows: <$type as Transport>::WINDOW_GROWS,
+                credits: <$type as Transport>::CREDITS,
             }),+]
         }
 

@@ -85,12 +85,23 @@ fn citations(name: &str) -> Vec<(String, Vec<String>)> {
 /// The sources of a machine, sorted: a folder of its own, or a file or folder among TCP's controllers, or the
 /// folder and the file of a machine and its add-on, or its controller's, if that is its own.
 fn files(source: &Path, name: &str) -> Vec<PathBuf> {
+    let whole = name.replace('-', "_");
+    if whole != name && source.join(&whole).is_dir()
+        || source.join(format!("tcp/control/{whole}.rs")).is_file()
+    {
+        return sources(source, &whole);
+    }
     if let Some((machine, addition)) = name.split_once('-') {
         let file = format!("{addition}.rs");
         let places = [source.join(&file), source.join(machine).join("control").join(&file)];
         let addition = places.into_iter().find(|file| file.is_file());
         return [addition.into_iter().collect(), files(source, machine)].concat();
     }
+    sources(source, name)
+}
+
+/// The files of a folder of its own, or of a controller.
+fn sources(source: &Path, name: &str) -> Vec<PathBuf> {
     let controllers = source.join("tcp/control");
     let folder = [source.join(name), controllers.join(name)].into_iter().find(|folder| folder.is_dir());
     let Some(folder) = folder else { return vec![controllers.join(format!("{name}.rs"))] };

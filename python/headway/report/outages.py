@@ -90,4 +90,5 @@ def _sentence(fault: Mapping[str, Any]) -> str:
         return said
     if converge is None:
         return f"{said}, and routes stay as they are"
-    return said + (f", and routes follow {display('time', converge)} later" if converge else ", and routes follow at once")
+    when = f"{display('time', converge)} later" if converge else "at once"
+    return f"{said}, and routes follow {when}"

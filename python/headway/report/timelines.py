@@ -171,9 +171,7 @@ def throughput(study: Study) -> Figure:
         references = (reference,) if reference else ()
         key = variant_key(point.variant)
         shades = outages.shades([point], x)
-        panels.append(
-            Panel(facet.prefix(point.variant), x, y, series, key, tuple(events), references, shades=shades)
-        )
+        panels.append(Panel(facet.prefix(point.variant), x, y, series, key, tuple(events), references, shades=shades))
     total = len({line.entity for line in everything})
     caption = "Payload bytes newly delivered to the receiver per interval; names at the top mark where a flow starts."
     if total > len(shown):

@@ -205,7 +205,7 @@ impl<'a> Flood<'a> {
         self.rng.fill_bytes(&mut bytes);
         if self.rng.next_u32().is_multiple_of(2) && !bytes.is_empty() {
             // The rarest thing in random bytes is a first byte that means something.
-            bytes[0] = [1, 0x80, 0x81, 0x82, 0x83, 0x84][self.rng.next_u32() as usize % 6];
+            bytes[0] = [1, 0x80, 0x81, 0x82, 0x83, 0x84, 0x85][self.rng.next_u32() as usize % 7];
         }
         bytes
     }

@@ -10,12 +10,20 @@
 //! ```
 //!
 //! All have one size, so that no answer is longer than its question. A datagram that shows a wrong cookie is
-//! answered by *stale*, which carries the wrong cookie back and this host's epoch: a sender that recognises
-//! the cookie, and sees a larger epoch, knows that its peer has restarted or has forgotten it.
+//! answered by *stale*, which carries the wrong cookie back: a sender that recognises it knows that its peer has
+//! restarted or has forgotten it. A hello or a confirmation with other terms (version, transport, MTU) is
+//! answered by *refuse*, which says this host's.
+//!
+//! An incarnation is an epoch, drawn by lot, and a cookie. Epochs have no order, so that no clock can be wrong:
+//! which of two incarnations is the newer is told by the cookies alone. One cookie admits one incarnation. What
+//! the next one has to show is another, and it hears of that only by a hello of its own; so a confirmation that
+//! was delayed or is repeated shows one that is used up, and all that was said in a meeting is over with it.
 
 use super::peers::{Deadline, Peer, PeerKey, Phase};
-use super::{Core, Count};
+use super::{Core, Count, SendError};
+use crate::error::Disagreement;
 use crate::replay::ReplayWindow;
+use crate::seal::Meeting;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind};
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -69,11 +77,15 @@ impl Core {
         }
         let known = self.peers.find(from);
         let used = match received.kind {
+            HandshakeKind::Hello | HandshakeKind::Confirm if received.terms != self.terms => {
+                self.refuse(from, known, &received)
+            }
             HandshakeKind::Hello => self.hello(from, known, &received),
             HandshakeKind::Welcome => known.is_some_and(|key| self.welcome(now, key, &received)),
             HandshakeKind::Confirm => self.confirm(now, from, known, &received),
             HandshakeKind::Accept => known.is_some_and(|key| self.accepted(now, key, &received)),
             HandshakeKind::Stale => known.is_some_and(|key| self.stale(now, key, &received)),
+            HandshakeKind::Refuse => known.is_some_and(|key| self.refused(now, key, &received)),
         };
         if !used {
             self.counters.one(Count::dropped_handshake);
@@ -96,12 +108,24 @@ impl Core {
         let first = round_trip.saturating_mul(2).max(FIRST_WAIT);
         let wait = first.saturating_mul(1 << peer.attempts.min(10)).min(LONGEST_WAIT.max(first));
         peer.attempts += 1;
-        let (address, greeting) = (peer.address, said(kind, peer));
+        let (address, meeting) = (peer.address, peer.meeting);
         self.timers.arm(now.saturating_add(wait), (key, Deadline::Handshake));
-        self.answer(address, greeting);
+        self.say(kind, address, &meeting);
     }
 
-    fn answer(&mut self, to: SocketAddrV4, handshake: Handshake) {
+    /// Says `kind` in a meeting.
+    fn say(&mut self, kind: HandshakeKind, to: SocketAddrV4, m: &Meeting) {
+        let cipher = self.authority.as_ref().map_or(0, |authority| authority.cipher() as u8);
+        let handshake = Handshake {
+            kind,
+            terms: self.terms,
+            cipher,
+            epoch: m.local_epoch,
+            peer_epoch: m.peer_epoch,
+            shown: m.shown,
+            offered: m.expected,
+            mac: [0; 16],
+        };
         if self.answers.queue.len() >= MOST_WAITING {
             return self.counters.one(Count::answers_withheld);
         }
@@ -112,29 +136,67 @@ impl Core {
         self.answers.queue.push_back((to, bytes));
     }
 
-    /// This endpoint's epoch and cookie for a host, whether it is in the table or not.
-    fn own(&self, from: SocketAddrV4, known: Option<PeerKey>) -> (u64, u64) {
-        let peer = known.and_then(|key| self.peers.get(key));
-        let of = |peer: &Peer| (peer.meeting.local_epoch, peer.meeting.expected);
-        peer.map_or_else(|| (self.epoch, self.secret.cookie(from, self.epoch)), of)
+    /// This endpoint's epoch and cookie for the sender of a handshake, whether it is in the table or not.
+    fn own(&self, from: SocketAddrV4, known: Option<PeerKey>, said: &Handshake) -> (u64, u64) {
+        match known.and_then(|key| self.peers.get(key)) {
+            None => (self.epoch, self.secret.cookie(from, self.epoch, 0)),
+            Some(peer) if peer.phase == Phase::Met && !is_met(peer, said) => {
+                let epoch = peer.meeting.local_epoch;
+                (epoch, self.secret.cookie(from, epoch, peer.before + 1))
+            }
+            Some(peer) => (peer.meeting.local_epoch, peer.meeting.expected),
+        }
+    }
+
+    /// Answers a handshake by `kind`, without any state.
+    fn reply(
+        &mut self,
+        kind: HandshakeKind,
+        to: SocketAddrV4,
+        known: Option<PeerKey>,
+        shown: u64,
+        to_what: &Handshake,
+    ) {
+        let (local_epoch, expected) = self.own(to, known, to_what);
+        let peer_epoch = to_what.epoch;
+        self.say(kind, to, &Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0 });
     }
 
     fn hello(&mut self, from: SocketAddrV4, known: Option<PeerKey>, hello: &Handshake) -> bool {
-        let (epoch, offered) = self.own(from, known);
-        let (peer_epoch, shown) = (hello.epoch, hello.offered);
-        let kind = HandshakeKind::Welcome;
-        self.answer(from, Handshake { kind, epoch, peer_epoch, shown, offered, mac: [0; 16] });
+        self.reply(HandshakeKind::Welcome, from, known, hello.offered, hello);
         true
+    }
+
+    /// Answers a host that runs something else.
+    fn refuse(&mut self, from: SocketAddrV4, known: Option<PeerKey>, said: &Handshake) -> bool {
+        self.counters.one(Count::handshakes_refused);
+        self.reply(HandshakeKind::Refuse, from, known, said.offered, said);
+        true
+    }
+
+    /// The peer runs something else: nothing can be sent to it.
+    fn refused(&mut self, now: Time, key: PeerKey, refuse: &Handshake) -> bool {
+        let asked = |peer: &&Peer| peer.phase != Phase::Met && answers(peer, refuse);
+        let known = self.peers.get(key).filter(asked).is_some() && refuse.terms != self.terms;
+        if known {
+            let disagreement = Disagreement { ours: self.terms, theirs: refuse.terms };
+            self.forget(now, key, SendError::Refused(disagreement));
+        }
+        known
     }
 
     fn welcome(&mut self, now: Time, key: PeerKey, welcome: &Handshake) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
-        if !answers(peer, welcome) || peer.phase == Phase::Met || welcome.epoch < peer.meeting.peer_epoch {
+        if !answers(peer, welcome) || peer.phase == Phase::Met {
             return false;
         }
-        if (peer.phase, peer.meeting.peer_epoch) == (Phase::Confirm, welcome.epoch) {
-            // The answer to a repeated hello; the confirmation is under way.
-            return true;
+        if peer.phase == Phase::Confirm {
+            // The answer to a repeated hello; the confirmation is under way. If it is of another incarnation than
+            // the one before, the confirmation will be stale where it arrives.
+            return is_met(peer, welcome);
+        }
+        if welcome.terms != self.terms {
+            return self.refused(now, key, welcome);
         }
         peer.phase = Phase::Confirm;
         peer.attempts = 0;
@@ -150,18 +212,14 @@ impl Core {
         known: Option<PeerKey>,
         confirm: &Handshake,
     ) -> bool {
-        let (epoch, cookie) = self.own(from, known);
+        let (epoch, cookie) = self.own(from, known, confirm);
         if confirm.shown != cookie || confirm.peer_epoch != epoch {
             self.answer_stale(now, from, confirm.epoch, confirm.shown);
             return false;
         }
         let key = match known.and_then(|key| self.peers.get(key)) {
             None => self.add_peer(now, from),
-            Some(peer) if confirm.epoch < peer.meeting.peer_epoch => {
-                self.counters.one(Count::dropped_old_epoch);
-                return true;
-            }
-            Some(peer) if confirm.epoch > peer.meeting.peer_epoch && peer.phase == Phase::Met => {
+            Some(peer) if peer.phase == Phase::Met && !is_met(peer, confirm) => {
                 let key = peer.key;
                 self.replace(now, key)
             }
@@ -186,24 +244,23 @@ impl Core {
         }
         let Some(peer) = self.peers.get_mut(key) else { return };
         peer.heard = now;
-        let (address, accept) = (peer.address, said(HandshakeKind::Accept, peer));
+        let (address, meeting) = (peer.address, peer.meeting);
         self.ready.push(key);
-        self.answer(address, accept);
+        self.say(HandshakeKind::Accept, address, &meeting);
     }
 
     /// Notes the other side of a meeting, and makes its keys.
     fn meet(&mut self, key: PeerKey, handshake: &Handshake) {
         let Some(peer) = self.peers.get_mut(key) else { return };
-        if peer.meeting.peer_epoch != handshake.epoch {
-            peer.replay = ReplayWindow::default();
-        }
+        peer.replay = ReplayWindow::default();
         (peer.meeting.peer_epoch, peer.meeting.shown) = (handshake.epoch, handshake.offered);
-        peer.seals = self.authority.as_ref().map(|authority| authority.seals(&peer.meeting));
+        peer.meeting.cipher = handshake.cipher;
+        peer.seals = self.authority.as_ref().and_then(|authority| authority.seals(&peer.meeting));
     }
 
     fn accepted(&mut self, now: Time, key: PeerKey, accept: &Handshake) -> bool {
         let Some(peer) = self.peers.get_mut(key) else { return false };
-        if !answers(peer, accept) || accept.epoch != peer.meeting.peer_epoch {
+        if !answers(peer, accept) || !is_met(peer, accept) {
             return false;
         }
         if peer.phase == Phase::Confirm {
@@ -218,16 +275,20 @@ impl Core {
         if !self.answers.allow_stale(now) {
             return self.counters.one(Count::answers_withheld);
         }
-        let (epoch, offered) = self.own(from, self.peers.find(from));
-        let kind = HandshakeKind::Stale;
-        self.answer(from, Handshake { kind, epoch, peer_epoch, shown, offered, mac: [0; 16] });
+        let known = self.peers.find(from);
+        let (local_epoch, expected) = match known.and_then(|key| self.peers.get(key)) {
+            Some(peer) => (peer.meeting.local_epoch, peer.meeting.expected),
+            None => (self.epoch, self.secret.cookie(from, self.epoch, 0)),
+        };
+        let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher: 0 };
+        self.say(HandshakeKind::Stale, from, &meeting);
     }
 
     fn stale(&mut self, now: Time, key: PeerKey, stale: &Handshake) -> bool {
         let Some(peer) = self.peers.get(key) else { return false };
         let meeting = &peer.meeting;
         let about_us = stale.shown == meeting.shown && stale.peer_epoch == meeting.local_epoch;
-        if peer.phase == Phase::Hello || !about_us || stale.epoch <= meeting.peer_epoch {
+        if peer.phase == Phase::Hello || !about_us {
             return false;
         }
         if let Some(fresh) = self.replace(now, key)
@@ -239,11 +300,9 @@ impl Core {
     }
 }
 
-/// A handshake of `kind` to a peer in the table.
-fn said(kind: HandshakeKind, peer: &Peer) -> Handshake {
-    let m = &peer.meeting;
-    let (peer_epoch, shown) = (m.peer_epoch, m.shown);
-    Handshake { kind, epoch: m.local_epoch, peer_epoch, shown, offered: m.expected, mac: [0; 16] }
+/// Whether a handshake comes from the incarnation of the peer that is known.
+fn is_met(peer: &Peer, handshake: &Handshake) -> bool {
+    (handshake.epoch, handshake.offered) == (peer.meeting.peer_epoch, peer.meeting.shown)
 }
 
 /// Whether a handshake answers what this endpoint last said to the peer.

@@ -13,6 +13,7 @@ mod handshake;
 mod incoming;
 mod outgoing;
 mod peers;
+mod watch;
 
 use crate::budget::{Budget, Charge};
 use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, sizes};
@@ -26,7 +27,7 @@ use crate::stream::Body;
 use bytes::Bytes;
 use handshake::Answers;
 use headway_fabric::PortCounters;
-use headway_packet::session::HANDSHAKE_BASE;
+use headway_packet::session::{HANDSHAKE_BASE, Terms};
 use headway_packet::{Ecn, HostId, Sizes};
 use headway_transport::finished::FinishedMessages;
 use headway_transport::timers::Timers;
@@ -46,7 +47,7 @@ const SELF: HostId = HostId(0);
 
 /// Who an endpoint is, beyond its configuration.
 pub struct Identity {
-    /// Its incarnation: larger than any before at the same address.
+    /// Its incarnation: another than any before at the same address.
     pub epoch: u64,
     /// Random, and its own.
     pub secret: Secret,
@@ -207,7 +208,9 @@ pub struct Core {
     config: Config,
     secret: Secret,
     authority: Option<Authority>,
-    /// This endpoint's incarnation towards peers that it does not know; grows when one is forgotten.
+    /// What peers must have in common with this endpoint.
+    terms: Terms,
+    /// This endpoint's incarnation towards peers that it does not know; another one when one is forgotten.
     epoch: u64,
     peers: Peers,
     outgoing: Slab<Outgoing>,
@@ -235,13 +238,15 @@ impl Core {
     ) -> Result<Core, ConfigError> {
         check(config)?;
         let sizes = sizes(config.mtu, &config.admission);
-        let paths = PathTable::new(config.path);
+        let paths = PathTable::new(config.path_over(config.path));
         let (machine, declared) = Machine::new(config, SELF, sizes, &paths)?;
         let nic = Nic::new(config, config.discipline.as_deref().unwrap_or(declared), sizes)?;
         let authority = match &config.admission {
-            crate::Admission::PreSharedKey(key) => Some(Authority::new(key)),
+            crate::Admission::PreSharedKey(key) => Some(Authority::new(key, config.cipher)),
             _ => None,
         };
+        let terms = Terms::new(&config.transport, config.mtu);
+        let terms = terms.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))?;
         Ok(Core {
             machine,
             paths,
@@ -250,6 +255,7 @@ impl Core {
             local,
             secret: identity.secret,
             authority,
+            terms,
             epoch: identity.epoch,
             peers: Peers::default(),
             outgoing: Slab::new(),
@@ -353,7 +359,7 @@ impl Core {
             };
             self.nic.pass(now, &mut packet);
             self.drain(now, None);
-            if let Some(transmit) = self.emit(&packet, buffer) {
+            if let Some(transmit) = self.emit(now, &packet, buffer) {
                 self.counters.one(Count::datagrams_sent);
                 self.counters.add(Count::bytes_sent, transmit.length as u64);
                 return Some(transmit);

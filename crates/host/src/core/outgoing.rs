@@ -1,13 +1,14 @@
 //! Messages being sent: from the application to the machine, and packets of them to datagrams.
 
 use super::peers::{PeerKey, Phase};
+use super::watch::Watch;
 use super::{Command, Core, CoreEvent, Count, Purpose, Reservation, SendError, SendOptions, Step, Transmit};
 use super::{message, tos};
 use crate::budget::{Budget, Charge, MESSAGE_COST};
 use crate::stream::Body;
 use bytes::Bytes;
-use headway_packet::session::{SESSION_HEADER, Session};
-use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, WIRE_HEADER};
+use headway_packet::session::Session;
+use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, WIRE_FRONT};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::net::SocketAddrV4;
@@ -31,6 +32,7 @@ pub(super) struct Outgoing {
     only_epoch: Option<u64>,
     /// Its number, once the machine has it.
     number: Option<u32>,
+    pub(super) watch: Watch,
     _reserved: Reservation,
     charge: Option<Charge>,
 }
@@ -39,6 +41,11 @@ impl Outgoing {
     pub(super) fn bytes(&self) -> u64 {
         let header = if self.call { CALL_HEADER } else { 0 };
         header as u64 + self.body.bytes()
+    }
+
+    /// Whether its application means it to end.
+    pub(super) fn is_responsive(&self) -> bool {
+        self.options.responsive
     }
 
     /// Copies bytes of the message from `offset` on.
@@ -103,6 +110,7 @@ impl Core {
             options: command.options,
             only_epoch: command.only_epoch,
             number: None,
+            watch: Watch::new(now),
             _reserved: command.charge,
             charge: None,
         };
@@ -192,6 +200,7 @@ impl Core {
         peer.next_message += 1;
         peer.open.insert(number, place);
         out.number = Some(number);
+        out.watch = Watch::new(now);
         // An odd step that visits every value; the paths that hashes choose differ from message to message.
         self.entropy = self.entropy.wrapping_add(0x9e37_79b1);
         let entropy = out.options.entropy.unwrap_or(self.entropy);
@@ -199,6 +208,7 @@ impl Core {
         let (address, what) = (peer.address, Step::Opened { ticket: out.ticket, bytes: out.bytes() });
         self.note(now, address, number, what);
         self.machine.open(now, &opened);
+        self.watch(now, key);
         self.nic.input(now);
         self.drain(now, None);
     }
@@ -231,7 +241,7 @@ impl Core {
     }
 
     /// Writes the datagram of a packet that the machine has made.
-    pub(super) fn emit(&mut self, packet: &Packet, buffer: &mut [u8]) -> Option<Transmit> {
+    pub(super) fn emit(&mut self, now: Time, packet: &Packet, buffer: &mut [u8]) -> Option<Transmit> {
         let peer = self.peers.of_host(packet.dst).filter(|peer| peer.phase == Phase::Met)?;
         let mut packet = *packet;
         packet.src = HostId((*self.local.ip()).into());
@@ -240,20 +250,29 @@ impl Core {
         let session =
             Session { src_epoch: meeting.local_epoch, cookie: meeting.shown, counter: peer.counter };
         peer.counter += 1;
-        let out = if packet.is_data() { Some(self.outgoing.get(packet.tag as usize)?) } else { None };
-        if out.is_some_and(|out| out.call) {
-            packet.flags = packet.flags.with(PacketFlags::CALL);
-        }
+        let out = if packet.is_data() { Some(self.outgoing.get_mut(packet.tag as usize)?) } else { None };
+        let out = out.map(|out| {
+            if out.watch.sent(now, packet.index) {
+                peer.progressed = now;
+            }
+            if out.call {
+                packet.flags = packet.flags.with(PacketFlags::CALL);
+            }
+            &*out
+        });
         let front = packet.emit_session(&session, peer.seals.is_some(), buffer).ok()?;
-        debug_assert_eq!(front, WIRE_HEADER + SESSION_HEADER);
         let (header, rest) = buffer.split_at_mut(front);
+        let (covered, check) = header.split_first_chunk_mut::<WIRE_FRONT>()?;
         let payload = rest.get_mut(..usize::from(packet.payload))?;
         if let Some(out) = out {
             out.copy(u64::from(packet.index) * u64::from(self.sizes.payload), payload);
         }
         let mut length = front + payload.len();
         if let Some(seals) = &peer.seals {
-            let tag = seals.seal(session.counter, header, payload)?;
+            if packet.is_data() {
+                check.copy_from_slice(&seals.headers.make(covered));
+            }
+            let tag = seals.seal(session.counter, &headway_packet::covered(covered), payload)?;
             buffer.get_mut(length..length + SEAL_TAG)?.copy_from_slice(&tag);
             length += SEAL_TAG;
         }

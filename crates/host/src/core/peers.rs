@@ -34,6 +34,8 @@ pub(super) enum Deadline {
     Handshake,
     /// It may have been silent for too long.
     Silence,
+    /// A message to it may have been without progress for too long.
+    Progress,
 }
 
 /// How far the handshake is.
@@ -54,10 +56,14 @@ pub(super) struct Peer {
     pub(super) phase: Phase,
     /// Epochs and cookies; those of the peer are 0 until they are known.
     pub(super) meeting: Meeting,
+    /// Incarnations of the peer before this one, in this place of the table.
+    pub(super) before: u64,
     pub(super) seals: Option<Seals>,
     /// Number of the next datagram.
     pub(super) counter: u64,
     pub(super) replay: ReplayWindow,
+    /// The same of headers that came back: of datagrams sent from here.
+    pub(super) returned: ReplayWindow,
     /// Number of the next message.
     pub(super) next_message: u32,
     /// Messages that the machine works on, by number: their places among the outgoing.
@@ -72,6 +78,10 @@ pub(super) struct Peer {
     pub(super) heard: Time,
     /// Handshakes sent without an answer.
     pub(super) attempts: u32,
+    /// When a message to it last progressed.
+    pub(super) progressed: Time,
+    /// Whether a deadline for progress is armed.
+    pub(super) watched: bool,
 }
 
 impl Peer {
@@ -127,7 +137,7 @@ impl Core {
             self.forget(now, key, SendError::PeerRestarted);
         }
         let local_epoch = self.epoch;
-        let expected = self.secret.cookie(address, local_epoch);
+        let expected = self.secret.cookie(address, local_epoch, 0);
         let memory = Budget::new(self.limits().peer_bytes);
         self.peers.made += 1;
         let place = self.peers.places.vacant_entry();
@@ -136,10 +146,12 @@ impl Core {
             key,
             address,
             phase: Phase::Hello,
-            meeting: Meeting { local_epoch, peer_epoch: 0, shown: 0, expected },
+            meeting: Meeting { local_epoch, peer_epoch: 0, shown: 0, expected, cipher: 0 },
+            before: 0,
             seals: None,
             counter: 0,
             replay: ReplayWindow::default(),
+            returned: ReplayWindow::default(),
             next_message: 0,
             open: BTreeMap::new(),
             waiting: VecDeque::new(),
@@ -147,10 +159,12 @@ impl Core {
             memory,
             heard: now,
             attempts: 0,
+            progressed: now,
+            watched: false,
         });
         self.peers.by_address.insert(address, key.place);
         let path = self.config.path_to.as_ref().and_then(|path_to| path_to(address));
-        self.paths.set(key.host(), path.unwrap_or(self.config.path));
+        self.paths.set(key.host(), self.config.path_over(path.unwrap_or(self.config.path)));
         self.timers.arm(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
         Some(key)
     }
@@ -161,6 +175,7 @@ impl Core {
             Deadline::Handshake if peer.phase == Phase::Met => {}
             Deadline::Handshake if peer.waiting.is_empty() => peer.attempts = 0,
             Deadline::Handshake => self.greet(now, key),
+            Deadline::Progress => self.look_for_progress(now, at, key),
             Deadline::Silence => {
                 let due = peer.heard.saturating_add(self.config.peer_timeout);
                 if peer.is_busy() && due <= at {
@@ -177,7 +192,7 @@ impl Core {
     /// Gives a peer up while its incarnation may live on: this endpoint is a new incarnation for it from now
     /// on, so that neither takes new messages for old ones. Everything under way fails.
     pub(super) fn forget(&mut self, now: Time, key: PeerKey, reason: SendError) {
-        self.epoch += 1;
+        self.epoch = self.epoch.wrapping_add(1).max(1);
         let waiting = self.dismiss(now, key, reason);
         for place in waiting {
             self.discard(now, place, reason);
@@ -188,7 +203,8 @@ impl Core {
     /// new one.
     pub(super) fn replace(&mut self, now: Time, key: PeerKey) -> Option<PeerKey> {
         let old = self.peers.get(key)?;
-        let (address, local_epoch, expected) = (old.address, old.meeting.local_epoch, old.meeting.expected);
+        let (address, local_epoch, before) = (old.address, old.meeting.local_epoch, old.before + 1);
+        let expected = self.secret.cookie(address, local_epoch, before);
         self.counters.one(Count::peer_restarts);
         let waiting = self.dismiss(now, key, SendError::PeerRestarted);
         let fresh = self.add_peer(now, address);
@@ -196,8 +212,9 @@ impl Core {
             waiting.into_iter().for_each(|place| self.discard(now, place, SendError::TooManyPeers));
             return None;
         };
-        // The new incarnation has been told this endpoint's epoch as it was.
-        (peer.meeting.local_epoch, peer.meeting.expected) = (local_epoch, expected);
+        // The new incarnation has been told this endpoint's epoch as it was, and the cookie that comes next: what
+        // showed the one before is no longer taken for news, whoever repeats it.
+        (peer.meeting.local_epoch, peer.meeting.expected, peer.before) = (local_epoch, expected, before);
         peer.waiting = waiting;
         let moved: Vec<usize> = peer.waiting.iter().copied().collect();
         let memory = Arc::clone(&peer.memory);

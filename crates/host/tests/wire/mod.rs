@@ -5,7 +5,7 @@ use bytes::Bytes;
 use headway_host::core::{Command, Core, CoreEvent, Identity, Memory, Purpose, SendOptions};
 use headway_host::{Admission, Config, Counters, Limits, PreSharedKey, Secret, SendError};
 use headway_packet::Ecn;
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::cmp::Reverse;
@@ -34,7 +34,7 @@ pub struct Datagram {
 enum Step {
     Deliver(Datagram),
     Send { host: usize, to: usize, purpose: Purpose, bytes: Bytes, ticket: u64 },
-    Restart(usize),
+    Restart(usize, Option<u64>),
     Wake(usize),
 }
 
@@ -53,9 +53,13 @@ pub struct Host {
     pub counters: Arc<Counters>,
     pub address: SocketAddrV4,
     config: Config,
-    epoch: u64,
+    /// Processes that have been at its address.
+    lives: u64,
     armed: Time,
 }
+
+/// Whether the wire swallows a datagram.
+pub type Swallows = Box<dyn Fn(&Datagram, Time) -> bool>;
 
 pub struct World {
     pub now: Time,
@@ -65,6 +69,7 @@ pub struct World {
     /// Every datagram that left a host.
     pub sent: Vec<Datagram>,
     pub keep_sent: bool,
+    pub swallows: Option<Swallows>,
     faults: Faults,
     rng: Pcg64Mcg,
     steps: BinaryHeap<Reverse<(Time, u64)>>,
@@ -89,6 +94,7 @@ pub fn config(transport: &str, admission: Admission) -> Config {
         transport: transport.into(),
         admission,
         peer_timeout: Time::s(300),
+        nic: Some(Rate::gbps(10)),
         limits: Limits {
             total_bytes: 8 << 20,
             peer_bytes: 4 << 20,
@@ -99,25 +105,32 @@ pub fn config(transport: &str, admission: Admission) -> Config {
     }
 }
 
-fn core(config: &Config, address: SocketAddrV4, epoch: u64, salt: u8) -> (Core, Arc<Counters>) {
+/// A process, which is the one with this number in its host's life.
+fn core(config: &Config, address: SocketAddrV4, epoch: u64, life: u64) -> (Core, Arc<Counters>) {
     let counters = Arc::new(Counters::default());
-    let mut secret = [salt; 16];
-    secret[..8].copy_from_slice(&epoch.to_be_bytes());
+    let mut secret = [address.ip().octets()[3]; 16];
+    secret[..8].copy_from_slice(&life.to_be_bytes());
     let identity = Identity { epoch, secret: Secret(secret) };
     (Core::new(config, address, identity, Arc::clone(&counters)).expect("a configuration"), counters)
 }
 
 impl World {
     pub fn new(config: &Config, hosts: usize, faults: Faults, seed: u64) -> World {
-        let host = |n: usize| {
-            let (address, epoch) = (address(n), 1000 + n as u64);
-            let (core, counters) = core(config, address, epoch, n as u8);
+        World::of(&vec![config.clone(); hosts], faults, seed)
+    }
+
+    /// Hosts with a configuration each.
+    pub fn of(configs: &[Config], faults: Faults, seed: u64) -> World {
+        let host = |(n, config): (usize, &Config)| {
+            let address = address(n);
+            let (core, counters) = core(config, address, 1000 + n as u64, 0);
             let memory = core.memory();
-            Host { core, memory, counters, address, config: config.clone(), epoch, armed: Time::MAX }
+            Host { core, memory, counters, address, config: config.clone(), lives: 1, armed: Time::MAX }
         };
         World {
             now: Time::ZERO,
-            hosts: (0..hosts).map(host).collect(),
+            hosts: configs.iter().enumerate().map(host).collect(),
+            swallows: None,
             got: Vec::new(),
             outcomes: BTreeMap::new(),
             sent: Vec::new(),
@@ -152,9 +165,14 @@ impl World {
         self.schedule(at, Step::Send { host, to, purpose, bytes: bytes.into(), ticket });
     }
 
-    /// Replaces a host by a new process at the same address.
+    /// Replaces a host by a new process at the same address; its epoch is drawn by lot.
     pub fn restart(&mut self, at: Time, host: usize) {
-        self.schedule(at, Step::Restart(host));
+        self.schedule(at, Step::Restart(host, None));
+    }
+
+    /// The same with an epoch.
+    pub fn restart_as(&mut self, at: Time, host: usize, epoch: u64) {
+        self.schedule(at, Step::Restart(host, Some(epoch)));
     }
 
     /// A datagram that somebody puts on the wire.
@@ -206,10 +224,13 @@ impl World {
                 }
                 host
             }
-            Step::Restart(number) => {
+            Step::Restart(number, epoch) => {
+                // Half of them below all before: what is larger must not count.
+                let drawn = self.rng.next_u64() >> (32 * (self.rng.next_u32() % 2) + 20) | 1;
                 let host = &mut self.hosts[number];
-                host.epoch += 1_000_000;
-                (host.core, host.counters) = core(&host.config, host.address, host.epoch, number as u8);
+                let epoch = epoch.unwrap_or(drawn);
+                (host.core, host.counters) = core(&host.config, host.address, epoch, host.lives);
+                host.lives += 1;
                 (host.memory, host.armed) = (host.core.memory(), Time::MAX);
                 return;
             }
@@ -262,6 +283,9 @@ impl World {
     fn carry(&mut self, datagram: Datagram) {
         if self.keep_sent {
             self.sent.push(datagram.clone());
+        }
+        if self.swallows.as_ref().is_some_and(|swallows| swallows(&datagram, self.now)) {
+            return;
         }
         let copies = if self.chance(self.faults.duplicate) { 2 } else { 1 };
         for _ in 0..copies {

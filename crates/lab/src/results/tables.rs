@@ -44,12 +44,18 @@ const LINKS: &[Column] = &[
     ("from_switch", "", "1 if it leaves a switch, 0 if it leaves a host"),
     ("rate_bps", "bit/s", "rate"),
     ("busy_fraction", "1", "share of the run spent transmitting"),
-    ("goodput_bps", "bit/s", "application bits that left, over the run, repeats included"),
-    ("wire_bytes", "B", "bytes that left, headers and framing included"),
+    (
+        "goodput_bps",
+        "bit/s",
+        "application bits that left, repeats included, over the run and the rest of a packet on the wire at its end",
+    ),
+    ("wire_bytes", "B", "bytes that left or had begun to, headers and framing included"),
     ("received", "packets", "offered to the port"),
     ("enqueued", "packets", "accepted by the port"),
-    ("dequeued", "packets", "that left"),
+    ("dequeued", "packets", "that left, or had begun to by the end"),
+    ("waiting", "packets", "in the queues at the end"),
     ("drops", "packets", "dropped for any reason"),
+    ("returned", "packets", "sent back to where they came from for want of room"),
     ("trims", "packets", "whose payload was cut off"),
     ("marks", "packets", "that left with a mark"),
     ("queue_max_bytes", "B", "most that ever waited, the packet on the wire not counted"),
@@ -137,8 +143,6 @@ pub fn slowdown(start: Time, finish: Option<Time>, ideal: Time) -> Option<f64> {
 /// The table of links.
 pub fn links(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     let all = &outcome.links;
-    let run_s = seconds(outcome.end);
-    let per_s = |bits: f64| if run_s > 0.0 { bits / run_s } else { 0.0 };
     let count = |get: &dyn Fn(&LinkRecord) -> u64| column(all.iter().map(get).collect::<Vec<_>>());
     let share = |get: &dyn Fn(&LinkRecord) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(all.iter().map(get)))
@@ -148,15 +152,17 @@ pub fn links(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
         count(&|l| u64::from(l.from_switch)),
         count(&|l| l.rate.bps()),
         share(&|l| busy_fraction(l, outcome.end)),
-        share(&|l| per_s(8.0 * l.counters.payload_bytes as f64)),
+        share(&|l| goodput_bps(l, outcome.end)),
         count(&|l| l.counters.wire_bytes),
         count(&|l| l.counters.received),
         count(&|l| l.counters.enqueued),
         count(&|l| l.counters.dequeued),
+        count(&|l| l.counters.enqueued - l.counters.dequeued),
         count(&|l| l.counters.drops()),
     ];
     columns.extend((0..DropReason::ALL.len()).map(|reason| count(&|l| l.counters.dropped[reason])));
-    let rest: [ArrayRef; 5] = [
+    let rest: [ArrayRef; 6] = [
+        count(&|l| l.counters.returned),
         count(&|l| l.counters.trimmed),
         count(&|l| l.counters.marked),
         count(&|l| l.counters.queue_max_bytes),
@@ -165,6 +171,13 @@ pub fn links(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     ];
     columns.extend(rest);
     batch("links", link_columns().iter().map(|(n, u, d)| (n.as_str(), *u, d.as_str())), columns)
+}
+
+/// Application bits that left, per second. A packet that is on the wire when the run ends counts whole, and so does
+/// the time that it takes: no link is above its rate wherever a run stops.
+fn goodput_bps(link: &LinkRecord, end: Time) -> f64 {
+    let over = end.saturating_add(link.counters.busy.saturating_sub(link.busy));
+    if over == Time::ZERO { 0.0 } else { 8.0 * link.counters.payload_bytes as f64 / seconds(over) }
 }
 
 /// Share of the run that a link spent transmitting.
@@ -223,6 +236,6 @@ mod tests {
         for (reason, name) in DropReason::ALL.iter().zip(&names[at + 1..]) {
             assert_eq!(*name, format!("drops_{}", reason.name()));
         }
-        assert_eq!(names[at + 1 + DropReason::ALL.len()], "trims");
+        assert_eq!(names[at + 1 + DropReason::ALL.len()], "returned");
     }
 }

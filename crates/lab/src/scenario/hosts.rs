@@ -49,7 +49,7 @@ impl Setup {
     fn lock_out(&self, network: &Network) -> Option<String> {
         let mut sharing: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
         for flow in self.long_flows() {
-            let rate = |link: &u32| network.links()[*link as usize].spec.rate;
+            let rate = |link: &u32| network.links()[*link as usize].spec.rate.bps();
             let path = network.links_between(flow.src, flow.dst)?;
             // A slower link on the way has the queue; where switches choose, flows may meet at their receiver only.
             if path.iter().map(rate).min() < Some(rate(&flow.src)) {

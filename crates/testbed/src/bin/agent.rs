@@ -183,7 +183,7 @@ impl Agent {
             params: transport.params.clone(),
             discipline: Some(job.slow.fabric.discipline.clone()),
             discipline_params: job.slow.fabric.params.clone(),
-            nic: job.network.links()[host as usize].spec.rate,
+            nic: Some(job.network.links()[host as usize].spec.rate),
             mtu: self.mtu,
             path: path(peer),
             path_to: Some(Arc::new(move |peer: SocketAddrV4| {

@@ -61,6 +61,7 @@ impl Transport for ProactMp {
             "§III-C5: a sender that hears nothing asks whether its message is known, as a client that hears nothing repeats its Request; where nothing at all has been heard, by another path each time.",
         ],
     };
+    const MULTIPATH: bool = true;
     const GRANTS_NAME: bool = false;
 
     fn promises(params: &ProactMpParams, path: &Path, _packets: u64) -> Promises {

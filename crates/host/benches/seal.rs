@@ -1,0 +1,83 @@
+//! How long ciphers take for the payload of a datagram, in two libraries.
+//!
+//! `cargo bench -p headway-host` prints nanoseconds and gigabytes a second: the best of several repetitions, so
+//! that other work on the machine counts as little as may be.
+#![allow(clippy::disallowed_methods, reason = "a benchmark reads the wall clock")]
+
+use aes_gcm::Aes128Gcm;
+use aes_gcm::aead::{AeadInOut, KeyInit};
+use chacha20poly1305::ChaCha20Poly1305;
+use ring::aead::{
+    AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,
+};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Payload of a control packet's tag alone, of a full packet at MTU 1500, and at 9000.
+const SIZES: [usize; 3] = [0, 1372, 8872];
+/// Header of a packet with the fields of its session.
+const HEADER: [u8; 84] = [3; 84];
+const REPETITIONS: usize = 15;
+/// Bytes of one repetition, with what a call costs counted as so many.
+const BYTES: usize = 10_000_000;
+const CALL: usize = 300;
+
+fn nonce(counter: u64) -> [u8; 12] {
+    let mut nonce = [0; 12];
+    nonce[4..].copy_from_slice(&counter.to_be_bytes());
+    nonce
+}
+
+fn measure(name: &str, mut each: impl FnMut(u64, &mut Vec<u8>)) {
+    let mut counter = 0;
+    for size in SIZES {
+        let mut best = f64::INFINITY;
+        let calls = BYTES / (size + CALL);
+        for _ in 0..REPETITIONS {
+            let mut buffer = vec![7; size];
+            let start = Instant::now();
+            for _ in 0..calls {
+                counter += 1;
+                each(counter, &mut buffer);
+            }
+            best = best.min(start.elapsed().as_secs_f64() / calls as f64);
+        }
+        println!("{name:34} {size:5} B {:7.0} ns {:6.2} GB/s", best * 1e9, size as f64 / best * 1e-9);
+    }
+}
+
+fn ring(name: &str, algorithm: &'static Algorithm) {
+    let bytes = vec![1; algorithm.key_len()];
+    let key = LessSafeKey::new(UnboundKey::new(algorithm, &bytes).expect("of the right length"));
+    let nonce = |counter| Nonce::assume_unique_for_key(nonce(counter));
+    measure(&format!("ring {name} seal"), |counter, buffer| {
+        let sealed = key.seal_in_place_separate_tag(nonce(counter), Aad::from(HEADER), buffer);
+        let _ = black_box(sealed.expect("not too long"));
+    });
+    let mut sealed = Vec::new();
+    measure(&format!("ring {name} seal and open"), |counter, buffer| {
+        let tag = key.seal_in_place_separate_tag(nonce(counter), Aad::from(HEADER), buffer);
+        sealed.clear();
+        sealed.extend_from_slice(buffer);
+        sealed.extend_from_slice(tag.expect("not too long").as_ref());
+        let opened = key.open_in_place(nonce(counter), Aad::from(HEADER), &mut sealed).expect("genuine");
+        buffer.copy_from_slice(opened);
+    });
+}
+
+fn main() {
+    ring("AES-128-GCM", &AES_128_GCM);
+    ring("AES-256-GCM", &AES_256_GCM);
+    ring("ChaCha20-Poly1305", &CHACHA20_POLY1305);
+    let aes = Aes128Gcm::new(&[1; 16].into());
+    measure("RustCrypto AES-128-GCM seal", |counter, buffer| {
+        let tag = aes.encrypt_inout_detached(&nonce(counter).into(), &HEADER, buffer.as_mut_slice().into());
+        black_box(tag.expect("not too long"));
+    });
+    let chacha = ChaCha20Poly1305::new(&[1; 32].into());
+    measure("RustCrypto ChaCha20-Poly1305 seal", |counter, buffer| {
+        let tag =
+            chacha.encrypt_inout_detached(&nonce(counter).into(), &HEADER, buffer.as_mut_slice().into());
+        black_box(tag.expect("not too long"));
+    });
+}

@@ -1,0 +1,125 @@
+//! Messages that make no progress.
+//!
+//! A peer that answers is no proof that a message arrives: what repairs losses is said again for as long as
+//! nothing comes of it. So every message has a deadline of its own. Progress is what can happen only so often: a
+//! packet is sent for the first time, or is acknowledged for the first time. Machines fail all messages to a peer
+//! or none; and a peer with a message that cannot arrive is of no use to the others.
+
+use super::peers::{Deadline, PeerKey};
+use super::{Core, Count, SendError};
+use crate::config::PATIENCE;
+use headway_packet::Packet;
+use headway_units::Time;
+
+/// How far a message is.
+pub(super) struct Watch {
+    /// When it last progressed.
+    at: Time,
+    sent: Bits,
+    acknowledged: Bits,
+    /// Packets before this one have all arrived.
+    below: u32,
+}
+
+/// One bit for each packet of a message.
+#[derive(Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    /// Sets one bit; whether it was not set.
+    fn set(&mut self, index: u32) -> bool {
+        let (word, bit) = (index as usize / 64, 1 << (index % 64));
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        let fresh = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        fresh
+    }
+}
+
+impl Watch {
+    pub(super) fn new(now: Time) -> Watch {
+        Watch { at: now, sent: Bits::default(), acknowledged: Bits::default(), below: 0 }
+    }
+
+    /// A data packet leaves; whether that is progress.
+    pub(super) fn sent(&mut self, now: Time, index: u32) -> bool {
+        let fresh = self.sent.set(index);
+        if fresh {
+            self.at = now;
+        }
+        fresh
+    }
+
+    /// An acknowledgement arrived, whose numbers are those of packets of the message; whether that is progress.
+    fn acknowledged(&mut self, now: Time, packet: &Packet) -> bool {
+        let fresh = self.acknowledged.set(packet.index) | (packet.count > self.below);
+        self.below = self.below.max(packet.count);
+        if fresh {
+            self.at = now;
+        }
+        fresh
+    }
+}
+
+impl Core {
+    /// Takes note of an acknowledgement that is possible.
+    pub(super) fn acknowledged(&mut self, now: Time, key: PeerKey, packet: &Packet) {
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        let place = peer.open.get(&packet.message);
+        let out = place.and_then(|&place| self.outgoing.get_mut(place));
+        if out.is_some_and(|out| out.watch.acknowledged(now, packet)) {
+            peer.progressed = now;
+        }
+    }
+
+    /// Sees to it that messages to a peer are looked after.
+    pub(super) fn watch(&mut self, now: Time, key: PeerKey) {
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        if !peer.watched {
+            peer.watched = true;
+            self.timers.arm(now.saturating_add(self.config.progress_timeout), (key, Deadline::Progress));
+        }
+    }
+
+    /// Gives the peer up if a message to it is overdue at `at`; looks again when one may be.
+    pub(super) fn look_for_progress(&mut self, now: Time, at: Time, key: PeerKey) {
+        let wait = self.config.progress_timeout;
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        let open = peer.open.values().filter_map(|&place| self.outgoing.get(place));
+        let progressed = open.filter(|out| out.is_responsive()).map(|out| out.watch.at).min();
+        let Some(progressed) = progressed else {
+            peer.watched = false;
+            return;
+        };
+        let patient = progressed.saturating_add(wait.saturating_mul(PATIENCE));
+        let due = peer.progressed.saturating_add(wait).min(patient).max(progressed.saturating_add(wait));
+        if due <= at {
+            self.counters.one(Count::peers_stalled);
+            self.forget(now, key, SendError::Stalled);
+        } else {
+            self.timers.arm(due, (key, Deadline::Progress));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_packet::{HostId, PacketKind};
+
+    #[test]
+    fn what_can_be_said_for_ever_is_no_progress() {
+        let mut watch = Watch::new(Time::ZERO);
+        assert!(watch.sent(Time::us(1), 0) && watch.sent(Time::us(2), 100) && watch.sent(Time::us(3), 64));
+        assert!(!watch.sent(Time::us(4), 100) && !watch.sent(Time::us(5), 0) && watch.at == Time::us(3));
+        let mut ack = |at: u64, index, count| {
+            let mut packet = Packet::new(PacketKind::Ack, HostId(0), HostId(1), 0);
+            (packet.index, packet.count) = (index, count);
+            watch.acknowledged(Time::us(at), &packet)
+        };
+        assert!(ack(6, 0, 0) && !ack(7, 0, 0) && ack(8, 0, 5) && ack(9, 3, 2) && !ack(10, 3, 5));
+        assert_eq!(watch.at, Time::us(9));
+    }
+}

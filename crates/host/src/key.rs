@@ -1,0 +1,142 @@
+//! The shared key, and the file that it is in.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// Bytes of the longest file that can be a key: its hexadecimal digits, with some space around them.
+const LONGEST_FILE: u64 = 256;
+
+/// The key of [`crate::Admission::PreSharedKey`]: never printed, and overwritten when it is dropped.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct PreSharedKey(pub [u8; 32]);
+
+impl fmt::Debug for PreSharedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PreSharedKey(..)")
+    }
+}
+
+/// Why a file gives no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyFileError {
+    /// It cannot be read.
+    #[error("{}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Others than its owner may read or change it.
+    #[error(
+        "{}: mode {mode:04o} lets others than its owner at the key: chmod 600 {}",
+        file.display(),
+        file.display()
+    )]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// It is not as long as a key, or not of digits.
+    #[error("{}: a key is 32 bytes, or 64 hexadecimal digits", file.display())]
+    Form {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+impl PreSharedKey {
+    /// The key in a file that nobody but its owner can read: 32 bytes, or 64 hexadecimal digits.
+    #[allow(clippy::disallowed_methods, reason = "keys come from files")]
+    pub fn read(file: &Path) -> Result<PreSharedKey, KeyFileError> {
+        let failed = |source| KeyFileError::Io { file: file.into(), source };
+        let opened = File::open(file).map_err(failed)?;
+        // Of what was opened, not of what bears the name by now.
+        let about = opened.metadata().map_err(failed)?;
+        let mode = about.permissions().mode() & 0o7777;
+        if about.is_file() && mode & 0o077 != 0 {
+            return Err(KeyFileError::Open { file: file.into(), mode });
+        }
+        let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_FILE as usize + 1));
+        opened.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+        PreSharedKey::parse(&bytes).ok_or_else(|| KeyFileError::Form { file: file.into() })
+    }
+
+    /// The key in the bytes of a file.
+    fn parse(bytes: &[u8]) -> Option<PreSharedKey> {
+        let mut key = PreSharedKey([0; 32]);
+        if bytes.len() == key.0.len() {
+            key.0.copy_from_slice(bytes);
+            return Some(key);
+        }
+        let digits = bytes.trim_ascii();
+        if digits.len() != 2 * key.0.len() {
+            return None;
+        }
+        for (byte, pair) in key.0.iter_mut().zip(digits.chunks_exact(2)) {
+            let digit = |at: usize| char::from(pair[at]).to_digit(16);
+            *byte = (digit(0)? << 4 | digit(1)?) as u8;
+        }
+        Some(key)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "keys come from files")]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn keys_are_bytes_or_digits() {
+        let parse = |bytes: &[u8]| PreSharedKey::parse(bytes).map(|key| key.0.to_vec());
+        let expected: Vec<u8> = [0x0a, 0xf1].repeat(16);
+        assert_eq!(parse(format!(" {}\n", "0aF1".repeat(16)).as_bytes()), Some(expected.clone()));
+        assert_eq!(parse(&expected), Some(expected));
+        assert!(parse(b"").is_none() && parse(&[b'g'; 64]).is_none() && parse(&[0; 31]).is_none());
+        assert!(parse("é".repeat(32).as_bytes()).is_none());
+    }
+
+    #[test]
+    fn what_others_can_read_is_refused_by_mode_and_with_the_remedy() {
+        let file = std::env::temp_dir().join(format!("headway-key-{}", std::process::id()));
+        fs::write(&file, [5; 32]).expect("written");
+        for mode in [0o640, 0o604, 0o644, 0o620, 0o777, 0o610] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("set");
+            let error = PreSharedKey::read(&file).expect_err("others can read it").to_string();
+            let name = file.display();
+            let expected =
+                format!("{name}: mode {mode:04o} lets others than its owner at the key: chmod 600 {name}");
+            assert_eq!(error, expected);
+        }
+        for mode in [0o600, 0o400] {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("set");
+            assert_eq!(PreSharedKey::read(&file).expect("a key"), PreSharedKey([5; 32]));
+        }
+        fs::write(&file, [5; 500]).expect("written");
+        assert!(matches!(PreSharedKey::read(&file), Err(KeyFileError::Form { .. })));
+        fs::remove_file(&file).expect("removed");
+        assert!(matches!(PreSharedKey::read(&file), Err(KeyFileError::Io { .. })));
+    }
+
+    #[test]
+    fn a_key_is_never_printed_and_is_overwritten() {
+        let mut key = PreSharedKey([0x5a; 32]);
+        assert_eq!(format!("{key:?}"), "PreSharedKey(..)");
+        let config = crate::Config {
+            admission: crate::Admission::PreSharedKey(key.clone()),
+            ..crate::Config::default()
+        };
+        let (secret, text) = (crate::Secret([0x5a; 16]), format!("{config:?}"));
+        assert!(!text.contains("90") && !text.contains("5a"), "{text}");
+        assert_eq!(format!("{secret:?}"), "Secret(..)");
+        key.zeroize();
+        assert_eq!(key.0, [0; 32]);
+    }
+}

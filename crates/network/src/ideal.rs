@@ -1,0 +1,230 @@
+//! How fast a flow would be alone: store and forward over its own path.
+
+use crate::network::Network;
+use crate::routes::Choice;
+use crate::spec::{FlowSpec, Routing, RunSpec};
+use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::Time;
+use std::collections::BTreeMap;
+
+/// Completion times on an empty network, flow by flow of a run.
+///
+/// A flow's path is the one that its data packets take. Where they may take several, because switches spray them or
+/// because its transport has subflows or paths of its own, it is the fastest of those for a flow of its size.
+pub struct Ideals<'a> {
+    network: &'a Network,
+    spec: &'a RunSpec,
+    choice: Choice,
+    /// By transport: whether its packets name their path themselves.
+    several: Vec<bool>,
+}
+
+impl<'a> Ideals<'a> {
+    /// Those of a run over this network.
+    pub fn new(network: &'a Network, spec: &'a RunSpec) -> Ideals<'a> {
+        let sprayed = network.fabric().routing == Routing::Spray;
+        let several = spec.transports.iter().map(|transport| {
+            let found = headway_transport::registry::find(&transport.name);
+            sprayed || found.is_some_and(|entry| entry.multipath)
+        });
+        Ideals { network, spec, choice: Choice::new(network, spec.seed), several: several.collect() }
+    }
+
+    /// Whether packets of a flow may take several paths.
+    pub fn takes_several(&self, flow: &FlowSpec) -> bool {
+        self.several.get(usize::from(flow.transport)).copied().unwrap_or(false)
+    }
+
+    /// The ideal completion time of the flow at this position.
+    pub fn of(&mut self, number: usize) -> Time {
+        let flow = &self.spec.flows[number];
+        if !self.network.has_uneven_paths() || self.takes_several(flow) {
+            return self.network.ideal_fct(flow.src, flow.dst, flow.bytes);
+        }
+        let mut packet = Packet::new(PacketKind::Data, HostId(flow.src), HostId(flow.dst), 0);
+        packet.entropy = self.network.entropy(self.spec.seed, number as u32, flow);
+        let mut alone = Alone::new(self.network, flow.bytes);
+        let mut link = flow.src;
+        loop {
+            alone.cross(self.network, link);
+            let node = self.network.links()[link as usize].to;
+            let Some(switch) = node.checked_sub(self.network.hosts()) else { return alone.arrived };
+            match self.choice.route(self.network, switch, &packet) {
+                Some(next) => link = next,
+                None => return Time::ZERO,
+            }
+        }
+    }
+}
+
+/// A message on its way over an empty path, link by link.
+///
+/// Link `h` finishes full packet `j` at the sum of the packet's times on links up to `h`, the delays before it,
+/// and `j - 1` times the longest of those packet times; the last packet, possibly short, waits for its
+/// predecessor at every link.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    packets: u64,
+    full: u64,
+    last: u64,
+    /// When the last packet has arrived.
+    arrived: Time,
+    /// When the first has, but for the delay of the last link.
+    first: Time,
+    /// The longest that a full packet has taken on a link.
+    slowest: Time,
+}
+
+impl Alone {
+    fn new(network: &Network, bytes: u64) -> Alone {
+        let sizes = network.sizes();
+        let packets = sizes.packets(bytes);
+        Alone {
+            packets,
+            full: u64::from(sizes.full_wire()),
+            last: u64::from(sizes.data_wire(sizes.payload_of(bytes, packets - 1))),
+            arrived: Time::ZERO,
+            first: Time::ZERO,
+            slowest: Time::ZERO,
+        }
+    }
+
+    fn cross(&mut self, network: &Network, number: u32) {
+        let link = &network.links()[number as usize];
+        let (rate, delay) = (link.spec.rate, network.hop_delay(link));
+        self.first += rate.time_of(self.full);
+        self.slowest = self.slowest.max(rate.time_of(self.full));
+        let before =
+            if self.packets > 1 { self.first + self.slowest * (self.packets - 2) } else { Time::ZERO };
+        self.arrived = self.arrived.max(before) + rate.time_of(self.last) + delay;
+        self.first += delay;
+    }
+
+    /// Whether whatever follows, this is no later than the other.
+    fn is_ahead_of(&self, other: &Alone) -> bool {
+        self.arrived <= other.arrived && self.first <= other.first && self.slowest <= other.slowest
+    }
+}
+
+impl Network {
+    /// Completion time of a message on the empty network, from the hand-over to the last byte at the receiver: over
+    /// the path that is the fastest for it of those with the fewest hops. Headers are included.
+    pub fn ideal_fct(&self, src: u32, dst: u32, bytes: u64) -> Time {
+        let mut start = Alone::new(self, bytes);
+        start.cross(self, src);
+        if !self.has_uneven_paths() {
+            let links = self.links_between(src, dst).unwrap_or_default();
+            links.iter().skip(1).for_each(|link| start.cross(self, *link));
+            return start.arrived;
+        }
+        // All paths have equally many hops: by node, what no other way to it is ahead of.
+        let mut ahead = BTreeMap::from([(self.links()[src as usize].to, vec![start])]);
+        while ahead.keys().any(|node| *node != dst) {
+            let mut next = BTreeMap::new();
+            for (node, ways) in ahead {
+                let (onward, _) = self.router.all(node - self.hosts(), dst);
+                for port in onward {
+                    for mut way in ways.iter().copied() {
+                        way.cross(self, port);
+                        keep(next.entry(self.links()[port as usize].to).or_default(), way);
+                    }
+                }
+            }
+            ahead = next;
+        }
+        let arrivals = ahead.into_values().flatten().map(|way| way.arrived);
+        arrivals.min().unwrap_or(Time::ZERO)
+    }
+}
+
+/// Adds a way unless another is ahead of it, and drops those that it is ahead of.
+fn keep(ways: &mut Vec<Alone>, way: Alone) {
+    if ways.iter().any(|other| other.is_ahead_of(&way)) {
+        return;
+    }
+    ways.retain(|other| !way.is_ahead_of(other));
+    ways.push(way);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{FabricSpec, LinkSpec, TopologySpec, TransportSpec};
+    use headway_fabric::{Buffer, Limit};
+    use headway_packet::Sizes;
+    use headway_transport::Opening;
+    use headway_units::Rate;
+
+    /// Two hosts, and between their switches a slow and a fast way with equally many hops.
+    fn fork(routing: Routing) -> Network {
+        let link = |mbps: u64, us: u64| LinkSpec { rate: Rate::gbps(mbps), delay: Time::us(us) };
+        let links = vec![
+            (0, 2, link(10, 1)),
+            (1, 3, link(10, 1)),
+            (2, 4, link(1, 100)),
+            (4, 3, link(1, 100)),
+            (2, 5, link(10, 1)),
+            (5, 3, link(10, 1)),
+        ];
+        let limit = Limit::Packets(100);
+        let fabric = FabricSpec {
+            discipline: "drop-tail".into(),
+            params: Vec::new(),
+            buffer: Buffer { data: limit, control: limit },
+            routing,
+            sizes: Sizes::default(),
+            switch_latency: Time::ZERO,
+        };
+        let topology = TopologySpec::Graph { hosts: 2, switches: 4, links };
+        Network::build(&topology, &fabric).expect("a network")
+    }
+
+    fn run(transport: &str, path: Option<u32>) -> RunSpec {
+        let flow = FlowSpec {
+            src: 0,
+            dst: 1,
+            bytes: 1460,
+            start: Time::ZERO,
+            class: 0,
+            deadline: None,
+            opening: Opening::default(),
+            responsive: true,
+            transport: 0,
+            path,
+            connection: None,
+        };
+        RunSpec {
+            topology: TopologySpec::Graph { hosts: 2, switches: 4, links: Vec::new() },
+            fabric: fork(Routing::Pinned).fabric().clone(),
+            transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
+            flows: vec![flow],
+            seed: 1,
+            stop: Time::s(1),
+            sample: None,
+            faults: Vec::new(),
+            jitter: Time::ZERO,
+        }
+    }
+
+    /// One packet of 1538 bytes over four links, two of them slow or all fast.
+    const FAST: Time = Time(4 * 1_230_400 + 4_000_000);
+    const SLOW: Time = Time(2 * 1_230_400 + 2 * 12_304_000 + 202_000_000);
+
+    #[test]
+    fn a_pinned_flow_is_compared_with_its_own_path() {
+        let network = fork(Routing::Pinned);
+        let ideal = |path| Ideals::new(&network, &run("dctcp", Some(path))).of(0);
+        assert_eq!([ideal(0), ideal(1)], [SLOW, FAST]);
+    }
+
+    #[test]
+    fn where_packets_take_several_paths_the_fastest_counts() {
+        for (routing, transport) in
+            [(Routing::Spray, "dctcp"), (Routing::Pinned, "ndp"), (Routing::Ecmp, "mptcp-lia")]
+        {
+            let network = fork(routing);
+            assert_eq!(Ideals::new(&network, &run(transport, None)).of(0), FAST, "{transport}");
+        }
+        assert_eq!(fork(Routing::Ecmp).ideal_fct(0, 1, 1460), FAST);
+    }
+}

@@ -1,0 +1,110 @@
+//! Ports, packet sizes and transports of a random scenario, with parameters from their declared ranges.
+
+use crate::case::{duration, number, table};
+use crate::dice::Dice;
+use headway_lab::scenario::fabric::ROUTINGS;
+use headway_units::{ParamKind, ParamSpec, ParamValue};
+use toml::{Table, Value};
+
+/// The `[fabric]` and the `[transport]` table; `several` asks for ports that suit any mixture as well as this one.
+pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool) -> (Table, Table) {
+    let (name, transport) = transport(dice, wild);
+    let own = headway_transport::registry::find(name).map_or("", |entry| entry.info.discipline);
+    let mut fabric = Table::new();
+    let discipline = if dice.percent(15) { *dice.pick(headway_fabric::registry::NAMES) } else { own };
+    if several || discipline != own {
+        fabric.insert("discipline".into(), discipline.into());
+    }
+    if dice.percent(40) {
+        fabric.insert("routing".into(), (*dice.pick(ROUTINGS)).into());
+    }
+    let largest = if dice.percent(20) { sizes(dice, &mut fabric) } else { 1538 };
+    for key in ["buffer", "control_buffer"] {
+        if dice.percent(30) {
+            fabric.insert(key.into(), room(dice, largest));
+        }
+    }
+    if dice.percent(40) {
+        let found = headway_fabric::registry::find(discipline);
+        fabric.extend(params(dice, wild, &found.map(|(_, specs)| specs).unwrap_or_default()));
+    }
+    (fabric, transport)
+}
+
+/// A transport's name, and its table.
+pub(super) fn transport(dice: &mut Dice, wild: bool) -> (&'static str, Table) {
+    let all = headway_transport::registry::all();
+    let entry = dice.pick(&all);
+    let mut table = table([("name", entry.info.name.into())]);
+    if dice.percent(60) {
+        table.extend(params(dice, wild, &entry.params));
+    }
+    (entry.info.name, table)
+}
+
+/// Some parameters, each of a value that its declaration allows.
+fn params(dice: &mut Dice, wild: bool, specs: &[ParamSpec]) -> Table {
+    let chosen = dice.some(specs, 25);
+    let drawn = chosen.iter().filter_map(|spec| {
+        let value = if wild { anywhere(dice, spec) } else { near(dice, spec) };
+        Some((spec.name.to_string(), value?))
+    });
+    drawn.collect()
+}
+
+/// Within a factor four of the default; `None` where that is a 0 that stands for something else.
+fn near(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
+    Some(match (&spec.kind, &spec.default) {
+        (ParamKind::Int { min, max }, ParamValue::Int(usual)) if *usual > 0 => {
+            number(dice.count((*min).max(usual / 4), (*max).min(usual.saturating_mul(4))))
+        }
+        (ParamKind::Float { min, max }, ParamValue::Float(usual)) if *usual > 0.0 => {
+            Value::Float((usual * dice.magnitude(0.25, 4.0)).clamp(*min, *max))
+        }
+        (ParamKind::Time, ParamValue::Time(usual)) if usual.0 > 0 => {
+            duration(dice.count(usual.0 / 4, usual.0.saturating_mul(4)))
+        }
+        (ParamKind::Int { .. } | ParamKind::Float { .. } | ParamKind::Time, _) => return None,
+        (ParamKind::Bool | ParamKind::Choice(_), _) => return anywhere(dice, spec),
+    })
+}
+
+/// Anywhere in its range, and often at an end of it.
+fn anywhere(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
+    Some(match &spec.kind {
+        ParamKind::Bool => Value::Boolean(dice.percent(50)),
+        ParamKind::Choice(words) => (*dice.pick(words)).into(),
+        ParamKind::Int { min, max } => {
+            // TOML's numbers end before ours do.
+            let (min, max) = (*min, (*max).min(i64::MAX as u64));
+            let (any, small) = (dice.count(min, max), dice.count(min, max.min(min + 100)));
+            number(*dice.pick(&[min, max, any, small]))
+        }
+        ParamKind::Float { min, max } => {
+            let between = min + dice.share() * (max - min);
+            let small = (min + dice.share()).min(*max);
+            Value::Float(*dice.pick(&[*min, *max, between, small]))
+        }
+        ParamKind::Time => duration(dice.count(1, 10_000_000_000)),
+    })
+}
+
+/// Packet sizes; answers the largest packet's bytes on the wire.
+fn sizes(dice: &mut Dice, fabric: &mut Table) -> u64 {
+    let payload = dice.count(64, 9_000);
+    let (header, framing) = (dice.below(81), dice.below(61));
+    let control = dice.between(20, 120);
+    for (key, bytes) in [("payload", payload), ("header", header), ("framing", framing), ("control", control)]
+    {
+        fabric.insert(key.into(), number(bytes));
+    }
+    (payload + header + framing).max(control)
+}
+
+/// Buffer space that has room for a few full packets: a port without is a path that does not live.
+fn room(dice: &mut Dice, largest: u64) -> Value {
+    if dice.percent(50) {
+        return format!("{} packets", dice.count(4, 1_000)).into();
+    }
+    format!("{} B", dice.count(4 * largest, 1_000 * largest)).into()
+}

@@ -1,0 +1,175 @@
+//! A random scenario of a seed.
+//!
+//! Every scenario is one that the reader accepts: where what was drawn contradicts itself, it is drawn again
+//! from the next stream of the same seed. Work is bounded in packets, so that any number of scenarios takes a
+//! foreseeable time; delays are bounded in packets that a link holds, for the same reason.
+
+mod fabric;
+mod faults;
+mod topology;
+mod traffic;
+
+use crate::case::{Case, duration, number, table};
+use crate::dice::Dice;
+use headway_lab::Scenario;
+use headway_sim::Network;
+use headway_units::Rate;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// How much a scenario may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Packets of data of all flows together, about.
+    pub packets: u64,
+    /// Packets that the longest link holds, about.
+    pub flight: f64,
+}
+
+impl Size {
+    /// For tests: hundreds take seconds.
+    pub const SMALL: Size = Size { packets: 6_000, flight: 200.0 };
+    /// For a long soak.
+    pub const LARGE: Size = Size { packets: 200_000, flight: 20_000.0 };
+}
+
+/// What later choices have to know of earlier ones.
+pub(crate) struct Sketch {
+    pub(crate) size: Size,
+    /// Hosts of the network.
+    pub(crate) hosts: u64,
+    /// Names of links.
+    pub(crate) links: Vec<String>,
+    /// Names of switches.
+    pub(crate) switches: Vec<String>,
+    /// Whether parameters are from anywhere in their ranges.
+    pub(crate) wild: bool,
+    /// Time of a full packet on the slowest link, in picoseconds.
+    pub(crate) slot: u64,
+    /// Longest base round trip, in picoseconds.
+    pub(crate) round_trip: u64,
+    /// Application bytes of a full packet.
+    pub(crate) payload: u64,
+    /// Bytes of a full packet on the wire.
+    pub(crate) wire: u64,
+    /// Whether paths are pinned.
+    pub(crate) pinned: bool,
+}
+
+/// Draws before a seed is given up.
+const DRAWS: u64 = 40;
+
+/// The scenario of a seed, and how often what was drawn was refused.
+///
+/// # Panics
+/// When hardly anything that is drawn is accepted: the generator does not fit the reader then.
+pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
+    for draw in 0..DRAWS {
+        let mut dice = Dice::new(headway_units::mix(seed) ^ draw);
+        if let Some(case) = attempt(&mut dice, size, folder) {
+            return (case, draw);
+        }
+    }
+    panic!("{DRAWS} draws of seed {seed} made no scenario");
+}
+
+/// One in this many is large.
+const RARELY: u64 = 40;
+
+/// So many in a hundred have parameters from anywhere in their declared ranges. A time-out of a thousand round trips or
+/// a credit of one byte is allowed and takes for ever, so that these scenarios have a `stop`, and nobody asks whether
+/// their flows finish.
+const WILD: u64 = 25;
+
+fn attempt(dice: &mut Dice, size: Size, folder: &Path) -> Option<Case> {
+    let mut size = size;
+    if dice.below(RARELY) != 0 {
+        size = Size {
+            packets: size.packets.min(Size::SMALL.packets),
+            flight: size.flight.min(Size::SMALL.flight),
+        };
+    }
+    let (topology, graph) = topology::draw(dice, size);
+    let mut scenario = table([("seed", number(dice.below(1 << 32))), ("topology", topology.into())]);
+    let wild = dice.percent(WILD);
+    let several = dice.percent(15);
+    let (fabric, transport) = fabric::draw(dice, wild, several);
+    if !fabric.is_empty() {
+        scenario.insert("fabric".into(), fabric.into());
+    }
+    scenario.insert("transport".into(), transport.into());
+    let mut case = Case { scenario, graph };
+    let sketch = Sketch { wild, ..sketch(&case, size, folder)? };
+    if dice.percent(15) {
+        let jitter = duration(dice.count(1, sketch.slot * 2));
+        case.scenario.insert("hosts".into(), table([("jitter", jitter)]).into());
+    }
+    if dice.percent(10) {
+        case.scenario.insert("start".into(), start(dice).into());
+    }
+    let traffic = traffic::draw(dice, &sketch, several);
+    case.scenario.insert("traffic".into(), traffic.into());
+    if dice.percent(30) {
+        case.scenario.insert("fault".into(), faults::draw(dice, &sketch).into());
+    }
+    if dice.percent(30) {
+        case.scenario.insert("sample".into(), sample(dice, &sketch).into());
+    }
+    if wild || dice.percent(10) {
+        let latest = (sketch.round_trip * 40).max(sketch.slot * 4_000);
+        case.scenario.insert("stop".into(), duration(dice.count(latest / 200, latest)));
+    }
+    let scenario = case.load(folder).ok()?;
+    scenario.setup().ok()?.resolve(scenario.seed).ok()?;
+    Some(case)
+}
+
+/// What the network is like, from a scenario with a single flow.
+fn sketch(case: &Case, size: Size, folder: &Path) -> Option<Sketch> {
+    let mut trial = case.clone();
+    let flow = table([("src", number(0)), ("dst", number(1)), ("bytes", number(1))]);
+    let flows = Value::Array(vec![flow.into()]);
+    let entry = table([("kind", "flows".into()), ("flows", flows)]);
+    trial.scenario.insert("traffic".into(), Value::Array(vec![entry.into()]));
+    let scenario: Scenario = trial.load(folder).ok()?;
+    let setup = scenario.setup().ok()?;
+    let network = Network::build(&setup.topology.spec, &setup.fabric).ok()?;
+    let sizes = network.sizes();
+    let slowest = network.links().iter().map(|l| l.spec.rate.bps()).min()?;
+    let trips =
+        (1..network.hosts()).filter(|h| network.reachable(0, *h)).map(|h| network.path(0, h).base_rtt.0);
+    Some(Sketch {
+        size,
+        hosts: u64::from(network.hosts()),
+        links: network.link_names(),
+        switches: (network.hosts()..network.hosts() + network.switches())
+            .map(|n| network.node_name(n))
+            .collect(),
+        wild: false,
+        slot: Rate::new(slowest)?.time_of(u64::from(sizes.full_wire())).0.max(1),
+        round_trip: trips.max()?,
+        payload: u64::from(sizes.payload),
+        wire: u64::from(sizes.full_wire()),
+        pinned: setup.fabric.routing == headway_sim::Routing::Pinned,
+    })
+}
+
+fn start(dice: &mut Dice) -> Table {
+    let mode = *dice.pick(&["as-written", "line-rate"]);
+    table([("mode", mode.into()), ("clump", number(dice.between(1, 4)))])
+}
+
+fn sample(dice: &mut Dice, sketch: &Sketch) -> Table {
+    let every = dice.count(sketch.slot * 4, (sketch.slot * 400).max(sketch.round_trip * 4));
+    let mut table = table([("every", duration(every))]);
+    let both = dice.percent(50);
+    if both || dice.percent(50) {
+        table.insert("flows".into(), "all".into());
+    }
+    if both || table.len() == 1 {
+        let some = Value::Array(vec![dice.pick(&sketch.links).as_str().into()]);
+        let links = if dice.percent(50) { "all".into() } else { some };
+        table.insert("links".into(), links);
+    }
+    table
+}

@@ -1,0 +1,146 @@
+//! One scenario, run and held against what must hold.
+
+use crate::case::Case;
+use crate::invariants::{Invariant, Run};
+use crate::memory;
+use headway_lab::results::manifest::Circumstances;
+use headway_lab::{Options, Scenario, conclude};
+use headway_sim::{Network, Outcome, RunSpec};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Once;
+use std::time::Duration;
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// What should have held; of a panic its place in the code as well.
+    pub invariant: String,
+    /// What was found instead.
+    pub found: String,
+}
+
+/// What a run that holds was like.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Events handled.
+    pub events: u64,
+    /// Flows that finished.
+    pub done: u64,
+    /// Flows given.
+    pub flows: u64,
+    /// Most bytes of the heap.
+    pub peak: u64,
+    /// Bytes that were said.
+    pub said: u64,
+}
+
+/// How it went.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Everything holds.
+    Passed(Facts),
+    /// It is no scenario, in the reader's words.
+    Refused(String),
+    /// Something does not.
+    Failed(Failure),
+}
+
+/// Events after which a run counts as one that does not end: many times what its packets need.
+const EVENTS: u64 = 3_000_000;
+/// The same for each packet of data.
+const EVENTS_A_PACKET: u64 = 2_000;
+
+/// Runs a scenario twice and holds it against every invariant; `folder` is for its files.
+pub fn judge(case: &Case, folder: &Path, invariants: &[Invariant]) -> Verdict {
+    let scenario = match guarded(|| case.load(folder).map_err(|e| e.to_string())) {
+        Ok(Ok(scenario)) => scenario,
+        Ok(Err(refusal)) => return Verdict::Refused(refusal),
+        Err(failure) => return Verdict::Failed(failure),
+    };
+    match guarded(|| examine(&scenario, invariants)) {
+        Ok(verdict) => verdict,
+        Err(failure) => Verdict::Failed(failure),
+    }
+}
+
+fn examine(scenario: &Scenario, invariants: &[Invariant]) -> Verdict {
+    let (run, peak) = memory::peak_of(|| whole(scenario));
+    let mut run = match run {
+        Ok(run) => run,
+        Err(refusal) => return Verdict::Refused(refusal),
+    };
+    run.peak = peak;
+    run.again = simulate(&run.spec).ok();
+    for invariant in invariants {
+        if let Err(found) = (invariant.holds)(&run) {
+            return Verdict::Failed(Failure { invariant: invariant.name.into(), found });
+        }
+    }
+    let done = run.outcome.flows.iter().filter(|f| f.finish.is_some()).count() as u64;
+    let (events, flows) = (run.outcome.events, run.outcome.flows.len() as u64);
+    Verdict::Passed(Facts { events, done, flows, peak, said: run.said })
+}
+
+/// Everything that `headway run` does, but for the files.
+fn whole(scenario: &Scenario) -> Result<Run<'_>, String> {
+    let setup = scenario.setup().map_err(|e| e.render())?;
+    let resolved = setup.resolve(scenario.seed).map_err(|e| e.render())?;
+    let said = setup.check_memory().map_err(|e| e.render())?.memory_bytes;
+    let outcome = simulate(&resolved.spec)?;
+    let around = Circumstances {
+        wall: Duration::ZERO,
+        commit: None,
+        memory_bytes: said,
+        warnings: Vec::new(),
+        testbed: None,
+    };
+    let output = conclude(scenario, &resolved, &outcome, around, &Options::default());
+    let output = output.map_err(|e| e.to_string())?;
+    let network =
+        Network::build(&resolved.spec.topology, &resolved.spec.fabric).map_err(|e| e.to_string())?;
+    Ok(Run { scenario, spec: resolved.spec, network, outcome, output, said, peak: 0, again: None })
+}
+
+fn simulate(spec: &RunSpec) -> Result<Outcome, String> {
+    let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes)).sum();
+    let most = EVENTS + EVENTS_A_PACKET * packets;
+    headway_sim::run(spec, &mut |progress| progress.events < most).map_err(|e| e.to_string())
+}
+
+thread_local! {
+    /// What the last panic of this thread said, and where.
+    static SAID: RefCell<Option<Failure>> = const { RefCell::new(None) };
+}
+
+/// Does something that may panic, without a word on the terminal.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Failure> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let listening = GUARDED.with(|guarded| *guarded.borrow());
+            if !listening {
+                return usual(info);
+            }
+            let place = info.location().map_or(String::new(), |at| format!("{}:{}", at.file(), at.line()));
+            let found = info.payload_as_str().unwrap_or("a panic without words").to_string();
+            SAID.with(|said| {
+                *said.borrow_mut() = Some(Failure { invariant: format!("no panic ({place})"), found })
+            });
+        }));
+    });
+    GUARDED.with(|guarded| *guarded.borrow_mut() = true);
+    let made = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.with(|guarded| *guarded.borrow_mut() = false);
+    made.map_err(|_| {
+        let unknown = Failure { invariant: "no panic".into(), found: "a panic without a message".into() };
+        SAID.with(|said| said.borrow_mut().take()).unwrap_or(unknown)
+    })
+}
+
+thread_local! {
+    /// Whether a panic of this thread is one that is waited for.
+    static GUARDED: RefCell<bool> = const { RefCell::new(false) };
+}

@@ -1,0 +1,159 @@
+//! `headway-soak FIRST LAST`: the random scenarios of these seeds, on every core, and whatever breaks as the
+//! smallest scenario that shows it.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a program: it reads its arguments and the clock, has a thread a core, and says how it went by its status"
+)]
+
+use headway_soak::memory::Counting;
+use headway_soak::{Case, Failure, Size, Verdict, generate, invariants, judge, shrink};
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+#[global_allocator]
+static HEAP: Counting = Counting;
+
+const USAGE: &str = "usage: headway-soak [FIRST LAST]\n\
+    judges the random scenarios of the seeds FIRST to LAST (1 to 20000), and goes on where it stopped when FIRST is\n\
+    the seed after the last one that it printed";
+
+/// What all threads share.
+struct Shared {
+    next: AtomicU64,
+    last: u64,
+    passed: AtomicU64,
+    failed: AtomicU64,
+    refused: AtomicU64,
+    events: AtomicU64,
+    /// The least and the most that a run took of what was said, in thousandths, with their seeds.
+    memory: Mutex<[(u64, u64); 2]>,
+    /// The seed that took longest, and its milliseconds.
+    slowest: Mutex<(u128, u64)>,
+    /// Seeds that are being judged: those before the least of them are done.
+    open: Mutex<Vec<u64>>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Option<Vec<u64>> = arguments.iter().map(|a| a.parse().ok()).collect();
+    let (first, last) = match numbers.as_deref() {
+        Some([]) => (1, 20_000),
+        Some([first, last]) if first <= last => (*first, *last),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let shared = Shared {
+        next: AtomicU64::new(first),
+        last,
+        passed: AtomicU64::new(0),
+        failed: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
+        events: AtomicU64::new(0),
+        memory: Mutex::new([(u64::MAX, 0), (0, 0)]),
+        slowest: Mutex::new((0, 0)),
+        open: Mutex::new(Vec::new()),
+    };
+    let start = Instant::now();
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| work(&shared, start));
+        }
+    });
+    let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+    let (passed, failed) = (count(&shared.passed), count(&shared.failed));
+    let (longest, slowest) = *shared.slowest.lock().expect("no thread dies with it");
+    println!(
+        "{} draws refused, {:.1e} events, {:.0} s; seed {slowest} took {longest} ms",
+        count(&shared.refused),
+        count(&shared.events) as f64,
+        start.elapsed().as_secs_f64()
+    );
+    let [least, most] = *shared.memory.lock().expect("no thread dies with it");
+    println!(
+        "memory: {:.2} (seed {}) to {:.2} (seed {}) of what was said",
+        least.0 as f64 / 1e3,
+        least.1,
+        most.0 as f64 / 1e3,
+        most.1
+    );
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Scenarios between two lines of progress.
+const PROGRESS: u64 = 500;
+
+fn work(shared: &Shared, start: Instant) {
+    let folder = tempfile::tempdir().expect("a directory for graphs");
+    loop {
+        let seed = {
+            let mut open = shared.open.lock().expect("no thread dies with it");
+            let seed = shared.next.fetch_add(1, Ordering::Relaxed);
+            if seed > shared.last {
+                return;
+            }
+            open.push(seed);
+            seed
+        };
+        let began = Instant::now();
+        let (case, refused) = generate(seed, Size::LARGE, folder.path());
+        shared.refused.fetch_add(refused, Ordering::Relaxed);
+        match judge(&case, folder.path(), invariants::ALL) {
+            Verdict::Passed(facts) => {
+                shared.passed.fetch_add(1, Ordering::Relaxed);
+                shared.events.fetch_add(facts.events, Ordering::Relaxed);
+                let ratio = ((facts.peak + headway_sim::BASE) * 1000 / facts.said, seed);
+                let mut memory = shared.memory.lock().expect("no thread dies with it");
+                *memory = [memory[0].min(ratio), memory[1].max(ratio)];
+            }
+            Verdict::Refused(why) => {
+                shared.failed.fetch_add(1, Ordering::Relaxed);
+                println!("seed {seed} was accepted, and then refused: {why}\n{}", case.text());
+            }
+            Verdict::Failed(failure) => {
+                shared.failed.fetch_add(1, Ordering::Relaxed);
+                show(seed, &case, &failure, folder.path());
+            }
+        }
+        let mut slowest = shared.slowest.lock().expect("no thread dies with it");
+        *slowest = (*slowest).max((began.elapsed().as_millis(), seed));
+        drop(slowest);
+        close(shared, seed, start);
+    }
+}
+
+fn close(shared: &Shared, seed: u64, start: Instant) {
+    let mut open = shared.open.lock().expect("no thread dies with it");
+    open.retain(|other| *other != seed);
+    if seed % PROGRESS == 0 {
+        let done = open.iter().min().map_or(seed, |least| least - 1);
+        let (passed, failed) = (shared.passed.load(Ordering::Relaxed), shared.failed.load(Ordering::Relaxed));
+        println!(
+            "up to seed {done}: {passed} passed, {failed} failed, {:.0} s",
+            start.elapsed().as_secs_f64()
+        );
+        let _ = std::io::stdout().flush();
+    }
+}
+
+/// Prints a failure as the smallest scenario that shows it.
+fn show(seed: u64, case: &Case, failure: &Failure, folder: &std::path::Path) {
+    let mut last = failure.clone();
+    let mut fails = |smaller: &Case| match judge(smaller, folder, invariants::ALL) {
+        Verdict::Failed(found) if found.invariant == failure.invariant => {
+            last = found;
+            true
+        }
+        _ => false,
+    };
+    let small = shrink::shrink(case, &mut fails);
+    println!("--- seed {seed}: not so: {}\n# {}\n{}---", failure.invariant, last.found, small.text());
+    let _ = std::io::stdout().flush();
+}

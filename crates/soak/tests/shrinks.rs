@@ -1,0 +1,59 @@
+//! What fails is shown as the smallest scenario that fails alike.
+
+use headway_soak::invariants::{ALL, Invariant, Run};
+use headway_soak::shrink::shrink;
+use headway_soak::{Case, Failure, Size, Verdict, generate, judge};
+use std::path::Path;
+
+/// Broken on purpose: it says that no packet is ever marked.
+const UNMARKED: Invariant = Invariant { name: "no packet is marked", holds: unmarked };
+
+fn unmarked(run: &Run<'_>) -> Result<(), String> {
+    let marks: u32 = run.outcome.flows.iter().map(|f| f.marks).sum();
+    if marks == 0 { Ok(()) } else { Err(format!("{marks} packets are marked")) }
+}
+
+fn failure(case: &Case, folder: &Path) -> Option<Failure> {
+    match judge(case, folder, &[UNMARKED]) {
+        Verdict::Failed(failure) => Some(failure),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_broken_invariant_is_shown_by_a_scenario_of_a_few_lines() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let (large, first) = (1..)
+        .map(|seed| generate(seed, Size::SMALL, folder.path()).0)
+        .filter(|case| case.text().lines().count() > 40)
+        .find_map(|case| failure(&case, folder.path()).map(|found| (case, found)))
+        .expect("some seed marks a packet");
+    let mut trials = 0;
+    let small = shrink(&large, &mut |case| {
+        trials += 1;
+        failure(case, folder.path()).is_some_and(|found| found.invariant == first.invariant)
+    });
+    println!("{trials} trials\n{}", small.text());
+    let lines = |case: &Case| case.text().lines().filter(|l| !l.trim().is_empty()).count();
+    assert!(lines(&small) <= 20, "from {} lines to {}:\n{}", lines(&large), lines(&small), small.text());
+    assert_eq!(failure(&small, folder.path()).map(|f| f.invariant), Some(first.invariant));
+    // The smallest is right in every other way: what is left of it is no accident of being broken.
+    assert!(matches!(judge(&small, folder.path(), ALL), Verdict::Passed(_)), "{}", small.text());
+}
+
+#[test]
+fn a_panic_is_a_failure_with_its_place() {
+    fn falls(_: &Run<'_>) -> Result<(), String> {
+        panic!("on purpose")
+    }
+    let folder = tempfile::tempdir().expect("a directory");
+    let (case, _) = generate(1, Size::SMALL, folder.path());
+    let falling = [Invariant { name: "falls", holds: falls }];
+    match judge(&case, folder.path(), &falling) {
+        Verdict::Failed(failure) => {
+            assert!(failure.invariant.contains("shrinks.rs"), "{failure:?}");
+            assert_eq!(failure.found, "on purpose");
+        }
+        other => panic!("{other:?}"),
+    }
+}

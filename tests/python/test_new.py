@@ -1,0 +1,93 @@
+"""`make new-transport` and its like, in a copy of the repository: what they make passes the suite."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PROGRAM = REPOSITORY / "tools/new.py"
+# What a built dependency consists of; everything else in a target directory is the workspace's own.
+LIBRARIES = (".rlib", ".rmeta", ".so", ".d")
+SUITE = ("properties", "contract", "tables", "pages", "order", "sequences")
+
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+
+
+def run(folder: Path, *command: str, timeout: float = 1500) -> subprocess.CompletedProcess[str]:
+    """Run a command in the copy, with a target directory of its own."""
+    environment = {key: value for key, value in os.environ.items() if key != "CARGO_TARGET_DIR"}
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the repository as they are now, and its built dependencies: only the workspace is compiled."""
+    folder = tmp_path_factory.mktemp("repository")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    for name in filter(None, listed.split("\0")):
+        source = REPOSITORY / name
+        if source.is_file() or source.is_symlink():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, folder / name, follow_symlinks=False)
+    built = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "debug"
+    for part in ("deps", "build", ".fingerprint"):
+        if (built / part).is_dir():
+            shutil.copytree(built / part, folder / "target/debug" / part, ignore=_of_the_workspace)
+    return folder
+
+
+def _of_the_workspace(folder: str, names: list[str]) -> list[str]:
+    libraries = Path(folder).name == "deps"
+    return [name for name in names if "headway" in name or (libraries and Path(name).suffix not in LIBRARIES)]
+
+
+@needs_cargo
+def test_what_is_made_passes_the_suite(copy: Path) -> None:
+    for kind, name in (("discipline", "plain-fifo"), ("transport", "my-thing"), ("controller", "quarter")):
+        made = run(copy, "make", f"new-{kind}", f"NAME={name}")
+        assert made.returncode == 0, made.stderr
+    tests = [f"--test={name}" for name in SUITE]
+    suite = run(copy, "cargo", "test", "--workspace", "--quiet", *tests)
+    assert suite.returncode == 0, suite.stdout[-4000:] + suite.stderr[-4000:]
+    digests = dict(line.split() for line in (copy / "tests/golden/order.digests").read_text("utf-8").splitlines())
+    assert digests["my-thing"] == digests["template"]
+    assert digests["quarter"] == digests["tcp"]
+    for name in ("my-thing", "quarter"):
+        assert "## Declared" in (copy / f"docs/transports/{name}.md").read_text("utf-8")
+    again = run(copy, "make", "new-transport", "NAME=my-thing")
+    assert "there is a transport `my-thing` already" in again.stderr
+    assert again.returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("transport", "amrt", "there is a transport `amrt` already"),
+        ("controller", "dctcp", "there is a transport `dctcp` already"),
+        ("discipline", "drop-tail", "there is a discipline `drop-tail` already"),
+        ("transport", "shared", "crates/transport/src/shared.rs is there already"),
+        ("discipline", "port", "crates/fabric/src/port.rs is there already"),
+        ("transport", "My_Thing", "small letters and digits"),
+        ("transport", "loop", "is a word of Rust's"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(kind: str, name: str, message: str) -> None:
+    before = subprocess.run(["git", "status", "--porcelain"], cwd=REPOSITORY, capture_output=True, check=True).stdout
+    refused = run(REPOSITORY, sys.executable, str(PROGRAM), kind, name, timeout=60)
+    assert refused.returncode == 2
+    assert message in refused.stderr
+    after = subprocess.run(["git", "status", "--porcelain"], cwd=REPOSITORY, capture_output=True, check=True).stdout
+    assert before == after

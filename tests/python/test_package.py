@@ -1,0 +1,77 @@
+"""What the package promises about itself: the compiler it needs, and a wheel that works without the repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def version(text: str) -> tuple[int, int]:
+    """Major and minor."""
+    major, minor, *_ = [*text.split("."), "0"]
+    return int(major), int(minor)
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+def test_no_dependency_needs_a_newer_compiler_than_the_workspace_says() -> None:
+    workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
+    asked = ["cargo", "metadata", "--format-version", "1", "--all-features", "--locked"]
+    packages = json.loads(subprocess.run(asked, cwd=REPOSITORY, capture_output=True, check=True).stdout)["packages"]
+    needed = {f"{p['name']} {p['version']}": p["rust_version"] for p in packages if p["rust_version"]}
+    assert len(needed) > 50, "dependencies say what they need"
+    newer = {name: rust for name, rust in needed.items() if version(rust) > version(workspace["rust-version"])}
+    assert newer == {}
+
+
+def test_the_readme_names_the_compiler_that_the_workspace_says() -> None:
+    workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]
+    assert f"Rust {workspace['rust-version']} or newer" in (REPOSITORY / "README.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as pip installs it from a wheel, in a directory of its own, with the dependencies of the tests."""
+    maturin = Path(sys.executable).with_name("maturin")
+    if not maturin.exists() or shutil.which("cargo") is None:
+        pytest.skip("needs maturin and cargo")
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [str(maturin), "build", "--release", "--quiet", "--out", str(folder)]
+    subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True, timeout=1500)
+    (wheel,) = folder.glob("*.whl")
+    site = folder / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return site
+
+
+def alone(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line of the installed package, in a folder outside the repository."""
+    environment = {key: value for key, value in os.environ.items() if key != "HEADWAY_SCENARIOS"}
+    environment["PYTHONPATH"] = str(site)
+    command = [sys.executable, "-m", "headway", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def test_an_installed_package_has_its_scenarios(installed: Path, tmp_path: Path) -> None:
+    where = [sys.executable, "-c", "import headway; print(headway.__file__)"]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    found = subprocess.run(where, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    assert Path(found.strip()).is_relative_to(installed), "it is the installed package that is tried"
+    listed = alone(installed, tmp_path, "list", "figures")
+    assert "amrt/fig01" in listed.stdout, listed.stderr
+    ran = alone(installed, tmp_path, "reproduce", "amrt/fig01", "--scale", "smoke", "--out", "out")
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "out/report.html").exists()
+    assert "reproduced" in alone(installed, tmp_path, "list", "claims", "amrt").stdout

@@ -1,0 +1,267 @@
+"""Makes a new transport, port discipline or congestion controller from the template.
+
+    make new-transport NAME=mine       make new-discipline NAME=mine       make new-controller NAME=mine
+
+What it writes compiles and passes the tests as it stands; `git status` shows it. Needs Python and cargo only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TRANSPORTS = Path("crates/transport/src")
+CONTROLLERS = TRANSPORTS / "tcp/control"
+DISCIPLINES = Path("crates/fabric/src")
+PAGES = Path("docs/transports")
+
+# Words that cannot name a module.
+RESERVED = {
+    "as",
+    "async",
+    "await",
+    "box",
+    "const",
+    "crate",
+    "dyn",
+    "else",
+    "enum",
+    "extern",
+    "fn",
+    "impl",
+    "let",
+    "loop",
+}
+RESERVED |= {"match", "mod", "move", "mut", "priv", "pub", "ref", "self", "static", "struct", "super", "trait", "type"}
+RESERVED |= {"unsafe", "use", "virtual", "where", "while", "yield", "abstract", "become", "do", "final", "gen", "macro"}
+RESERVED |= {"override", "try", "typeof", "unsized", "true", "false", "test", "core", "std", "alloc"} | set(
+    keyword.kwlist
+)
+
+PAGE = """# {title}
+
+{title} (authors, place and year of the paper) is ...
+
+```
+ a picture of one message: who sends what when
+```
+
+## A message
+
+What the sender does, what the receiver does, and what happens when a packet is lost.
+
+## What to expect
+
+What a user sees first, with numbers of a run.
+"""
+
+
+class Mistake(Exception):
+    """Something that whoever called can put right."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name in the forms that it is written in."""
+
+    text: str
+
+    @property
+    def module(self) -> str:
+        return self.text.replace("-", "_")
+
+    @property
+    def type(self) -> str:
+        return "".join(part.capitalize() for part in self.text.split("-"))
+
+
+def main() -> int:
+    """Make what the command line asks for; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("name", help="in scenarios: small letters and digits, words joined by -")
+    arguments = parser.parse_args()
+    try:
+        KINDS[arguments.kind](checked(arguments.name))
+    except Mistake as mistake:
+        print(f"error: {mistake}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def checked(text: str) -> Name:
+    """The name, if it can be one."""
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", text):
+        raise Mistake(f"{text!r} cannot name it: small letters and digits, beginning with a letter, words joined by -")
+    name = Name(text)
+    if name.module in RESERVED:
+        raise Mistake(f"{text!r} is a word of Rust's or of its libraries: choose another name")
+    return name
+
+
+def new_transport(name: Name) -> None:
+    """A folder from the template, its lines, its page, its snapshot, its digest."""
+    registry = TRANSPORTS / "registry.rs"
+    refuse_taken(name, registry, TRANSPORTS, "transport")
+    words = {"TemplateParams": f"{name.type}Params", "TemplateEndpoint": f"{name.type}Endpoint", "Template": name.type}
+    head = "//! {name}: say here what it is, which paper and section, and what is deliberately different.\n"
+    source = (ROOT / TRANSPORTS / "template/mod.rs").read_text(encoding="utf-8")
+    source = head.format(name=name.text) + re.sub(r"\A(//!.*\n)+", "", source)
+    source = exchange(source, words).replace('name: "template"', f'name: "{name.text}"')
+    source = source.replace("Parameters of the template", f"Parameters of {name.text}").replace(
+        "a fixed window with an acknowledgement and a time-out for every packet: the one to copy",
+        "a fixed window with an acknowledgement and a time-out for every packet",
+    )
+    write(TRANSPORTS / name.module / "mod.rs", source)
+    declare_module(TRANSPORTS / "lib.rs", f"pub mod {name.module};")
+    append_line(registry, "transports! {", f'    "{name.text}" => crate::{name.module}::{name.type},')
+    finish_transport(name)
+
+
+def new_controller(name: Name) -> None:
+    """A file from NewReno, its lines, its page, its snapshot, its digest."""
+    registry = TRANSPORTS / "registry.rs"
+    refuse_taken(name, registry, CONTROLLERS, "transport")
+    source = (ROOT / CONTROLLERS / "newreno.rs").read_text(encoding="utf-8")
+    head = f"//! {name.text}: say here what it decides, and by which paper and section.\n"
+    source = head + re.sub(r"\A(//!.*\n)+", "", source)
+    source = exchange(source, {"NewRenoParams": f"{name.type}Params", "NewReno has": "It has", "NewReno": name.type})
+    source = source.replace('name: "tcp"', f'name: "{name.text}"')
+    source = re.sub(r'summary: ".*"', 'summary: "additive increase, half the window for a loss"', source)
+    write(CONTROLLERS / f"{name.module}.rs", source)
+    declare_module(CONTROLLERS / "mod.rs", f"pub mod {name.module};")
+    alias = f"/// `{name.text}`.\npub type {name.type} = Tcp<control::{name.module}::{name.type}>;\n"
+    before(TRANSPORTS / "tcp/mod.rs", "\n/// The machine's states", alias)
+    append_line(registry, "transports! {", f'    "{name.text}" => crate::tcp::{name.type},')
+    finish_transport(name)
+
+
+def new_discipline(name: Name) -> None:
+    """A file from drop-tail, and its lines."""
+    registry = DISCIPLINES / "registry.rs"
+    refuse_taken(name, registry, DISCIPLINES, "discipline")
+    source = (ROOT / DISCIPLINES / "drop_tail.rs").read_text(encoding="utf-8")
+    head = f"//! {name.text}: say here what it does to packets, and by which paper and section.\n"
+    source = head + re.sub(r"\A(//!.*\n)+", "", source)
+    words = {"DropTailParams": f"{name.type}Params", "Drop-tail has": "It has", "DropTail": name.type}
+    source = exchange(source, words).replace('name: "drop-tail"', f'name: "{name.text}"')
+    write(DISCIPLINES / f"{name.module}.rs", source)
+    declare_module(DISCIPLINES / "lib.rs", f"mod {name.module};")
+    append_use(DISCIPLINES / "lib.rs", f"pub use {name.module}::{name.type};")
+    before(registry, "\nmacro_rules! disciplines", f"use crate::{name.type};\n")
+    append_line(registry, "disciplines! {", f'    "{name.text}" => {name.type},')
+    cargo("fmt", "--all")
+    cargo("check", "--package", "headway-fabric")
+    made(name, DISCIPLINES / f"{name.module}.rs")
+    print("  headway run examples/quickstart --set fabric.discipline=" + name.text)
+
+
+def finish_transport(name: Name) -> None:
+    """What is written from the declaration: the page, the snapshot, the digest of its order of events."""
+    write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
+    cargo("fmt", "--all")
+    wanted = {"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"}
+    cargo("test", "--workspace", "--quiet", "--test", "tables", "--test", "pages", "--test", "order", extra=wanted)
+    folder = TRANSPORTS / name.module
+    made(name, folder if (ROOT / folder).is_dir() else CONTROLLERS / f"{name.module}.rs")
+    print(f"  {PAGES / name.text}.md: its page, which waits for your words")
+    print("  make develop && .venv/bin/headway run examples/quickstart --set transport.name=" + name.text)
+
+
+def made(name: Name, place: Path) -> None:
+    """Say what there is now."""
+    print(f"made {name.text}; git status shows every file")
+    print(f"  {place}: begin here, docs/adding-a-transport.md says how")
+
+
+def refuse_taken(name: Name, registry: Path, folder: Path, kind: str) -> None:
+    """Raise if there is one of that name, or a module of that name that is something else."""
+    if f'"{name.text}" =>' in (ROOT / registry).read_text(encoding="utf-8"):
+        raise Mistake(f"there is a {kind} `{name.text}` already")
+    for path in (folder / name.module, folder / f"{name.module}.rs"):
+        if (ROOT / path).exists():
+            raise Mistake(f"{path} is there already, and is no {kind} of that name: choose another name")
+
+
+def exchange(source: str, words: Mapping[str, str]) -> str:
+    """Every word replaced; longer ones first, so that none is taken for the start of another."""
+    pattern = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    return re.sub(pattern, lambda match: words[match[0]], source)
+
+
+def write(path: Path, text: str) -> None:
+    """A new file."""
+    (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+    (ROOT / path).write_text(text, encoding="utf-8")
+
+
+def edit(path: Path, change: Mapping[str, str]) -> None:
+    """Exchange texts that stand in a file once."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    for old, new in change.items():
+        if text.count(old) != 1:
+            raise Mistake(f"{path} is not as this program knows it: it should hold {old!r} once")
+        text = text.replace(old, new)
+    (ROOT / path).write_text(text, encoding="utf-8")
+
+
+def before(path: Path, place: str, lines: str) -> None:
+    """Put lines before a place that a file holds once."""
+    edit(path, {place: lines + place})
+
+
+def append_line(path: Path, list_begin: str, line: str) -> None:
+    """Add a line to the end of a list that runs from `list_begin` to a brace of its own."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    begin = text.rfind("\n" + list_begin) + 1
+    end = text.find("\n}", begin) + 1
+    if not begin or not end:
+        raise Mistake(f"{path} is not as this program knows it: it should hold a list that begins with {list_begin!r}")
+    (ROOT / path).write_text(f"{text[:end]}{line}\n{text[end:]}", encoding="utf-8")
+
+
+def declare_module(path: Path, line: str) -> None:
+    """Add a module behind the last one that the file declares; `cargo fmt` sorts them."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    last = [match.end() for match in re.finditer(r"^(pub(\(crate\))? )?mod \w+;\n", text, flags=re.MULTILINE)]
+    if not last:
+        raise Mistake(f"{path} is not as this program knows it: it should declare modules")
+    (ROOT / path).write_text(f"{text[: last[-1]]}{line}\n{text[last[-1] :]}", encoding="utf-8")
+
+
+def append_use(path: Path, line: str) -> None:
+    """Add a public name behind the last one of the file; `cargo fmt` sorts them."""
+    text = (ROOT / path).read_text(encoding="utf-8").rstrip("\n")
+    (ROOT / path).write_text(f"{text}\n{line}\n", encoding="utf-8")
+
+
+def cargo(*arguments: str, extra: Mapping[str, str] | None = None) -> None:
+    """Run cargo; what it prints is shown if it fails."""
+    if shutil.which("cargo") is None:
+        raise Mistake("cargo, the Rust build tool, is not there: https://rustup.rs")
+    print(f"cargo {' '.join(arguments)}", file=sys.stderr)
+    done = subprocess.run(
+        ["cargo", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **(extra or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise Mistake(f"cargo {arguments[0]} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+
+
+KINDS = {"transport": new_transport, "discipline": new_discipline, "controller": new_controller}
+
+if __name__ == "__main__":
+    sys.exit(main())
