@@ -181,8 +181,8 @@ impl Discipline for CrossQueueEcn {
 
     #[inline]
     fn class_of(&self, packet: &Packet) -> usize {
-        // What is not data never waits where data is thrown out, whatever class a sender claims.
-        if packet.is_data() { usize::from(packet.priority).min(OPPORTUNISTIC) } else { CONTROL }
+        // Only data waits where data is thrown out, and only there, whatever class a sender claims.
+        if packet.is_data() { usize::from(packet.priority).clamp(NORMAL, OPPORTUNISTIC) } else { CONTROL }
     }
 
     fn admit_by_class<L: Lengths>(

@@ -596,7 +596,7 @@ mod tests {
         assert!(matches!(port.check(), Err(BrokenIdentity::Bytes { packets: 1, .. })));
         let mut port = whole;
         port.dropped[0] = 2;
-        assert!(matches!(port.check(), Err(BrokenIdentity::Enqueued { dequeued: 0, waiting: 1, .. })));
+        assert!(matches!(port.check(), Err(BrokenIdentity::Received { received: 1, drops: 2, .. })));
     }
 
     #[test]

@@ -23,12 +23,15 @@ pub enum PacketKind {
     /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
     /// round trip. TCP's, Homa's, RCP's: `lifetime` = when it left. ProactMP's: the same, `token` = the subflow, and
     /// above 16 bits how many the sender allows, `remaining` = the sender's longest smoothed round trip in
-    /// nanoseconds. MPTCP's: `remaining` = the subflow, `token` = its number in the subflow.
+    /// nanoseconds. RPO's: `lifetime` = the sender's smoothed round trip, 0 before the first; `token` = the number of
+    /// the departure, its lowest bit the queue. MPTCP's: `remaining` = the subflow, `token` = its number in the subflow.
     Data = 0,
     /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
     /// `token` says in all, the newest in class `remaining`. Homa's: `lifetime` = that of the packet of the message that
     /// arrived last, or 0 if an earlier grant brought it. ProactMP's: the same number, and `remaining` = subflow and
-    /// subflows allowed; with `count` 1 it answers packet `index`, whose `lifetime` it echoes.
+    /// subflows allowed; with `count` 1 it answers packet `index`, whose `lifetime` it echoes. RPO's: `count` = packets
+    /// permitted for `index`, which arrived, or with [`PacketFlags::AGAIN`] for `index`, which did not; all below
+    /// `remaining` and from `message_bytes` on have arrived.
     Grant = 1,
     /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
     /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left.

@@ -132,17 +132,24 @@ fn when_one_of_two_ends_the_other_takes_all_in_two_round_trips() {
 }
 
 #[test]
-fn a_newcomer_takes_spare_room_alone_and_those_that_flow_lose_nothing() {
+fn a_newcomer_takes_spare_room_alone_until_what_it_lost_is_granted_again() {
     let mut run = two_flows([6_000_000, 400_000]);
     run.flows[0].opening = Default::default();
     (run.flows[1].opening, run.flows[1].start) = (Default::default(), Time::ms(1));
-    let out = outcome(&run);
-    let bottleneck = named(&out, "s0->s1");
-    // RPO §IV-A: its first window meets a link that normal packets fill, and gives way.
-    assert!(bottleneck.counters.dropped[2] > 10, "{:?}", bottleneck.counters.dropped);
-    assert_eq!(out.flows[0].drops, 0, "what was granted is not dropped");
-    assert!(gauge(&out, "s0->s1", NORMAL_QUEUE).1 <= 2);
-    assert!(out.flows[1].finish.is_some());
+    let newcomer = |detection: &str, most: u64| {
+        let out = outcome(&param(run.clone(), "detection", ParamValue::Choice(detection.into())));
+        let bottleneck = named(&out, "s0->s1");
+        // RPO §IV-A: its first window meets a link that normal packets fill, and gives way.
+        assert!(bottleneck.counters.dropped[2] > 10, "{:?}", bottleneck.counters.dropped);
+        assert_eq!(out.flows[0].drops, 0, "what was granted is not dropped");
+        let queue = gauge(&out, "s0->s1", NORMAL_QUEUE).1;
+        assert!(queue <= most, "{detection}: {queue} normal packets wait");
+        out.flows[1].finish.expect("it ends")
+    };
+    // With its permissions back it has its part of the link, and they wait there: at most a window of 36 packets.
+    let (poor, restored) = (newcomer("acknowledgements", 2), newcomer("both", 40));
+    let took = |finish: Time| (finish - Time::ms(1)).0 as f64;
+    assert!(took(restored) < 0.5 * took(poor), "{restored} with the window back, {poor} without");
 }
 
 #[test]
@@ -164,8 +171,14 @@ fn without_marks_at_the_host_a_lone_flow_queues_there() {
 #[test]
 fn incast_completes_whatever_the_first_window_loses() {
     let topology = TopologySpec::SingleSwitch { hosts: 21, link: link(10, Time::us(10)) };
-    // The letter's time-outs fire together, and what they ask for is lost together.
-    let readings = [("acknowledgements", 16, 4), ("acknowledgements", 128, 4), ("timer", 16, 20)];
+    // 20 x 10 packets are in flight where the path holds 20 or so: what is granted again is lost again.
+    let readings = [
+        ("acknowledgements", 16, 4),
+        ("acknowledgements", 128, 4),
+        ("both", 16, 8),
+        ("both", 128, 8),
+        ("timer", 16, 20),
+    ];
     for (reading, value, limit) in readings {
         let flows = (0..20).map(|i| flow(i, 20, 200_000, Time::ZERO)).collect();
         let mut run = spec(topology.clone(), "rpo", flows, Time::ms(100));

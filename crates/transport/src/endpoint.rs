@@ -69,12 +69,13 @@ pub struct Path {
 }
 
 impl Path {
-    /// Full packets that fill the path for a base round trip at the rate of this host's link, rounded up.
+    /// Full packets that fill the path for a base round trip at `rate`, rounded up: that of this host's link for
+    /// what leaves at once, and that of the slowest link for what several share.
     ///
     /// With 40 us of propagation over three links at 10 Gb/s this is 36, not 33: the base round trip
     /// includes serialisation.
-    pub fn bdp_packets(&self, nic: Rate, sizes: &Sizes) -> u32 {
-        let slot = sizes.slot(nic).0;
+    pub fn bdp_packets(&self, rate: Rate, sizes: &Sizes) -> u32 {
+        let slot = sizes.slot(rate).0;
         self.base_rtt.0.div_ceil(slot).max(1) as u32
     }
 }

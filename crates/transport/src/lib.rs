@@ -27,6 +27,7 @@ pub mod subflows;
 pub mod tcp;
 pub mod template;
 pub mod timers;
+pub mod turns;
 
 pub use endpoint::{Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
 pub use message::{Message, Opening};

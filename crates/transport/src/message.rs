@@ -10,7 +10,8 @@ use headway_units::Time;
 /// bandwidth-delay product in flight in total; `share = n` starts a message as one of `n` such flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// The message starts as one of this many; its window is the path's divided by it, rounded.
+    /// The message starts as one of this many; its window is the path's divided by it, rounded. One of several has
+    /// a window at the rate of the path's slowest link, which they share, and one alone at that of its host's link.
     pub share: u32,
     /// Packets sent back to back before leaving room for the `share - 1` others.
     pub clump: u32,

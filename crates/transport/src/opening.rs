@@ -14,8 +14,8 @@ pub struct OpeningSchedule {
 }
 
 impl OpeningSchedule {
-    /// The schedule of a message of `packets` packets on a path that holds `bdp` packets, each taking
-    /// `slot` on the wire.
+    /// The schedule of a message of `packets` packets on a path that holds `bdp` packets at the rate at which each
+    /// takes `slot` on the wire ([`crate::HostContext::bdp_packets`]).
     pub fn new(opening: Opening, bdp: u32, packets: u32, slot: Time, start: Time) -> OpeningSchedule {
         let share = opening.share.max(1);
         let full = opening.window.unwrap_or(bdp);

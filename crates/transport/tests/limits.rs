@@ -83,10 +83,10 @@ fn settle(hosts: &mut [Box<dyn Endpoint>; 2], now: Time, flying: &mut Vec<(Time,
             let Some(mut packet) = host.poll_transmit(now) else { break };
             while host.poll_event().is_some() {}
             *sent += 1;
-            if *sent % 10 == 0 && packet.ecn == Ecn::Ect {
+            if sent.is_multiple_of(10) && packet.ecn == Ecn::Ect {
                 packet.ecn = Ecn::Ce;
             }
-            if *sent % 30 != 0 {
+            if !sent.is_multiple_of(30) {
                 flying.push((now + WAY, packet));
             }
         }

@@ -1,7 +1,8 @@
 //! RPO packet by packet: what goes in, what must come out, and when.
 //!
-//! The path holds 10 packets, windows are 4. A receiver asks again after 3 round trips of silence, a sender
-//! repeats packet 0 after as long, and an opportunistic packet is due as a normal one after 1.5. Outputs are
+//! The path holds 10 packets, windows are 4. A receiver grants again what has not come in 3 round trips, and asks after
+//! as much silence; a sender repeats packet 0 after as long, and an opportunistic packet is due as a normal one after
+//! 1.5. Outputs are
 //! written as words: `normal 3 push`, `normal 5`, `low 9`, `low 9 again`, `normal 5 ce`,
 //! `grant 3 x2 <4 >8` (for packet 3, two packets, all below 4 and from 8 on have arrived), `grant 3 x1 ece`,
 //! `again 5` (packet 5 is missing).
@@ -10,7 +11,7 @@ mod script;
 
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Checked;
-use headway_transport::rpo::{Detection, LossTimer, OpportunisticMark, Rpo, RpoEndpoint, RpoParams};
+use headway_transport::rpo::{Detection, LossTimer, OpportunisticMark, Reissue, Rpo, RpoEndpoint, RpoParams};
 use headway_transport::{Endpoint, EndpointEvent, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
@@ -28,6 +29,11 @@ struct Script {
 /// A host whose link marks nothing, unless a test is about that.
 fn params() -> RpoParams {
     RpoParams { window: 4, nic_marks: false, ..RpoParams::default() }
+}
+
+/// Losses found by senders alone: a receiver asks after a silence, and for nothing else.
+fn silent() -> RpoParams {
+    RpoParams { detection: Detection::Acknowledgements, loss_timer: LossTimer::BaseRtt, ..params() }
 }
 
 /// Packet `index` of message 0 of `PEER`, `packets` long, as it arrives here: normal, without a mark.
@@ -80,6 +86,12 @@ impl Script {
         grant.flags = PacketFlags::when(ece, PacketFlags::ECE);
         grant.message_bytes = 1000;
         grant
+    }
+
+    /// What its deadlines bring up to `until`, one word after the other.
+    fn later(&mut self, until: Time) -> Vec<(Time, String)> {
+        let effects = self.effects(until);
+        effects.into_iter().flat_map(|(at, out)| out.into_iter().map(move |word| (at, word))).collect()
     }
 
     fn gauge(&self, name: &str, now: Time) -> (u64, u64) {
@@ -380,40 +392,138 @@ fn the_resequencing_buffer_holds_what_waits_for_a_missing_packet() {
 
 #[test]
 fn a_receiver_that_hears_nothing_asks_for_the_first_missing_packet() {
-    let mut s = Script::new(params());
+    let mut s = Script::new(silent());
     s.on(us(1), data(20, 0));
     s.on(us(2), data(20, 2));
     let (first, second) = (us(2) + RTT * 3, us(2) + RTT * 9);
     let again = || vec!["again 1".to_string()];
     assert_eq!(s.effects(second), [(first, again()), (second, again())]);
     s.on(us(200), data(20, 1));
-    let late = Script::new(RpoParams { loss_timer: LossTimer::MaxRtt, ..params() });
-    let mut late = late;
+    let mut late = Script::new(RpoParams { loss_timer: LossTimer::MaxRtt, ..silent() });
     late.on(us(1), data(20, 0));
     assert_eq!(late.effects(us(121)), [(us(121), vec!["again 1".to_string()])]);
 }
 
+fn at(at: Time, words: &[&str]) -> Vec<(Time, String)> {
+    words.iter().enumerate().map(|(i, word)| (at + SLOT * i as u64, (*word).to_string())).collect()
+}
+
+/// RPO §IV-C, with the time-out of the paper.
 #[test]
-fn the_letter_of_loss_detection_waits_for_each_grant() {
-    let timer = RpoParams { detection: Detection::Timer, loss_timeout: 1.0, ..params() };
-    let mut s = Script::new(timer.clone());
+fn what_was_granted_is_granted_again_after_three_round_trips_one_a_frame_time() {
+    let mut s = Script::new(params());
     s.on(us(1), data(20, 0));
-    s.on(us(2), data(20, 1));
-    s.on(us(3), data(20, 3));
-    // The window was due a time-out after its first packet; packets 4 and 19 one after the first grant.
-    let effects = s.effects(us(1) + RTT);
-    let asked: Vec<&String> = effects.iter().flat_map(|(_, out)| out).collect();
-    assert_eq!(asked, ["again 4", "again 19", "again 2"]);
-    let mut quiet = Script::new(timer.clone());
-    quiet.on(us(1), data(20, 0));
-    quiet.on(us(2), marked(data(20, 1)));
-    let effects = quiet.effects(us(2) + RTT);
-    let asked: Vec<&String> = effects.iter().flat_map(|(_, out)| out).collect();
-    assert!(!asked.iter().any(|w| *w == "again 19"), "marked: 19 may wait in a queue: {asked:?}");
-    // Its sender leaves detection to the receiver.
-    let mut sender = Script::new(timer);
+    s.on(us(2), data(20, 3));
+    // The first window counts as granted a round trip before its first packet came, each packet a slot later.
+    assert_eq!(s.later(us(1) + RTT * 2 + SLOT), at(us(1) + RTT * 2 + SLOT, &["again 1"]));
+    assert_eq!(s.later(us(1) + RTT * 2 + SLOT * 2), at(us(1) + RTT * 2 + SLOT * 2, &["again 2"]));
+    // Packets 4 and 19 were granted at 1 us, 5 and 18 at 2 us, and by then nothing has come for three round trips.
+    let third = us(1) + RTT * 3;
+    assert_eq!(
+        s.later(third + SLOT * 4),
+        at(third, &["again 4", "again 19", "again 5", "again 18", "again 1"])
+    );
+    // What was granted again is overdue after twice the time.
+    let again = us(1) + RTT * 2 + SLOT + RTT * 6;
+    assert_eq!(s.later(again), at(again, &["again 1"]));
+}
+
+#[test]
+fn turns_are_taken_over_all_messages_of_a_receiver() {
+    let mut s = Script::new(params());
+    let other = |index| Packet { src: OTHER, ..data(4, index) };
+    s.on(us(1), data(4, 0));
+    s.on(us(1), other(0));
+    let due = us(1) + RTT * 2 + SLOT;
+    let mut turns = Vec::new();
+    while turns.len() < 6 {
+        let now = s.machine.next_timeout().expect("more is missing");
+        s.machine.timeout(now);
+        assert!(s.events().is_empty());
+        turns.extend(s.packets(now).iter().map(|p| (now, p.dst, p.index)));
+    }
+    let expected = [(0, PEER, 1), (1, OTHER, 1), (2, PEER, 2), (3, OTHER, 2), (4, PEER, 3), (5, OTHER, 3)];
+    assert_eq!(turns, expected.map(|(slot, dst, index)| (due + SLOT * slot, dst, index)));
+    // The letter has them all at once, and the turns of a message that is over are nobody's.
+    let mut letter = Script::new(RpoParams { reissue: Reissue::AtOnce, ..params() });
+    letter.on(us(1), data(4, 0));
+    letter.on(us(1), other(0));
+    assert_eq!(letter.later(due), [(due, "again 1".to_string()), (due, "again 1".to_string())]);
+    let mut over = Script::new(params());
+    over.on(us(1), data(4, 0));
+    over.on(us(1), other(0));
+    over.later(due);
+    over.machine.forget(due, OTHER);
+    assert!(over.events().is_empty());
+    let rest = over.later(due + SLOT * 4);
+    assert_eq!(rest, [(due + SLOT, "again 2".to_string()), (due + SLOT * 2, "again 3".to_string())]);
+}
+
+#[test]
+fn the_time_out_counts_the_round_trip_that_the_sender_measures() {
+    let mut sender = Script::new(params());
+    sender.open(us(1), message(60));
+    sender.grant(us(25), 0, true);
+    assert_eq!((sender.left[0].lifetime, sender.left[4].lifetime), (Time::ZERO, us(24)));
+    sender.grant(us(33), 1, true);
+    assert_eq!(sender.left[5].lifetime, us(25), "an eighth of the way to 32 us");
+    let mut s = Script::new(params());
+    for index in 0..4 {
+        s.on(us(1), Packet { lifetime: us(100), ..data(20, index) });
+    }
+    assert!(s.later(us(300)).is_empty(), "nor is anything silent");
+    assert_eq!(s.later(us(301))[0], (us(301), "again 4".to_string()));
+    // One below that of empty queues, or beyond reason, is not believed.
+    for (claimed, least, most) in [(us(1), RTT * 3, us(40)), (Time::MAX, us(2_000_000), us(3_000_001))] {
+        let mut s = Script::new(params());
+        for index in 0..4 {
+            s.on(us(1), Packet { lifetime: claimed, ..data(20, index) });
+        }
+        let next = s.effects(most).first().expect("it asks").0;
+        assert!(next >= us(1) + least, "{next}");
+    }
+}
+
+#[test]
+fn a_first_window_that_is_lost_whole_is_granted_again_at_once() {
+    let mut s = Script::new(params());
+    let repeated = Packet { flags: PacketFlags::AGAIN, ..data(20, 0) };
+    assert_eq!(s.on(us(50), repeated), ["grant 0 x2 <1 >20"]);
+    assert_eq!(s.later(us(60)), at(us(50), &["again 1", "again 2", "again 3"]));
+}
+
+#[test]
+fn a_permission_that_was_lost_comes_back_although_the_packet_was_repaired() {
+    let mut s = Script::new(params());
+    s.open(us(1), message(60));
+    assert_eq!(s.grant(us(13), 3, true), ["normal 0 again"], "three are lost");
+    assert_eq!(s.on(us(60), request(0, 0)), ["normal 1 again"], "packet 0 is on its way already");
+    assert_eq!(s.on(us(61), request(1, 0)), ["normal 2 again"]);
+    assert_eq!(s.on(us(62), request(2, 0)), ["normal 4"], "nothing is lost any more");
+    assert_eq!(s.on(us(63), request(2, 0)), ["normal 2 again"], "asked for twice");
+    let silence = Packet { count: 0, ..request(4, 0) };
+    assert_eq!(s.on(us(64), silence), ["normal 4 again"], "after a silence it is this packet or nothing");
+}
+
+#[test]
+fn opportunistic_packets_of_a_marked_message_are_not_granted_again() {
+    let mut s = Script::new(params());
+    for index in 0..4 {
+        let packet = data(20, index);
+        s.on(us(1), if index == 3 { marked(packet) } else { packet });
+    }
+    let asked = |words: Vec<(Time, String)>, word: &str| words.iter().any(|(_, w)| w == word);
+    assert!(!asked(s.later(us(1) + RTT * 5), "again 19"), "it may wait in a queue");
+    s.on(us(1) + RTT * 5, data(20, 4));
+    assert!(asked(s.later(us(1) + RTT * 7), "again 19"), "the queue is short again");
+}
+
+#[test]
+fn by_the_letter_senders_wait_to_be_granted_again() {
+    let mut sender = Script::new(RpoParams { detection: Detection::Timer, ..params() });
     sender.open(us(1), message(60));
     assert_eq!(sender.grant(us(13), 3, true), ["normal 4"]);
+    assert_eq!(sender.on(us(60), request(0, 0)), ["normal 0 again"]);
 }
 
 #[test]

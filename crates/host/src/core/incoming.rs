@@ -289,8 +289,10 @@ impl Core {
             PacketKind::Finished | PacketKind::Credit => true,
             // It came back: what else it says is of the data packet that it was.
             PacketKind::Header => u64::from(packet.index) < packets,
-            // It names a packet, and says below which one everything has arrived.
-            PacketKind::Ack => u64::from(packet.index) < packets && u64::from(packet.count) <= packets,
+            // They name a packet, and say below which one everything has arrived.
+            PacketKind::Ack | PacketKind::Nack => {
+                u64::from(packet.index) < packets && u64::from(packet.count) <= packets
+            }
             // It names a packet that arrived or is wanted, and permits that one or others, perhaps two.
             PacketKind::Grant => {
                 u64::from(packet.index) < packets && u64::from(packet.count) <= packets.max(2)

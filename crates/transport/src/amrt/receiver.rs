@@ -6,6 +6,7 @@ use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::shared::scale;
 use crate::timers::Timers;
+use crate::turns::Turns;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -65,11 +66,8 @@ pub(super) struct Receiver {
     finished: FinishedMessages,
     /// Marks brought and not yet handed on, with their expiry. AMRT §VIII-F
     pool: VecDeque<Time>,
-    /// Overdue packets that wait for their turn, when the next one may be granted, and whether a deadline
-    /// for that is armed.
-    missing: VecDeque<Missing>,
-    turn: Time,
-    turn_armed: bool,
+    /// Overdue packets that wait to be granted again.
+    missing: Turns<Missing>,
 }
 
 impl Receiver {
@@ -80,9 +78,7 @@ impl Receiver {
             messages,
             finished: FinishedMessages::default(),
             pool: VecDeque::new(),
-            missing: VecDeque::new(),
-            turn: Time::ZERO,
-            turn_armed: false,
+            missing: Turns::default(),
         }
     }
 
@@ -218,39 +214,37 @@ impl Receiver {
         while incoming.expected.front().is_some_and(|e| e.by <= now) {
             let Some(late) = incoming.expected.pop_front() else { break };
             let missing = (late.first..late.end).filter(|&i| !incoming.received.contains(i));
-            self.missing.extend(missing.map(|index| Missing { message: key, index, attempts: 0 }));
+            missing.for_each(|index| self.missing.push(Missing { message: key, index, attempts: 0 }));
         }
         while let Some((_, (index, attempts))) = incoming.again.pop_due(now) {
             if !incoming.received.contains(index) {
-                self.missing.push_back(Missing { message: key, index, attempts });
+                self.missing.push(Missing { message: key, index, attempts });
             }
         }
         incoming.arm(shared, now, key);
-        if !self.turn_armed {
+        if self.missing.is_idle() {
             self.reissue(shared, now);
         }
     }
 
     /// Grants overdue packets again, as many as may be granted by now.
     pub(super) fn reissue(&mut self, shared: &mut Shared, now: Time) {
-        self.turn_armed = false;
+        self.missing.due();
         let slot = match self.params.reissue {
             Reissue::Paced => shared.context.sizes.slot(shared.context.nic),
             Reissue::AtOnce => Time::ZERO,
         };
-        while self.turn <= now {
-            let Some(missing) = self.missing.pop_front() else { return };
+        while let Some(missing) = self.missing.next(now) {
             let Some(incoming) = self.messages.get_mut(&missing.message) else { continue };
             if incoming.received.contains(missing.index) {
                 continue;
             }
             incoming.grant_again(shared, now, &missing, self.params.backoff as u32);
             incoming.arm(shared, now, missing.message);
-            self.turn = now + slot;
+            self.missing.took(now, slot);
         }
-        if !self.missing.is_empty() {
-            shared.timers.arm(self.turn, TimerKey::Reissue);
-            self.turn_armed = true;
+        if let Some(at) = self.missing.deadline() {
+            shared.timers.arm(at, TimerKey::Reissue);
         }
     }
 }

@@ -79,10 +79,7 @@ impl Sender {
         let context = &shared.context;
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let window = match self.params.window {
-            0 => path.bdp_packets(context.nic, &context.sizes),
-            n => n as u32,
-        };
+        let window = context.first_window(self.params.window, &path, &message.opening);
         let slot = context.sizes.slot(path.bottleneck);
         let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
         let restart = scale(path.max_rtt, self.params.restart_timeout);

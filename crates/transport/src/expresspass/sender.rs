@@ -206,7 +206,7 @@ impl Sender {
         let packets = shared.context.sizes.packets(message.bytes) as u32;
         let burst = self.aeolus.as_ref().map(|(aeolus, params)| {
             let context = &shared.context;
-            let bdp = path.bdp_packets(context.nic, &context.sizes);
+            let bdp = context.bdp_packets(&path, &message.opening);
             let slot = context.sizes.slot(path.bottleneck);
             let opening = OpeningSchedule::new(message.opening, bdp, packets, slot, now);
             Burst::new(opening, (aeolus, params.unheard), path.max_rtt)

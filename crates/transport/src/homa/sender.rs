@@ -73,8 +73,12 @@ impl Sender {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
         let window = self.settings.rtt_packets(&path, context);
+        let first = match self.settings.rtt_bytes {
+            0 => context.bdp_packets(&path, &message.opening),
+            _ => window,
+        };
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
+        let opening = OpeningSchedule::new(message.opening, first, packets, slot, now);
         let tail = u64::from(window) * u64::from(context.sizes.payload);
         self.opened += 1;
         Terms {

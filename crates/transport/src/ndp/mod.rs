@@ -10,7 +10,7 @@ mod receiver;
 mod sender;
 
 use crate::endpoint::{Ahead, Endpoint, HostContext, Path, Transport, TransportInfo};
-use crate::message::Message;
+use crate::message::{Message, Opening};
 use crate::shared::scale;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{ParamKind, Time};
@@ -71,12 +71,10 @@ headway_units::params! {
 const PAPER_WINDOW: u32 = 30;
 
 impl NdpParams {
-    /// Packets of the first window over `path`.
-    fn window(&self, path: &Path, context: &HostContext) -> u32 {
-        match self.window {
-            0 => path.bdp_packets(context.nic, &context.sizes).max(PAPER_WINDOW),
-            n => n as u32,
-        }
+    /// Packets of the first window over `path`, shared or not.
+    fn window(&self, path: &Path, context: &HostContext, opening: &Opening) -> u32 {
+        let least = if self.window == 0 { PAPER_WINDOW } else { 0 };
+        context.first_window(self.window, path, opening).max(least)
     }
 
     /// The time-out of a packet over `path`.

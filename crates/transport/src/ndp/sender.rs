@@ -131,7 +131,7 @@ impl Sender {
         let context = &shared.context;
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let window = self.params.window(&path, context);
+        let window = self.params.window(&path, context, &message.opening);
         let slot = context.sizes.slot(path.bottleneck);
         let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ 1;
         let out = Outgoing {

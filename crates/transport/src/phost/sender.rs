@@ -102,10 +102,7 @@ impl Sender {
     fn outgoing(&mut self, context: &HostContext, now: Time, message: &Message) -> Outgoing {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let bdp = match self.params.free_tokens {
-            0 => path.bdp_packets(context.nic, &context.sizes),
-            n => n as u32,
-        };
+        let bdp = context.first_window(self.params.free_tokens, &path, &message.opening);
         let slot = context.sizes.slot(path.bottleneck);
         let window = message.opening.window.unwrap_or(bdp);
         let opening = match self.params.free_rule {

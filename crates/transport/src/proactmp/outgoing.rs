@@ -64,7 +64,7 @@ impl Outgoing {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
         let owd = settings.owd(&path, context);
-        let window = (owd.bytes / u64::from(context.sizes.payload).max(1)).max(1) as u32;
+        let window = settings.first_window(owd, &path, context, message.opening.share > 1);
         let slot = context.sizes.slot(path.bottleneck);
         let allowed = settings.allowed(&path);
         let cap = settings.cap.then_some(owd.bytes);

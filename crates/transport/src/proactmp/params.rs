@@ -131,6 +131,16 @@ impl Settings {
         Owd { time, bytes: time.0.div_ceil(slot).max(1) * packet }
     }
 
+    /// Packets of a first window over `path`: what `owd` brings, of which one of several fair sharers has its part
+    /// at the path's rate instead of that of this host's link.
+    pub(super) fn first_window(&self, owd: Owd, path: &Path, context: &HostContext, shared: bool) -> u32 {
+        let bytes = match shared && self.owd_bytes == 0 {
+            true => return owd.time.0.div_ceil(context.sizes.slot(path.bottleneck).0.max(1)).max(1) as u32,
+            false => owd.bytes,
+        };
+        (bytes / u64::from(context.sizes.payload).max(1)).max(1) as u32
+    }
+
     /// T_out: several round trips. ProactMP §III-C5
     pub(super) fn timeout(&self, path: &Path, srtt: Time) -> Time {
         let base = scale(path.base_rtt, self.timeout_rtts);

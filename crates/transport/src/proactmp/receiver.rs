@@ -79,11 +79,13 @@ impl Receiver {
         let Some(message) = self.messages.get_mut(&key) else { return };
         message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
         message.agree(&self.settings, packet.entropy, allowed_of(packet.token));
+        let before = message.held;
         if let Some(credit) = message.arrive(now, packet) {
             let (tag, bytes) = (packet.tag, u32::from(packet.payload));
             shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
             self.pool.back(now, credit);
-            self.held.set(now, self.held.value() + u64::from(packet.payload));
+            // What it goes by later: a stray packet may say another length than its place has.
+            self.held.set(now, self.held.value() + (message.held - before));
             if message.is_whole() {
                 return self.complete(shared, now, packet);
             }

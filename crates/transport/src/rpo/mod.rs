@@ -7,6 +7,7 @@
 //! it permits, and what has arrived from either end of the message.
 
 mod behind;
+mod expected;
 mod log;
 mod outgoing;
 mod receiver;
@@ -27,6 +28,18 @@ headway_units::choice! {
         Acknowledgements = "acknowledgements",
         /// By their receiver, a time-out after the grant: the letter of RPO §IV-C.
         Timer = "timer",
+        /// By both: the sender repairs with the permissions at hand, and the receiver restores those that were lost.
+        Both = "both",
+    }
+}
+
+headway_units::choice! {
+    /// When a receiver grants overdue packets again.
+    pub enum Reissue {
+        /// One a frame time of the receiver's link, over all its messages.
+        Paced = "paced",
+        /// All at the moment they are overdue, the letter of RPO §IV-C.
+        AtOnce = "at-once",
     }
 }
 
@@ -37,6 +50,8 @@ headway_units::choice! {
         BaseRtt = "base-rtt",
         /// That, plus one full-buffer drain at each switch.
         MaxRtt = "max-rtt",
+        /// The one that the sender measures on normal packets, smoothed, and at least that through empty queues.
+        Measured = "measured",
     }
 }
 
@@ -56,13 +71,15 @@ headway_units::params! {
         /// Packets sent before the first grant; 0 = one bandwidth-delay product of the pair. RPO §IV-A
         window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// How lost packets are found.
-        detection: Detection = Detection::Acknowledgements, ParamKind::Choice(Detection::WORDS);
+        detection: Detection = Detection::Both, ParamKind::Choice(Detection::WORDS);
         /// Packets that may overtake one of the same queue before it counts as lost.
         reordering: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
-        /// Time after which a receiver asks again, in round trips: without any arrival, or with `detection = "timer"` since the grant. RPO §IV-C
+        /// Time after which a receiver asks again, in round trips: since the grant, or without any arrival. RPO §IV-C
         loss_timeout: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
-        /// Which round trip `loss_timeout` and `restart_timeout` count.
-        loss_timer: LossTimer = LossTimer::BaseRtt, ParamKind::Choice(LossTimer::WORDS);
+        /// Which round trip `loss_timeout` counts; `restart_timeout` counts the one through empty queues where it is measured.
+        loss_timer: LossTimer = LossTimer::Measured, ParamKind::Choice(LossTimer::WORDS);
+        /// When overdue packets are granted again.
+        reissue: Reissue = Reissue::Paced, ParamKind::Choice(Reissue::WORDS);
         /// Doublings of that time-out, at most.
         backoff: u64 = 5, ParamKind::Int { min: 0, max: 20 };
         /// Silence after which a sender repeats packet 0, in round trips; doubles each time.
@@ -80,11 +97,18 @@ impl RpoParams {
     /// `factor` of the round trips that time-outs count.
     fn timeout(&self, path: &crate::Path, factor: f64) -> Time {
         let rtt = match self.loss_timer {
-            LossTimer::BaseRtt => path.base_rtt,
+            LossTimer::BaseRtt | LossTimer::Measured => path.base_rtt,
             LossTimer::MaxRtt => path.max_rtt,
         };
         crate::shared::scale(rtt, factor)
     }
+}
+
+/// A permitted packet that has not come.
+struct Missing {
+    index: u32,
+    /// Times it was granted again before.
+    attempts: u32,
 }
 
 /// Data classes: normal packets go first everywhere.
@@ -110,9 +134,11 @@ impl Transport for Rpo {
             "§IV-A: an opportunistic packet that still waits at its own host at the meeting changes queues there instead of being sent twice.",
             "§IV-B: the host's own link serves and marks by the same rule as a switch port; without it the opportunistic packets of a lone message queue at its host, a bandwidth-delay product more each round trip. `nic_marks = false` leaves it out.",
             "§IV-C: only normal packets carry marks. The grant for an opportunistic packet repeats the last mark of the message's normal packets; otherwise a draining opportunistic queue would call for more. `opportunistic_mark = \"never\"` is the letter.",
-            "§IV-C: losses are found by the sender, by grants for packets that left later in the same queue, and repaired with the permissions at hand, so that no repair adds a packet to those under way. The receiver's time-out of three round trips is the last resort, counted from the last arrival. `detection = \"timer\"` is the letter: a time-out for each grant.",
-            "§IV-C: the time-out counts base round trips and doubles up to five times; `loss_timer = \"max-rtt\"` and `backoff = 0` change that.",
-            "§IV-C: with `detection = \"timer\"`, a missing opportunistic packet is asked for only while the message is not marked: it may wait in a queue for as long as it is.",
+            "§IV-C: the paper does not say which round trip the time-out of three counts. Here it is the one that the sender measures and tells with each packet: by the one through empty queues, packets that wait in a full buffer are granted again, and by the one through full buffers a message waits a millisecond for a first window of which nothing waits anywhere. `loss_timer` has the others.",
+            "§IV-C: overdue packets are granted again one a frame time of the receiver's link, over all its messages, and with a time-out that doubles up to five times; `reissue = \"at-once\"` and `backoff = 0` are the letter.",
+            "§IV-C: the sender finds losses as well, by grants for packets that left later in the same queue, and repairs them with the permissions at hand. What the receiver grants again thereafter permits another packet, since what was lost is a permission. `detection = \"timer\"` is the letter: the sender repeats a packet only when it is granted again; with `detection = \"acknowledgements\"` nothing restores the permissions that are lost, but for one after three round trips without any arrival.",
+            "§IV-C: there is no grant for a packet of the first window. It is overdue when it would be had a grant brought it, two round trips after the first of the window has arrived and its own place in it later; and at once if all of the window is lost.",
+            "§IV-C: a missing opportunistic packet is asked for only while the message is not marked: it may wait in a queue for as long as it is.",
             "§IV-A: the paper does not say how a sender whose whole first window is lost continues; here it repeats packet 0 after a silence of three round trips.",
             "§IV-C: once the two ends have met, or in a message of one first window, an unmarked grant repeats two lost packets, the smallest as a normal and the largest as an opportunistic one; the paper names only the first, under which such a message repeats one packet for each that arrives and never doubles.",
             "§IV-A: a packet that arrives twice earns one grant.",
@@ -145,16 +171,20 @@ enum TimerKey {
     Meeting(HostId, u32),
     /// Packets of this peer's message are overdue.
     Loss(HostId, u32),
+    /// The next overdue packet may be granted again.
+    Reissue,
 }
 
 impl TimerKey {
     /// Whom it is about.
-    fn peer(self) -> HostId {
-        let (TimerKey::Opening(peer, _)
-        | TimerKey::Silence(peer, _)
-        | TimerKey::Meeting(peer, _)
-        | TimerKey::Loss(peer, _)) = self;
-        peer
+    fn peer(self) -> Option<HostId> {
+        match self {
+            TimerKey::Opening(peer, _)
+            | TimerKey::Silence(peer, _)
+            | TimerKey::Meeting(peer, _)
+            | TimerKey::Loss(peer, _) => Some(peer),
+            TimerKey::Reissue => None,
+        }
     }
 }
 
@@ -188,12 +218,13 @@ impl Endpoint for RpoEndpoint {
                 TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
                 TimerKey::Meeting(peer, id) => self.sender.meeting(&mut self.shared, now, peer, id),
                 TimerKey::Loss(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
+                TimerKey::Reissue => self.receiver.reissue(&mut self.shared, now),
             }
         }
     }
 
     fn forget(&mut self, now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == peer);
+        self.shared.forget(peer, |key| key.peer() == Some(peer));
         self.sender.forget(&mut self.shared, peer);
         self.receiver.forget(now, peer);
     }

@@ -25,6 +25,10 @@ crate::state_machine! {
 /// Doublings of the restart time-out at most.
 const MAX_BACKOFF: u32 = 10;
 
+/// Departures that a sender remembers of a queue although later ones were acknowledged, where these do not count
+/// as lost.
+const REMEMBERED: u32 = 1024;
+
 /// A packet on its way to a queue of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Next {
@@ -54,10 +58,14 @@ pub(super) struct Outgoing {
     opportunistic: Behind,
     /// Packets to send again.
     lost: BTreeSet<u32>,
+    /// Packets that permissions at hand have repeated, of which nothing has been heard since.
+    repaired: BTreeSet<u32>,
     /// What left as normal, and as opportunistic packets.
     logs: [Log; 2],
     /// Permissions for normal packets that found nothing to send.
     credit: u32,
+    /// The smoothed round trip of normal packets; 0 before the first.
+    pub(super) round_trip: Time,
     /// Age at which an opportunistic packet is due as a normal one.
     patience: Time,
     meeting_at: Option<Time>,
@@ -91,8 +99,10 @@ impl Outgoing {
             queued: Vec::new(),
             opportunistic: Behind::default(),
             lost: BTreeSet::new(),
+            repaired: BTreeSet::new(),
             logs: [Log::default(), Log::default()],
             credit: 0,
+            round_trip: Time::ZERO,
             patience,
             meeting_at: None,
             active: now,
@@ -134,7 +144,7 @@ impl Outgoing {
     }
 
     /// Takes in what a grant says of arrivals and losses; `false` for a grant heard before.
-    pub(super) fn acknowledge(&mut self, grant: &Packet, tolerance: Option<u32>) -> bool {
+    pub(super) fn acknowledge(&mut self, now: Time, grant: &Packet, tolerance: Option<u32>) -> bool {
         self.arrived.skip_to(grant.remaining.min(self.packets));
         let above = grant.message_bytes.min(self.above.into()) as u32;
         if above < self.above {
@@ -145,19 +155,30 @@ impl Outgoing {
             return true;
         }
         let (queue, number) = ((grant.token & 1) as usize, grant.token >> 1);
-        let fresh = self.logs[queue].take(number, grant.index);
-        if !fresh && self.has_arrived(grant.index) {
+        let left = self.logs[queue].take(number, grant.index);
+        if left.is_none() && self.has_arrived(grant.index) {
             return false;
         }
         self.arrived.insert(grant.index);
         self.opportunistic.remove(grant.index);
         self.lost.remove(&grant.index);
-        if let Some(tolerance) = tolerance.filter(|_| fresh) {
-            while let Some(index) = self.logs[queue].overtaken(number, tolerance) {
+        self.repaired.remove(&grant.index);
+        let Some(left) = left else { return true };
+        if queue == 0 {
+            self.measured(now.saturating_sub(left));
+        }
+        while let Some(index) = self.logs[queue].overtaken(number, tolerance.unwrap_or(REMEMBERED)) {
+            if tolerance.is_some() {
                 self.overtaken(queue, index);
             }
         }
         true
+    }
+
+    /// A normal packet's round trip.
+    fn measured(&mut self, round_trip: Time) {
+        let before = if self.round_trip == Time::ZERO { round_trip } else { self.round_trip };
+        self.round_trip = Time((before.0.saturating_mul(7).saturating_add(round_trip.0)) / 8);
     }
 
     /// A departure that later ones of its queue have overtaken: the packet is lost, unless it has arrived
@@ -165,6 +186,7 @@ impl Outgoing {
     fn overtaken(&mut self, queue: usize, index: u32) {
         let current = queue == 0 || self.opportunistic.remove(index);
         if current && !self.has_arrived(index) {
+            self.repaired.remove(&index);
             self.lost.insert(index);
         }
     }
@@ -195,6 +217,7 @@ impl Outgoing {
             self.lost.remove(&index);
             if !self.has_arrived(index) {
                 self.queued.push(index);
+                self.repaired.insert(index);
                 return Some(Next { index, again: true });
             }
         }
@@ -232,6 +255,7 @@ impl Outgoing {
             self.lost.remove(&index);
             if !self.has_arrived(index) {
                 self.opportunistic.queue(index);
+                self.repaired.insert(index);
                 return Some(Next { index, again: true });
             }
         }
@@ -246,12 +270,15 @@ impl Outgoing {
     }
 
     /// The receiver asks for packet `index`: the queue it goes to, if it is to be sent again. A packet that has
-    /// never left counts as permitted instead.
-    pub(super) fn requested(&mut self, index: u32) -> Option<(Next, u8)> {
+    /// never left counts as permitted instead. So does, where the grant is for `any` packet, one that a permission
+    /// at hand has repeated already: what was lost is the permission for it.
+    pub(super) fn requested(&mut self, index: u32, any: bool) -> Option<(Next, u8)> {
         if index >= self.packets || self.has_arrived(index) {
             return None;
         }
-        if index >= self.front && index < self.back {
+        let unsent = index >= self.front && index < self.back;
+        let others = !self.has_met() || !self.lost.is_empty();
+        if unsent || (any && self.repaired.remove(&index) && others) {
             self.credit = self.credit.saturating_add(1);
             return None;
         }
@@ -281,7 +308,7 @@ impl Outgoing {
             }
             None => self.departed[self.is_after_window(next.index)] = next.index + 1,
         }
-        self.logs[0].push(next.index) << 1
+        self.logs[0].push(next.index, now) << 1
     }
 
     /// An opportunistic packet leaves: its number, or `None` if it has become a normal one, or arrived.
@@ -290,7 +317,7 @@ impl Outgoing {
             return None;
         }
         self.active = now;
-        Some(self.logs[1].push(index) << 1 | 1)
+        Some(self.logs[1].push(index, now) << 1 | 1)
     }
 
     /// Whether packet `index` of a first window is sent without permission.

@@ -1,10 +1,14 @@
 //! The receiving half of RPO.
 
-use super::{Detection, OPPORTUNISTIC, OpportunisticMark, RpoParams, Shared, TimerKey};
+use super::expected::Expected;
+use super::{
+    Detection, LossTimer, Missing, OPPORTUNISTIC, OpportunisticMark, Reissue, RpoParams, Shared, TimerKey,
+};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
-use crate::timers::Timers;
+use crate::shared::scale;
+use crate::turns::Turns;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_units::{Gauge, Level, Time};
 use rustc_hash::FxHashMap;
@@ -19,6 +23,9 @@ crate::state_machine! {
     events { Unmarked, Marked, Overdue, Last }
 }
 
+/// A sender that claims more is not believed.
+const LONGEST_ROUND_TRIP: Time = Time::ms(1000);
+
 /// A message being received.
 struct Incoming {
     packets: u32,
@@ -30,17 +37,15 @@ struct Incoming {
     /// Bytes that arrived ahead of a missing one and wait for it.
     held: u64,
     state: ReceiverState,
+    /// What it is now, and at least.
     timeout: Time,
+    least_timeout: Time,
     /// The last arrival of a new packet, or request for one.
     heard: Time,
     /// Requests in a row.
     attempts: u32,
-    /// With a time-out for each grant: the two ends as the sender has them if it missed no grant, and the
-    /// permitted packets with their deadlines and the requests made for them.
-    ends: (u32, u32),
-    expected: Timers<(u32, u32)>,
-    /// The deadline of the first window, and its packets.
-    window: Option<(Time, u32)>,
+    /// With a time-out for each grant: what has been permitted.
+    expected: Option<Expected>,
     /// The one deadline in force; others of this message are left over and mean nothing.
     loss_at: Option<Time>,
     tag: u32,
@@ -55,6 +60,16 @@ pub(super) struct Receiver {
     /// The re-sequencing buffer. RPO §IV-C
     held: Level,
     duplicates: u64,
+    /// What is to be granted again, or asked for after a silence.
+    again: Turns<((HostId, u32), Again)>,
+}
+
+/// Why a receiver speaks although nothing has arrived.
+enum Again {
+    /// A permitted packet has not come. RPO §IV-C
+    Overdue(Missing),
+    /// Nothing has come for too long: one packet sets the exchange going again.
+    Silence,
 }
 
 impl Receiver {
@@ -65,6 +80,7 @@ impl Receiver {
             finished: FinishedMessages::default(),
             held: Level::default(),
             duplicates: 0,
+            again: Turns::default(),
         }
     }
 
@@ -84,6 +100,7 @@ impl Receiver {
             key.0 != peer
         });
         self.held.set(now, held);
+        self.again.retain(|((src, _), _)| *src != peer);
         self.finished.forget(peer);
     }
 
@@ -101,6 +118,9 @@ impl Receiver {
         shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
         let before = incoming.held;
         incoming.arrived(&shared.context.sizes, now, packet);
+        if self.params.loss_timer == LossTimer::Measured {
+            incoming.measure(packet.lifetime, self.params.loss_timeout);
+        }
         let held = self.held.value() - before + incoming.held;
         self.held.set(now, held);
         if incoming.received.len() == incoming.packets {
@@ -109,8 +129,8 @@ impl Receiver {
         }
         let marked = incoming.echo(packet, self.params.opportunistic_mark);
         incoming.grant(shared, key, packet, marked);
-        if self.params.detection == Detection::Timer {
-            incoming.expect(now, marked);
+        if let Some(expected) = &mut incoming.expected {
+            expected.permit(now, marked);
         }
         incoming.arm(shared, now, key);
     }
@@ -133,9 +153,18 @@ impl Receiver {
     fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
         let packets = u32::try_from(context.sizes.packets(packet.message_bytes)).ok()?;
-        let timeout = self.params.timeout(&(context.path)(packet.src), self.params.loss_timeout);
+        let path = (context.path)(packet.src);
+        let timeout = self.params.timeout(&path, self.params.loss_timeout);
         let window = packet.count.clamp(1, packets);
-        let by = now.saturating_add(timeout);
+        let expected = match packet.flags.has(PacketFlags::AGAIN) {
+            // The whole window left a silence ago, and queues keep their order.
+            true => Expected::new(now, Time::ZERO, window, packets),
+            // A packet that comes with a grant comes a round trip after it.
+            false => {
+                let by = now.saturating_add(timeout.saturating_sub(path.base_rtt));
+                Expected::new(by, context.sizes.slot(path.bottleneck), window, packets)
+            }
+        };
         Some(Incoming {
             packets,
             bytes: packet.message_bytes,
@@ -145,11 +174,10 @@ impl Receiver {
             held: 0,
             state: ReceiverState::Unmarked,
             timeout,
+            least_timeout: timeout,
             heard: now,
             attempts: 0,
-            ends: (window, packets),
-            expected: Timers::default(),
-            window: (self.params.detection == Detection::Timer).then_some((by, window)),
+            expected: (self.params.detection != Detection::Acknowledgements).then_some(expected),
             loss_at: None,
             tag: packet.tag,
             entropy: packet.entropy,
@@ -166,7 +194,7 @@ impl Receiver {
         shared.say_finished(packet);
     }
 
-    /// A message's deadline: asks for what is missing.
+    /// A message's deadline: what is overdue waits for its turn to be granted again.
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let key = (peer, id);
         let Some(incoming) = self.messages.get_mut(&key) else { return };
@@ -174,16 +202,50 @@ impl Receiver {
             return;
         }
         incoming.loss_at = None;
-        let backoff = self.params.backoff as u32;
-        incoming.request_expected(shared, now, key, backoff);
+        if let Some(expected) = &mut incoming.expected {
+            let again = |missing| self.again.push((key, Again::Overdue(missing)));
+            expected.overdue(now, incoming.timeout, &incoming.received, again);
+        }
         if now >= incoming.silent_at() {
-            // Nothing comes any more: one packet sets the exchange going again.
-            let missing = incoming.received.next_missing(0);
-            incoming.request(shared, key, missing);
+            self.again.push((key, Again::Silence));
             incoming.heard = now;
-            incoming.attempts = (incoming.attempts + 1).min(backoff);
+            incoming.attempts = (incoming.attempts + 1).min(self.params.backoff as u32);
         }
         incoming.arm(shared, now, key);
+        if self.again.is_idle() {
+            self.reissue(shared, now);
+        }
+    }
+
+    /// Grants again as much of what is missing as may be by now.
+    pub(super) fn reissue(&mut self, shared: &mut Shared, now: Time) {
+        self.again.due();
+        let slot = match self.params.reissue {
+            Reissue::Paced if self.params.detection != Detection::Acknowledgements => {
+                shared.context.sizes.slot(shared.context.nic)
+            }
+            _ => Time::ZERO,
+        };
+        while let Some((key, again)) = self.again.next(now) {
+            let Some(incoming) = self.messages.get_mut(&key) else { continue };
+            let granted = match again {
+                Again::Silence => {
+                    let missing = incoming.received.next_missing(0);
+                    incoming.request(shared, key, missing, 0);
+                    true
+                }
+                Again::Overdue(missing) => {
+                    incoming.grant_again(shared, now, key, &missing, self.params.backoff as u32)
+                }
+            };
+            if granted {
+                self.again.took(now, slot);
+            }
+            incoming.arm(shared, now, key);
+        }
+        if let Some(at) = self.again.deadline() {
+            shared.timers.arm(at, TimerKey::Reissue);
+        }
     }
 }
 
@@ -226,11 +288,11 @@ impl Incoming {
         shared.control.push_back(grant);
     }
 
-    /// A grant for a packet that is missing.
-    fn request(&mut self, shared: &mut Shared, (peer, id): (HostId, u32), index: u32) {
+    /// A grant for a packet that is missing, which permits `count` packets: one, or that one and no other.
+    fn request(&mut self, shared: &mut Shared, (peer, id): (HostId, u32), index: u32, count: u32) {
         self.step(ReceiverEvent::Overdue);
         let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        (grant.index, grant.count, grant.flags) = (index, 1, PacketFlags::AGAIN);
+        (grant.index, grant.count, grant.flags) = (index, count, PacketFlags::AGAIN);
         self.report(&mut grant);
         shared.control.push_back(grant);
     }
@@ -241,38 +303,36 @@ impl Incoming {
         grant.message_bytes = self.above.into();
     }
 
-    /// Deadlines for the packets that a grant just permitted.
-    fn expect(&mut self, now: Time, marked: bool) {
-        let by = now.saturating_add(self.timeout);
-        if self.ends.0 < self.ends.1 {
-            self.expected.arm(by, (self.ends.0, 0));
-            self.ends.0 += 1;
-        }
-        if !marked && self.ends.0 < self.ends.1 {
-            self.ends.1 -= 1;
-            self.expected.arm(by, (self.ends.1, 0));
+    /// The time-out by the round trip that the sender measures.
+    fn measure(&mut self, round_trip: Time, factor: f64) {
+        if round_trip > Time::ZERO {
+            self.timeout = scale(round_trip.min(LONGEST_ROUND_TRIP), factor).max(self.least_timeout);
         }
     }
 
-    /// Asks for permitted packets that are past their deadlines.
-    fn request_expected(&mut self, shared: &mut Shared, now: Time, key: (HostId, u32), backoff: u32) {
-        if let Some((_, window)) = self.window.take_if(|(by, _)| *by <= now) {
-            let missing = (0..window).filter(|&index| !self.received.contains(index));
-            missing.for_each(|index| self.expected.arm(now, (index, 0)));
+    /// Grants a packet again, unless it has arrived; `false` if nothing was said.
+    fn grant_again(
+        &mut self,
+        shared: &mut Shared,
+        now: Time,
+        key: (HostId, u32),
+        missing: &Missing,
+        backoff: u32,
+    ) -> bool {
+        let Missing { index, mut attempts } = *missing;
+        if self.received.contains(index) {
+            return false;
         }
-        while let Some((_, (index, attempts))) = self.expected.pop_due(now) {
-            if self.received.contains(index) {
-                continue;
-            }
-            // An opportunistic packet of a marked message waits in a queue, perhaps for long.
-            let waits = self.state == ReceiverState::Marked && index >= self.ends.1;
-            let attempts = if waits { attempts } else { (attempts + 1).min(backoff) };
-            if !waits {
-                self.request(shared, key, index);
-            }
-            let patience = self.timeout.saturating_mul(1 << attempts);
-            self.expected.arm(now.saturating_add(patience), (index, attempts));
+        let Some(expected) = &mut self.expected else { return false };
+        // An opportunistic packet of a marked message waits in a queue, perhaps for long.
+        let waits = self.state == ReceiverState::Marked && expected.is_from_the_end(index);
+        attempts += u32::from(!waits && attempts < backoff);
+        let patience = self.timeout.saturating_mul(1 << attempts);
+        expected.permit_again(now.saturating_add(patience), index, attempts);
+        if !waits {
+            self.request(shared, key, index, 1);
         }
+        !waits
     }
 
     /// When nothing has come for too long.
@@ -282,11 +342,8 @@ impl Incoming {
 
     /// Arms this message's one deadline in the machine.
     fn arm(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
-        while self.expected.first().is_some_and(|(index, _)| self.received.contains(index)) {
-            self.expected.pop_due(Time::MAX);
-        }
-        let deadlines = [self.expected.next(), self.window.map(|(by, _)| by)];
-        let earliest = deadlines.into_iter().flatten().fold(self.silent_at(), Time::min);
+        let overdue = self.expected.as_mut().and_then(|e| e.next(self.timeout, &self.received));
+        let earliest = overdue.unwrap_or(Time::MAX).min(self.silent_at());
         // A deadline in force that is not later is looked at when it comes, and moved on.
         if self.loss_at.is_none_or(|at| at <= now || earliest < at) {
             shared.timers.arm(earliest, TimerKey::Loss(peer, id));

@@ -72,10 +72,7 @@ impl Sender {
         let context = &shared.context;
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let window = match self.params.window {
-            0 => path.bdp_packets(context.nic, &context.sizes),
-            n => n as u32,
-        };
+        let window = context.first_window(self.params.window, &path, &message.opening);
         if path.base_rtt > self.period {
             self.period = path.base_rtt;
             self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
@@ -115,14 +112,14 @@ impl Sender {
     fn answer(&mut self, shared: &mut Shared, now: Time, grant: &Packet, key: DefaultKey) {
         let out = &mut self.messages[key];
         out.heard(shared, now);
-        let acknowledged = self.params.detection == Detection::Acknowledgements;
+        let acknowledged = self.params.detection != Detection::Timer;
         let tolerance = acknowledged.then_some(self.params.reordering as u32);
-        if !out.acknowledge(grant, tolerance) || !out.message.responsive {
+        if !out.acknowledge(now, grant, tolerance) || !out.message.responsive {
             return;
         }
         let mut both = false;
         if grant.flags.has(PacketFlags::AGAIN) {
-            match out.requested(grant.index) {
+            match out.requested(grant.index, grant.count > 0) {
                 Some((next, NORMAL)) => self.normal.push_back(Run { message: key, next, count: 1 }),
                 Some((next, _)) => self.opportunistic.push_back(Run { message: key, next, count: 1 }),
                 None => {}
@@ -240,6 +237,7 @@ fn data(out: &Outgoing, context: &HostContext, next: Next, token: u32) -> Packet
     let mut packet = context.data_packet(&out.message, next.index, out.opening.window());
     packet.ecn = Ecn::Ect;
     packet.token = token;
+    packet.lifetime = out.round_trip;
     packet.flags = PacketFlags::when(out.is_unscheduled(next), PacketFlags::UNSCHEDULED)
         .with(PacketFlags::when(next.again, PacketFlags::AGAIN));
     packet

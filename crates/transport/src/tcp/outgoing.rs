@@ -144,7 +144,7 @@ pub(crate) fn first_window<C: CongestionControl>(
     let shared = message.opening.share > 1;
     let window = match shared {
         // One of several that share the path already, past slow start.
-        true => path.bdp_packets(context.nic, &context.sizes),
+        true => context.bdp_packets(&path, &message.opening),
         false => initial.max(C::LEAST_INITIAL_WINDOW),
     };
     let slot = context.sizes.slot(path.bottleneck);

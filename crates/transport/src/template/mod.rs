@@ -96,7 +96,7 @@ impl Endpoint for TemplateEndpoint {
     fn open(&mut self, now: Time, message: &Message) {
         let (context, key) = (&self.shared.context, (message.dst, message.id));
         let (path, sizes) = ((context.path)(message.dst), &context.sizes);
-        let window = if self.window == 0 { path.bdp_packets(context.nic, sizes) } else { self.window };
+        let window = context.first_window(self.window.into(), &path, &message.opening);
         let (packets, slot) = (sizes.packets(message.bytes) as u32, sizes.slot(path.bottleneck));
         let mut opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
         while let Some(at) = opening.next() {

@@ -1,0 +1,90 @@
+//! What may happen once in a while only: things that wait, and whose turn it is when.
+
+use headway_units::Time;
+use std::collections::VecDeque;
+
+/// Things that are dealt with one at a time, each a while after the last one, in the order in which they came.
+///
+/// The owner keeps one deadline of its timers for it: it deals with what [`Turns::next`] gives, and arms
+/// what [`Turns::deadline`] says.
+#[derive(Clone, Debug)]
+pub struct Turns<T> {
+    waiting: VecDeque<T>,
+    /// When the next turn is.
+    at: Time,
+    /// Whether a deadline for that is armed.
+    armed: bool,
+}
+
+impl<T> Default for Turns<T> {
+    fn default() -> Self {
+        Turns { waiting: VecDeque::new(), at: Time::ZERO, armed: false }
+    }
+}
+
+impl<T> Turns<T> {
+    /// Something waits for its turn.
+    pub fn push(&mut self, thing: T) {
+        self.waiting.push_back(thing);
+    }
+
+    /// Drops what is not to be kept.
+    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        self.waiting.retain(keep);
+    }
+
+    /// Whether somebody should look for a turn: no deadline is armed that will.
+    pub fn is_idle(&self) -> bool {
+        !self.armed
+    }
+
+    /// The armed deadline has come.
+    pub fn due(&mut self) {
+        self.armed = false;
+    }
+
+    /// What waits longest, if it is its turn.
+    pub fn next(&mut self, now: Time) -> Option<T> {
+        if now < self.at {
+            return None;
+        }
+        self.waiting.pop_front()
+    }
+
+    /// What [`Turns::next`] gave was done: the next turn is `gap` later.
+    pub fn took(&mut self, now: Time, gap: Time) {
+        self.at = now.saturating_add(gap);
+    }
+
+    /// The deadline to arm, if anything waits.
+    pub fn deadline(&mut self) -> Option<Time> {
+        self.armed = !self.waiting.is_empty();
+        self.armed.then_some(self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_a_gap_in_the_order_of_coming() {
+        let mut turns = Turns::default();
+        (0..3).for_each(|i| turns.push(i));
+        assert!(turns.is_idle());
+        assert_eq!(turns.next(Time(5)), Some(0));
+        turns.took(Time(5), Time(10));
+        assert_eq!(turns.next(Time(5)), None);
+        assert_eq!((turns.deadline(), turns.is_idle()), (Some(Time(15)), false));
+        turns.due();
+        // What needs no turn after all takes none.
+        assert_eq!(turns.next(Time(15)), Some(1));
+        assert_eq!(turns.next(Time(15)), Some(2));
+        turns.took(Time(15), Time(10));
+        assert_eq!((turns.deadline(), turns.is_idle()), (None, true));
+        turns.push(3);
+        assert_eq!(turns.next(Time(24)), None, "the pace outlives an empty queue");
+        turns.retain(|&i| i != 3);
+        assert_eq!(turns.deadline(), None);
+    }
+}
