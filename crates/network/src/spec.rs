@@ -142,6 +142,11 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// How its message begins, if the connection that it names is open.
+    pub fn begins(&self) -> Opening {
+        Opening { connected: self.connection.is_some(), ..self.opening }
+    }
+
     /// The message that a machine is given; `id` is its number among those of its pair of hosts. The connection that it
     /// names counts as open.
     pub fn message(&self, id: u32, tag: u32, entropy: u32) -> Message {
@@ -151,7 +156,7 @@ impl FlowSpec {
             bytes: self.bytes,
             class: self.class,
             deadline: self.deadline,
-            opening: Opening { connected: self.connection.is_some(), ..self.opening },
+            opening: self.begins(),
             responsive: self.responsive,
             entropy,
             tag,

@@ -313,7 +313,7 @@ impl Agent {
     fn send(&self, endpoint: &Endpoint, number: u32) -> Result<SendHandle, headway_host::SendError> {
         let flow = self.flow(number);
         let options = SendOptions {
-            opening: flow.opening,
+            opening: flow.begins(),
             class: flow.class,
             responsive: flow.responsive,
             entropy: Some(self.job.network.entropy(self.job.slow.seed, number, flow)),
