@@ -3,6 +3,7 @@
 #   make demo     install, reproduce one published figure, say where its report is
 #   make test     install, then all tests, Rust and Python
 #   make soak     20,000 random scenarios; SEEDS="9001 20000" goes on at seed 9001
+#   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
@@ -27,7 +28,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install develop new-transport new-discipline new-controller demo test soak bench docs lint clean
+.PHONY: help tools install develop new-transport new-discipline new-controller demo test testbed-matrix soak bench docs lint clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -80,12 +81,15 @@ demo: tools $(VENV)/.native
 	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
 
 test: install
-	cargo test --workspace --quiet
+	cargo test --workspace --all-features --quiet
 	$(BIN)/python -m pytest
 
 soak: tools
 	cargo build --quiet --profile soak --bin headway-soak
 	@"$${CARGO_TARGET_DIR:-target}/soak/headway-soak" $(SEEDS)
+
+testbed-matrix: tools
+	cargo test --workspace --test matrix -- --full
 
 bench: install
 	cargo bench -p headway-sim --bench engine

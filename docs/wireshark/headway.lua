@@ -26,19 +26,22 @@ local FORMS = {
             { name = "message", filter = "headway.message", offset = 20, bytes = 4, doc = "Number of the message among those of its sender to its receiver" },
             { name = "index", filter = "headway.index", offset = 24, bytes = 4, doc = "Position in the message, in packets" },
             { name = "count", filter = "headway.count", offset = 28, bytes = 4, doc = "Packets spoken of: granted, sent without permission, or acknowledged cumulatively" },
-            { name = "token", filter = "headway.token", offset = 32, bytes = 4, doc = "Number of the authorisation used or given; in an ack, a SACK block" },
-            { name = "remaining", filter = "headway.remaining", offset = 36, bytes = 4, doc = "Packets still to be received or sent" },
+            { name = "token", filter = "headway.token", offset = 32, bytes = 4, doc = "By kind and transport: number of the authorisation used or given, a SACK block, packets permitted, a subflow; with the flag rate, kb/s" },
+            { name = "remaining", filter = "headway.remaining", offset = 36, bytes = 4, doc = "By kind and transport: packets still to be received or sent, a window, a class, a subflow, a round trip in ns; in an answer of RCP, kb/s" },
             { name = "entropy", filter = "headway.entropy", offset = 40, bytes = 4, doc = "What multipath hashes beside the addresses" },
             { name = "message_bytes", filter = "headway.message_bytes", offset = 44, bytes = 8, doc = "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each" },
             { name = "lifetime", filter = "headway.lifetime", offset = 52, bytes = 8, doc = "How long a permission is valid, or an echoed time, in picoseconds" },
         } },
-        { title = "Session", bytes = 24, when = { field = "envelope", values = { 1, 2 } }, fields = {
-            { name = "src_epoch", filter = "headway.session.src_epoch", offset = 0, bytes = 8, doc = "Incarnation of the sender, a number by lot" },
+        { title = "Session", bytes = 24, when = { { field = "envelope", values = { 1, 2 } } }, fields = {
+            { name = "src_epoch", filter = "headway.session.src_epoch", offset = 0, bytes = 8, doc = "Incarnation of the sender, nanoseconds of its wall clock when it began" },
             { name = "cookie", filter = "headway.session.cookie", offset = 8, bytes = 8, doc = "What the receiver gave the sender to show" },
             { name = "counter", filter = "headway.session.counter", offset = 16, bytes = 8, doc = "Number of the datagram from this sender to this receiver" },
         } },
+        { title = "Check", bytes = 8, when = { { field = "envelope", values = { 2 } }, { field = "kind", values = { 0, 6 } } }, fields = {
+            { name = "check", filter = "headway.check", offset = 0, bytes = 8, doc = "Authentication of the session and of the header's fields that no switch may change" },
+        } },
     }, tail = { title = "Seal", filter = "headway.seal", bytes = 16,
-        when = { field = "envelope", values = { 2 } } } },
+        when = { { field = "envelope", values = { 2 } }, { field = "kind", values = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13 } } } } },
     [128] = { name = "hello", parts = {
         { title = "Handshake", bytes = 80, fields = {
             { name = "handshake", filter = "headway.handshake", offset = 0, bytes = 1, doc = "What the handshake is",
@@ -143,6 +146,62 @@ local FORMS = {
     } },
 }
 
+-- The header does not say its transport: a preference does.
+local FAMILIES = { "AMRT, RPO, pHost", "TCP", "RCP", "MPTCP", "ProactMP", "ExpressPass" }
+-- What fields hold; of those that fit a packet the first counts.
+local MEANINGS = {
+    { field = "token", kinds = { [0] = true, [2] = true, [13] = true }, flags = 64,
+      doc = "rate in kb/s, which ports may lower" },
+    { field = "remaining", kinds = { [0] = true, [2] = true, [13] = true }, flags = 64,
+      doc = "the sender's round trip in ns, 0 = none known" },
+    { field = "token", kinds = { [1] = true, [4] = true, [7] = true }, flags = 8,
+      doc = "packets permitted in all" },
+    { field = "remaining", kinds = { [1] = true }, flags = 8,
+      doc = "class of the newest permitted packets" },
+    { field = "token", kinds = { [3] = true }, flags = 0,
+      doc = "number of the permission" },
+    { field = "remaining", kinds = { [3] = true }, flags = 0,
+      doc = "packets still to be received" },
+    { field = "token", kinds = { [11] = true }, flags = 0,
+      doc = "number of the credit" },
+    { field = "remaining", kinds = { [9] = true }, flags = 0,
+      doc = "class" },
+    { field = "token", kinds = { [0] = true }, flags = 0, family = 1,
+      doc = "number of the authorisation used" },
+    { field = "token", kinds = { [4] = true }, flags = 0, family = 2,
+      doc = "third SACK block" },
+    { field = "remaining", kinds = { [4] = true }, flags = 0, family = 2,
+      doc = "receive window in packets" },
+    { field = "token", kinds = { [4] = true }, flags = 0, family = 3,
+      doc = "third SACK block" },
+    { field = "remaining", kinds = { [4] = true }, flags = 0, family = 3,
+      doc = "rate in kb/s that the packet answered brought" },
+    { field = "token", kinds = { [0] = true }, flags = 0, family = 4,
+      doc = "number in the subflow" },
+    { field = "remaining", kinds = { [0] = true, [2] = true }, flags = 0, family = 4,
+      doc = "subflow" },
+    { field = "token", kinds = { [2] = true }, flags = 0, family = 4,
+      doc = "1 in the third packet of a join" },
+    { field = "token", kinds = { [4] = true }, flags = 0, family = 4,
+      doc = "first packet of the subflow that has not arrived" },
+    { field = "remaining", kinds = { [4] = true }, flags = 0, family = 4,
+      doc = "subflow, in the highest 8 bits, and receive window in packets" },
+    { field = "token", kinds = { [0] = true, [2] = true }, flags = 0, family = 5,
+      doc = "subflow, and above 16 bits how many the sender allows" },
+    { field = "remaining", kinds = { [0] = true, [2] = true }, flags = 0, family = 5,
+      doc = "the sender's longest smoothed round trip in ns" },
+    { field = "remaining", kinds = { [1] = true }, flags = 0, family = 5,
+      doc = "subflow and subflows allowed" },
+    { field = "remaining", kinds = { [8] = true }, flags = 0, family = 5,
+      doc = "subflow that is asked for" },
+    { field = "token", kinds = { [2] = true }, flags = 0, family = 6,
+      doc = "number of the request" },
+    { field = "remaining", kinds = { [2] = true }, flags = 0, family = 6,
+      doc = "packets to be sent" },
+    { field = "token", kinds = { [0] = true }, flags = 0, family = 6,
+      doc = "number of the credit used" },
+}
+
 local headway = Proto("headway", "Headway")
 
 local cut = ProtoExpert.new("headway.cut", "Cut short by the capture", expert.group.PROTOCOL, expert.severity.NOTE)
@@ -188,6 +247,10 @@ for _, form in pairs(FORMS) do
 end
 headway.fields = protofields
 
+local choices = { { "0", "What kind and flags tell", 0 } }
+for number, name in ipairs(FAMILIES) do table.insert(choices, { tostring(number), name, number }) end
+headway.prefs.transport = Pref.enum("Transport", 0, "Whose packets these are: what token and remaining hold", choices)
+
 -- Most payload of a packet in this capture: that of a full one, from which follow the packets of a message.
 local full_payload = 0
 
@@ -222,12 +285,22 @@ end
 
 -- Whether a part or a tail is there, by what the parts before it hold.
 local function is_present(part, values)
-    if not part.when then return true end
-    local number = values[part.when.field]
-    for _, wanted in ipairs(part.when.values) do
-        if number == wanted then return true end
+    for _, condition in ipairs(part.when or {}) do
+        local held = false
+        for _, wanted in ipairs(condition.values) do
+            if values[condition.field] == wanted then held = true end
+        end
+        if not held then return false end
     end
-    return false
+    return true
+end
+
+-- What a field holds in this packet, where its kind, its flags and the chosen transport decide.
+local function meaning(name, values)
+    for _, one in ipairs(MEANINGS) do
+        local fits = one.field == name and one.kinds[values.kind] and bit.band(values.flags, one.flags) == one.flags
+        if fits and (not one.family or one.family == headway.prefs.transport) then return one.doc end
+    end
 end
 
 local function add_part(part, tvb, at, tree, values)
@@ -237,6 +310,8 @@ local function add_part(part, tvb, at, tree, values)
         values[field.name] = number
         local item = tree:add(protofields[field.filter], range)
         if number and not is_used(field, number) then item:add_proto_expert_info(unnamed) end
+        local held = values.kind and values.flags and meaning(field.name, values)
+        if held then item:append_text(" (" .. held .. ")") end
         for _, flag in ipairs(field.flags or {}) do
             item:add(protofields[field.filter .. "." .. flag.name], range)
         end

@@ -5,5 +5,7 @@
 pub mod cm;
 pub mod host_receive;
 pub mod packet_codec;
+pub mod perf_protocol;
 #[cfg(feature = "scenarios")]
 pub mod scenario;
+pub mod switch_frame;

@@ -2,7 +2,7 @@
 //! corpus run this same function.
 
 use headway_packet::session::Handshake;
-use headway_packet::{Envelope, Packet, PacketKind, PacketView, WIRE_HEADER, WireError};
+use headway_packet::{Envelope, Packet, PacketKind, PacketView, WIRE_FRONT, WIRE_HEADER, WireError};
 
 /// Panics when the codec breaks its contract on `bytes`.
 pub fn check(bytes: &[u8]) {
@@ -15,7 +15,7 @@ pub fn check(bytes: &[u8]) {
     };
     let packet = view.packet();
     let envelope = view.envelope();
-    assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after());
+    assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after(packet.kind));
     let mut again = vec![0; bytes.len()];
     match view.session() {
         None => {
@@ -24,13 +24,20 @@ pub fn check(bytes: &[u8]) {
         }
         Some(session) => {
             let sealed = envelope == Envelope::Sealed;
-            let front = WIRE_HEADER + envelope.before();
+            let front = WIRE_HEADER + envelope.before(packet.kind);
             assert_eq!(packet.emit_session(&session, sealed, &mut again), Ok(front));
-            again[front..].copy_from_slice(view.payload());
+            again[WIRE_FRONT..].copy_from_slice(&bytes[WIRE_FRONT..]);
             assert!(packet.emit_session(&session, sealed, &mut vec![0; front - 1]).is_err());
         }
     }
     assert_eq!(again, bytes, "what parses is emitted as it came");
+    if let Some(left) = view.cut() {
+        let mut short = bytes[..left].to_vec();
+        let header = Packet { kind: PacketKind::Header, payload: 0, ..packet };
+        short[..WIRE_HEADER].copy_from_slice(&header.header_bytes_in(envelope));
+        let cut = PacketView::parse(&short).expect("what is left of a data packet is a packet");
+        assert_eq!((cut.packet(), cut.session(), cut.cut()), (header, view.session(), None));
+    }
     for cut in [0, WIRE_HEADER / 2, bytes.len() - 1] {
         assert!(PacketView::parse(&bytes[..cut]).is_err(), "cut to {cut} bytes it is no packet");
         let bare = &view.payload()[..usize::from(packet.payload)];

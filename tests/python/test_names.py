@@ -19,7 +19,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("paper/fig01-first", "paper/fig11-eleventh", "zoo/zebra"):
         path = root / f"{name}.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text('title = "x"\n[topology]\nkind = "single-switch"\n', encoding="utf-8")
+        text = 'title = "x"\n[hosts]\njitter = "1 us"\n[topology]\nkind = "single-switch"\n'
+        path.write_text(text, encoding="utf-8")
     (root / "paper" / "claims.toml").write_text("[[claim]]\n", encoding="utf-8")
     (root / "paper" / "ring.toml").write_text("hosts = 2\nlink = []\n", encoding="utf-8")
     monkeypatch.setenv(ROOTS_VARIABLE, str(root))

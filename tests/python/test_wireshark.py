@@ -44,6 +44,32 @@ def test_tshark_shows_every_field_as_it_was_written(capture: Callable[..., Path]
     assert {"amrt": {"data", "grant"}, "phost": {"data", "rts", "token"}}[transport] <= set(counts)
 
 
+@pytest.mark.parametrize(
+    ("transport", "preference", "kind", "token", "remaining"),
+    [
+        ("rcp", 0, "data", "rate in kb/s, which ports may lower", "round trip in ns"),
+        ("rcp", 3, "ack", "third SACK block", "rate in kb/s that the packet answered brought"),
+        ("proactmp", 5, "data", "subflow, and above 16 bits how many", "smoothed round trip in ns"),
+        ("proactmp", 0, "data", None, None),
+        ("dctcp", 2, "ack", "third SACK block", "receive window in packets"),
+    ],
+)
+def test_what_token_and_remaining_hold_is_said_where_it_is_known(
+    capture: Callable[..., Path], transport: str, preference: int, kind: str, token: str | None, remaining: str | None
+) -> None:
+    path = capture("--set", f"transport.name={transport}")
+    text = wireshark.tshark(
+        path, "-o", f"headway.transport:{preference}", "-V", "-c", "400", "-Y", f'headway.kind == "{kind}"'
+    )
+    for name, held in (("token", token), ("remaining", remaining)):
+        lines = [line.strip() for line in text.splitlines() if line.strip().startswith(f"{name}: ")]
+        assert lines
+        if held is None:
+            assert not any("(" in line for line in lines)
+        else:
+            assert all(held in line for line in lines), (lines[0], held)
+
+
 def test_a_capture_agrees_with_the_links_of_the_run(capture: Callable[..., Path], tmp_path: Path) -> None:
     packets = wireshark.read_pcapng(capture())
     links = package.read(tmp_path / "out").links.to_polars()

@@ -23,6 +23,7 @@ ETHERNET, IPV4, UDP = 14, 20, 8
 START = ETHERNET + IPV4 + UDP
 HEADERS = START + 60
 SEAL_TAG = 16
+HEADER_CHECK = 8
 
 KINDS = (
     *("data", "grant", "rts", "token", "ack", "finished", "header", "nack", "pull"),
@@ -31,7 +32,7 @@ KINDS = (
 ECN = ("not-ect", "spare", "ect", "ce")
 FLAGS = {"ece": 1, "again": 2, "unscheduled": 4, "pull": 8, "bounced": 16, "rate": 64, "call": 128}
 ENVELOPES = ("bare", "session", "sealed")
-HANDSHAKES = ("hello", "welcome", "confirm", "accept", "stale")
+HANDSHAKES = ("hello", "welcome", "confirm", "accept", "stale", "refuse")
 
 # The header, stated here a second time: names and bytes in order.
 LAYOUT = [
@@ -47,8 +48,10 @@ SESSION = [(name, 8) for name in ("src_epoch", "cookie", "counter")]
 # A datagram of the handshake.
 HANDSHAKE = [
     ("handshake", 1),
-    ("reserved", 7),
-    *((name, 8) for name in ("epoch", "peer_epoch", "shown", "offered", "padding")),
+    *((name, 1) for name in ("version", "session", "cipher")),
+    ("mtu", 2),
+    ("transport", 26),
+    *((name, 8) for name in ("epoch", "peer_epoch", "shown", "offered")),
     ("mac", 16),
 ]
 FIRST_HANDSHAKE = 0x80
@@ -235,6 +238,8 @@ def _compare_one(packet: Captured, shown: dict[str, Field]) -> None:
         assert shown[f"headway.flags.{flag}"].show in (("1", "True") if fields["flags"] & mask else ("0", "False"))
     if fields["envelope"]:
         at = _compare_fields(packet, shown, at, [(f"session.{name}", size) for name, size in SESSION])
+    if fields["envelope"] == ENVELOPES.index("sealed") and KINDS[fields["kind"]] in ("data", "header"):
+        at = _compare_fields(packet, shown, at, [("check", HEADER_CHECK)])
     _compare_payload(packet, shown, at)
 
 
@@ -255,7 +260,8 @@ def _compare_fields(packet: Captured, shown: dict[str, Field], at: int, layout: 
 def _compare_payload(packet: Captured, shown: dict[str, Field], at: int) -> None:
     cut = len(packet.data) < packet.original
     end = ETHERNET + int.from_bytes(packet.data[ETHERNET + 2 : ETHERNET + 4], "big")
-    behind = SEAL_TAG if packet.fields["envelope"] == ENVELOPES.index("sealed") else 0
+    sealed = packet.fields["envelope"] == ENVELOPES.index("sealed") and KINDS[packet.fields["kind"]] != "header"
+    behind = SEAL_TAG if sealed else 0
     payload, seal = packet.data[at : end - behind], packet.data[end - behind : end]
     if payload:
         assert shown["headway.data"].show.replace(":", "") == payload.hex()

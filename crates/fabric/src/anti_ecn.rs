@@ -12,6 +12,7 @@
 //! * Control packets between two data packets take their own time out of the gap: that time is not
 //!   spare, and they neither carry nor clear marks.
 
+use crate::Rewrite;
 use crate::discipline::{Departing, Discipline, DisciplineInfo, PortContext};
 use headway_packet::{Ecn, Packet};
 use headway_units::{ParamKind, Time};
@@ -58,6 +59,8 @@ impl Discipline for AntiEcn {
         name: "anti-ecn",
         summary: "control before data, tail drop; data keeps its mark only after an idle gap",
         paper: "AMRT, IEEE TNSM 2022 §IV-A",
+        rewrites: &[Rewrite::Mark],
+        needs: &[],
     };
 
     const LIGHT: bool = true;
@@ -118,7 +121,7 @@ mod tests {
 
     fn port() -> PortContext {
         let buffer = Buffer { data: Limit::Packets(128), control: Limit::Packets(128) };
-        PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 }
+        PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None }
     }
 
     /// Marks of full data packets whose transmissions start at the given times, in slots of 1/10.

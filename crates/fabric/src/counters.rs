@@ -87,22 +87,40 @@ impl PortCounters {
     }
 
     /// The identities of a port that now holds `waiting` packets; an error names the broken one.
-    pub fn check(&self, waiting: u64) -> Result<(), String> {
-        if self.received != self.drops() + self.returned + self.enqueued {
-            return Err(format!(
-                "received {} is not dropped {} + returned {} + enqueued {}",
-                self.received,
-                self.drops(),
-                self.returned,
-                self.enqueued
-            ));
+    pub fn check(&self, waiting: u64) -> Result<(), BrokenIdentity> {
+        let (received, enqueued, dequeued) = (self.received, self.enqueued, self.dequeued);
+        let (drops, returned) = (self.drops(), self.returned);
+        if Some(received) != drops.checked_add(returned).and_then(|gone| gone.checked_add(enqueued)) {
+            return Err(BrokenIdentity::Received { received, drops, returned, enqueued });
         }
-        if self.enqueued != self.dequeued + waiting {
-            return Err(format!(
-                "enqueued {} is not dequeued {} + waiting {waiting}",
-                self.enqueued, self.dequeued
-            ));
+        if Some(enqueued) != dequeued.checked_add(waiting) {
+            return Err(BrokenIdentity::Enqueued { enqueued, dequeued, waiting });
+        }
+        let (packets, bytes) = (u64::from(self.queue_max_packets), self.queue_max_bytes);
+        if packets > received || bytes > received.saturating_mul(u16::MAX.into()) {
+            return Err(BrokenIdentity::Peak { packets, bytes, received });
         }
         Ok(())
     }
+}
+
+/// Counters of a port that contradict each other: a bug in a discipline or in its driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are the counters of that name")]
+pub enum BrokenIdentity {
+    /// What came is neither gone nor queued.
+    #[error("received {received} is not dropped {drops} + returned {returned} + enqueued {enqueued}")]
+    Received { received: u64, drops: u64, returned: u64, enqueued: u64 },
+    /// What was queued neither left nor waits.
+    #[error("enqueued {enqueued} is not dequeued {dequeued} + waiting {waiting}")]
+    Enqueued { enqueued: u64, dequeued: u64, waiting: u64 },
+    /// The counts of what waits are not those of the queues.
+    #[error("waiting by kind, control {control} and data {data}, is not what the queues hold: {held}")]
+    Waiting { control: u64, data: u64, held: u64 },
+    /// More bytes than the packets that wait can have.
+    #[error("{packets} packets that wait cannot have {bytes} bytes")]
+    Bytes { packets: u64, bytes: u64 },
+    /// More waited at once than ever came.
+    #[error("{packets} packets or {bytes} bytes waited at once, but only {received} packets came")]
+    Peak { packets: u64, bytes: u64, received: u64 },
 }

@@ -10,6 +10,7 @@
 //!   nothing is rounded but the time of a packet.
 //! * The packet on the wire does not count against a buffer, as with every other discipline here.
 
+use crate::Need;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, PortContext, Space};
 use crate::{Buffer, DropReason, Limit};
 use headway_packet::{Packet, PacketKind, Sizes};
@@ -57,6 +58,8 @@ impl Discipline for CreditShaping {
         name: "credit-shaping",
         summary: "a short queue of credits at the rate whose data fills the link, before a queue of everything else",
         paper: "ExpressPass, SIGCOMM 2017 §3",
+        rewrites: &[],
+        needs: &[Need::Shaping],
     };
 
     fn new(params: &CreditShapingParams, port: &PortContext) -> Self {
@@ -181,7 +184,7 @@ mod tests {
         let sizes = Sizes::default();
         let buffer =
             registry::buffer("credit-shaping", &params, &sizes, space).expect("known").expect("valid");
-        let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0 };
+        let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0, round_trip: None };
         let rules = AnyDiscipline::make("credit-shaping", &params, &context).expect("known").expect("valid");
         Port::new(rules, context.into())
     }

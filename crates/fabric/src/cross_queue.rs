@@ -17,6 +17,7 @@
 
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
 use crate::{DropReason, Limit};
+use crate::{Need, Rewrite};
 use headway_packet::{Ecn, Packet, PacketFlags};
 use headway_units::{Gauge, Level, ParamKind, SpareMeter, Time, mix};
 
@@ -62,10 +63,8 @@ headway_units::params! {
     }
 }
 
-/// The paper's own round trip, for ports that no network is known of. RPO §IV-B
-const PAPER_ROUND_TRIP: Time = Time::us(50);
-
-/// The classes after control.
+/// The classes.
+const CONTROL: usize = 0;
 const NORMAL: usize = 1;
 const OPPORTUNISTIC: usize = 2;
 
@@ -140,6 +139,8 @@ impl Discipline for CrossQueueEcn {
         name: "cross-queue-ecn",
         summary: "normal packets first, marked by the length of the opportunistic queue behind them",
         paper: "RPO, ICNP 2021 §IV-B",
+        rewrites: &[Rewrite::Mark],
+        needs: &[Need::RoundTrip, Need::Displacement],
     };
 
     fn new(params: &CrossQueueParams, port: &PortContext) -> Self {
@@ -148,7 +149,9 @@ impl Discipline for CrossQueueEcn {
             Limit::Packets(n) => u64::from(n),
             Limit::Bytes(n) => n / packet,
         };
-        let round_trip = if params.round_trip == Time::ZERO { PAPER_ROUND_TRIP } else { params.round_trip };
+        let said = (params.round_trip > Time::ZERO).then_some(params.round_trip);
+        // The registry makes no port without either.
+        let round_trip = said.or(port.round_trip).unwrap_or(Time::ZERO).max(Time(1));
         let carried = port.rate.bytes_in(round_trip) / packet;
         let low_limit = match params.low_limit {
             0 => (buffer / 2).min(2 * carried).max(1),
@@ -178,7 +181,8 @@ impl Discipline for CrossQueueEcn {
 
     #[inline]
     fn class_of(&self, packet: &Packet) -> usize {
-        usize::from(packet.priority).min(OPPORTUNISTIC)
+        // Only data waits where data is thrown out, and only there, whatever class a sender claims.
+        if packet.is_data() { usize::from(packet.priority).clamp(NORMAL, OPPORTUNISTIC) } else { CONTROL }
     }
 
     fn admit_by_class<L: Lengths>(
@@ -279,7 +283,13 @@ mod tests {
     /// A port with room for `data` packets whose wire is busy with a control packet, and its packets.
     fn port(params: &[(String, ParamValue)], data: u32) -> (Port<u32>, Pool) {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
-        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 7 };
+        let context = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 7,
+            round_trip: Some(Time::us(50)),
+        };
         let rules = AnyDiscipline::make("cross-queue-ecn", params, &context).expect("known").expect("valid");
         let packet = |i: u32| {
             let kind = if i < 300 { PacketKind::Data } else { PacketKind::Grant };
@@ -433,7 +443,13 @@ mod tests {
     #[test]
     fn a_smaller_packet_does_not_make_room_in_a_buffer_of_bytes() {
         let buffer = Buffer { data: Limit::Bytes(2000), control: Limit::Packets(2) };
-        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 7 };
+        let context = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 7,
+            round_trip: Some(Time::us(50)),
+        };
         let rules = AnyDiscipline::make("cross-queue-ecn", &[], &context).expect("known").expect("valid");
         let (_, mut pool) = port(&[], 1);
         let mut port = Port::new(rules, context.into());

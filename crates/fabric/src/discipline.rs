@@ -1,6 +1,6 @@
 //! The contract of a port discipline.
 
-use crate::{Buffer, DropReason, Limit};
+use crate::{Buffer, DropReason, Limit, Need, Rewrite};
 use headway_packet::{Packet, Sizes};
 use headway_units::{Gauge, Params, Rate, Time};
 
@@ -15,6 +15,8 @@ pub struct PortContext {
     pub buffer: Buffer,
     /// What its choices by lot depend on, where it has any.
     pub seed: u64,
+    /// The network's base round trip, where one is known.
+    pub round_trip: Option<Time>,
 }
 
 /// Buffer space that a scenario asks for; `None` leaves it to the discipline.
@@ -33,7 +35,8 @@ pub enum Overflow {
     Drop,
     /// Its payload is cut off, and what is left asks to be queued in its turn. Of data packets only.
     Trim,
-    /// The same happens to the last packet of a class, and this one takes its place.
+    /// The same happens to the last packet of a class, and this one takes its place; if the class is empty, or its
+    /// last packet too small to make room, it happens to this one.
     TrimLast {
         /// Which class; it holds data.
         class: usize,
@@ -92,6 +95,10 @@ pub struct DisciplineInfo {
     pub summary: &'static str,
     /// Where it was published.
     pub paper: &'static str,
+    /// What it writes into packets.
+    pub rewrites: &'static [Rewrite],
+    /// What it needs of whoever drives it.
+    pub needs: &'static [Need],
 }
 
 /// Rules of one port on enqueue and on dequeue.

@@ -14,8 +14,13 @@ pub struct DropTail;
 
 impl Discipline for DropTail {
     type Params = DropTailParams;
-    const INFO: DisciplineInfo =
-        DisciplineInfo { name: "drop-tail", summary: "one first-in first-out queue, tail drop", paper: "" };
+    const INFO: DisciplineInfo = DisciplineInfo {
+        name: "drop-tail",
+        summary: "one first-in first-out queue, tail drop",
+        paper: "",
+        rewrites: &[],
+        needs: &[],
+    };
 
     const LIGHT: bool = true;
 

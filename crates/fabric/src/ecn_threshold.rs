@@ -12,6 +12,7 @@
 //! * a packet that is to be marked and does not fit is dropped; what is not ECN-capable passes unmarked.
 
 use crate::DropReason;
+use crate::Rewrite;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext};
 use headway_packet::{Ecn, Packet};
 use headway_units::ParamKind;
@@ -61,6 +62,8 @@ impl Discipline for EcnThreshold {
         name: "ecn-threshold",
         summary: "one queue, tail drop; marks ECN-capable data while the queue is K packets or longer",
         paper: "DCTCP, SIGCOMM 2010 §3.1",
+        rewrites: &[Rewrite::Mark],
+        needs: &[],
     };
 
     const LIGHT: bool = true;
@@ -117,7 +120,8 @@ mod tests {
     /// Which of eight packets that arrive together at a port of K = 3 and room for five leave marked.
     fn marks(params: &[(&str, ParamValue)], ecn: Ecn) -> Vec<bool> {
         let buffer = Buffer { data: Limit::Packets(5), control: Limit::Packets(5) };
-        let context = PortContext { rate: Rate::gbps(1), sizes: Sizes::default(), buffer, seed: 0 };
+        let context =
+            PortContext { rate: Rate::gbps(1), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
         let k = ("threshold".to_string(), ParamValue::Int(3));
         let rest = params.iter().map(|(name, value)| (name.to_string(), value.clone()));
         let params: Vec<_> = std::iter::once(k).chain(rest).collect();

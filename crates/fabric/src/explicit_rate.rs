@@ -23,6 +23,7 @@
 //! Only packets with [`PacketFlags::RATE`] are written to; all packets count as load. One queue, tail drop.
 
 use crate::DropReason;
+use crate::Rewrite;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
 use headway_packet::{Packet, PacketFlags};
 use headway_units::{ParamKind, Time};
@@ -223,6 +224,8 @@ impl Discipline for ExplicitRate {
         name: "explicit-rate",
         summary: "one queue, tail drop; computes one rate for all flows and lowers what packets carry to it",
         paper: "RCP, IWQoS 2005, and the authors' ns-2 code",
+        rewrites: &[Rewrite::Rate],
+        needs: &[],
     };
 
     fn new(params: &ExplicitRateParams, port: &PortContext) -> Self {
@@ -296,7 +299,8 @@ mod tests {
 
     fn rules(set: impl Fn(&mut ExplicitRateParams)) -> ExplicitRate {
         let buffer = Buffer { data: Limit::Packets(128), control: Limit::Packets(128) };
-        let port = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 };
+        let port =
+            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
         let mut params = ExplicitRateParams { initial_rate: 0.5, rtt: RTT, ..ExplicitRateParams::default() };
         set(&mut params);
         ExplicitRate::new(&params, &port)
@@ -402,7 +406,8 @@ mod tests {
     #[test]
     fn packets_that_find_no_room_count_as_load_but_do_not_wait() {
         let buffer = Buffer { data: Limit::Packets(0), control: Limit::Packets(0) };
-        let port = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 };
+        let port =
+            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
         let mut law = rules(|_| {});
         let mut refused = packet(1000);
         let arrival = Arrival { now: Time::ZERO, packets: 0, bytes: 0, in_service: true };

@@ -1,7 +1,7 @@
 //! One egress.
 
 use crate::DropReason;
-use crate::counters::PortCounters;
+use crate::counters::{BrokenIdentity, PortCounters};
 use crate::discipline::{Arrival, Departing, Overflow, PortContext};
 use crate::queues::Queues;
 use crate::registry::AnyDiscipline;
@@ -17,6 +17,14 @@ const FULL: usize = DropReason::LinkDown as usize;
 pub trait Packets<H> {
     /// The packet behind a handle.
     fn packet(&mut self, handle: H) -> &mut Packet;
+
+    /// Cuts the payload off a data packet in no queue, which leaves `control` bytes of it on the wire unless the
+    /// driver knows better; `false` when it cannot be cut.
+    #[inline]
+    fn cut(&mut self, handle: H, control: u16) -> bool {
+        self.packet(handle).trim(control);
+        true
+    }
 }
 
 /// A packet that has started to leave.
@@ -203,7 +211,7 @@ impl<H: Copy> Port<H> {
         PortCounters {
             received: passed.received,
             // Not counted apart; `check` compares it with what left and what waits.
-            enqueued: passed.received - dropped.iter().sum::<u64>() - self.returned,
+            enqueued: passed.received.wrapping_sub(dropped.iter().sum::<u64>() + self.returned),
             dequeued: passed.dequeued,
             dropped,
             returned: self.returned,
@@ -245,8 +253,9 @@ impl<H: Copy> Port<H> {
         self.rules.gauges(now, &self.queues)
     }
 
-    /// Checks the counters' identities.
-    pub fn check(&self) -> Result<(), String> {
+    /// Checks the counters' identities, and that no count has fallen below zero.
+    pub fn check(&self) -> Result<(), BrokenIdentity> {
+        self.queues.check()?;
         self.counters().check(u64::from(self.queues.waiting_packets()))
     }
 
@@ -305,16 +314,10 @@ impl<H: Copy> Port<H> {
         }
         match verdict {
             Overflow::Trim => self.trim(now, handle, packets),
-            Overflow::TrimLast { class } => match self.queues.pop_last(class) {
-                Some(last) => {
-                    let packet = packets.packet(last);
-                    self.waited += bytes_times(packet.wire.into(), now);
-                    self.queues.left(true, packet.wire);
-                    self.enqueue(now, handle, packets.packet(handle).wire, (class, true));
-                    self.trim(now, last, packets)
-                }
-                None => self.trim(now, handle, packets),
-            },
+            Overflow::TrimLast { class } if self.gives_way(class, handle, packets) => {
+                self.trim_last(now, handle, class, packets)
+            }
+            Overflow::TrimLast { .. } => self.trim(now, handle, packets),
             Overflow::Displace { from, to } if self.gives_way(from, handle, packets) => {
                 self.displace(now, handle, reason, (from, to), packets)
             }
@@ -338,6 +341,16 @@ impl<H: Copy> Port<H> {
         self.context.buffer.data.admits(waiting - 1, bytes - u64::from(gone), packets.packet(handle).wire)
     }
 
+    /// Trims the last packet of a class, which holds one, and queues another in its place.
+    fn trim_last<P: Packets<H>>(&mut self, now: Time, handle: H, class: usize, packets: &mut P) -> Full<H> {
+        let Some(last) = self.queues.pop_last(class) else { return self.trim(now, handle, packets) };
+        let wire = packets.packet(last).wire;
+        self.waited += bytes_times(wire.into(), now);
+        self.queues.left(true, wire);
+        self.enqueue(now, handle, packets.packet(handle).wire, (class, true));
+        self.trim(now, last, packets)
+    }
+
     /// Drops the last packet of a class, which holds one, and queues another in its place.
     fn displace<P: Packets<H>>(
         &mut self,
@@ -359,11 +372,16 @@ impl<H: Copy> Port<H> {
         Full { handle: hit, trimmed: false, fate: Fate::Dropped(reason) }
     }
 
-    /// Cuts the payload off a packet that is in no queue, and queues what is left if it can.
+    /// Cuts the payload off a packet that is in no queue, and queues what is left if it can. A packet that cannot be
+    /// cut is dropped.
     fn trim<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Full<H> {
         debug_assert!(packets.packet(handle).is_data());
+        if !packets.cut(handle, self.context.sizes.control) {
+            let reason = DropReason::BufferFull;
+            self.dropped[reason as usize] += 1;
+            return Full { handle, trimmed: false, fate: Fate::Dropped(reason) };
+        }
         self.trimmed += 1;
-        packets.packet(handle).trim(self.context.sizes.control);
         match self.admit(now, packets.packet(handle), false) {
             Ok(class) => {
                 self.enqueue(now, handle, packets.packet(handle).wire, (class, false));
@@ -521,7 +539,8 @@ mod tests {
 
     fn port(name: &str, data: u32) -> Port<u32> {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
-        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 };
+        let context =
+            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
         let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
         Port::new(rules, Arc::new(context))
     }
@@ -556,6 +575,28 @@ mod tests {
         port.check().expect("identities");
         // Three packets wait 1230400 - 1 ps, two another slot, one a third slot.
         assert_eq!(port.queue_integral(port.free_at()), 1538 * (3 * 1_230_399 + 2 * 1_230_400 + 1_230_400));
+    }
+
+    #[test]
+    fn a_count_that_fell_below_zero_is_a_broken_identity() {
+        let (mut port, mut pool) = (port("drop-tail", 3), pool());
+        port.offer(Time::ZERO, 0, &mut pool).expect("room");
+        let whole = port.clone();
+        port.queues = Queues::new(1, true, false);
+        port.queues.push(0, false, 0, 1538);
+        assert_eq!(port.check(), Ok(()), "as many packets, of another kind");
+        port.queues.wrap(true, 1538);
+        let data = u64::from(u32::MAX);
+        assert_eq!(port.check(), Err(BrokenIdentity::Waiting { control: 1, data, held: 1 }));
+        let mut port = whole.clone();
+        port.queue_max_packets = u32::MAX;
+        assert!(matches!(port.check(), Err(BrokenIdentity::Peak { packets: 0xffff_ffff, .. })));
+        let mut port = whole.clone();
+        port.queues.wrap_bytes(2000);
+        assert!(matches!(port.check(), Err(BrokenIdentity::Bytes { packets: 1, .. })));
+        let mut port = whole;
+        port.dropped[0] = 2;
+        assert!(matches!(port.check(), Err(BrokenIdentity::Received { received: 1, drops: 2, .. })));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Queues of one port and the buffers behind them.
 
+use crate::counters::BrokenIdentity;
 use crate::discipline::Lengths;
 use headway_units::{Rate, Time};
 
@@ -98,6 +99,9 @@ impl<H: Copy> Ring<H> {
     }
 }
 
+/// Classes of a port at most: one bit of [`Queues::occupied`] is no class.
+pub const MOST_CLASSES: u64 = 31;
+
 /// A bit of [`Queues::occupied`] that is no class: set for ever where rules may hold packets back. Such queues
 /// never look deserted, and a packet that arrives does not go past them; where nothing is ever held back,
 /// nobody has to ask.
@@ -129,7 +133,7 @@ impl<H: Copy> Lengths for Queues<H> {
 
 impl<H: Copy> Queues<H> {
     pub(crate) fn new(classes: usize, strict: bool, shaped: bool) -> Self {
-        assert!((1..=31).contains(&classes), "a port has 1 to 31 classes");
+        assert!((1..=MOST_CLASSES as usize).contains(&classes), "a port has 1 to {MOST_CLASSES} classes");
         let rest = (2..classes).map(|_| Ring::new()).collect();
         Queues {
             first: [Ring::new(), Ring::new()],
@@ -254,6 +258,22 @@ impl<H: Copy> Queues<H> {
         self.bytes[usize::from(data)] -= u64::from(wire);
     }
 
+    /// Whether what is counted can be of what lies here: a number that fell below zero is larger than all of it.
+    pub(crate) fn check(&self) -> Result<(), BrokenIdentity> {
+        let held = self.first.iter().chain(&*self.rest).map(|ring| u64::from(ring.len)).sum::<u64>();
+        let [control, data] = self.packets.map(u64::from);
+        let counted = control.wrapping_add(data);
+        if control > held || data > held || counted != held {
+            return Err(BrokenIdentity::Waiting { control, data, held });
+        }
+        for (packets, bytes) in [control, data].into_iter().zip(self.bytes) {
+            if bytes > packets * u64::from(u16::MAX) {
+                return Err(BrokenIdentity::Bytes { packets, bytes });
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.classes() == 0
@@ -277,5 +297,20 @@ impl<H: Copy> Queues<H> {
     #[inline]
     pub(crate) fn waiting(&self, data: bool) -> (u32, u64) {
         (self.packets[usize::from(data)], self.bytes[usize::from(data)])
+    }
+}
+
+#[cfg(test)]
+impl<H> Queues<H> {
+    /// Counts a packet out that was never in, as a release build would.
+    pub(crate) fn wrap(&mut self, data: bool, wire: u16) {
+        let kind = usize::from(data);
+        self.packets[kind] = self.packets[kind].wrapping_sub(1);
+        self.bytes[kind] = self.bytes[kind].wrapping_sub(wire.into());
+    }
+
+    /// The same with bytes alone.
+    pub(crate) fn wrap_bytes(&mut self, wire: u16) {
+        self.bytes[1] = self.bytes[1].wrapping_sub(wire.into());
     }
 }

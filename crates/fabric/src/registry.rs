@@ -4,7 +4,7 @@ use crate::discipline::{
     Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space,
 };
 use crate::{
-    AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate,
+    AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate, Need,
     SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
 };
 use headway_packet::{Packet, Sizes};
@@ -155,8 +155,21 @@ fn called<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// The parameter that says the round trip where no network is known, or another than the network's.
+const ROUND_TRIP: &str = "round_trip";
+
 fn with<D: Discipline>(params: &[(String, ParamValue)], port: &PortContext) -> Result<D, ParamError> {
-    Ok(D::new(&set::<D>(params)?, port))
+    let set = set::<D>(params)?;
+    let told = port.round_trip.is_some_and(|time| time > Time::ZERO);
+    if D::INFO.needs.contains(&Need::RoundTrip) && !told {
+        let names = D::Params::specs().into_iter().map(|spec| spec.name);
+        let said = names.zip(set.values()).find(|(name, _)| *name == ROUND_TRIP);
+        if said.is_none_or(|(_, value)| value == ParamValue::Time(Time::ZERO)) {
+            let why = "no round trip of a network is known here".into();
+            return Err(ParamError::Missing { name: ROUND_TRIP, why });
+        }
+    }
+    Ok(D::new(&set, port))
 }
 
 fn set<D: Discipline>(params: &[(String, ParamValue)]) -> Result<D::Params, ParamError> {
@@ -180,5 +193,28 @@ mod tests {
     fn names_in_the_list_are_the_names_declared() {
         let declared: Vec<_> = all().iter().map(|(info, _)| info.name).collect();
         assert_eq!(declared, NAMES);
+    }
+
+    #[test]
+    fn who_needs_a_round_trip_is_told_one_or_refuses() {
+        let buffer = Buffer { data: crate::Limit::Packets(8), control: crate::Limit::Packets(8) };
+        let rate = headway_units::Rate::gbps(10);
+        let mut port = PortContext { rate, sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        for (info, _) in all() {
+            let needs = info.needs.contains(&Need::RoundTrip);
+            for time in [None, Some(Time::ZERO)] {
+                port.round_trip = time;
+                let refused = AnyDiscipline::make(info.name, &[], &port).expect("known").err();
+                let expected = "`round_trip` has to be given: no round trip of a network is known here";
+                assert_eq!(refused.map(|e| e.to_string()), needs.then(|| expected.into()), "{}", info.name);
+            }
+            port.round_trip = Some(Time::us(50));
+            AnyDiscipline::make(info.name, &[], &port).expect("known").expect("told");
+            let shapes = AnyDiscipline::make(info.name, &[], &port).expect("known").expect("told").shapes();
+            assert_eq!(info.needs.contains(&Need::Shaping), shapes, "{}", info.name);
+        }
+        port.round_trip = None;
+        let said = [(ROUND_TRIP.to_string(), ParamValue::Time(Time::us(9)))];
+        AnyDiscipline::make("cross-queue-ecn", &said, &port).expect("known").expect("said");
     }
 }

@@ -4,6 +4,7 @@
 //! [`crate::CreditShaping`]; in the one queue of everything else unscheduled data meets the rule of
 //! [`crate::SelectiveDrop`], which says what is counted.
 
+use crate::Need;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, PortContext, Space};
 use crate::selective_drop::{Selection, SelectionParams};
 use crate::{Buffer, CreditShaping, CreditShapingParams, DropReason};
@@ -33,6 +34,8 @@ impl Discipline for SelectiveCreditShaping {
         name: "selective-credit-shaping",
         summary: "credit shaping; unscheduled packets are dropped while a few packets wait",
         paper: "Aeolus, SIGCOMM 2020 §4, over ExpressPass, SIGCOMM 2017 §3",
+        rewrites: &[],
+        needs: &[Need::Shaping],
     };
 
     fn new(params: &SelectiveCreditShapingParams, port: &PortContext) -> Self {
@@ -116,7 +119,7 @@ mod tests {
     fn unscheduled_data_finds_four_places_and_credits_are_shaped_as_ever() {
         let (name, sizes) = ("selective-credit-shaping", Sizes::default());
         let buffer = registry::buffer(name, &[], &sizes, Space::default()).expect("known").expect("valid");
-        let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0 };
+        let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0, round_trip: None };
         let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
         let (mut port, mut pool) = (Port::new(rules, context.into()), pool());
         port.pass(Time::ZERO, pool.packet(199));

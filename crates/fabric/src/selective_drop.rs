@@ -12,6 +12,7 @@
 //! * scheduled packets, acknowledgements, probes and grants meet only the limits of the buffer.
 
 use crate::DropReason;
+use crate::MOST_CLASSES;
 use crate::discipline::{Arrival, Discipline, DisciplineInfo, PortContext};
 use headway_packet::{Packet, PacketFlags};
 use headway_units::ParamKind;
@@ -51,7 +52,7 @@ headway_units::params! {
     /// The queues of selective dropping.
     pub struct LevelParams {
         /// Number of queues; packets of a higher class than the last share the last.
-        levels: u64 = 9, ParamKind::Int { min: 1, max: 32 };
+        levels: u64 = 9, ParamKind::Int { min: 1, max: MOST_CLASSES };
     }
 }
 
@@ -78,6 +79,8 @@ impl Discipline for SelectiveDrop {
         name: "selective-drop",
         summary: "strict priority queues; unscheduled packets are dropped while a few packets wait",
         paper: "Aeolus, SIGCOMM 2020",
+        rewrites: &[],
+        needs: &[],
     };
 
     fn new(params: &SelectiveDropParams, _: &PortContext) -> Self {
@@ -118,7 +121,8 @@ mod tests {
         packets: &[(PacketKind, PacketFlags)],
     ) -> Vec<(usize, DropReason)> {
         let buffer = Buffer { data: Limit::Packets(10), control: Limit::Packets(10) };
-        let context = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 };
+        let context =
+            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
         let params: Vec<_> = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
         let rules = AnyDiscipline::make("selective-drop", &params, &context).expect("known").expect("valid");
         let packet = |(class, (kind, flags)): (usize, &(PacketKind, PacketFlags))| {

@@ -5,6 +5,7 @@
 //! scenario says otherwise. All data of a port shares one buffer: what finds it full is dropped, whatever its
 //! class. Ports share nothing: a switch whose ports borrow from one memory is approximated by larger buffers.
 
+use crate::MOST_CLASSES;
 use crate::discipline::{Discipline, DisciplineInfo, PortContext};
 use headway_packet::Packet;
 use headway_units::ParamKind;
@@ -13,7 +14,7 @@ headway_units::params! {
     /// Parameters of strict priority queueing.
     pub struct StrictPriorityParams {
         /// Number of queues; packets of a higher class than the last share the last.
-        levels: u64 = 9, ParamKind::Int { min: 1, max: 32 };
+        levels: u64 = 9, ParamKind::Int { min: 1, max: MOST_CLASSES };
         /// Whether control has the first queue for itself, or shares it with the first class of data.
         control_apart: bool = true, ParamKind::Bool;
     }
@@ -33,6 +34,8 @@ impl Discipline for StrictPriority {
         name: "strict-priority",
         summary: "strict priority queues, data classes share one tail-drop buffer",
         paper: "pHost, CoNEXT 2015; Homa, SIGCOMM 2018",
+        rewrites: &[],
+        needs: &[],
     };
 
     const LIGHT: bool = true;
@@ -61,7 +64,8 @@ mod tests {
     /// The queue of each of the classes 0 to 9.
     fn queues(levels: u64, control_apart: bool) -> Vec<usize> {
         let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
-        let port = PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0 };
+        let port =
+            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
         let rules = StrictPriority::new(&StrictPriorityParams { levels, control_apart }, &port);
         let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(1), 0);
         let mut queue = |class| {

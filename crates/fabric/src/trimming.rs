@@ -13,6 +13,7 @@
 //! paper's: headers before all data, a header queue of twice the bytes, nothing goes back, and the packet
 //! on the wire counts as waiting.
 
+use crate::Rewrite;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
 use crate::{Buffer, DropReason, Limit};
 use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
@@ -107,6 +108,8 @@ impl Discipline for Trimming {
         name: "trimming",
         summary: "full data queues trim packets to headers, served 10:1 with data; headers without room go back",
         paper: "NDP, SIGCOMM 2017 §3.1",
+        rewrites: &[Rewrite::Trim, Rewrite::Return],
+        needs: &[],
     };
 
     fn new(params: &TrimmingParams, port: &PortContext) -> Self {
@@ -242,7 +245,7 @@ mod tests {
     /// A port whose wire is busy with packet 0, and a pool of data packets (below 1000) and acknowledgements.
     fn port(params: &[(String, ParamValue)], space: Space, seed: u64) -> (Port<u32>, Pool) {
         let buffer = registry::buffer("trimming", params, &SIZES, space).expect("known").expect("valid");
-        let context = PortContext { rate: Rate::gbps(10), sizes: SIZES, buffer, seed };
+        let context = PortContext { rate: Rate::gbps(10), sizes: SIZES, buffer, seed, round_trip: None };
         let rules = AnyDiscipline::make("trimming", params, &context).expect("known").expect("valid");
         let packet = |i: u32| {
             let kind = if i < 1000 { PacketKind::Data } else { PacketKind::Ack };

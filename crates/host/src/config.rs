@@ -5,8 +5,7 @@ use crate::pace::Pace;
 use crate::progress::Progress;
 use crate::seal::Cipher;
 use crate::stream::SinkOf;
-use headway_packet::session::SESSION_HEADER;
-use headway_packet::{SEAL_TAG, Sizes, WIRE_HEADER};
+use headway_packet::{Envelope, PacketKind, Sizes, WIRE_HEADER};
 use headway_transport::Path;
 use headway_units::{ParamValue, Rate, Time};
 use ipnet::Ipv4Net;
@@ -217,8 +216,9 @@ pub const MAX_MTU: u16 = 9_216;
 /// assert_eq!((sizes.payload, sizes.header, sizes.full_wire(), sizes.control), (1388, 112, 1538, 150));
 /// ```
 pub fn sizes(mtu: u16, admission: &Admission) -> Sizes {
-    let tag = if admission.seals() { SEAL_TAG } else { 0 };
-    let header = IP_UDP + (WIRE_HEADER + SESSION_HEADER + tag) as u16;
+    let envelope = if admission.seals() { Envelope::Sealed } else { Envelope::Session };
+    let around = |kind| IP_UDP + (WIRE_HEADER + envelope.before(kind) + envelope.after(kind)) as u16;
+    let header = around(PacketKind::Data);
     let payload = mtu.clamp(MIN_MTU, MAX_MTU) - header;
-    Sizes { payload, header, framing: FRAMING, control: header + FRAMING }
+    Sizes { payload, header, framing: FRAMING, control: around(PacketKind::Grant) + FRAMING }
 }

@@ -23,6 +23,14 @@ pub enum ConfigError {
     /// No such port discipline.
     #[error("there is no port discipline `{0}`")]
     UnknownDiscipline(String),
+    /// The discipline wants what a host's own link does not offer.
+    #[error("port discipline `{name}`: {source}")]
+    Unoffered {
+        /// Which discipline.
+        name: String,
+        /// What it wants.
+        source: headway_fabric::Unoffered,
+    },
     /// A parameter that the discipline refuses.
     #[error("port discipline `{name}`: {source}")]
     Discipline {

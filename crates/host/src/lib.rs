@@ -33,6 +33,7 @@
 //! of the IP header; switches change only that, and what arrives there counts, not the header's own copy.
 
 mod budget;
+mod check;
 mod completion;
 mod config;
 pub mod core;

@@ -7,9 +7,17 @@
 use crate::config::Config;
 use crate::error::ConfigError;
 use headway_fabric::registry::AnyDiscipline;
-use headway_fabric::{Buffer, Limit, Port, PortContext, PortCounters};
+use headway_fabric::{Buffer, Limit, Need, Offers, Port, PortContext, PortCounters, Rewrite};
 use headway_packet::{Packet, Sizes};
 use headway_units::{Rate, Time};
+
+/// Packets pass a host's own link one by one, before they are written and sealed, and none waits there: a mark or a rate
+/// goes out with the packet, and what disciplines do to packets that wait never happens.
+const OFFERS: Offers = Offers {
+    driver: "a host's own link",
+    rewrites: &[Rewrite::Mark, Rewrite::Rate, Rewrite::Trim, Rewrite::Return],
+    needs: &[Need::RoundTrip, Need::Shaping, Need::Displacement],
+};
 
 /// What the kernel may be given before its turn. A system call and a wake-up take some microseconds: packets
 /// shorter than that on the wire are handed over several at a time.
@@ -37,7 +45,12 @@ pub(crate) struct Nic {
 impl Nic {
     pub(crate) fn new(config: &Config, discipline: &str, sizes: Sizes) -> Result<Nic, ConfigError> {
         let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
-        let context = PortContext { rate: config.rate(), sizes, buffer, seed: 0 };
+        let round_trip = Some(config.path.base_rtt);
+        let context = PortContext { rate: config.rate(), sizes, buffer, seed: 0, round_trip };
+        let found = headway_fabric::registry::find(discipline);
+        if let Some(source) = found.and_then(|(info, _)| OFFERS.check(&info).err()) {
+            return Err(ConfigError::Unoffered { name: discipline.into(), source });
+        }
         let rules = AnyDiscipline::make(discipline, &config.discipline_params, &context)
             .ok_or_else(|| ConfigError::UnknownDiscipline(discipline.into()))?;
         let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;

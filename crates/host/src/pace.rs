@@ -41,9 +41,9 @@ pub enum PaceReason {
 
 impl Pace {
     /// What counts as the rate of a link that has none: more than an endpoint's thread gets through, so that packets
-    /// leave as fast as it can; and little enough that first windows of transports, which are as long as their
-    /// link is fast, fit into the buffers of sockets.
-    pub const UNPACED: Rate = Rate::gbps(40);
+    /// leave as fast as it can. First windows of transports are as long as their link is fast: with buffers of
+    /// sockets smaller than the 8 MB that an endpoint asks for, a lower [`crate::Config::nic`] loses less.
+    pub const UNPACED: Rate = Rate::gbps(100);
 
     /// A rate that was given.
     pub fn given(rate: Rate) -> Pace {
@@ -156,7 +156,7 @@ mod tests {
         symlink(&eth, bond.join("lower_eth0")).expect("linked");
         symlink(&veth, bridge.join("lower_veth0")).expect("linked");
         symlink(&eth, bridge.join("lower_eth0")).expect("linked");
-        let speed = |folder| speed_in(folder, DEEPEST).map(|rate| rate.bps() / 1_000_000_000);
+        let speed = |folder: &Path| speed_in(folder, DEEPEST).map(|rate| rate.bps() / 1_000_000_000);
         assert_eq!(
             [&eth, &off, &veth, &bond, &bridge].map(|f| speed(f)),
             [Some(25), None, None, Some(50), None]
@@ -173,7 +173,10 @@ mod tests {
         let pace = Pace::to(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9)).expect("a route");
         assert_eq!(pace, Pace { rate: Pace::UNPACED, reason: PaceReason::Unknown("lo".into()) });
         assert_eq!(pace.to_string(), "unpaced, the kernel knows no speed of lo");
-        assert_eq!(Pace::given(Rate::mbps(2500)).to_string(), "2.5 Gb/s, as given");
+        assert_eq!(
+            Pace::given(Rate::new(2_500_000_000).expect("positive")).to_string(),
+            "2.5 Gb/s, as given"
+        );
         let pace = Pace { rate: Rate::gbps(25), reason: PaceReason::Interface("eth0".into()) };
         assert_eq!(pace.to_string(), "25 Gb/s, the speed of eth0");
     }

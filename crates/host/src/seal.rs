@@ -6,6 +6,7 @@
 //! cookies come from secrets that die with their process, and no two meetings of it have the same, so that no two
 //! meetings have the same keys; the nonce is the datagram's number, which is never used twice.
 
+use crate::check::HeaderChecks;
 use crate::key::PreSharedKey;
 use headway_packet::SEAL_TAG;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake};
@@ -98,6 +99,7 @@ pub(crate) struct Authority {
 pub(crate) struct Seals {
     seal: DataKey,
     open: DataKey,
+    pub(crate) headers: HeaderChecks,
 }
 
 /// A key with what its cipher has computed from it, which is overwritten when it is dropped. It is in one place of
@@ -162,15 +164,15 @@ impl Authority {
     /// The keys of a meeting; `None` cannot happen with keys of the right length.
     pub(crate) fn seals(&self, m: &Meeting) -> Option<Seals> {
         let cipher = Cipher::agreed(self.cipher, m.cipher);
-        let key = |numbers: [u64; 4]| {
-            let bytes = numbers.map(u64::to_be_bytes);
-            let info = [b"data".as_slice(), bytes.as_flattened(), &[cipher as u8]];
+        let own = [m.local_epoch, m.peer_epoch, m.expected, m.shown].map(u64::to_be_bytes);
+        let peer = [m.peer_epoch, m.local_epoch, m.shown, m.expected].map(u64::to_be_bytes);
+        let key = |numbers: &[[u8; 8]; 4]| {
+            let info = [b"data".as_slice(), numbers.as_flattened(), &[cipher as u8]];
             DataKey::new(cipher, &expand(&self.root, &info))
         };
-        Some(Seals {
-            seal: key([m.local_epoch, m.peer_epoch, m.expected, m.shown])?,
-            open: key([m.peer_epoch, m.local_epoch, m.shown, m.expected])?,
-        })
+        let check = |numbers: &[[u8; 8]; 4]| expand(&self.root, &[b"header", numbers.as_flattened()]);
+        let headers = HeaderChecks::new(&check(&own), &check(&peer));
+        Some(Seals { seal: key(&own)?, open: key(&peer)?, headers })
     }
 }
 
@@ -199,5 +201,99 @@ impl Seals {
     pub(crate) fn open<'a>(&self, counter: u64, header: &[u8], sealed: &'a mut [u8]) -> Option<&'a [u8]> {
         let opened = self.open.get().open_in_place(nonce(counter), Aad::from(header), sealed);
         opened.ok().map(|payload| &*payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aes_gcm::Aes128Gcm;
+    use aes_gcm::aead::AeadInOut;
+    use chacha20poly1305::ChaCha20Poly1305;
+
+    const CIPHERS: [Cipher; 2] = [Cipher::Aes128Gcm, Cipher::ChaCha20Poly1305];
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("digits");
+        (0..hex.len()).step_by(2).map(digits).collect()
+    }
+
+    /// Two ends of a meeting that announce these ciphers.
+    fn pair(a: Cipher, b: Cipher) -> (Seals, Seals) {
+        let key = PreSharedKey([9; 32]);
+        let seals = |mine, theirs: Cipher, numbers: [u64; 4]| {
+            let [local_epoch, peer_epoch, shown, expected] = numbers;
+            let meeting = Meeting { local_epoch, peer_epoch, shown, expected, cipher: theirs as u8 };
+            Authority::new(&key, mine).seals(&meeting).expect("keys of the right length")
+        };
+        (seals(a, b, [1, 2, 3, 4]), seals(b, a, [2, 1, 4, 3]))
+    }
+
+    /// Test case 2 of the GCM specification: a key, a nonce and a block of zeros.
+    #[test]
+    fn the_published_vector_of_gcm() {
+        let key = || DataKey::new(Cipher::Aes128Gcm, &[0; 32]).expect("a key");
+        let seals = Seals { seal: key(), open: key(), headers: HeaderChecks::new(&[0; 32], &[0; 32]) };
+        let mut payload = [0; 16];
+        let tag = seals.seal(0, &[], &mut payload).expect("short");
+        assert_eq!(payload[..], bytes("0388dace60b6a392f328c2b971b2fe78"));
+        assert_eq!(tag[..], bytes("ab6e47d42cec13bdf53a67b21257bddf"));
+        let mut sealed = [payload, tag].concat();
+        assert_eq!(seals.open(0, &[], &mut sealed), Some(&[0; 16][..]));
+    }
+
+    /// The same key, nonce and header in two libraries that have nothing in common.
+    #[test]
+    fn another_library_seals_the_same() {
+        let key: [u8; 32] = std::array::from_fn(|i| i as u8);
+        let aes = Aes128Gcm::new(key.first_chunk::<16>().expect("long enough").into());
+        let chacha = ChaCha20Poly1305::new(&key.into());
+        for (counter, length) in [(0u64, 0usize), (1, 1), (u64::MAX, 15), (1 << 40, 1372), (77, 8872)] {
+            let (header, plain) = (vec![counter as u8; 84], vec![0x33; length]);
+            let mut nonce = [0; 12];
+            nonce[4..].copy_from_slice(&counter.to_be_bytes());
+            for cipher in CIPHERS {
+                let made = || DataKey::new(cipher, &key).expect("a key");
+                let (mut ours, mut theirs) = (plain.clone(), plain.clone());
+                let tag =
+                    Seals { seal: made(), open: made(), headers: HeaderChecks::new(&[0; 32], &[0; 32]) }
+                        .seal(counter, &header, &mut ours)
+                        .expect("sealed");
+                let room = theirs.as_mut_slice().into();
+                let other: [u8; 16] = match cipher {
+                    Cipher::Aes128Gcm => {
+                        aes.encrypt_inout_detached(&nonce.into(), &header, room).expect("sealed").into()
+                    }
+                    Cipher::ChaCha20Poly1305 => {
+                        chacha.encrypt_inout_detached(&nonce.into(), &header, room).expect("sealed").into()
+                    }
+                };
+                assert!(ours == theirs && tag == other, "{cipher:?}, {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn either_end_opens_what_the_other_sealed_and_nothing_else() {
+        for (a, b) in CIPHERS.iter().flat_map(|&a| CIPHERS.map(|b| (a, b))) {
+            let (one, other) = pair(a, b);
+            let mut sealed = b"payload".to_vec();
+            let tag = one.seal(5, b"header", &mut sealed).expect("sealed");
+            sealed.extend(tag);
+            assert_eq!(
+                other.open(5, b"header", &mut sealed.clone()),
+                Some(&b"payload"[..]),
+                "{a:?} and {b:?}"
+            );
+            assert_eq!(other.open(6, b"header", &mut sealed.clone()), None);
+            assert_eq!(other.open(5, b"Header", &mut sealed.clone()), None);
+            assert_eq!(one.open(5, b"header", &mut sealed.clone()), None, "not what it sealed itself");
+            for at in 0..sealed.len() {
+                let mut changed = sealed.clone();
+                changed[at] ^= 1;
+                assert_eq!(other.open(5, b"header", &mut changed), None);
+                assert_eq!(other.open(5, b"header", &mut sealed[..at].to_vec()), None);
+            }
+        }
     }
 }

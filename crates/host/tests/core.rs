@@ -420,6 +420,7 @@ fn what_does_not_bear_the_right_seal_is_forged() {
     let bare = |bytes: &mut Vec<u8>| {
         bytes[5] = 1;
         bytes.truncate(bytes.len() - 16);
+        bytes.drain(WIRE_HEADER + 24..WIRE_HEADER + 32);
     };
     changed(shared_key(), bare, Count::dropped_forged);
 }

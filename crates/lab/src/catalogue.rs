@@ -18,7 +18,10 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
         "disciplines" => {
             let one = |(info, specs): &(headway_fabric::DisciplineInfo, Vec<ParamSpec>)| {
                 let params: Vec<Json> = specs.iter().map(parameter).collect();
-                json!({ "name": info.name, "summary": info.summary, "paper": info.paper, "params": params })
+                let rewrites: Vec<&str> = info.rewrites.iter().map(|what| what.name()).collect();
+                let needs: Vec<&str> = info.needs.iter().map(|what| what.name()).collect();
+                json!({ "name": info.name, "summary": info.summary, "paper": info.paper, "rewrites": rewrites,
+                    "needs": needs, "params": params })
             };
             headway_fabric::registry::all().iter().map(one).collect()
         }

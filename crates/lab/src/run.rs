@@ -77,10 +77,8 @@ pub fn run_scenario(
         next = elapsed + REPORT_EVERY;
         progress(&report(state, elapsed))
     };
-    let outcome = match &mut recorder {
-        Some(recorder) => headway_sim::run_tapped(&resolved.spec, recorder, &mut watch),
-        None => headway_sim::run(&resolved.spec, &mut watch),
-    };
+    let tap = recorder.as_mut().map(|recorder| recorder as &mut dyn headway_sim::Tap);
+    let outcome = headway_sim::run_within(&resolved.spec, setup.room()?, tap, &mut watch);
     let wall = clock.elapsed();
     recorder.map_or(Ok(()), Recorder::finish)?;
     let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;

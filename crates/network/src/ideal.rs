@@ -191,6 +191,7 @@ mod tests {
             responsive: true,
             transport: 0,
             path,
+            connection: None,
         };
         RunSpec {
             topology: TopologySpec::Graph { hosts: 2, switches: 4, links: Vec::new() },
@@ -201,6 +202,7 @@ mod tests {
             stop: Time::s(1),
             sample: None,
             faults: Vec::new(),
+            jitter: Time::ZERO,
         }
     }
 

@@ -6,12 +6,12 @@
 use crate::rng::{Purpose, derive};
 use crate::routes::{Router, RouterKind};
 use crate::spec::{FabricSpec, FlowSpec, LinkSpec, Routing, TopologySpec};
-use headway_fabric::PortContext;
 use headway_fabric::registry::AnyDiscipline;
+use headway_fabric::{Need, Offers, PortContext, Unoffered};
 use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
-use headway_units::{ParamValue, Rate, Time};
+use headway_units::{Rate, Time};
 use std::sync::Arc;
 
 /// Why a network cannot be built.
@@ -54,6 +54,14 @@ pub enum BuildError {
         /// Why not.
         reason: String,
     },
+    /// The discipline wants more than the driver of the ports offers.
+    #[error("port discipline `{name}`: {source}")]
+    Unoffered {
+        /// Its name.
+        name: String,
+        /// What it wants.
+        source: Unoffered,
+    },
     /// Faults that cannot be injected.
     #[error("faults: {0}")]
     Fault(String),
@@ -78,6 +86,8 @@ pub struct Network {
     fabric: FabricSpec,
     switches: u32,
     names: Names,
+    /// Of a discipline that needs one.
+    round_trip: Option<Time>,
 }
 
 /// How nodes are called.
@@ -111,24 +121,25 @@ impl Network {
         links.extend(plan.links.drain(..).filter(|l| l.from >= hosts));
         let router = Router::new(plan.router, hosts, plan.switches, &links);
         let fabric = fabric.clone();
-        let mut network =
-            Network { hosts, links, router, fabric, switches: plan.switches, names: plan.names };
-        network.tell_round_trip();
+        let (switches, names) = (plan.switches, plan.names);
+        let mut network = Network { hosts, links, router, fabric, switches, names, round_trip: None };
+        network.round_trip = network.longest_round_trip();
         Ok(network)
     }
 
-    /// Sets the discipline's parameter `round_trip`, if it declares one and the scenario leaves it at 0, to the
-    /// longest base round trip of the first host.
-    fn tell_round_trip(&mut self) {
-        const NAME: &str = "round_trip";
-        let open = ParamValue::Time(Time::ZERO);
+    /// The longest base round trip of the first host, for a discipline that needs one.
+    fn longest_round_trip(&self) -> Option<Time> {
+        let (info, _) = headway_fabric::registry::find(&self.fabric.discipline)?;
+        let needed = info.needs.contains(&Need::RoundTrip);
+        (1..self.hosts).filter(|_| needed).map(|peer| self.path(0, peer).base_rtt).max()
+    }
+
+    /// Whether the driver of its ports offers what their discipline wants.
+    pub fn check(&self, offers: &Offers) -> Result<(), BuildError> {
         let found = headway_fabric::registry::find(&self.fabric.discipline);
-        let asks = found.is_some_and(|(_, specs)| specs.iter().any(|s| s.name == NAME && s.default == open));
-        if asks && !self.fabric.params.iter().any(|(name, value)| name == NAME && *value != open) {
-            let longest = (1..self.hosts).map(|peer| self.path(0, peer).base_rtt).max();
-            self.fabric.params.retain(|(name, _)| name != NAME);
-            self.fabric.params.extend(longest.map(|rtt| (NAME.into(), ParamValue::Time(rtt))));
-        }
+        let refused = found.and_then(|(info, _)| offers.check(&info).err());
+        let name = self.fabric.discipline.clone();
+        refused.map_or(Ok(()), |source| Err(BuildError::Unoffered { name, source }))
     }
 
     /// Hosts.
@@ -304,6 +315,7 @@ impl Network {
             sizes: fabric.sizes,
             buffer: fabric.buffer,
             seed: derive(seed, Purpose::Port, number.into()),
+            round_trip: self.round_trip,
         };
         let fail = |reason: String| BuildError::Discipline { name: fabric.discipline.clone(), reason };
         let rules = AnyDiscipline::make(&fabric.discipline, &fabric.params, &context)

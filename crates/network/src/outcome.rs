@@ -63,10 +63,10 @@ pub struct LinkRecord {
 /// One transport's part in what ports dropped, and what its machines measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransportRecord {
-    /// Its packets that ports dropped, control and credits included.
-    pub drops: u64,
+    /// Its packets that ports dropped, control and credits included; `None` from ports that do not tell.
+    pub drops: Option<u64>,
     /// Those of them that ports count as data.
-    pub data_drops: u64,
+    pub data_drops: Option<u64>,
     /// What its machines measured of themselves.
     pub gauges: Vec<Gauge>,
     /// From data to its answer, of all its machines; `None` if they do not measure them.

@@ -94,6 +94,11 @@ impl PacketKind {
         PacketKind::ALL.get(n as usize).copied()
     }
 
+    /// Whether it has a payload that a port may cut off, or is what is left when one did.
+    pub const fn is_cuttable(self) -> bool {
+        matches!(self, PacketKind::Data | PacketKind::Header)
+    }
+
     /// The field's lower-case name for it.
     pub fn name(self) -> &'static str {
         match self {

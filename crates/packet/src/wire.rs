@@ -10,6 +10,9 @@
 //! wrong with them is a [`WireError`]. What parses and is emitted again gives the same bytes.
 //!
 //! [`Packet::tag`] is the driver's own and does not travel: a parsed packet has tag 0.
+//!
+//! What a switch may rewrite is declared with the field ([`Mutable`]); what a seal covers follows from that
+//! ([`covered`], [`covered_of_cut`]).
 
 use crate::session::{SESSION_HEADER, Session};
 use crate::{Ecn, HostId, Packet, PacketFlags, PacketKind};
@@ -40,6 +43,79 @@ pub struct WireField {
     pub doc: &'static str,
     /// Names of values, or of single bits where the field is a set of flags.
     pub values: &'static [(u64, &'static str)],
+    /// What a switch may do to it.
+    pub mutable: Mutable,
+}
+
+/// What a switch may do to a field on a packet's way. No seal covers it then, and a receiver believes it no more
+/// than its doc says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutable {
+    /// Nothing.
+    Never,
+    /// Write a lower rate, in packets that ask for one: [`PacketFlags::RATE`].
+    Rate,
+    /// Say what is left of a data packet whose payload it cuts off: see [`Packet::trim`].
+    Cut,
+    /// Set [`PacketFlags::BOUNCED`] as it returns such a header to its sender.
+    Return,
+}
+
+impl Mutable {
+    /// The bits of a byte of the field that may change.
+    const fn bits(self) -> u8 {
+        match self {
+            Mutable::Never => 0,
+            Mutable::Rate | Mutable::Cut => 0xff,
+            Mutable::Return => PacketFlags::BOUNCED.0,
+        }
+    }
+}
+
+/// Bits of the header that may change in one of these ways.
+const fn mutable_bits(ways: &[Mutable]) -> [u8; WIRE_HEADER] {
+    let mut bits = [0; WIRE_HEADER];
+    let mut number = 0;
+    while number < WIRE_FIELDS.len() {
+        let field = &WIRE_FIELDS[number];
+        let mut way = 0;
+        while way < ways.len() {
+            let mut byte = field.offset / 8;
+            while ways[way] as u8 == field.mutable as u8 && byte < (field.offset + field.bits) / 8 {
+                bits[byte] |= field.mutable.bits();
+                byte += 1;
+            }
+            way += 1;
+        }
+        number += 1;
+    }
+    bits
+}
+
+/// Bits of the header that a switch may change.
+pub const MUTABLE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate, Mutable::Cut, Mutable::Return]);
+const RATE_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Rate]);
+const CUT_BITS: [u8; WIRE_HEADER] = mutable_bits(&[Mutable::Cut, Mutable::Return]);
+
+/// Bytes of header and session: what a seal covers of a packet beside its payload.
+pub const WIRE_FRONT: usize = WIRE_HEADER + SESSION_HEADER;
+
+/// What the seal of a whole packet covers of header and session: all but a rate that ports may lower.
+pub fn covered(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
+    let mut bytes = *front;
+    let flags = PacketFlags(front[offset_of!(Header, flags)]);
+    if flags.has(PacketFlags::RATE) {
+        bytes.iter_mut().zip(RATE_BITS).for_each(|(byte, mutable)| *byte &= !mutable);
+    }
+    bytes
+}
+
+/// What the check of a data packet's header covers: all that is the same when the payload has been cut off and the
+/// header been returned.
+pub fn covered_of_cut(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
+    let mut bytes = covered(front);
+    bytes.iter_mut().zip(CUT_BITS).for_each(|(byte, mutable)| *byte &= !mutable);
+    bytes
 }
 
 /// Why bytes are not a packet, or a packet does not become bytes.
@@ -97,12 +173,16 @@ pub enum Envelope {
     Bare = 0,
     /// The fields of a session.
     Session = 1,
-    /// The fields of a session; the payload is sealed, and the tag of the seal follows it.
+    /// The fields of a session; the payload is sealed, and the tag of the seal follows it. Between session and
+    /// payload, data and what is left of it carry a check of the header alone.
     Sealed = 2,
 }
 
 /// Bytes of a seal's tag.
 pub const SEAL_TAG: usize = 16;
+
+/// Bytes of the check of a sealed data packet's header.
+pub const HEADER_CHECK: usize = 8;
 
 impl Envelope {
     /// The envelope with this wire number.
@@ -110,19 +190,21 @@ impl Envelope {
         [Envelope::Bare, Envelope::Session, Envelope::Sealed].get(usize::from(n)).copied()
     }
 
-    /// Bytes before the payload, the header not counted.
-    pub const fn before(self) -> usize {
+    /// Bytes before the payload of a packet of this kind, the header not counted: what is left behind the header of
+    /// a data packet whose payload is cut off.
+    pub const fn before(self, kind: PacketKind) -> usize {
         match self {
             Envelope::Bare => 0,
+            Envelope::Sealed if kind.is_cuttable() => SESSION_HEADER + HEADER_CHECK,
             Envelope::Session | Envelope::Sealed => SESSION_HEADER,
         }
     }
 
-    /// Bytes after the payload.
-    pub const fn after(self) -> usize {
-        match self {
-            Envelope::Bare | Envelope::Session => 0,
-            Envelope::Sealed => SEAL_TAG,
+    /// Bytes after the payload of a packet of this kind.
+    pub const fn after(self, kind: PacketKind) -> usize {
+        match (self, kind) {
+            (Envelope::Bare | Envelope::Session, _) | (Envelope::Sealed, PacketKind::Header) => 0,
+            (Envelope::Sealed, _) => SEAL_TAG,
         }
     }
 }
@@ -133,7 +215,7 @@ impl Envelope {
 /// byte of the packet at which they begin.
 macro_rules! wire_fields {
     ($(#[$about:meta])* $table:ident of $name:ident from $start:expr;
-     $($(#[values($values:expr)])? $field:ident: $type:ty, $doc:literal;)+) => {
+     $($(#[values($values:expr)])? $(#[mutable($mutable:ident)])? $field:ident: $type:ty, $doc:literal;)+) => {
         #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
         #[repr(C)]
         struct $name {
@@ -147,8 +229,11 @@ macro_rules! wire_fields {
             bits: size_of::<$type>() * 8,
             doc: $doc,
             values: wire_fields!(@values $($values)?),
+            mutable: wire_fields!(@mutable $($mutable)?),
         }),+];
     };
+    (@mutable) => { $crate::wire::Mutable::Never };
+    (@mutable $way:ident) => { $crate::wire::Mutable::$way };
     (@values) => { &[] };
     (@values $values:expr) => { $values };
 }
@@ -182,6 +267,16 @@ const FLAG_NAMES: &[(u64, &str)] = &[
 ];
 const ENVELOPE_NAMES: &[(u64, &str)] = &[(0, "bare"), (1, "session"), (2, "sealed")];
 
+/// The check between session and payload of sealed data packets; offsets count from the start of the packet.
+pub const CHECK_FIELDS: &[WireField] = &[WireField {
+    name: "check",
+    offset: WIRE_FRONT * 8,
+    bits: HEADER_CHECK * 8,
+    doc: "Authentication of the session and of the header's fields that no switch may change",
+    values: &[],
+    mutable: Mutable::Never,
+}];
+
 /// Bytes of the header.
 pub const WIRE_HEADER: usize = size_of::<Header>();
 
@@ -200,7 +295,7 @@ impl<'a> PacketView<'a> {
     /// Checks that `bytes` are one whole packet, header and payload and nothing else.
     pub fn parse(bytes: &'a [u8]) -> Result<PacketView<'a>, WireError> {
         let view = PacketView::parse_header(bytes)?;
-        let around = view.envelope.before() + view.envelope.after();
+        let around = view.envelope.before(view.kind) + view.envelope.after(view.kind);
         let Some(actual) = view.rest.len().checked_sub(around) else {
             return Err(WireError::Truncated { need: WIRE_HEADER + around, have: bytes.len() });
         };
@@ -268,7 +363,15 @@ impl<'a> PacketView<'a> {
 
     /// The bytes after the header and the session: payload, and the tag of a seal.
     pub fn payload(&self) -> &'a [u8] {
-        self.rest.get(self.envelope.before()..).unwrap_or_default()
+        self.rest.get(self.envelope.before(self.kind)..).unwrap_or_default()
+    }
+
+    /// Bytes of a data packet that are left when its payload is cut off; `None` when they are not all there, and of
+    /// packets that have no payload to lose.
+    pub fn cut(&self) -> Option<usize> {
+        let left = self.envelope.before(self.kind);
+        let whole = self.kind == PacketKind::Data && self.rest.len() >= left;
+        whole.then_some(WIRE_HEADER + left)
     }
 }
 
@@ -288,8 +391,8 @@ impl Packet {
         Ok(need)
     }
 
-    /// Writes header and session to the front of `buffer`; answers the bytes used. The payload goes behind
-    /// them, and behind that the tag where it is sealed: both are the caller's.
+    /// Writes header and session to the front of `buffer`; answers the bytes before the payload. Where it is sealed,
+    /// the check of the header, the last of these bytes, and the tag behind the payload are the caller's.
     pub fn emit_session(
         &self,
         session: &Session,
@@ -298,12 +401,14 @@ impl Packet {
     ) -> Result<usize, WireError> {
         check_sizes(self.kind, self.wire, self.payload)?;
         let envelope = if sealed { Envelope::Sealed } else { Envelope::Session };
-        let (need, have) = (WIRE_HEADER + SESSION_HEADER, buffer.len());
+        let (need, have) = (WIRE_HEADER + envelope.before(self.kind), buffer.len());
         let Some((header, rest)) = buffer.get_mut(..need).map(|b| b.split_at_mut(WIRE_HEADER)) else {
             return Err(WireError::Truncated { need, have });
         };
         header.copy_from_slice(&self.header_bytes_in(envelope));
-        rest.copy_from_slice(&session.bytes());
+        let (fields, check) = rest.split_at_mut(SESSION_HEADER);
+        fields.copy_from_slice(&session.bytes());
+        check.fill(0);
         Ok(need)
     }
 
@@ -348,24 +453,30 @@ wire_fields! {
     WIRE_FIELDS of Header from 0;
     version: u8, "Version of this layout: 1";
     #[values(KIND_NAMES)]
+    #[mutable(Cut)]
     kind: u8, "What the packet is";
     #[values(FLAG_NAMES)]
+    #[mutable(Return)]
     flags: u8, "One-bit facts";
     #[values(ECN_NAMES)]
     ecn: u8, "ECN code point, in the two low bits";
+    #[mutable(Cut)]
     priority: u8, "Queue class at every port, 0 served first";
     #[values(ENVELOPE_NAMES)]
     envelope: u8, "What stands between this header and the payload";
     reserved: [u8; 2], "Zero";
+    #[mutable(Cut)]
     wire: U16, "Bytes on the wire, framing included";
+    #[mutable(Cut)]
     payload: U16, "Bytes of payload after the header";
     src: U32, "Sending host";
     dst: U32, "Receiving host";
     message: U32, "Number of the message among those of its sender to its receiver";
     index: U32, "Position in the message, in packets";
     count: U32, "Packets spoken of: granted, sent without permission, or acknowledged cumulatively";
-    token: U32, "Number of the authorisation used or given; in an ack, a SACK block";
-    remaining: U32, "Packets still to be received or sent";
+    #[mutable(Rate)]
+    token: U32, "By kind and transport: number of the authorisation used or given, a SACK block, packets permitted, a subflow; with the flag rate, kb/s";
+    remaining: U32, "By kind and transport: packets still to be received or sent, a window, a class, a subflow, a round trip in ns; in an answer of RCP, kb/s";
     entropy: U32, "What multipath hashes beside the addresses";
     message_bytes: U64, "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each";
     lifetime: U64, "How long a permission is valid, or an echoed time, in picoseconds";

@@ -5,8 +5,8 @@ use headway_packet::session::{
     Terms, TransportName,
 };
 use headway_packet::{
-    Ecn, Envelope, HostId, Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, WIRE_FIELDS, WIRE_HEADER,
-    WIRE_VERSION, WireError,
+    Ecn, Envelope, HEADER_CHECK, HostId, MUTABLE_BITS, Mutable, Packet, PacketFlags, PacketKind, PacketView,
+    SEAL_TAG, WIRE_FIELDS, WIRE_FRONT, WIRE_HEADER, WIRE_VERSION, WireError, covered, covered_of_cut,
 };
 use headway_units::Time;
 use proptest::prelude::*;
@@ -39,9 +39,15 @@ fn bytes_of(packet: &Packet) -> Vec<u8> {
 }
 
 fn session_bytes_of(packet: &Packet, session: &Session, sealed: bool) -> Vec<u8> {
-    let tag = if sealed { SEAL_TAG } else { 0 };
-    let mut bytes = vec![0; WIRE_HEADER + SESSION_HEADER + usize::from(packet.payload) + tag];
-    assert_eq!(packet.emit_session(session, sealed, &mut bytes), Ok(WIRE_HEADER + SESSION_HEADER));
+    let (check, tag) = match (sealed, packet.kind) {
+        (false, _) => (0, 0),
+        (true, PacketKind::Data) => (HEADER_CHECK, SEAL_TAG),
+        (true, PacketKind::Header) => (HEADER_CHECK, 0),
+        (true, _) => (0, SEAL_TAG),
+    };
+    let front = WIRE_HEADER + SESSION_HEADER + check;
+    let mut bytes = vec![0; front + usize::from(packet.payload) + tag];
+    assert_eq!(packet.emit_session(session, sealed, &mut bytes), Ok(front));
     bytes
 }
 
@@ -66,7 +72,7 @@ proptest! {
         prop_assert_eq!(view.session(), Some(session));
         let envelope = if sealed { Envelope::Sealed } else { Envelope::Session };
         prop_assert_eq!(view.envelope(), envelope);
-        prop_assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after());
+        prop_assert_eq!(view.payload().len(), usize::from(packet.payload) + envelope.after(packet.kind));
         let header = PacketView::parse_header(&bytes[..WIRE_HEADER]).expect("the header alone");
         prop_assert_eq!((header.packet(), header.session()), (packet, None));
         packet_codec::check(&bytes);
@@ -101,6 +107,34 @@ proptest! {
         packet_codec::check(&bytes);
         bytes.truncate(usize::from(cut) % (bytes.len() + 1));
         packet_codec::check(&bytes);
+    }
+
+    /// Whatever ports do to a packet, what its seal and its check cover is the same; and every bit that they must
+    /// not touch is covered.
+    #[test]
+    fn what_is_covered_is_all_that_ports_do_not_touch(packet in any_packet(), rate: u32, at in 0..WIRE_FRONT, bit in 0u8..8) {
+        let session = Session { src_epoch: 1, cookie: 2, counter: 3 };
+        let front = |p: &Packet| -> [u8; WIRE_FRONT] {
+            *session_bytes_of(p, &session, true).first_chunk().expect("as long")
+        };
+        let (sent, asks) = (front(&packet), packet.flags.has(PacketFlags::RATE));
+        let mut rated = packet;
+        rated.token = if asks { rate } else { packet.token };
+        prop_assert_eq!(covered(&front(&rated)), covered(&sent));
+        if packet.is_data() {
+            let mut cut = rated;
+            cut.trim(158);
+            prop_assert_eq!(covered_of_cut(&front(&cut)), covered_of_cut(&sent));
+            (cut.flags, cut.tag) = (cut.flags.with(PacketFlags::BOUNCED), 9);
+            prop_assert_eq!(covered_of_cut(&front(&cut)), covered_of_cut(&sent), "nor as it returns");
+        }
+        let mut other = sent;
+        other[at] ^= 1 << bit;
+        let mutable = at < WIRE_HEADER && MUTABLE_BITS[at] & 1 << bit != 0;
+        let rate_field = (32..36).contains(&at);
+        prop_assert_eq!(covered(&other) == covered(&sent), asks && rate_field);
+        let hidden = mutable && (!rate_field || asks);
+        prop_assert_eq!(covered_of_cut(&other) == covered_of_cut(&sent), hidden, "byte {}", at);
     }
 
     /// Each field of the table is where the table says: changing its bytes changes that field alone.
@@ -139,6 +173,18 @@ fn copy_field(name: &str, from: &Packet, to: &mut Packet) {
         "lifetime" => to.lifetime = from.lifetime,
         other => panic!("the table has a field `{other}` that no packet has"),
     }
+}
+
+#[test]
+fn the_fields_that_a_switch_may_change_are_these() {
+    let of = |way: Mutable| {
+        let all = WIRE_FIELDS.iter().filter(move |f| f.mutable == way);
+        all.map(|f| f.name).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Mutable::Cut), ["kind", "priority", "wire", "payload"]);
+    assert_eq!((of(Mutable::Rate), of(Mutable::Return)), (vec!["token"], vec!["flags"]));
+    let changeable: u32 = MUTABLE_BITS.iter().map(|byte| byte.count_ones()).sum();
+    assert_eq!(changeable, 8 + 8 + 16 + 16 + 32 + 1);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A packet costs one event a hop: its arrival at the far end. Everything a hop touches is a dense array
 //! indexed by number.
 
+use crate::estimate::{PER_PACKET, PER_SAMPLE};
 use crate::pool::Pool;
 use crate::queue::Event;
 use crate::sampler::Sampler;
@@ -27,7 +28,9 @@ const CLASS_TIMER: u8 = 1;
 const CLASS_FLOW: u8 = 2;
 const CLASS_SAMPLE: u8 = 3;
 
-/// Events between two calls of the progress function.
+/// Events between two looks at what packets and samples take: as many packets may be too many.
+const ROOM_EVENTS: u64 = 1 << 12;
+/// Events between two calls of the progress function, a multiple of the former.
 const PROGRESS_EVENTS: u64 = 1 << 16;
 
 struct Host<E> {
@@ -69,8 +72,10 @@ pub(crate) struct Engine<'a, E> {
     sampler: Option<Sampler>,
     /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
     stop: Time,
-    /// The latter has come.
-    full: bool,
+    /// What took all the memory that it may.
+    full: Option<&'static str>,
+    /// Bytes that packets in flight and samples may take.
+    pub(crate) room: u64,
     events: u64,
     digest: u64,
 }
@@ -111,7 +116,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             unconnected: 0,
             sampler,
             stop: spec.stop,
-            full: false,
+            full: None,
+            room: u64::MAX,
             events: 0,
             digest: 0,
         })
@@ -135,11 +141,23 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 break;
             }
             self.step(event);
-            if self.events.is_multiple_of(PROGRESS_EVENTS) && !progress(&self.progress()) {
+            if self.events.is_multiple_of(ROOM_EVENTS) && !self.goes_on(progress) {
                 return false;
             }
         }
-        !self.full
+        self.full.is_none()
+    }
+
+    /// Whether there is room for more, and nobody who looks on has seen enough.
+    #[cold]
+    fn goes_on(&mut self, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
+        let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
+        let packets = self.wires.transit.pool.slots() * PER_PACKET;
+        if samples + packets > self.room {
+            self.full = Some(if samples > packets { "samples" } else { "packets in flight" });
+            return false;
+        }
+        !self.events.is_multiple_of(PROGRESS_EVENTS) || progress(&self.progress())
     }
 
     fn progress(&self) -> Progress {
@@ -400,7 +418,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let Some(sampler) = &mut self.sampler else { return };
         sampler.take(self.now, &mut self.wires.egress, &self.flows);
         if sampler.is_full() {
-            (self.full, self.stop) = (true, self.now);
+            (self.full, self.stop) = (Some("samples"), self.now);
         }
         self.wires.transit.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
@@ -452,8 +470,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let one = |(number, &(drops, data_drops))| {
             let own = || hosts.iter().flatten().filter(move |part| usize::from(part.0) == number);
             TransportRecord {
-                drops,
-                data_drops,
+                drops: Some(drops),
+                data_drops: Some(data_drops),
                 gauges: gauges(own().map(|part| part.1), self.now),
                 round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
             }
@@ -463,11 +481,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
 
     fn warnings(&self, interrupted: bool) -> Vec<String> {
         let mut warnings = Vec::new();
-        if self.full {
-            warnings.push(format!(
-                "the run ended at {}: its samples took all the memory that they may",
-                self.now
-            ));
+        if let Some(what) = self.full {
+            warnings
+                .push(format!("the run ended at {}: its {what} took all the memory that they may", self.now));
         }
         let unfinished = self.flows.iter().filter(|f| f.state != FlowState::Done).count();
         if unfinished > 0 {

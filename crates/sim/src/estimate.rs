@@ -6,10 +6,12 @@
 
 use crate::run::Estimate;
 use headway_fabric::Limit;
-use headway_network::{FlowChoice, LinkChoice, RunSpec, TopologySpec};
+use headway_network::{FlowChoice, LinkChoice, LinkSpec, RunSpec, TopologySpec};
+use headway_transport::registry;
+use headway_units::Time;
 
-/// Bytes of the program itself, of the event ring, and of the writers of tables.
-const BASE: u64 = 32 << 20;
+/// Bytes that every run takes: of the program itself, of the event ring, and of the writers of tables.
+pub const BASE: u64 = 32 << 20;
 /// Bytes a host's machine, its link and its timers take.
 const PER_HOST: u64 = 2_500;
 /// Bytes a port takes with empty queues, its name, and its event ring slots.
@@ -17,7 +19,11 @@ const PER_LINK: u64 = 1_500;
 /// Bytes a flow takes in the specification, in the machines, in the records and in the table of flows.
 const PER_FLOW: u64 = 1_000;
 /// Bytes a packet in flight takes: pool, event, queue entry.
-const PER_PACKET: u64 = 144;
+pub(crate) const PER_PACKET: u64 = 144;
+/// Packets in flight that every flow may have, however short its path.
+const LEAST_WINDOW: u64 = 64;
+/// Control packets of a flow that nothing else accounts for.
+const CONTROL: u64 = 4;
 /// Bytes a sample takes: 32 in the simulator, and in the table of the series 24 beside the names of its entity
 /// and of its metric.
 pub const PER_SAMPLE: u64 = 112;
@@ -29,6 +35,8 @@ pub struct Flows {
     pub total: u64,
     /// Those that are sampled.
     pub sampled: u64,
+    /// Full packets of data of all of them.
+    pub packets: u64,
 }
 
 impl Flows {
@@ -40,7 +48,8 @@ impl Flows {
             Some(FlowChoice::All) => total,
             Some(FlowChoice::Some(list)) => list.len() as u64,
         };
-        Flows { total, sampled }
+        let packets = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes));
+        Flows { total, sampled, packets: packets.fold(0, u64::saturating_add) }
     }
 }
 
@@ -82,22 +91,106 @@ pub fn estimate(spec: &RunSpec) -> Estimate {
 /// The same for other flows than those that the specification holds, which may not be made yet.
 pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
     let (hosts, switches, links) = size(&spec.topology);
-    // Every flow may have a window in flight; a link holds no more than its buffer and its delay.
-    let buffered = match spec.fabric.buffer.data {
-        Limit::Packets(n) => u64::from(n),
-        Limit::Bytes(n) => n / u64::from(spec.fabric.sizes.full_wire()) + 1,
-    };
-    let packets = flows.total.saturating_mul(256).min(links.saturating_mul(buffered + 64));
     let sum = |parts: &[u64]| parts.iter().fold(0u64, |sum, part| sum.saturating_add(*part));
     let network_bytes = sum(&[
         hosts.saturating_mul(PER_HOST),
         links.saturating_mul(PER_LINK),
         next_hops(&spec.topology, hosts, switches, links),
     ]);
-    let flow_bytes = sum(&[flows.total.saturating_mul(PER_FLOW), packets.saturating_mul(PER_PACKET)]);
+    let packet_bytes = in_flight(spec, flows).saturating_mul(PER_PACKET);
+    let flow_bytes = sum(&[flows.total.saturating_mul(PER_FLOW), packet_bytes]);
     let sample_bytes = sample_rows(spec, flows.sampled).saturating_mul(PER_SAMPLE);
     let memory_bytes = sum(&[BASE, network_bytes, flow_bytes, sample_bytes]);
-    Estimate { hosts, links, flows: flows.total, network_bytes, flow_bytes, sample_bytes, memory_bytes }
+    Estimate {
+        hosts,
+        links,
+        flows: flows.total,
+        network_bytes,
+        flow_bytes,
+        packet_bytes,
+        sample_bytes,
+        memory_bytes,
+    }
+}
+
+/// Packets in flight at the most: no more than all flows have to send, than their windows let them send, and than
+/// links and buffers hold; and the credits of transports that give them out at the rate of a link, answered or not.
+fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
+    let wire = u64::from(spec.fabric.sizes.full_wire());
+    let room = match spec.fabric.buffer.data {
+        Limit::Packets(n) => u64::from(n),
+        Limit::Bytes(n) => n / wire + 1,
+    };
+    let groups = link_groups(&spec.topology);
+    let on = |link: &LinkSpec| link.rate.bytes_in(link.delay) / wire + 1;
+    let held = groups.iter().fold(0u64, |sum, group| {
+        let one = on(&group.link).saturating_add(if group.from_switch { room } else { 0 });
+        sum.saturating_add(group.count.saturating_mul(one))
+    });
+    // The longest path there and back, at the rate of the fastest host.
+    let trip = groups.iter().fold(Time::ZERO, |sum, group| {
+        let hop = group.link.delay.saturating_add(spec.fabric.switch_latency);
+        let hop = hop.saturating_add(group.link.rate.time_of(wire));
+        sum.saturating_add(hop.saturating_mul(group.hops))
+    });
+    let fastest = groups.iter().filter(|g| !g.from_switch).map(|g| g.link.rate).max_by_key(|rate| rate.bps());
+    let filled = fastest.map_or(0, |rate| rate.bytes_in(trip.saturating_mul(2)) / wire + 1);
+    let entries: Vec<_> = spec.transports.iter().filter_map(|t| registry::find(&t.name)).collect();
+    let queue = if entries.iter().any(|e| e.window_grows) { room } else { 0 };
+    let window = filled.saturating_add(queue).max(LEAST_WINDOW);
+    let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
+    let data = sent.min(flows.total.saturating_mul(window)).min(held);
+    let credits = match entries.iter().any(|e| e.credits) {
+        true => flows.total.min(size(&spec.topology).0).saturating_mul(filled),
+        false => 0,
+    };
+    data.saturating_add(credits)
+}
+
+/// Directed links that are alike.
+struct Group {
+    count: u64,
+    link: LinkSpec,
+    from_switch: bool,
+    /// How many of them the longest path crosses.
+    hops: u64,
+}
+
+fn link_groups(topology: &TopologySpec) -> Vec<Group> {
+    let (hosts, _, links) = size(topology);
+    let ends = |link: LinkSpec| {
+        let group = |from_switch| Group { count: hosts, link, from_switch, hops: 1 };
+        [group(false), group(true)]
+    };
+    let between = |link: LinkSpec, hops: u64| Group {
+        count: links.saturating_sub(2 * hosts),
+        link,
+        from_switch: true,
+        hops,
+    };
+    match *topology {
+        TopologySpec::SingleSwitch { link, .. } => ends(link).into(),
+        TopologySpec::Dumbbell { access, bottleneck, .. } => {
+            ends(access).into_iter().chain([between(bottleneck, 1)]).collect()
+        }
+        TopologySpec::ParkingLot { access, bottleneck, bottlenecks, .. } => {
+            ends(access).into_iter().chain([between(bottleneck, bottlenecks.into())]).collect()
+        }
+        TopologySpec::LeafSpine { host, spine, .. } => {
+            ends(host).into_iter().chain([between(spine, 2)]).collect()
+        }
+        TopologySpec::FatTree { host, fabric, .. } => {
+            ends(host).into_iter().chain([between(fabric, 4)]).collect()
+        }
+        TopologySpec::Graph { hosts, ref links, .. } => {
+            // A path may cross every link of a graph once, one way.
+            let one = |&(a, b, link): &(u32, u32, LinkSpec)| {
+                let group = |from: u32, hops| Group { count: 1, link, from_switch: from >= hosts, hops };
+                [group(a, 1), group(b, 0)]
+            };
+            links.iter().flat_map(one).collect()
+        }
+    }
 }
 
 /// Rows of the series at the most: each interval has three a link and one a flow, and the end of the run

@@ -14,7 +14,7 @@ use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{HostId, Packet};
 use headway_transport::endpoint::{Ahead, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::Time;
+use headway_units::{Gauge, RoundTrips, Time};
 use std::sync::Arc;
 
 /// A machine of a transport that is known only at run time.
@@ -118,6 +118,8 @@ impl Mixed {
     }
 }
 
+// A method that is not here would answer its default for all machines.
+#[deny(clippy::missing_trait_methods)]
 impl Endpoint for Mixed {
     fn open(&mut self, now: Time, message: &Message) {
         self.parts[self.place(message.tag)].machine.open(now, message);
@@ -177,6 +179,15 @@ impl Endpoint for Mixed {
 
     fn live_messages(&self) -> usize {
         self.parts.iter().map(|part| part.machine.live_messages()).sum()
+    }
+
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        self.parts.iter().flat_map(|part| part.machine.gauges(now)).collect()
+    }
+
+    /// There is no one to lend: those who want them ask [`Mixed::each`] machine.
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        None
     }
 }
 

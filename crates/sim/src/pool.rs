@@ -25,8 +25,23 @@ impl Pool {
             self.slots[handle as usize] = Slot(packet);
             return handle;
         }
+        self.grow(packet)
+    }
+
+    /// A place that was not there before. Places are made by the quarter: doubled, half of them might never be used.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, packet: Packet) -> u32 {
+        if self.slots.len() == self.slots.capacity() {
+            self.slots.reserve_exact((self.slots.len() / 4).max(64));
+        }
         self.slots.push(Slot(packet));
         self.slots.len() as u32 - 1
+    }
+
+    /// The most packets that ever were in the network at a time.
+    pub(crate) fn slots(&self) -> u64 {
+        self.slots.len() as u64
     }
 
     #[inline]

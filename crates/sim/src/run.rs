@@ -44,7 +44,7 @@ pub enum RunError {
 /// Runs a specification to its end. `progress` is called now and then; `false` stops the run, and the
 /// outcome holds what happened until then.
 pub fn run(spec: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, RunError> {
-    watched(spec, Watch { progress, tap: None })
+    run_within(spec, u64::MAX, None, progress)
 }
 
 /// As [`run`], and shows every packet to `tap` as it starts on a link. The outcome is the same.
@@ -53,13 +53,25 @@ pub fn run_tapped(
     tap: &mut dyn Tap,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    watched(spec, Watch { progress, tap: Some(tap) })
+    run_within(spec, u64::MAX, Some(tap), progress)
+}
+
+/// The same with a tap or without, and with so many bytes for what grows while a run lasts, its packets in flight and
+/// its samples. A run that has none left ends there, as one that was interrupted, and its warnings say why.
+pub fn run_within<'a>(
+    spec: &'a RunSpec,
+    room: u64,
+    tap: Option<&'a mut dyn Tap>,
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, RunError> {
+    watched(spec, Watch { progress, tap, room })
 }
 
 /// Who looks on while a run lasts.
 struct Watch<'a> {
     progress: &'a mut dyn FnMut(&Progress) -> bool,
     tap: Option<&'a mut dyn Tap>,
+    room: u64,
 }
 
 fn watched<'a>(spec: &'a RunSpec, watch: Watch<'a>) -> Result<Outcome, RunError> {
@@ -137,6 +149,7 @@ fn drive<'a, E: Endpoint>(
     machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
 ) -> Result<Outcome, RunError> {
     let mut engine = Engine::new(spec, network, endpoints, watch.tap)?;
+    engine.room = watch.room;
     let completed = engine.run(watch.progress);
     Ok(engine.finish(!completed, machines))
 }
@@ -199,6 +212,8 @@ pub struct Estimate {
     pub network_bytes: u64,
     /// Bytes of memory that flows and their packets take.
     pub flow_bytes: u64,
+    /// What of it packets in flight take.
+    pub packet_bytes: u64,
     /// Bytes of memory that samples may take.
     pub sample_bytes: u64,
     /// Bytes of memory at the most, as long as the run ends at its stated end.

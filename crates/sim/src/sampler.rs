@@ -51,6 +51,11 @@ impl Sampler {
         }
     }
 
+    /// Rows so far.
+    pub(crate) fn rows(&self) -> u64 {
+        self.samples.len() as u64
+    }
+
     /// Whether there are as many rows as there may be.
     pub(crate) fn is_full(&self) -> bool {
         self.samples.len() as u64 >= self.most

@@ -3,7 +3,7 @@
 use crate::queue::{Event, EventQueue};
 use crate::tap::Tap;
 use crate::transit::{CLASS_PACKET, DELIVER, FORWARD, Link, NUMBER, RELEASE, TIMER, Transit, WIRE_FREE};
-use headway_fabric::{Full, Port, PortContext};
+use headway_fabric::{Full, Need, Offers, Port, PortContext, Rewrite};
 use headway_network::{BuildError, LinkRecord, Network, RunSpec};
 use headway_packet::Packet;
 use headway_transport::endpoint::Ahead;
@@ -59,11 +59,15 @@ pub(crate) struct Wires<'a> {
     pub(crate) hosts: u32,
 }
 
+/// Ports do everything here that disciplines declare.
+const OFFERS: Offers = Offers { driver: "the simulator", rewrites: Rewrite::ALL, needs: Need::ALL };
+
 /// The ports of a network, and the longest time from the start of a full packet on a link to its arrival.
 fn ports(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildError> {
     let mut egress = Vec::with_capacity(network.links().len());
     let mut reach = Time::ZERO;
     let mut contexts: Vec<Arc<PortContext>> = Vec::new();
+    network.check(&OFFERS)?;
     for (number, link) in network.links().iter().enumerate() {
         let (rules, context) = network.discipline(number as u32, seed)?;
         // Ports of a network differ in little but the seed, which the rules have made use of: a handful of

@@ -92,8 +92,14 @@ fn assert_adds_up(run: &RunSpec, out: &Outcome) {
     let links = |get: fn(&headway_fabric::PortCounters) -> u64| {
         out.links.iter().map(|link| get(&link.counters)).sum::<u64>()
     };
-    assert_eq!(parts(|part| part.drops), links(headway_fabric::PortCounters::drops));
-    assert_eq!(parts(|part| part.data_drops), links(headway_fabric::PortCounters::data_drops));
+    assert_eq!(
+        parts(|part| part.drops.expect("the simulator knows")),
+        links(headway_fabric::PortCounters::drops)
+    );
+    assert_eq!(
+        parts(|part| part.data_drops.expect("the simulator knows")),
+        links(headway_fabric::PortCounters::data_drops)
+    );
     let gauges: usize = out.host_gauges.iter().map(Vec::len).sum();
     assert_eq!(out.by_transport.iter().map(|part| part.gauges.len()).sum::<usize>(), gauges);
     let trips = out.by_transport.iter().filter_map(|part| part.round_trips.as_ref());
@@ -115,7 +121,8 @@ fn every_pair_shares_hosts_and_loses_and_doubles_nothing() {
                 assert_whole(&run, &out);
                 assert_adds_up(&run, &out);
                 assert_eq!(out.digest, outcome(&run).digest);
-                dropped += out.by_transport.iter().map(|part| part.drops).sum::<u64>();
+                dropped +=
+                    out.by_transport.iter().map(|part| part.drops.expect("the simulator knows")).sum::<u64>();
             }
         }
     }
@@ -149,7 +156,7 @@ fn what_a_link_that_goes_down_costs_is_told_by_transport() {
         let down = |reason: DropReason| {
             out.links.iter().map(|link| link.counters.dropped[reason as usize]).sum::<u64>()
         };
-        assert!(down(DropReason::LinkDown) > 0 && down(DropReason::ControlLinkDown) > 0, "{pair:?}");
+        assert!(down(DropReason::LinkDown) + down(DropReason::ControlLinkDown) > 0, "{pair:?}");
         assert_eq!(out.digest, outcome(&run).digest);
     }
 }

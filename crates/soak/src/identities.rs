@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 const PAGE: &str = include_str!("../../../docs/results.md");
 /// How a block of identities begins; what they are about follows.
 const FENCE: &str = "```identities ";
-/// Those that hold where no fault changes a rate.
+/// Those that hold where no fault changes a rate or takes a link down.
 const AT_THEIR_RATE: &str = "links at their rate";
 /// Of numbers that were divided.
 const ROUNDING: f64 = 1e-9;
@@ -109,7 +109,7 @@ fn begins_with(link: &Json, name: &str) -> Option<f64> {
 
 /// Every identity of the page holds.
 pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
-    let changed = run.changes_rates();
+    let changed = run.changes_rates() || run.goes_down();
     all()
         .iter()
         .filter(|identity| !(changed && identity.of == AT_THEIR_RATE))

@@ -29,6 +29,8 @@ struct Shared {
     failed: AtomicU64,
     refused: AtomicU64,
     events: AtomicU64,
+    /// The least and the most that a run took of what was said, in thousandths, with their seeds.
+    memory: Mutex<[(u64, u64); 2]>,
     /// The seed that took longest, and its milliseconds.
     slowest: Mutex<(u128, u64)>,
     /// Seeds that are being judged: those before the least of them are done.
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         failed: AtomicU64::new(0),
         refused: AtomicU64::new(0),
         events: AtomicU64::new(0),
+        memory: Mutex::new([(u64::MAX, 0), (0, 0)]),
         slowest: Mutex::new((0, 0)),
         open: Mutex::new(Vec::new()),
     };
@@ -71,6 +74,14 @@ fn main() -> ExitCode {
         count(&shared.refused),
         count(&shared.events) as f64,
         start.elapsed().as_secs_f64()
+    );
+    let [least, most] = *shared.memory.lock().expect("no thread dies with it");
+    println!(
+        "memory: {:.2} (seed {}) to {:.2} (seed {}) of what was said",
+        least.0 as f64 / 1e3,
+        least.1,
+        most.0 as f64 / 1e3,
+        most.1
     );
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -98,6 +109,9 @@ fn work(shared: &Shared, start: Instant) {
             Verdict::Passed(facts) => {
                 shared.passed.fetch_add(1, Ordering::Relaxed);
                 shared.events.fetch_add(facts.events, Ordering::Relaxed);
+                let ratio = ((facts.peak + headway_sim::BASE) * 1000 / facts.said, seed);
+                let mut memory = shared.memory.lock().expect("no thread dies with it");
+                *memory = [memory[0].min(ratio), memory[1].max(ratio)];
             }
             Verdict::Refused(why) => {
                 shared.failed.fetch_add(1, Ordering::Relaxed);

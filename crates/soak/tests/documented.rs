@@ -56,7 +56,7 @@ fn the_first_seeds_are_held_against_the_page() {
     let output = headway_lab::run_scenario(&scenario, &headway_lab::Options::default(), &mut |_| true);
     let mut output = output.unwrap_or_else(|e| panic!("{}", e.render()));
     let all = identities::all();
-    let broken = |output| all.iter().filter(|i| i.check(output).is_err()).count();
+    let broken = |output: &headway_lab::RunOutput| all.iter().filter(|i| i.check(output).is_err()).count();
     assert_eq!(broken(&output), 0);
     output.summary["trims"] = 1_000_000.into();
     assert_eq!(broken(&output), 1);

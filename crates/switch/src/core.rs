@@ -5,15 +5,15 @@
 //! function of the frames and their arrival times alone.
 
 use crate::books::Books;
-use crate::frame::{self, FrameError};
+use crate::frame::{self, FrameError, Seen};
 use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
-use headway_fabric::{Buffer, Limit, Packets, Port, PortContext};
+use headway_fabric::{Buffer, Fate, Full, Limit, Need, Offers, Packets, Port, PortContext, Rewrite};
 use headway_network::{
     BuildError, Changes, Choice, FaultSpec, Flight, Injector, LinkRecord, Network, Sample, SampleSpec, Step,
     Verdict,
 };
-use headway_packet::{Ecn, Packet};
+use headway_packet::Packet;
 use headway_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -23,6 +23,13 @@ use std::sync::Arc;
 const UPLINK_FRAMES: u32 = 8192;
 /// Bytes of the shortest frame on a wire, framing included.
 const SHORTEST_FRAME: u64 = 84;
+
+/// What ports may do to real frames, and what they may ask for: one thing more is one line more in `frame.rs`.
+const OFFERS: Offers = Offers {
+    driver: "the switch of real packets",
+    rewrites: &[Rewrite::Mark, Rewrite::Rate, Rewrite::Trim, Rewrite::Return],
+    needs: &[Need::RoundTrip, Need::Shaping, Need::Displacement],
+};
 
 /// What a switch is made from.
 pub struct CoreConfig {
@@ -40,9 +47,12 @@ pub struct CoreConfig {
 
 /// A frame inside.
 struct Slot {
+    /// As ports have made it so far.
     packet: Packet,
-    /// ECN bits that the frame's own header holds.
-    written: Ecn,
+    /// As the bytes say it.
+    written: Packet,
+    /// What of the bytes may change.
+    seen: Seen,
     bytes: Vec<u8>,
 }
 
@@ -57,38 +67,54 @@ impl Packets<u32> for Frames {
     fn packet(&mut self, handle: u32) -> &mut Packet {
         &mut self.slots[handle as usize].packet
     }
+
+    /// What is left of a real frame has a length of its own; what is not Headway's has no header that could be left.
+    fn cut(&mut self, handle: u32, _: u16) -> bool {
+        let slot = &mut self.slots[handle as usize];
+        let Some(wire) = slot.seen.cut.and_then(|left| frame::wire(left).ok()) else { return false };
+        slot.packet.trim(wire);
+        true
+    }
 }
 
 impl Frames {
-    fn insert(&mut self, packet: Packet, bytes: &[u8]) -> u32 {
+    fn insert(&mut self, seen: Seen, bytes: &[u8]) -> u32 {
+        let packet = seen.packet;
         let handle = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { packet, written: packet.ecn, bytes: Vec::new() });
+            self.slots.push(Slot { packet, written: packet, seen, bytes: Vec::new() });
             (self.slots.len() - 1) as u32
         });
         let slot = &mut self.slots[handle as usize];
-        (slot.packet, slot.written) = (packet, packet.ecn);
+        (slot.packet, slot.written, slot.seen) = (packet, packet, seen);
         slot.bytes.clear();
         slot.bytes.extend_from_slice(bytes);
         handle
     }
 
-    /// The frame's bytes, with the mark that ports gave its packet.
+    /// The frame's bytes, with what ports did to its packet.
     fn bytes(&mut self, handle: u32) -> &[u8] {
         let slot = &mut self.slots[handle as usize];
-        if slot.packet.ecn != slot.written {
-            slot.written = slot.packet.ecn;
-            frame::set_ecn(&mut slot.bytes, slot.written);
+        if slot.packet != slot.written {
+            frame::rewrite(&mut slot.bytes, &slot.seen, &slot.written, &slot.packet);
+            slot.written = slot.packet;
         }
         &slot.bytes
     }
 
     fn copy(&mut self, handle: u32) -> u32 {
-        let Slot { packet, written, bytes } = &mut self.slots[handle as usize];
-        let (packet, written, bytes) = (*packet, *written, std::mem::take(bytes));
-        let copy = self.insert(packet, &bytes);
-        self.slots[copy as usize].written = written;
+        let slot = &mut self.slots[handle as usize];
+        let (packet, written, seen) = (slot.packet, slot.written, slot.seen);
+        let bytes = std::mem::take(&mut slot.bytes);
+        let copy = self.insert(seen, &bytes);
+        let made = &mut self.slots[copy as usize];
+        (made.packet, made.written) = (packet, written);
         self.slots[handle as usize].bytes = bytes;
         copy
+    }
+
+    /// Frames inside: taken, and not yet free again.
+    fn held(&self) -> u64 {
+        (self.slots.len() - self.free.len()) as u64
     }
 }
 
@@ -151,14 +177,10 @@ impl Core {
     /// A switch whose clock starts at zero.
     pub fn new(config: CoreConfig) -> Result<Core, BuildError> {
         let CoreConfig { network, seed, addresses, sample, faults } = config;
+        network.check(&OFFERS)?;
         let mut egress = Vec::with_capacity(network.links().len());
         for (number, link) in network.links().iter().enumerate() {
             let (rules, context) = network.discipline(number as u32, seed)?;
-            if matches!(rules, AnyDiscipline::Trimming(_)) {
-                // Hosts authenticate headers: a switch cannot write one anew.
-                let (name, reason) = ("trimming".into(), "real frames cannot be trimmed".into());
-                return Err(BuildError::Discipline { name, reason });
-            }
             let (rules, context) = as_port(link.from < network.hosts(), (rules, context))?;
             let delay = network.hop_delay(link);
             egress.push(Egress {
@@ -215,10 +237,10 @@ impl Core {
     /// A frame came in from a host at `at`. What it is not, is counted.
     pub fn receive(&mut self, at: Time, host: u32, bytes: &[u8]) -> Result<(), FrameError> {
         self.counters.received += 1;
-        let packet = frame::parse(bytes, host, &self.addresses).inspect_err(|&why| {
+        let seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {
             self.counters.refused[why as usize] += 1;
         })?;
-        let frame = self.frames.insert(packet, bytes);
+        let frame = self.frames.insert(seen, bytes);
         self.push(at, What::Arrive { port: host, frame });
         Ok(())
     }
@@ -285,6 +307,11 @@ impl Core {
         &self.counters
     }
 
+    /// Frames inside: at ports, on links, or due at a host.
+    pub fn held(&self) -> u64 {
+        self.frames.held()
+    }
+
     /// Counters of every link, with means from the opening of the books to `now`.
     ///
     /// # Panics
@@ -314,13 +341,34 @@ impl Core {
             let ends = egress.port.pass(self.now, self.frames.packet(frame));
             return self.launch(number, frame, ends);
         }
-        if egress.port.offer(self.now, frame, &mut self.frames).is_err() {
-            return self.frames.free.push(frame);
-        }
+        let offered = egress.port.offer(self.now, frame, &mut self.frames);
         // A port that shapes may have its wire free, and this frame go first.
         match egress.port.next_start() {
             Some(start) if start <= self.now && egress.port.is_shaped() => self.send_next(number),
             _ => self.watch(number),
+        }
+        if let Err(full) = offered {
+            self.overflowed(number, full);
+        }
+    }
+
+    /// A full queue at this port hit a frame: the one offered, or one that waited.
+    fn overflowed(&mut self, number: u32, full: Full<u32>) {
+        let frame = full.handle;
+        match full.fate {
+            Fate::Kept => {}
+            Fate::Dropped(_) => self.frames.free.push(frame),
+            Fate::Returned => {
+                let from = self.network.links()[number as usize].from;
+                let back = from.checked_sub(self.network.hosts());
+                match back.and_then(|switch| self.route(switch, frame, self.now)) {
+                    Some(port) => self.offer(port, frame),
+                    None => {
+                        self.counters.unroutable += 1;
+                        self.frames.free.push(frame);
+                    }
+                }
+            }
         }
     }
 
@@ -429,12 +477,7 @@ impl Core {
             return self.push(arrives, What::Deliver { host: to, frame });
         }
         let switch = to - self.network.hosts();
-        let packet = self.frames.packet(frame);
-        let port = match (&mut self.changes, self.books.open_for(arrives)) {
-            (Some(changes), Some(at)) => changes.route(&mut self.choice, &self.network, switch, packet, at),
-            _ => self.choice.route(&self.network, switch, packet),
-        };
-        match port {
+        match self.route(switch, frame, arrives) {
             Some(port) => self.push(arrives, What::Arrive { port, frame }),
             None => {
                 if self.changes.is_some() {
@@ -443,6 +486,15 @@ impl Core {
                 self.counters.unroutable += 1;
                 self.frames.free.push(frame);
             }
+        }
+    }
+
+    /// The port by which a switch forwards a frame at a time, if there is a way.
+    fn route(&mut self, switch: u32, frame: u32, at: Time) -> Option<u32> {
+        let packet = self.frames.packet(frame);
+        match (&mut self.changes, self.books.open_for(at)) {
+            (Some(changes), Some(at)) => changes.route(&mut self.choice, &self.network, switch, packet, at),
+            _ => self.choice.route(&self.network, switch, packet),
         }
     }
 }

@@ -1,21 +1,27 @@
-//! Ethernet frames: what the ports want to know of one, and the two fields that a switch may rewrite.
+//! Ethernet frames: what the ports want to know of one, and what a switch writes back into it.
 //!
 //! A frame that carries a Headway header is that packet; any other IPv4 frame is data of the lowest
 //! priority, and ARP is control. The packet's size on the wire is the frame's own (with preamble, frame
-//! check and inter-frame gap), never what a sender claims. Marks live in the IP header's two ECN bits: the
-//! Headway header is never rewritten, so that hosts may authenticate it.
+//! check and inter-frame gap), never what a sender claims. Marks live in the IP header's two ECN bits. Of the
+//! Headway header a switch writes the fields that `headway-packet` declares mutable, and no others, so that hosts
+//! may authenticate the rest; a payload that a port cut off is cut off the frame, and a header that a port returned
+//! has its addresses exchanged. Lengths and checksums are brought up to date from what changed (RFC 1624), so that
+//! a frame that was damaged before stays a damaged one.
 //!
 //! **Panics: none**, whatever the bytes.
 
 use crate::Addresses;
 use etherparse::{ArpEthIpv4Packet, EtherType, NetSlice, SlicedPacket, TransportSlice};
-use headway_packet::PacketView;
-use headway_packet::{Ecn, HostId, Packet, PacketKind};
+use headway_packet::{Ecn, HostId, MUTABLE_BITS, Packet, PacketKind, PacketView, WIRE_HEADER};
 
 /// Bytes of preamble, frame check sequence and inter-frame gap around a frame.
 pub(crate) const FRAMING: usize = 24;
 /// Bytes before the IPv4 header.
 const ETHERNET: usize = 14;
+/// Where an IPv4 header has its checksum.
+const IP_CHECKSUM: usize = ETHERNET + 10;
+/// Bytes of a UDP header.
+const UDP: usize = 8;
 /// Class of frames that are not ours: after control, with data.
 const FOREIGN_PRIORITY: u8 = 7;
 
@@ -50,29 +56,46 @@ impl FrameError {
     ];
 }
 
+/// A frame as the ports see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// What it is.
+    pub packet: Packet,
+    /// Where in the frame a Headway header begins; `None` in everybody else's frames.
+    pub header: Option<usize>,
+    /// Bytes of the frame that are left when its payload is cut off, where it can be.
+    pub cut: Option<usize>,
+}
+
 /// What a frame from `host`'s interface is to the ports.
 pub fn parse(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Packet, FrameError> {
+    inspect(frame, host, addresses).map(|seen| seen.packet)
+}
+
+/// The same, and what of it may be rewritten.
+pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Seen, FrameError> {
     let sliced = SlicedPacket::from_ethernet(frame).map_err(|_| FrameError::Malformed)?;
     match (&sliced.net, &sliced.transport) {
         (Some(NetSlice::Ipv4(ip)), transport) => {
             let header = ip.header();
             let (src, dst) = ends(header.source_addr(), header.destination_addr(), host, addresses)?;
-            let mut packet = match transport {
-                Some(TransportSlice::Udp(udp)) => headway(udp.payload()),
+            let ours = match transport {
+                Some(TransportSlice::Udp(udp)) => headway(frame, header.slice().len(), udp.payload()),
                 _ => None,
-            }
-            .unwrap_or_else(|| foreign(&sliced, frame));
-            (packet.src, packet.dst) = (HostId(src), HostId(dst));
-            packet.ecn = Ecn::from_bits(header.ecn().value());
-            packet.wire = wire(frame)?;
-            Ok(packet)
+            };
+            let foreign = || Seen { packet: foreign(&sliced, frame), header: None, cut: None };
+            let mut seen = ours.unwrap_or_else(foreign);
+            (seen.packet.src, seen.packet.dst) = (HostId(src), HostId(dst));
+            seen.packet.ecn = Ecn::from_bits(header.ecn().value());
+            seen.packet.wire = wire(frame.len())?;
+            Ok(seen)
         }
         (Some(NetSlice::Arp(arp)), _) => {
             let arp = ArpEthIpv4Packet::try_from(arp.to_packet()).map_err(|_| FrameError::NotIpv4)?;
             let (src, dst) = ends(arp.sender_ipv4_addr(), arp.target_ipv4_addr(), host, addresses)?;
             let mut packet = Packet::new(PacketKind::Ack, HostId(src), HostId(dst), 0);
-            packet.wire = wire(frame)?;
-            Ok(packet)
+            packet.wire = wire(frame.len())?;
+            Ok(Seen { packet, header: None, cut: None })
         }
         _ => Err(FrameError::NotIpv4),
     }
@@ -91,13 +114,27 @@ fn ends(
     Ok((host, dst))
 }
 
-fn wire(frame: &[u8]) -> Result<u16, FrameError> {
+/// Bytes on a wire of a frame of `length` bytes.
+pub(crate) fn wire(length: usize) -> Result<u16, FrameError> {
     // Short frames are padded to 60 bytes on a real wire.
-    u16::try_from(frame.len().max(60) + FRAMING).map_err(|_| FrameError::TooLong)
+    u16::try_from(length.max(60) + FRAMING).map_err(|_| FrameError::TooLong)
 }
 
-fn headway(payload: &[u8]) -> Option<Packet> {
-    PacketView::parse_header(payload).ok().map(|view| view.packet())
+/// A frame with a Headway header in `payload`, behind `ip` bytes of IP header and that of UDP.
+fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<Seen> {
+    let view = PacketView::parse_header(payload).ok()?;
+    let header = ETHERNET + ip + UDP;
+    // With a tag before it, the IP header is not where it is looked for.
+    let plain = is_ipv4(frame) && frame.get(header..)?.starts_with(payload);
+    plain.then(|| Seen {
+        packet: view.packet(),
+        header: Some(header),
+        cut: view.cut().map(|left| header + left),
+    })
+}
+
+fn is_ipv4(frame: &[u8]) -> bool {
+    frame.len() >= ETHERNET + 20 && frame[12..14] == EtherType::IPV4.0.to_be_bytes()
 }
 
 /// Somebody else's packet: data behind control, its flow told apart by addresses and ports.
@@ -120,18 +157,84 @@ fn foreign(sliced: &SlicedPacket<'_>, frame: &[u8]) -> Packet {
 /// Writes a mark into the IPv4 header of a frame and keeps its checksum right (RFC 1624 eq. 3). Frames
 /// without an IPv4 header are left alone.
 pub fn set_ecn(frame: &mut [u8], ecn: Ecn) {
-    if frame.len() < ETHERNET + 20 || u16::from_be_bytes([frame[12], frame[13]]) != EtherType::IPV4.0 {
-        return;
+    if is_ipv4(frame) {
+        let new = [frame[ETHERNET], frame[ETHERNET + 1] & !3 | ecn as u8];
+        write(frame, ETHERNET, new, &[IP_CHECKSUM]);
     }
-    let header = &mut frame[ETHERNET..];
-    let old = u16::from_be_bytes([header[0], header[1]]);
-    header[1] = header[1] & !3 | ecn as u8;
-    let new = u16::from_be_bytes([header[0], header[1]]);
-    let checksum = u16::from_be_bytes([header[10], header[11]]);
-    let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
+}
+
+/// Brings a frame up to date with what ports made of its packet, which was `was` when the frame was right.
+pub(crate) fn rewrite(frame: &mut Vec<u8>, seen: &Seen, was: &Packet, is: &Packet) {
+    if was.ecn != is.ecn {
+        set_ecn(frame, is.ecn);
+    }
+    let Some(header) = seen.header else { return };
+    // Where a sender left the checksum out, there is none to keep right.
+    let udp = header - UDP;
+    let checksum = if frame[udp + 6..udp + 8] == [0; 2] { None } else { Some(udp + 6) };
+    if was.is_data() && is.kind == PacketKind::Header {
+        cut(frame, seen, udp, checksum);
+    }
+    let (old, new) = (was.header_bytes(), is.header_bytes());
+    for at in (0..WIRE_HEADER).step_by(2) {
+        let word = [at, at + 1].map(|i| frame[header + i] & !MUTABLE_BITS[i] | new[i] & MUTABLE_BITS[i]);
+        if old[at..at + 2] != new[at..at + 2] {
+            write(frame, header + at, word, checksum.as_slice());
+        }
+    }
+    if (was.src, was.dst) != (is.src, is.dst) {
+        turn_back(frame, udp);
+    }
+}
+
+/// Cuts the payload off, and says so in the lengths.
+fn cut(frame: &mut Vec<u8>, seen: &Seen, udp: usize, checksum: Option<usize>) {
+    let Some(left) = seen.cut.filter(|&left| left < frame.len()) else { return };
+    let said = u16::from_be_bytes([frame[udp + 4], frame[udp + 5]]);
+    let end = (udp + usize::from(said)).min(frame.len());
+    if let Some(place) = checksum {
+        for at in (left..end).step_by(2) {
+            let gone = [frame[at], if at + 1 < end { frame[at + 1] } else { 0 }];
+            adjust(frame, place, gone, [0; 2]);
+        }
+    }
+    frame.truncate(left);
+    let length = |from: usize| ((left - from) as u16).to_be_bytes();
+    write(frame, ETHERNET + 2, length(ETHERNET), &[IP_CHECKSUM]);
+    // The length counts in the header and in the pseudo-header.
+    let places = [checksum.unwrap_or_default(); 2];
+    let sums = if checksum.is_some() { &places[..] } else { &[] };
+    write(frame, udp + 4, length(udp), sums);
+}
+
+/// Exchanges source and destination of everything that has them; no sum changes.
+fn turn_back(frame: &mut [u8], udp: usize) {
+    let mut swap = |a: usize, b: usize, bytes: usize| {
+        for i in 0..bytes {
+            frame.swap(a + i, b + i);
+        }
+    };
+    swap(0, 6, 6);
+    swap(ETHERNET + 12, ETHERNET + 16, 4);
+    swap(udp, udp + 2, 2);
+}
+
+/// Writes two bytes at an even distance from the start of what is summed, and adjusts the sums at these places.
+fn write(frame: &mut [u8], at: usize, new: [u8; 2], sums: &[usize]) {
+    let old = [frame[at], frame[at + 1]];
+    frame[at..at + 2].copy_from_slice(&new);
+    sums.iter().for_each(|&place| adjust(frame, place, old, new));
+}
+
+/// RFC 1624 eq. 3.
+fn adjust(frame: &mut [u8], place: usize, old: [u8; 2], new: [u8; 2]) {
+    let checksum = u16::from_be_bytes([frame[place], frame[place + 1]]);
+    let sum = u32::from(!checksum) + u32::from(!u16::from_be_bytes(old)) + u32::from(u16::from_be_bytes(new));
     let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = (sum & 0xffff) + (sum >> 16);
-    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    let sum = !(((sum & 0xffff) + (sum >> 16)) as u16);
+    // A UDP checksum of zero says that there is none; the same number has another form.
+    let sum = if sum == 0 && place != IP_CHECKSUM { 0xffff } else { sum };
+    frame[place..place + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
 /// Fills in the UDP or TCP checksum of a frame whose sender left it to its network card.

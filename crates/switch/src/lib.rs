@@ -20,7 +20,7 @@ mod run;
 pub use addresses::Addresses;
 pub use books::{Books, SwitchCounters};
 pub use core::{Core, CoreConfig, Tap};
-pub use frame::{FrameError, complete_checksum, parse, set_ecn};
+pub use frame::{FrameError, Seen, complete_checksum, inspect, parse, set_ecn};
 pub use interface::{AfPacket, FrameIo, InterfaceError};
 pub use lateness::Lateness;
 pub use run::{Clock, RunConfig, Running, run};

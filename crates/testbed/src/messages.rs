@@ -68,14 +68,23 @@ pub struct HostReport {
     pub failed: Vec<(u32, String)>,
     /// Throughput samples: end of the interval in nanoseconds after the start, flow, bytes.
     pub samples: Vec<(u64, u32, u64)>,
-    /// What the transports' machines measured of themselves, since the start.
-    pub gauges: Vec<GaugeMessage>,
-    /// From data to its answer, of all machines of the host together, since the start.
-    pub round_trips: Option<Trips>,
+    /// What the host's machines measured, since the start.
+    pub machines: Vec<MachineReport>,
     /// Datagrams dropped, by reason.
     pub dropped: Vec<(String, u64)>,
     /// User and system time of the process, in seconds.
     pub cpu_s: f64,
+}
+
+/// What the machine of one transport measured of itself at a host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineReport {
+    /// The transport's number in the scenario.
+    pub transport: u8,
+    /// Gauges.
+    pub gauges: Vec<GaugeMessage>,
+    /// From data to its answer.
+    pub round_trips: Option<Trips>,
 }
 
 /// A [`Gauge`] on its way between processes: name, present value, largest, mean.

@@ -1,10 +1,10 @@
 //! What hosts and switch report, put together as the outcome of a run.
 
-use crate::messages::{HostReport, SwitchReport, unpack, unpack_gauge};
+use crate::messages::{HostReport, MachineReport, SwitchReport, unpack, unpack_gauge};
 use crate::slowdown::speed_up;
 use crate::{Job, TestbedError};
-use headway_network::{Entity, FlowRecord, FlowState, Ideals, Metric, Outcome, Sample};
-use headway_units::{RoundTrips, Time};
+use headway_network::{Entity, FlowRecord, FlowState, Ideals, Metric, Outcome, Sample, TransportRecord};
+use headway_units::{Gauge, RoundTrips, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a testbed run says beside its outcome.
@@ -65,9 +65,9 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let mut outcome = Outcome {
         flows: flows(job, &heard),
         links,
-        host_gauges: heard.hosts.iter().map(|h| h.gauges.iter().map(unpack_gauge).collect()).collect(),
-        round_trips: round_trips(&heard),
-        by_transport: Vec::new(),
+        host_gauges: heard.hosts.iter().map(|host| gauges(&host.machines)).collect(),
+        round_trips: round_trips(machines(&heard)),
+        by_transport: by_transport(job, &heard),
         samples: samples(job, &heard, switch),
         end: heard.lasted,
         events: switch.received,
@@ -86,10 +86,33 @@ fn corrupted(heard: &Heard) -> BTreeSet<u32> {
     whole.chain(heard.hosts.iter().flat_map(|h| h.corrupted.iter().copied())).collect()
 }
 
-fn round_trips(heard: &Heard) -> Option<RoundTrips> {
-    let hosts: Vec<RoundTrips> =
-        heard.hosts.iter().filter_map(|h| h.round_trips.as_ref()).map(|t| t.round_trips()).collect();
-    RoundTrips::together(hosts.iter())
+fn machines(heard: &Heard) -> impl Iterator<Item = &MachineReport> {
+    heard.hosts.iter().flat_map(|host| &host.machines)
+}
+
+fn gauges<'a>(machines: impl IntoIterator<Item = &'a MachineReport>) -> Vec<Gauge> {
+    machines.into_iter().flat_map(|m| m.gauges.iter().map(unpack_gauge)).collect()
+}
+
+fn round_trips<'a>(machines: impl Iterator<Item = &'a MachineReport>) -> Option<RoundTrips> {
+    let trips: Vec<RoundTrips> =
+        machines.filter_map(|m| m.round_trips.as_ref()).map(|t| t.round_trips()).collect();
+    RoundTrips::together(trips.iter())
+}
+
+/// Of several transports, what their machines measured; the switch does not know whose packets it drops.
+fn by_transport(job: &Job, heard: &Heard) -> Vec<TransportRecord> {
+    let count = job.slow.transports.len();
+    let of = |number: usize| {
+        let own = || machines(heard).filter(move |m| usize::from(m.transport) == number);
+        TransportRecord {
+            drops: None,
+            data_drops: None,
+            gauges: gauges(own()),
+            round_trips: round_trips(own()),
+        }
+    };
+    if count > 1 { (0..count).map(of).collect() } else { Vec::new() }
 }
 
 fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {

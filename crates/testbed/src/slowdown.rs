@@ -113,10 +113,14 @@ pub fn speed_up(outcome: &mut Outcome, factor: u64) {
     }
     outcome.links.iter_mut().for_each(|link| speed_up_link(link, factor));
     outcome.samples.iter_mut().for_each(|sample| speed_up_sample(sample, factor));
-    for gauge in outcome.host_gauges.iter_mut().flatten() {
+    let parts = outcome.by_transport.iter_mut().flat_map(|record| &mut record.gauges);
+    for gauge in outcome.host_gauges.iter_mut().flatten().chain(parts) {
         *gauge = gauge.sped_up(factor);
     }
-    outcome.round_trips = outcome.round_trips.as_ref().map(|trips| trips.sped_up(factor));
+    let trips = outcome.by_transport.iter_mut().map(|record| &mut record.round_trips);
+    for trips in trips.chain([&mut outcome.round_trips]).flatten() {
+        *trips = trips.sped_up(factor);
+    }
     outcome.end = outcome.end / factor;
 }
 

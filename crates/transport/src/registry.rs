@@ -24,6 +24,8 @@ pub struct Entry {
     pub multipath: bool,
     /// Whether its windows grow until packets are lost or marked: senders find their own rate.
     pub window_grows: bool,
+    /// Whether receivers give out credits at the rate of a link, whether data answers them or not.
+    pub credits: bool,
 }
 
 macro_rules! transports {
@@ -39,6 +41,7 @@ macro_rules! transports {
                 symmetric: <$type as Transport>::SYMMETRIC,
                 multipath: <$type as Transport>::MULTIPATH,
                 window_grows: <$type as Transport>::WINDOW_GROWS,
+                credits: <$type as Transport>::CREDITS,
             }),+]
         }
 

@@ -86,6 +86,14 @@ pub enum ParamError {
         /// What it takes, in words.
         expected: String,
     },
+    /// It has no usual value here.
+    #[error("`{name}` has to be given: {why}")]
+    Missing {
+        /// The parameter.
+        name: &'static str,
+        /// Why it is wanted.
+        why: String,
+    },
     /// Right type, value outside its range.
     #[error("`{name}` takes {expected}")]
     Range {

@@ -99,7 +99,7 @@ def _print(thing: str, entries: list[dict[str, Any]], *, in_full: bool) -> None:
         return
     columns = [c for c in ("name", "title", "summary", "paper") if any(e.get(c) for e in entries)]
     rows = [[str(e.get(c, "")) for c in columns] for e in entries]
-    notes = ["\n".join(map(_parameter, e.get("params", []))) if in_full else "" for e in entries]
+    notes = ["\n".join([*_declared(e), *map(_parameter, e.get("params", []))]) if in_full else "" for e in entries]
     print_table(columns, rows, notes)
     if not in_full and any(e.get("params") for e in entries):
         click.echo(f"\n`headway list {thing} NAME` shows the parameters")
@@ -127,6 +127,11 @@ def _print_claims(entries: list[dict[str, Any]]) -> None:
         click.echo()
     counts = Counter(e["verdict"] for e in entries)
     click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+
+
+def _declared(entry: dict[str, Any]) -> list[str]:
+    """What a discipline writes into packets, and what it needs of whoever drives it."""
+    return [f"({key} {', '.join(entry[key])})" for key in ("rewrites", "needs") if entry.get(key)]
 
 
 def _parameter(parameter: dict[str, Any]) -> str:

@@ -49,12 +49,14 @@ def _draw_panel(
     title = panel.title
     if len(title) * BOLD_CHARACTER > width:  # what follows the dot is also the label of the y axis
         title = title.partition(" · ")[0]
-    parts = [text("title", 16 if panel.key else 0, 14, title), *_shades(panel.shades, frame), *_axes(panel, frame)]
+    shades, words = _shades(panel.shades, frame)
+    parts = [text("title", 16 if panel.key else 0, 14, title), *shades, *_axes(panel, frame)]
     if panel.key:
         parts.append(f'<rect class="k{slots[panel.key]} fill" x="0" y="5" width="10" height="10" rx="2"/>')
     parts += [_reference(reference, frame, left=at_left(panel, reference)) for reference in panel.references]
     parts += _events(panel.events, frame, slots)
     parts += _clipped(panel_id, frame, [_line(series, frame, slots) for series in panel.series])
+    parts += words
     if labels:
         parts += _direct_labels(panel.series, labels, frame, slots)
     label = escape(f"{panel.title}: {axis_title(panel.y)} over {axis_title(panel.x)}. Arrow keys read values.")
@@ -66,9 +68,9 @@ def _draw_panel(
     return picture, behind_panel(panel, frame, names)
 
 
-def _shades(shades: Sequence[Shade], frame: Frame) -> list[str]:
-    """A grey span behind everything, its text at its left end, or at the right edge where it would not fit."""
-    parts = []
+def _shades(shades: Sequence[Shade], frame: Frame) -> tuple[list[str], list[str]]:
+    """Grey spans, for behind everything, and their texts, for in front: at the left end, or where they fit."""
+    parts, words = [], []
     taken: list[tuple[float, float, int]] = []
     for shade in sorted(shades, key=lambda s: s.start):
         left, right = frame.px(max(shade.start, frame.x.low)), frame.px(shade.end)
@@ -81,8 +83,8 @@ def _shades(shades: Sequence[Shade], frame: Frame) -> list[str]:
         rows = {row for a, b, row in taken if start < b and a < start + length}
         row = next(i for i in range(len(shades) + 1) if i not in rows)
         taken.append((start, start + length, row))
-        parts.append(text("note", start, frame.top + 12 + 14 * row, shade.text))
-    return parts
+        words.append(text("tick", start, frame.top + 26 + 14 * row, shade.text))
+    return parts, words
 
 
 def _axes(panel: Panel, frame: Frame) -> list[str]:

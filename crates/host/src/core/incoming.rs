@@ -11,7 +11,9 @@ use crate::budget::{MESSAGE_COST, PACKET_COST};
 use crate::stream::Sink;
 use bytes::Bytes;
 use headway_packet::session::{SESSION_HEADER, Session};
-use headway_packet::{Ecn, Envelope, HostId, Packet, PacketFlags, PacketKind, PacketView, WIRE_HEADER};
+use headway_packet::{
+    Ecn, Envelope, HostId, Packet, PacketFlags, PacketKind, PacketView, WIRE_FRONT, covered,
+};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::net::SocketAddrV4;
@@ -76,7 +78,12 @@ impl Core {
         if (envelope == Envelope::Sealed) != seals {
             return self.counters.one(Count::dropped_forged);
         }
-        match self.authenticate(now, from, &session, datagram) {
+        let returned = packet.kind == PacketKind::Header && packet.flags.has(PacketFlags::BOUNCED);
+        let genuine = match returned {
+            true => self.recognise(from, &session, datagram),
+            false => self.authenticate(now, from, &session, packet.kind, datagram),
+        };
+        match genuine {
             Ok((key, payload)) => self.accept(now, key, packet, ecn, payload),
             Err(reason) => {
                 self.counters.one(reason);
@@ -93,6 +100,7 @@ impl Core {
         now: Time,
         from: SocketAddrV4,
         session: &Session,
+        kind: PacketKind,
         datagram: &'a mut [u8],
     ) -> Result<(PeerKey, &'a [u8]), Count> {
         let key = self.peers.find(from).ok_or(Count::dropped_cookie)?;
@@ -107,10 +115,20 @@ impl Core {
         if !peer.replay.is_new(session.counter) {
             return Err(Count::dropped_replayed);
         }
-        let (header, rest) = datagram.split_at_mut(WIRE_HEADER + SESSION_HEADER);
-        let payload = match &peer.seals {
-            Some(seals) => seals.open(session.counter, header, rest).ok_or(Count::dropped_forged)?,
+        let (front, rest) = datagram.split_first_chunk_mut::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
+        let payload: &[u8] = match &peer.seals {
             None => rest,
+            // A switch has cut the payload off, and its seal.
+            Some(seals) if kind == PacketKind::Header => {
+                let genuine = seals.headers.is_genuine(false, front, rest);
+                if genuine { &[] } else { return Err(Count::dropped_forged) }
+            }
+            Some(seals) => {
+                let check = Envelope::Sealed.before(kind) - SESSION_HEADER;
+                let sealed = rest.get_mut(check..).ok_or(Count::dropped_malformed)?;
+                let opened = seals.open(session.counter, &covered(front), sealed);
+                opened.ok_or(Count::dropped_forged)?
+            }
         };
         peer.replay.insert(session.counter);
         peer.heard = now;
@@ -120,6 +138,34 @@ impl Core {
             self.ready.push(key);
         }
         Ok((key, payload))
+    }
+
+    /// Whether a header that a switch returned is of a datagram that was sent from here to this peer, and comes back
+    /// for the first time.
+    fn recognise<'a>(
+        &mut self,
+        from: SocketAddrV4,
+        session: &Session,
+        datagram: &'a [u8],
+    ) -> Result<(PeerKey, &'a [u8]), Count> {
+        let key = self.peers.find(from).ok_or(Count::dropped_late)?;
+        let peer = self.peers.get_mut(key).ok_or(Count::dropped_late)?;
+        let meeting = &peer.meeting;
+        if (session.src_epoch, session.cookie) != (meeting.local_epoch, meeting.shown) {
+            return Err(Count::dropped_late);
+        }
+        if session.counter >= peer.counter {
+            return Err(Count::dropped_forged);
+        }
+        if !peer.returned.is_new(session.counter) {
+            return Err(Count::dropped_replayed);
+        }
+        let (front, check) = datagram.split_first_chunk::<WIRE_FRONT>().ok_or(Count::dropped_malformed)?;
+        if peer.seals.as_ref().is_some_and(|seals| !seals.headers.is_genuine(true, front, check)) {
+            return Err(Count::dropped_forged);
+        }
+        peer.returned.insert(session.counter);
+        Ok((key, &[]))
     }
 
     /// Gives a genuine packet to the machine, unless it says what cannot be.
@@ -132,7 +178,12 @@ impl Core {
         if permission && packet.lifetime != Time::MAX {
             packet.lifetime = packet.lifetime.min(LONGEST);
         }
+        // No port gives a rate of nothing.
+        let possible = !packet.flags.has(PacketFlags::RATE) || packet.token > 0;
+        let returned = packet.flags.has(PacketFlags::BOUNCED);
         let checked = match packet.kind {
+            _ if !possible => Err(Count::dropped_inconsistent),
+            PacketKind::Header if !returned => self.check_incoming(key, &packet, call),
             PacketKind::Data | PacketKind::Rts | PacketKind::Probe => self.check_incoming(key, &packet, call),
             PacketKind::Busy | PacketKind::CreditStop => self.check_known(key, &packet).map(|()| false),
             _ => self.check_answer(key, &packet).map(|()| false),
@@ -236,8 +287,12 @@ impl Core {
         let possible = match packet.kind {
             // They name no packet.
             PacketKind::Finished | PacketKind::Credit => true,
-            // It names a packet, and says below which one everything has arrived.
-            PacketKind::Ack => u64::from(packet.index) < packets && u64::from(packet.count) <= packets,
+            // It came back: what else it says is of the data packet that it was.
+            PacketKind::Header => u64::from(packet.index) < packets,
+            // They name a packet, and say below which one everything has arrived.
+            PacketKind::Ack | PacketKind::Nack => {
+                u64::from(packet.index) < packets && u64::from(packet.count) <= packets
+            }
             // It names a packet that arrived or is wanted, and permits that one or others, perhaps two.
             PacketKind::Grant => {
                 u64::from(packet.index) < packets && u64::from(packet.count) <= packets.max(2)

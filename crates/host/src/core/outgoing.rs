@@ -7,8 +7,8 @@ use super::{message, tos};
 use crate::budget::{Budget, Charge, MESSAGE_COST};
 use crate::stream::Body;
 use bytes::Bytes;
-use headway_packet::session::{SESSION_HEADER, Session};
-use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, WIRE_HEADER};
+use headway_packet::session::Session;
+use headway_packet::{HostId, Packet, PacketFlags, SEAL_TAG, WIRE_FRONT};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::net::SocketAddrV4;
@@ -261,15 +261,18 @@ impl Core {
             &*out
         });
         let front = packet.emit_session(&session, peer.seals.is_some(), buffer).ok()?;
-        debug_assert_eq!(front, WIRE_HEADER + SESSION_HEADER);
         let (header, rest) = buffer.split_at_mut(front);
+        let (covered, check) = header.split_first_chunk_mut::<WIRE_FRONT>()?;
         let payload = rest.get_mut(..usize::from(packet.payload))?;
         if let Some(out) = out {
             out.copy(u64::from(packet.index) * u64::from(self.sizes.payload), payload);
         }
         let mut length = front + payload.len();
         if let Some(seals) = &peer.seals {
-            let tag = seals.seal(session.counter, header, payload)?;
+            if packet.is_data() {
+                check.copy_from_slice(&seals.headers.make(covered));
+            }
+            let tag = seals.seal(session.counter, &headway_packet::covered(covered), payload)?;
             buffer.get_mut(length..length + SEAL_TAG)?.copy_from_slice(&tag);
             length += SEAL_TAG;
         }

@@ -62,6 +62,8 @@ pub(super) struct Peer {
     /// Number of the next datagram.
     pub(super) counter: u64,
     pub(super) replay: ReplayWindow,
+    /// The same of headers that came back: of datagrams sent from here.
+    pub(super) returned: ReplayWindow,
     /// Number of the next message.
     pub(super) next_message: u32,
     /// Messages that the machine works on, by number: their places among the outgoing.
@@ -149,6 +151,7 @@ impl Core {
             seals: None,
             counter: 0,
             replay: ReplayWindow::default(),
+            returned: ReplayWindow::default(),
             next_message: 0,
             open: BTreeMap::new(),
             waiting: VecDeque::new(),

@@ -2,7 +2,7 @@
 
 use super::summary;
 use crate::scenario::fabric::param_json;
-use headway_sim::{FlowRecord, FlowSpec, Outcome, RunSpec, TransportSpec};
+use headway_sim::{FlowRecord, FlowSpec, Outcome, RunSpec, TransportRecord, TransportSpec};
 use headway_units::{RoundTrips, Time};
 use serde_json::{Map, Value as Json, json};
 
@@ -47,9 +47,10 @@ fn part(spec: &RunSpec, warmup: Time, outcome: &Outcome, own: &[usize]) -> Map<S
     map.insert("trims".into(), flows.iter().map(|(_, r)| u64::from(r.trims)).sum::<u64>().into());
     // Whoever ran it may not know: real switches do not tell by transport what they drop.
     let records: Vec<_> = own.iter().filter_map(|&number| outcome.by_transport.get(number)).collect();
-    let known = !records.is_empty();
-    map.insert("drops".into(), json!(known.then(|| records.iter().map(|r| r.drops).sum::<u64>())));
-    map.insert("data_drops".into(), json!(known.then(|| records.iter().map(|r| r.data_drops).sum::<u64>())));
+    let sum = |of: fn(&TransportRecord) -> Option<u64>| records.iter().map(|r| of(r)).sum::<Option<u64>>();
+    let known = |of| sum(of).filter(|_| !records.is_empty());
+    map.insert("drops".into(), json!(known(|r| r.drops)));
+    map.insert("data_drops".into(), json!(known(|r| r.data_drops)));
     map.insert("gauges".into(), summary::gauges(records.iter().flat_map(|record| &record.gauges)));
     let trips = RoundTrips::together(records.iter().filter_map(|record| record.round_trips.as_ref()));
     map.insert("round_trips".into(), json!(trips.as_ref().map(summary::round_trips)));

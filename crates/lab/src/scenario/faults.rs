@@ -37,6 +37,9 @@ fn one(table: &Reader<'_>, known: &Known<'_>) -> Read<FaultSpec> {
         Some(item) => choice(&item, known)?,
     };
     let kind = table.get("kind").map(|i| kind(&i)).transpose()?;
+    if table.get("dark_until").is_some() {
+        table.need("dark_from")?;
+    }
     let what = match (table.get("drop"), table.get("dark_from")) {
         (Some(item), None) => numbers(table, &item)?,
         (None, None) => chances(table)?,

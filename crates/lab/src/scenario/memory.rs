@@ -57,6 +57,13 @@ impl Setup {
         })
     }
 
+    /// Bytes that are left for what grows while a run lasts: its packets in flight and its samples.
+    pub fn room(&self) -> Result<u64, ScenarioError> {
+        let estimate = self.check_memory()?;
+        let growing = estimate.packet_bytes.saturating_add(estimate.sample_bytes);
+        Ok(self.memory_limit.saturating_sub(estimate.memory_bytes.saturating_sub(growing)))
+    }
+
     /// The run without its flows, up to its expected end.
     fn bare(&self) -> RunSpec {
         let rate = traffic::load::slowest(&self.topology.spec);
@@ -78,7 +85,11 @@ impl Setup {
             Some(Flows::All) => total,
             Some(Flows::Named(names)) => names.len() as u64,
         };
-        headway_sim::Flows { total, sampled }
+        let bytes = self.traffic.iter().map(|e| e.expected_bytes(self.topology.hosts));
+        let bytes = bytes.fold(0, u64::saturating_add);
+        // At least a packet a flow, and one that is not full.
+        let packets = total.saturating_add(bytes / u64::from(self.fabric.sizes.payload));
+        headway_sim::Flows { total, sampled, packets }
     }
 
     fn flows_too_big(&self, estimate: &Estimate, limit: u64) -> ScenarioError {

@@ -348,7 +348,13 @@ impl Entry {
     /// When its last flow starts, and how long its flows take one after the other at `rate`, roughly: for
     /// estimates of runs that have no stated end.
     pub fn horizon(&self, hosts: u32, rate: Rate) -> (Time, Time) {
-        let (last, bytes) = match &self.pattern {
+        let (last, bytes) = self.last_start_and_bytes(hosts);
+        let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bps());
+        (last.saturating_add(self.common.jitter), Time(u64::try_from(ps).unwrap_or(u64::MAX)))
+    }
+
+    fn last_start_and_bytes(&self, hosts: u32) -> (Time, u64) {
+        match &self.pattern {
             Pattern::Explicit(explicit) => {
                 let last = explicit.flows.iter().map(|f| f.spec.start).max().unwrap_or_default();
                 (last, explicit.flows.iter().map(|f| f.spec.bytes).fold(0, u64::saturating_add))
@@ -363,9 +369,16 @@ impl Entry {
                 (p.start, p.bytes.saturating_mul(p.senders.len() as u64 * u64::from(p.fan_out)))
             }
             Pattern::OnOff(p) => p.horizon(),
-        };
-        let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bps());
-        (last.saturating_add(self.common.jitter), Time(u64::try_from(ps).unwrap_or(u64::MAX)))
+        }
+    }
+
+    /// Roughly how many bytes all of its flows have.
+    pub fn expected_bytes(&self, hosts: u32) -> u64 {
+        match &self.pattern {
+            Pattern::Poisson(p) => (p.expected_flows() * p.mean_bytes()) as u64,
+            Pattern::OnOff(p) => p.horizon().1.saturating_mul(p.periods()),
+            _ => self.last_start_and_bytes(hosts).1,
+        }
     }
 
     /// Roughly how many flows it makes, before they are made.

@@ -240,6 +240,11 @@ impl Poisson {
         1e12 / self.mean_gap_ps
     }
 
+    /// Bytes of a flow on average.
+    pub(super) fn mean_bytes(&self) -> f64 {
+        self.cdf.mean()
+    }
+
     /// Twice the expected time of all arrivals, and some of the largest messages after them.
     pub(super) fn horizon(&self) -> (Time, u64) {
         let arrivals = 2.0 * self.expected_flows() * self.mean_gap_ps;

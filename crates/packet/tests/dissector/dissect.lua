@@ -44,6 +44,10 @@ for _, form in pairs(FORMS) do
 end
 headway.fields = protofields
 
+local choices = { { "0", "What kind and flags tell", 0 } }
+for number, name in ipairs(FAMILIES) do table.insert(choices, { tostring(number), name, number }) end
+headway.prefs.transport = Pref.enum("Transport", 0, "Whose packets these are: what token and remaining hold", choices)
+
 -- Most payload of a packet in this capture: that of a full one, from which follow the packets of a message.
 local full_payload = 0
 
@@ -78,12 +82,22 @@ end
 
 -- Whether a part or a tail is there, by what the parts before it hold.
 local function is_present(part, values)
-    if not part.when then return true end
-    local number = values[part.when.field]
-    for _, wanted in ipairs(part.when.values) do
-        if number == wanted then return true end
+    for _, condition in ipairs(part.when or {}) do
+        local held = false
+        for _, wanted in ipairs(condition.values) do
+            if values[condition.field] == wanted then held = true end
+        end
+        if not held then return false end
     end
-    return false
+    return true
+end
+
+-- What a field holds in this packet, where its kind, its flags and the chosen transport decide.
+local function meaning(name, values)
+    for _, one in ipairs(MEANINGS) do
+        local fits = one.field == name and one.kinds[values.kind] and bit.band(values.flags, one.flags) == one.flags
+        if fits and (not one.family or one.family == headway.prefs.transport) then return one.doc end
+    end
 end
 
 local function add_part(part, tvb, at, tree, values)
@@ -93,6 +107,8 @@ local function add_part(part, tvb, at, tree, values)
         values[field.name] = number
         local item = tree:add(protofields[field.filter], range)
         if number and not is_used(field, number) then item:add_proto_expert_info(unnamed) end
+        local held = values.kind and values.flags and meaning(field.name, values)
+        if held then item:append_text(" (" .. held .. ")") end
         for _, flag in ipairs(field.flags or {}) do
             item:add(protofields[field.filter .. "." .. flag.name], range)
         end

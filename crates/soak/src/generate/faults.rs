@@ -18,7 +18,7 @@ fn one(dice: &mut Dice, sketch: &Sketch) -> Table {
         _ => {}
     }
     let mut fault = match dice.below(10) {
-        0..3 => numbers(dice),
+        0..3 => numbers(dice, sketch),
         3..5 => dark(dice, sketch),
         _ => chances(dice, sketch),
     };
@@ -84,11 +84,13 @@ fn change(dice: &mut Dice, sketch: &Sketch) -> Table {
     change
 }
 
-fn numbers(dice: &mut Dice) -> Table {
-    let mut list: Vec<u64> = (0..dice.between(1, 4)).map(|_| dice.count(1, 200)).collect();
+/// On few links: where every link of a path loses the first packets, time-outs double until the run is over.
+fn numbers(dice: &mut Dice, sketch: &Sketch) -> Table {
+    let mut list: Vec<u64> = (0..dice.between(1, 3)).map(|_| dice.count(1, 200)).collect();
     list.sort_unstable();
     list.dedup();
-    table([("drop", Value::Array(list.into_iter().map(number).collect()))])
+    let list = Value::Array(list.into_iter().map(number).collect());
+    table([("drop", list), ("links", links(dice, sketch))])
 }
 
 /// Mostly it becomes light again, so that its flows have to finish.

@@ -11,11 +11,11 @@ use headway_host::{
 use headway_network::FlowSpec;
 use headway_switch::Clock;
 use headway_testbed::diary::Diary;
-use headway_testbed::messages::{Answer, Command, HostReport, listen, pack_gauge, say};
+use headway_testbed::messages::{Answer, Command, HostReport, MachineReport, listen, pack_gauge, say};
 use headway_testbed::payload::{Inspection, Inspector, Payload};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
 use headway_transport::Path;
-use headway_units::{RoundTrips, Time};
+use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -345,11 +345,9 @@ impl Agent {
         let mut report = seen.report(self.clock.now());
         drop(seen);
         report.failed = failed;
-        let measured: Vec<Measured> =
-            endpoints.values().zip(before).filter_map(|(e, b)| since(e, b)).collect();
-        report.gauges = measured.iter().flat_map(|m| &m.gauges).map(pack_gauge).collect();
-        let trips = RoundTrips::together(measured.iter().filter_map(|m| m.round_trips.as_ref()));
-        report.round_trips = trips.as_ref().map(Into::into);
+        let machines = endpoints.iter().zip(before);
+        let machines = machines.filter_map(|((number, e), before)| Some((*number, since(e, before)?)));
+        report.machines = machines.map(machine).collect();
         report.dropped = endpoints
             .values()
             .flat_map(|e| e.stats().iter().filter_map(dropped).collect::<Vec<_>>())
@@ -359,6 +357,11 @@ impl Agent {
         report.cpu_s = cpu_seconds();
         report
     }
+}
+
+fn machine((transport, measured): (u8, Measured)) -> MachineReport {
+    let gauges = measured.gauges.iter().map(pack_gauge).collect();
+    MachineReport { transport, gauges, round_trips: measured.round_trips.as_ref().map(Into::into) }
 }
 
 /// What an endpoint's machine has measured since it had measured `before`.

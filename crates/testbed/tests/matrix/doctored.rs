@@ -1,0 +1,55 @@
+//! Proof that the judge can find fault: runs that are right, each with one thing made wrong.
+
+use crate::judge::{Bottleneck, Pair, faults, marks, restraint};
+use headway_network::{FlowState, Outcome};
+use headway_units::RoundTrips;
+
+/// What is done to a good run.
+type Doctor = (&'static str, fn(&mut Pair));
+
+const DOCTORS: [Doctor; 9] = [
+    ("an unfinished flow", |p| p.real.flows[0].state = FlowState::Unfinished),
+    ("a byte twice", |p| p.real.flows[1].delivered += 1),
+    ("a wrong byte", |p| p.corrupted.push(0)),
+    ("a packet that a port lost", |p| p.real.links[0].counters.received += 1),
+    ("a packet out of nothing", |p| p.real.links[0].counters.dequeued += 1),
+    ("a counter that wrapped", |p| p.real.links[0].counters.queue_max_packets = u32::MAX),
+    ("a packet that no port sent", |p| {
+        let link = p.real.links.iter_mut().find(|l| l.from_switch).expect("a switch");
+        link.counters.received += 10_000;
+        link.counters.enqueued += 10_000;
+    }),
+    ("lost gauges", |p| p.real.host_gauges.clear()),
+    ("round trips of the slowed network", |p| {
+        let (bins, sum, longest) = p.real.round_trips.as_ref().expect("measured").to_parts();
+        let slow: Vec<(u64, u64)> = bins.iter().map(|(ns, count)| (ns * 100, *count)).collect();
+        p.real.round_trips = Some(RoundTrips::from_parts(&slow, sum * 100, longest * 100));
+    }),
+];
+
+/// `outcome` is a simulated run of a machine that measures gauges and round trips, of flows of these bytes.
+pub fn check(outcome: &Outcome, bytes: &[u64]) {
+    let pair = || Pair {
+        real: outcome.clone(),
+        simulated: outcome.clone(),
+        bytes: bytes.to_vec(),
+        corrupted: Vec::new(),
+        late_ns: 0,
+    };
+    assert_eq!(faults(&pair()), [] as [String; 0], "a good run");
+    for (what, doctor) in DOCTORS {
+        let mut pair = pair();
+        doctor(&mut pair);
+        assert!(!faults(&pair).is_empty(), "nothing was found wrong with {what}");
+    }
+    let some = |marked: f64, dropped: f64| Bottleneck { packets: 1000.0, marked, dropped };
+    let none = some(0.0, 0.0);
+    assert!(marks(&[none, none], &[some(300.0, 0.0), some(400.0, 0.0)]).1.is_none());
+    assert!(
+        marks(&[none, none], &[none, some(400.0, 0.0)]).1.is_some(),
+        "marks that a host or a switch lost"
+    );
+    assert!(marks(&[some(900.0, 0.0); 2], &[some(900.0, 0.0), none]).1.is_some(), "marks everywhere");
+    assert!(restraint(&[some(0.0, 400.0), none]).is_some(), "a price that did not arrive");
+    assert!(restraint(&[some(0.0, 400.0), some(0.0, 300.0)]).is_none());
+}

@@ -1,0 +1,155 @@
+//! What must hold of a run on real packets, beside the same run in the simulator. Nothing that noise can change is
+//! asked: completion, bytes, counts, and ratios too wide for it.
+
+use headway_network::{FlowState, LinkRecord, Outcome};
+use headway_units::Gauge;
+use std::collections::BTreeSet;
+
+/// A real run and the simulator's, both in the scenario's own units.
+pub struct Pair {
+    pub real: Outcome,
+    pub simulated: Outcome,
+    /// Bytes of each flow.
+    pub bytes: Vec<u64>,
+    /// Flows of which wrong bytes arrived, or the same twice.
+    pub corrupted: Vec<u32>,
+    /// 99 % of the frames left the switch at most so late, in nanoseconds.
+    pub late_ns: u64,
+}
+
+/// Most packets that the switch could hold at a port.
+const MOST_PACKETS: u32 = 1 << 20;
+/// A share of marked packets of which the other run has this many times more, or less, is another one.
+const APART: f64 = 3.0;
+/// Marked packets from which on a share is spoken of.
+const FEW: f64 = 20.0;
+
+/// Everything that is wrong with a run; nothing when all is well.
+pub fn faults(pair: &Pair) -> Vec<String> {
+    let mut found = messages(pair);
+    found.extend(pair.real.links.iter().flat_map(identities));
+    found.extend(conservation(&pair.real));
+    found.extend(measurements(pair));
+    found
+}
+
+/// Every message whole, right and once.
+fn messages(pair: &Pair) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, (flow, bytes)) in pair.real.flows.iter().zip(&pair.bytes).enumerate() {
+        if flow.state != FlowState::Done || flow.delivered != *bytes {
+            found.push(format!("flow {number} is {:?} with {} of {bytes} bytes", flow.state, flow.delivered));
+        }
+    }
+    if !pair.corrupted.is_empty() {
+        found.push(format!("wrong bytes, or the same twice, in flows {:?}", pair.corrupted));
+    }
+    found
+}
+
+/// The identities of a port's counters, and bounds that no queue exceeds.
+fn identities(link: &LinkRecord) -> Vec<String> {
+    let (c, name) = (&link.counters, &link.name);
+    let mut found = Vec::new();
+    let left = c.drops() + c.returned + c.enqueued;
+    if c.received != left {
+        found.push(format!("{name}: {} received, {left} dropped, returned or enqueued", c.received));
+    }
+    if c.dequeued > c.enqueued {
+        found.push(format!("{name}: {} dequeued of {} enqueued", c.dequeued, c.enqueued));
+    }
+    if c.queue_max_packets > MOST_PACKETS {
+        found.push(format!("{name}: a queue of {} packets", c.queue_max_packets));
+    }
+    found
+}
+
+/// What arrives at ports of switches has left other ports.
+fn conservation(real: &Outcome) -> Option<String> {
+    let sum = |of: &dyn Fn(&LinkRecord) -> u64| real.links.iter().map(of).sum::<u64>();
+    let left = sum(&|l| l.counters.dequeued + l.faults.duplicated - l.faults.dropped());
+    let arrived = sum(&|l| if l.from_switch { l.counters.received } else { 0 });
+    (arrived > left).then(|| format!("{arrived} packets arrived at ports of {left} that left others"))
+}
+
+/// The same quantities are measured as in the simulator, in the same units.
+fn measurements(pair: &Pair) -> Vec<String> {
+    let (real, simulated) = (names(&pair.real), names(&pair.simulated));
+    let mut found = Vec::new();
+    if real != simulated {
+        found.push(format!("gauges {real:?}, in the simulator {simulated:?}"));
+    }
+    let median = |o: &Outcome| o.round_trips.as_ref().map(|t| t.quantile(0.5).unwrap_or_default());
+    match (median(&pair.real), median(&pair.simulated)) {
+        (None, None) => {}
+        (Some(here), Some(there)) if here < there * 20 && here * 4 > there => {}
+        other => found.push(format!("median round trips {other:?} here and in the simulator")),
+    }
+    found
+}
+
+fn names(outcome: &Outcome) -> BTreeSet<&'static str> {
+    let ports = outcome.links.iter().filter(|l| l.from_switch).flat_map(|l| &l.gauges);
+    outcome.host_gauges.iter().flatten().chain(ports).map(|g: &Gauge| g.name).collect()
+}
+
+/// How many packets there were on the bottleneck, and how many were marked and dropped there.
+#[derive(Clone, Copy)]
+pub struct Bottleneck {
+    pub packets: f64,
+    pub marked: f64,
+    pub dropped: f64,
+}
+
+impl Bottleneck {
+    pub fn of(outcome: &Outcome, name: &str) -> Bottleneck {
+        let link = outcome.links.iter().find(|l| l.name == name);
+        let counters = link.map(|l| l.counters.clone()).unwrap_or_default();
+        Bottleneck {
+            packets: (counters.received as f64).max(1.0),
+            marked: counters.marked as f64,
+            dropped: counters.drops() as f64 + counters.trimmed as f64,
+        }
+    }
+
+    pub fn marks(&self) -> f64 {
+        self.marked / self.packets
+    }
+}
+
+/// Where the simulator's marks tell an idle link from a full one, real ones must: the sentence for the row, and what is
+/// wrong.
+pub fn marks(idle: &[Bottleneck; 2], full: &[Bottleneck; 2]) -> (String, Option<String>) {
+    let [real_idle, simulated_idle] = idle.map(|b| b.marks());
+    let [real_full, simulated_full] = full.map(|b| b.marks());
+    let more = |a: f64, b: f64| a > b * APART;
+    let count = |b: &Bottleneck| b.marked;
+    let text = format!("{:.0}% idle, {:.0}% full", real_idle * 100.0, real_full * 100.0);
+    if more(simulated_full, simulated_idle) && count(&full[1]) >= FEW {
+        let right = real_full > real_idle * 2.0;
+        return (text.clone(), (!right).then(|| format!("marks tell nothing: {text}")));
+    }
+    if more(simulated_idle, simulated_full) && simulated_idle * full[1].packets >= FEW {
+        let right = real_idle > real_full * 2.0;
+        return (text.clone(), (!right).then(|| format!("marks tell nothing: {text}")));
+    }
+    ("-".into(), None)
+}
+
+/// Where the simulator's senders share the link without a loss, real ones must nearly: a price, credit or grant that did
+/// not arrive would have them send twice what the link carries.
+pub fn restraint(full: &[Bottleneck; 2]) -> Option<String> {
+    let [real, simulated] = full;
+    let lost = real.dropped / real.packets;
+    let wrong = simulated.dropped == 0.0 && lost > 0.05;
+    wrong.then(|| format!("{:.0}% of the packets lost to a full queue, none in the simulator", lost * 100.0))
+}
+
+/// Mean completion time beside the simulator's.
+pub fn completion(pair: &Pair) -> f64 {
+    let mean = |o: &Outcome| {
+        let times: Vec<f64> = o.flows.iter().filter_map(|f| f.finish).map(|t| t.as_secs_f64()).collect();
+        times.iter().sum::<f64>() / times.len().max(1) as f64
+    };
+    mean(&pair.real) / mean(&pair.simulated)
+}

@@ -1,0 +1,208 @@
+//! Every transport of the registry, over the ports it needs, through the real switch on this machine, beside the
+//! simulator: one row a transport.
+//!
+//! Short by default: an idle run, a loaded one, and one in which a packet of every kind is lost.
+//! `cargo test -p headway-testbed --test matrix -- --full` loses a packet of each kind in a run of its own;
+//! `--transport NAME` runs that one alone.
+#![allow(clippy::disallowed_methods, reason = "the testbed is made of processes and real time")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "rows, or why there are none")]
+#![allow(unreachable_pub, reason = "modules of one program")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod doctored;
+mod judge;
+mod scenarios;
+
+use common::{MTU, programs, scenario, testbed_available};
+use headway_network::Outcome;
+use headway_packet::PacketKind;
+use headway_testbed::{Job, JobArgs, Settings, run, slowdown};
+use headway_transport::registry::{self, Entry};
+use judge::{Bottleneck, Pair};
+use std::process::ExitCode;
+
+/// How much slower than written runs are: at first, and once more where a run went wrong and the machine may have been
+/// too busy.
+const SLOWDOWNS: [u64; 2] = [100, 300];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|w| w == "--list") {
+        return ExitCode::SUCCESS;
+    }
+    let after = |flag: &str| words.iter().position(|w| w == flag).and_then(|i| words.get(i + 1));
+    let (full, only) = (words.iter().any(|w| w == "--full"), after("--transport"));
+    check_the_judge();
+    if !testbed_available() {
+        return ExitCode::SUCCESS;
+    }
+    let all: Vec<Entry> =
+        registry::all().into_iter().filter(|e| only.is_none_or(|name| e.info.name == name)).collect();
+    assert!(!all.is_empty(), "there is no transport {only:?}");
+    println!("{}", Row::HEAD);
+    let wrong: Vec<&str> = all.iter().filter(|e| !report(e, full)).map(|e| e.info.name).collect();
+    if wrong.is_empty() {
+        println!("test result: ok. matrix of {} transports", all.len());
+        return ExitCode::SUCCESS;
+    }
+    println!("test result: FAILED. matrix: {}", wrong.join(", "));
+    ExitCode::FAILURE
+}
+
+/// A machine that measures everything gives the judge a good run to be misled with.
+fn check_the_judge() {
+    let measures = |o: &Outcome| o.round_trips.is_some() && !o.host_gauges.iter().all(Vec::is_empty);
+    let good = registry::all().into_iter().find_map(|entry| {
+        let (outcome, bytes) = simulate(&scenarios::loaded(&entry), SLOWDOWNS[0]).ok()?;
+        measures(&outcome).then_some((outcome, bytes))
+    });
+    let (outcome, bytes) = good.expect("a transport that measures itself");
+    doctored::check(&outcome, &bytes);
+}
+
+/// Prints a transport's row; whether all was well.
+fn report(entry: &Entry, full: bool) -> bool {
+    let mut last = Vec::new();
+    for slowdown in SLOWDOWNS {
+        match Row::measure(entry, full, slowdown) {
+            Ok(row) if row.faults.is_empty() => {
+                println!("{}", row.print(entry));
+                last.iter().for_each(|why| println!("  at first: {why}"));
+                return true;
+            }
+            Ok(row) => last = row.faults,
+            Err(why) => last = vec![why],
+        }
+    }
+    println!("{:<18} {:<25} FAILED", entry.info.name, entry.info.discipline);
+    last.iter().for_each(|why| println!("  {why}"));
+    false
+}
+
+/// What was found of one transport.
+struct Row {
+    flows: [usize; 2],
+    lost: Vec<String>,
+    marks: String,
+    completion: f64,
+    late_ns: u64,
+    faults: Vec<String>,
+}
+
+impl Row {
+    const HEAD: &str = "transport          discipline                flows bytes  identities  lost and recovered                         marks on the bottleneck  FCT/sim  late p99";
+
+    fn measure(entry: &Entry, full: bool, slowdown: u64) -> Result<Row, String> {
+        let idle = both(&scenarios::idle(entry), slowdown)?;
+        let loaded = both(&scenarios::loaded(entry), slowdown)?;
+        let at = |pair: &Pair| [&pair.real, &pair.simulated].map(|o| Bottleneck::of(o, scenarios::WAYS[0]));
+        let (marks, wrong) = judge::marks(&at(&idle), &at(&loaded));
+        let mut row = Row {
+            flows: [0, 0],
+            lost: Vec::new(),
+            marks,
+            completion: judge::completion(&loaded),
+            late_ns: loaded.late_ns,
+            faults: wrong.into_iter().chain(judge::restraint(&at(&loaded))).collect(),
+        };
+        row.take("idle", &idle);
+        row.take("loaded", &loaded);
+        row.lose(entry, full, slowdown)?;
+        Ok(row)
+    }
+
+    /// Adds what is to be said of a run.
+    fn take(&mut self, name: &str, pair: &Pair) {
+        let done = pair.real.flows.iter().filter(|f| f.finish.is_some()).count();
+        self.flows = [self.flows[0] + done, self.flows[1] + pair.bytes.len()];
+        self.faults.extend(judge::faults(pair).into_iter().map(|why| format!("{name}: {why}")));
+    }
+
+    /// Runs in which packets are lost: of every kind at once, or each in a run of its own.
+    fn lose(&mut self, entry: &Entry, full: bool, slowdown: u64) -> Result<(), String> {
+        let kinds = kinds(entry, slowdown)?;
+        let runs: Vec<Vec<PacketKind>> =
+            if full { kinds.iter().map(|kind| vec![*kind]).collect() } else { vec![kinds] };
+        for kinds in runs {
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            let pair = both(&scenarios::lossy(entry, &kinds), slowdown)?;
+            let name = format!("without a packet of {}", names.join(", "));
+            self.take(&name, &pair);
+            let [here, there] = [&pair.real, &pair.simulated].map(lost);
+            // The repairs of real hosts may differ from the simulator's; that packets are lost at all may not.
+            if here * 2 < there {
+                self.faults.push(format!("{name}: {here} were lost, {there} in the simulator"));
+            }
+            self.lost.push(format!("{} ({here})", names.join(" ")));
+        }
+        Ok(())
+    }
+
+    fn print(&self, entry: &Entry) -> String {
+        let [done, of] = self.flows;
+        format!(
+            "{:<18} {:<25} {:>2}/{:<2} intact hold        {:<42} {:<24} {:>7.2} {:>6} us",
+            entry.info.name,
+            entry.info.discipline,
+            done,
+            of,
+            self.lost.join(", "),
+            self.marks,
+            self.completion,
+            self.late_ns / 1000
+        )
+    }
+}
+
+/// Packets that faults dropped by number.
+fn lost(outcome: &Outcome) -> u64 {
+    outcome.links.iter().map(|l| l.faults.dropped_by_number).sum()
+}
+
+/// Kinds of packets that a transport sends while it repairs the loss of a data packet: what the simulator can lose.
+fn kinds(entry: &Entry, slowdown: u64) -> Result<Vec<PacketKind>, String> {
+    let lost = |kinds: &[PacketKind]| {
+        simulate(&scenarios::lossy(entry, kinds), slowdown).map(|(outcome, _)| lost(&outcome))
+    };
+    let base = lost(&[])?;
+    let mut found = vec![PacketKind::Data];
+    for kind in PacketKind::ALL.into_iter().filter(|kind| *kind != PacketKind::Data) {
+        if lost(&[kind])? > base {
+            found.push(kind);
+        }
+    }
+    Ok(found)
+}
+
+fn load(text: &str, slowdown: u64) -> Result<(tempfile::NamedTempFile, JobArgs, Job), String> {
+    let (file, args) = scenario(text);
+    let args = JobArgs { slowdown: Some(slowdown), ..args };
+    let job = Job::load(&args, headway_testbed::scenario::sizes(MTU)).map_err(|e| e.to_string())?;
+    Ok((file, args, job))
+}
+
+/// A run in the simulator, in the scenario's own units, and the bytes of its flows.
+fn simulate(text: &str, slowdown: u64) -> Result<(Outcome, Vec<u64>), String> {
+    let (_file, _, job) = load(text, slowdown)?;
+    let mut outcome = headway_sim::run(&job.slow, &mut |_| true).map_err(|e| e.to_string())?;
+    slowdown::speed_up(&mut outcome, job.factor);
+    Ok((outcome, job.slow.flows.iter().map(|f| f.bytes).collect()))
+}
+
+/// A run on real packets, and the same in the simulator.
+fn both(text: &str, slowdown: u64) -> Result<Pair, String> {
+    let (simulated, bytes) = simulate(text, slowdown)?;
+    let (_file, args, _) = load(text, slowdown)?;
+    let sizes = headway_testbed::scenario::sizes(MTU);
+    let settings = Settings { programs: programs(), mtu: MTU.into(), sizes, capture: None };
+    let measured = run(&args, &settings, &mut |_| true).map_err(|e| e.to_string())?;
+    let notes = measured.notes;
+    Ok(Pair {
+        real: measured.outcome,
+        simulated,
+        bytes,
+        corrupted: notes.corrupted,
+        late_ns: notes.switch_late_ns[1],
+    })
+}

@@ -1,0 +1,66 @@
+//! What every transport is put through, as scenarios.
+
+use headway_packet::PacketKind;
+use headway_transport::registry::Entry;
+
+/// Data packet of a link that is lost in every run with losses.
+const LOST: u64 = 3;
+
+/// The bottleneck, there and back.
+pub const WAYS: [&str; 2] = ["s0->s1", "s1->s0"];
+
+/// A dumbbell of two pairs, 10 Gb/s and a round trip of 90 us, over the ports that the transport needs.
+fn dumbbell(entry: &Entry, flows: &str, faults: &[String]) -> String {
+    let name = entry.info.name;
+    // A time-out of the usual 10 ms takes a second on a network that is 100 times slower.
+    let patience = if entry.params.iter().any(|p| p.name == "min_rto") { "min_rto = \"1 ms\"" } else { "" };
+    let faults = faults.join("\n");
+    format!(
+        r#"
+stop = "400 ms"
+[topology]
+kind = "dumbbell"
+senders = 2
+receivers = 2
+rate = "10 Gbps"
+delay = "15 us"
+[fabric]
+buffer = "128 packets"
+[transport]
+name = "{name}"
+{patience}
+[[traffic]]
+kind = "flows"
+flows = [{flows}]
+{faults}
+"#
+    )
+}
+
+/// One short flow that leaves three quarters of the path idle.
+pub fn idle(entry: &Entry) -> String {
+    dumbbell(entry, r#"{ name = "f0", src = 0, dst = 2, bytes = "25 kB", start = "0 s", share = 4 }"#, &[])
+}
+
+/// Two long flows on one link, one byte beside them, and a flow the other way.
+pub fn loaded(entry: &Entry) -> String {
+    let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "1.5 MB", start = "0 s" },
+        { name = "f1", src = 1, dst = 3, bytes = "1.5 MB", start = "0 s" },
+        { name = "f2", src = 0, dst = 3, bytes = 1, start = "200 us" },
+        { name = "f3", src = 3, dst = 1, bytes = "200 kB", start = "100 us" }"#;
+    dumbbell(entry, flows, &[])
+}
+
+/// Two flows, of whose packets of these kinds the first on each way of the bottleneck is lost, and the third of data.
+pub fn lossy(entry: &Entry, kinds: &[PacketKind]) -> String {
+    let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "300 kB", start = "0 s" },
+        { name = "f1", src = 1, dst = 3, bytes = "300 kB", start = "0 s" }"#;
+    let control = kinds.iter().filter(|kind| **kind != PacketKind::Data).map(|kind| (kind.name(), 1));
+    let faults: Vec<String> = control.chain([(PacketKind::Data.name(), LOST)]).map(loss).collect();
+    dumbbell(entry, flows, &faults)
+}
+
+fn loss((kind, number): (&str, u64)) -> String {
+    let [there, back] = WAYS;
+    format!("[[fault]]\nlinks = [\"{there}\", \"{back}\"]\nkind = \"{kind}\"\ndrop = [{number}]")
+}

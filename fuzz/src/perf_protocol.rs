@@ -1,0 +1,41 @@
+//! What must hold for `headway-perf serve` whatever a client says. The fuzz target and the test that replays the
+//! corpus run this same function.
+
+use headway_perf::frames::Frames;
+use headway_perf::protocol::{Answer, LARGEST, Order};
+use headway_perf::service::{MOST, Service};
+
+/// Panics when a server does what it must not with a connection on which `bytes` arrive.
+pub fn check(bytes: &[u8]) {
+    codec(bytes);
+    let service = Service::default();
+    let mut frames = Frames::new(bytes, Vec::new());
+    let mut answered = 0;
+    while let Ok(Some(message)) = frames.read() {
+        assert!(message.len() <= bytes.len(), "no more than arrived");
+        codec(message);
+        let Some(answer) = service.handle(message) else {
+            assert!(matches!(Order::parse(message), Some(Order::Data { .. })), "all but data is answered");
+            continue;
+        };
+        assert!(Answer::parse(&answer).is_some() && answer.len() <= LARGEST as usize);
+        assert!(service.runs() <= MOST);
+        answered += answer.len();
+        if answered > 4 * LARGEST as usize {
+            break;
+        }
+        frames.write(&answer).expect("to memory");
+    }
+}
+
+/// What is understood is said the same way again.
+fn codec(bytes: &[u8]) {
+    if let Some(order) = Order::parse(bytes) {
+        assert_eq!(Order::parse(&order.message(bytes.len())), Some(order));
+        assert_eq!(order.message(0)[..], bytes[..9], "its front is all that it says");
+    }
+    if let Some(answer) = Answer::parse(bytes) {
+        assert_eq!(Answer::parse(&answer.message(bytes.len())), Some(answer));
+        assert!(answer == Answer::Echo || answer.message(0) == bytes);
+    }
+}
