@@ -33,7 +33,7 @@ local FORMS = {
             { name = "lifetime", filter = "headway.lifetime", offset = 52, bytes = 8, doc = "How long a permission is valid, or an echoed time, in picoseconds" },
         } },
         { title = "Session", bytes = 24, when = { { field = "envelope", values = { 1, 2 } } }, fields = {
-            { name = "src_epoch", filter = "headway.session.src_epoch", offset = 0, bytes = 8, doc = "Incarnation of the sender, nanoseconds of its wall clock when it began" },
+            { name = "src_epoch", filter = "headway.session.src_epoch", offset = 0, bytes = 8, doc = "Incarnation of the sender, a number by lot" },
             { name = "cookie", filter = "headway.session.cookie", offset = 8, bytes = 8, doc = "What the receiver gave the sender to show" },
             { name = "counter", filter = "headway.session.counter", offset = 16, bytes = 8, doc = "Number of the datagram from this sender to this receiver" },
         } },

@@ -79,7 +79,8 @@ fn measurements(pair: &Pair) -> Vec<String> {
     if real != simulated {
         found.push(format!("gauges {real:?}, in the simulator {simulated:?}"));
     }
-    let median = |o: &Outcome| o.round_trips.as_ref().map(|t| t.quantile(0.5).unwrap_or_default());
+    // A machine whose answers do not come for every packet may have measured none.
+    let median = |o: &Outcome| o.round_trips.as_ref().and_then(|trips| trips.quantile(0.5));
     match (median(&pair.real), median(&pair.simulated)) {
         (None, None) => {}
         (Some(here), Some(there)) if here < there * 20 && here * 4 > there => {}
