@@ -30,7 +30,8 @@ fn incast(transport: &str, jitter: Time) -> RunSpec {
 fn jain(outcome: &Outcome) -> f64 {
     let delivered: Vec<f64> = outcome.flows.iter().map(|f| f.delivered as f64).collect();
     let squares: f64 = delivered.iter().map(|d| d * d).sum();
-    delivered.iter().sum::<f64>().powi(2) / (delivered.len() as f64 * squares)
+    let sum: f64 = delivered.iter().sum();
+    sum * sum / (delivered.len() as f64 * squares)
 }
 
 #[test]
