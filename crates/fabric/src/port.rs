@@ -539,8 +539,9 @@ mod tests {
 
     fn port(name: &str, data: u32) -> Port<u32> {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
+        let round_trip = Some(Time::us(100));
         let context =
-            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip };
         let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
         Port::new(rules, Arc::new(context))
     }

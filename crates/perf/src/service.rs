@@ -3,7 +3,7 @@
 use crate::protocol::{Answer, LARGEST, Order, Totals};
 use crate::usage::Usage;
 use bytes::Bytes;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ pub const MOST: usize = 1024;
 #[derive(Default)]
 pub struct Service {
     /// By the low half of their names.
-    runs: Mutex<HashMap<u32, Run>>,
+    runs: Mutex<BTreeMap<u32, Run>>,
 }
 
 struct Run {
@@ -56,7 +56,7 @@ impl Service {
         self.locked().len()
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<u32, Run>> {
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<u32, Run>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

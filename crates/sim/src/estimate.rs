@@ -141,7 +141,7 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
     let data = sent.min(flows.total.saturating_mul(window)).min(held);
     let credits = match entries.iter().any(|e| e.credits) {
-        true => flows.total.min(size(&spec.topology).0).saturating_mul(filled),
+        true => flows.total.min(size(&spec.topology).0).saturating_mul(filled).min(sent),
         false => 0,
     };
     data.saturating_add(credits)

@@ -29,8 +29,7 @@ fn incast(transport: &str, jitter: Time) -> RunSpec {
 
 fn jain(outcome: &Outcome) -> f64 {
     let delivered: Vec<f64> = outcome.flows.iter().map(|f| f.delivered as f64).collect();
-    let squares: f64 = delivered.iter().map(|d| d * d).sum();
-    let sum: f64 = delivered.iter().sum();
+    let (sum, squares) = delivered.iter().fold((0.0, 0.0), |(sum, squares), d| (sum + d, squares + d * d));
     sum * sum / (delivered.len() as f64 * squares)
 }
 

