@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(expected.next(Time(100), &received), Some(Time(120)));
         received.insert(2);
         assert_eq!(expected.next(Time(100), &received), Some(Time(130)));
-        // A longer time-out, as the round trip grows, puts off what was granted.
+        // The time-out is what it is now: a shorter one brings forward what was granted.
         assert_eq!(expected.next(Time(70), &received), Some(Time(120)));
         assert_eq!(overdue(&mut expected, 150, &received), [(4, 0), (1, 1)]);
         assert_eq!(expected.next(Time(100), &received), None);
