@@ -80,8 +80,14 @@ fn repeats(run: &Run<'_>) -> Result<(), String> {
 
 /// Whether anything may keep a flow from finishing that is no fault of its transport.
 fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    let stopped = run.outcome.end >= run.spec.stop && run.spec.stop < SAFETY;
+    let stopped = run.outcome.end >= run.spec.stop && (run.spec.stop < SAFETY || is_slow(run, flow));
     stopped || is_starved(run, flow) || cut_off(run, flow)
+}
+
+/// Whether a hundred seconds are few for it: paths may have round trips of seconds, or rates of a megabit a second.
+fn is_slow(run: &Run<'_>, flow: &FlowSpec) -> bool {
+    let ideal = run.network.ideal_fct(flow.src, flow.dst, flow.bytes);
+    SAFETY.saturating_sub(flow.start) < ideal.saturating_mul(20)
 }
 
 /// Whether it, or another flow to its receiver, never answers: what that receiver has permitted is gone for ever, and

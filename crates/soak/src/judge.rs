@@ -109,8 +109,14 @@ fn whole(scenario: &Scenario) -> Result<Run<'_>, String> {
 fn simulate(spec: &RunSpec) -> Result<Outcome, String> {
     let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes)).sum();
     let most = EVENTS + EVENTS_A_PACKET * packets;
-    headway_sim::run(spec, &mut |progress| progress.events < most).map_err(|e| e.to_string())
+    let mut watch = |progress: &headway_sim::Progress| progress.events < most;
+    let outcome = headway_sim::run_within(spec, ROOM, None, &mut watch).map_err(|e| e.to_string())?;
+    let taken = outcome.samples.len() as u64 * headway_sim::PER_SAMPLE;
+    if taken > ROOM / 2 { Err("it samples more than there is room for".into()) } else { Ok(outcome) }
 }
+
+/// Bytes for what grows while a run lasts. A draw that samples often and goes on for long would need all there is.
+const ROOM: u64 = 256_000_000;
 
 thread_local! {
     /// What the last panic of this thread said, and where.

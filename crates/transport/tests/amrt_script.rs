@@ -263,7 +263,11 @@ fn a_spurious_repetition_is_not_sent_while_its_packet_still_waits() {
     s.hear(us(40), grant_again(5));
     s.hear(us(40), grant_again(5));
     assert_eq!(s.sends(us(40)), ["data 5 again"], "one copy for two requests in the queue");
-    assert_eq!(s.on(us(41), grant_again(10)), ["data 10"], "its first grant was lost, so it has not left yet");
+    assert_eq!(
+        s.on(us(41), grant_again(10)),
+        ["data 10"],
+        "its first grant was lost, so it has not left yet"
+    );
     assert!(s.on(us(42), grant(10, 1)).is_empty(), "or only late");
 }
 
