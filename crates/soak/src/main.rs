@@ -132,7 +132,7 @@ fn work(shared: &Shared, start: Instant) {
 fn close(shared: &Shared, seed: u64, start: Instant) {
     let mut open = shared.open.lock().expect("no thread dies with it");
     open.retain(|other| *other != seed);
-    if seed % PROGRESS == 0 {
+    if seed.is_multiple_of(PROGRESS) {
         let done = open.iter().min().map_or(seed, |least| least - 1);
         let (passed, failed) = (shared.passed.load(Ordering::Relaxed), shared.failed.load(Ordering::Relaxed));
         println!(

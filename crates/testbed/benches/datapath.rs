@@ -123,7 +123,7 @@ fn measure(link_bps: u64, offered: Option<u64>) -> (Sink, SwitchReport, f64) {
     let frames = numbers.next().unwrap_or(0.0);
     let mut gaps_us: Vec<f64> = numbers.collect();
     gaps_us.sort_by(f64::total_cmp);
-    (Sink { frames: unread.unwrap_or(frames), gaps_us }, *report, took)
+    (Sink { frames: unread.unwrap_or(frames), gaps_us }, report, took)
 }
 
 /// This program again, in a namespace of its own.

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from headway.report import build
 from report.make_runs import make_parking_lot
 from report.page_reader import Page
 
-DOWN = {"links": ["s0->s1", "s1->s0"], "switches": [], "down_at": "1 ms", "up_at": "2 ms", "converge": "100 us"}
-SLOW = {"links": ["s1->s2"], "at": "3 ms", "until": None, "rate": "1 Gbps", "delay": "20 us"}
-DARK = {"links": "all", "kind": None, "dark_from": "4 ms", "dark_until": "5 ms"}
-LATER = {"links": [], "switches": ["s1"], "down_at": "80 ms", "up_at": None, "converge": "never"}
-RANDOM = {"links": "all", "kind": None, "loss": 0.1, "duplicate": 0.0, "reorder": 0.0, "reorder_by": "0 s"}
+DOWN: dict[str, Any] = {
+    "links": ["s0->s1", "s1->s0"],
+    "switches": [],
+    "down_at": "1 ms",
+    "up_at": "2 ms",
+    "converge": "100 us",
+}
+SLOW: dict[str, Any] = {"links": ["s1->s2"], "at": "3 ms", "until": None, "rate": "1 Gbps", "delay": "20 us"}
+DARK: dict[str, Any] = {"links": "all", "kind": None, "dark_from": "4 ms", "dark_until": "5 ms"}
+LATER: dict[str, Any] = {"links": [], "switches": ["s1"], "down_at": "80 ms", "up_at": None, "converge": "never"}
+RANDOM: dict[str, Any] = {
+    "links": "all",
+    "kind": None,
+    "loss": 0.1,
+    "duplicate": 0.0,
+    "reorder": 0.0,
+    "reorder_by": "0 s",
+}
 
 
-def page_with(directory: Path, faults: list[dict[str, object]]) -> tuple[Page, str]:
+def page_with(directory: Path, faults: list[dict[str, Any]]) -> tuple[Page, str]:
     make_parking_lot(directory, seeds=(1,))
     for path in directory.glob("points/*/manifest.json"):
         record = json.loads(path.read_text(encoding="utf-8"))
