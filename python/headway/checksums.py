@@ -21,8 +21,7 @@ def verify(directory: Path) -> bool:
     for name, expected in _read(sums).items():
         path = directory / name
         try:
-            with path.open("rb") as file:
-                actual = hashlib.file_digest(file, "sha256").hexdigest()
+            actual = _digest(path)
         except FileNotFoundError:
             raise ResultsError(path, "is missing") from None
         except OSError as error:
@@ -36,7 +35,7 @@ def is_damaged(directory: Path, name: str) -> bool:
     """Whether a file of the run is known not to be as it was written."""
     try:
         expected = _read(directory / CHECKSUMS_FILE).get(name)
-        return expected is not None and hashlib.sha256((directory / name).read_bytes()).hexdigest() != expected
+        return expected is not None and _digest(directory / name) != expected
     except (OSError, ResultsError):
         return False
 
@@ -46,11 +45,16 @@ def add(directory: Path, name: str) -> None:
     sums = directory / CHECKSUMS_FILE
     try:
         if sums.exists():
-            digest = hashlib.sha256((directory / name).read_bytes()).hexdigest()
+            digest = _digest(directory / name)
             with sums.open("a", encoding="utf-8") as file:
                 file.write(f"{digest}  {name}\n")
     except OSError as error:
         raise ResultsError(sums, f"cannot be written ({error.strerror or error})") from None
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read(sums: Path) -> dict[str, str]:

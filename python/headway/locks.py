@@ -22,8 +22,7 @@ from headway.files import read_json
 class Lock:
     """A lock that is held."""
 
-    def __init__(self, path: Path, file: IO[str]) -> None:
-        self._path = path
+    def __init__(self, file: IO[str]) -> None:
         self._file = file
 
     def share(self) -> None:
@@ -53,7 +52,7 @@ def acquire(path: Path, *, shared: bool = False) -> Lock | None:
         raise ResultsError(path, f"cannot be locked: does this file system have locks? ({error})") from None
     if not shared:
         _sign(file)
-    return Lock(path, file)
+    return Lock(file)
 
 
 @contextmanager
