@@ -402,7 +402,7 @@ impl CongestionControl for Bbr {
     }
 
     fn gap(&self) -> Option<Time> {
-        (self.pace > 0.0).then(|| Time((1e12 / self.pace) as u64))
+        (self.pace > 0.0).then(|| Time((1e12 / self.pace) as u64).max(Time(1)))
     }
 }
 
