@@ -104,10 +104,12 @@ impl Cubic {
     fn avoid(&mut self, window: &mut Window, ack: &Ack, acked: f64) {
         let mut epoch = self.epoch.unwrap_or_else(|| self.epoch(window, ack.now));
         let ahead = if ack.min_rtt == Time::MAX { Time::ZERO } else { ack.min_rtt };
-        let t = (ack.now - epoch.start + ahead).as_secs_f64() - epoch.k;
+        let t = (ack.now - epoch.start).saturating_add(ahead).as_secs_f64() - epoch.k;
         // RFC9438 §4.4: at most half a window a round trip.
         let target = (epoch.origin + self.params.scale * t * t * t).min(1.5 * window.cwnd);
         let cubic = ((target - window.cwnd) / window.cwnd).max(0.01 / window.cwnd);
+        // Whoever has taken from the window since has taken from Reno's as well.
+        epoch.friendly = epoch.friendly.min(window.cwnd);
         epoch.friendly += self.slope(epoch.friendly) * acked / window.cwnd;
         window.cwnd = (window.cwnd + cubic * acked).max(epoch.friendly);
         self.epoch = Some(epoch);
