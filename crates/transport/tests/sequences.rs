@@ -118,7 +118,7 @@ fn controlled() -> Vec<&'static str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 4000, ..ProptestConfig::default() })]
 
     #[test]
     fn every_controller_keeps_its_promises(number in 0..controlled().len(), case in cases()) {
@@ -308,7 +308,7 @@ impl TransportVisitor for &Marked {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 4000, ..ProptestConfig::default() })]
 
     #[test]
     fn marks_never_lead_to_a_larger_window(number in 0..controlled().len(), case in marked()) {

@@ -311,6 +311,19 @@ mod tests {
     }
 
     #[test]
+    fn what_somebody_else_takes_from_the_window_stays_taken() {
+        let mut cubic = control::<Cubic>(1 << 40, |_| ());
+        let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
+        window.cwnd = cubic.lost(&window, 100.0, Time::ZERO);
+        window.ssthresh = window.cwnd;
+        (0..5000).for_each(|_| cubic.grow(&mut window, &ack()));
+        (window.cwnd, window.ssthresh) = (window.cwnd / 2.0, 2.0);
+        let halved = window.cwnd;
+        cubic.grow(&mut window, &ack());
+        assert!(window.cwnd - halved <= 0.5, "half a window a round trip: {halved}, then {}", window.cwnd);
+    }
+
+    #[test]
     fn hystart_ends_slow_start_at_half_a_round_trip_of_acknowledgements() {
         let over = |kind, gap: Time, cwnd: f64| {
             let mut train = Train::new(kind, Time::ZERO);
