@@ -69,11 +69,11 @@ headway_units::params! {
         /// OWDbytes; 0 = `owd` times the payload rate of the host's link, in whole packets. At least one packet. seed: 125
         owd_bytes: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000 };
         /// The base one-way delay; 0 = half the base round trip of the pair. seed: 1 us
-        owd: Time = Time::ZERO, ParamKind::Time;
+        owd: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Where a `saturating` weight stops.
         weight_limit: u64 = 16, ParamKind::Int { min: 1, max: 1_000_000 };
         /// Silence after which the weights are 1 again; 0 = never. seed: 0
-        idle_reset: Time = Time::ms(10), ParamKind::Time;
+        idle_reset: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Bytes of unfinished messages that a receiver holds; when they are there, only the oldest is granted. 0 = no limit.
         buffer: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
         /// Base round trips in the time-out.

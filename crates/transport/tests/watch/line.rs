@@ -62,7 +62,9 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
         ParamKind::Float { min, .. } if low => ParamValue::Float(min),
         ParamKind::Float { max, .. } if high => ParamValue::Float(max),
         ParamKind::Float { min, max } => ParamValue::Float(min + (max - min) * part),
-        ParamKind::Time => ParamValue::Time(Time::us(1 + (lot >> 8) % 100_000)),
+        ParamKind::Time { min, .. } if low => ParamValue::Time(min),
+        ParamKind::Time { max, .. } if high => ParamValue::Time(max),
+        ParamKind::Time { min, .. } => ParamValue::Time(min + Time::us((lot >> 8) % 100_000)),
     }
 }
 
