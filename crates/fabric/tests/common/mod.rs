@@ -35,7 +35,7 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
         ParamKind::Float { min, max } => ParamValue::Float(min + (max - min) * (lot % 1001) as f64 / 1000.0),
         ParamKind::Time { min, max } => {
             let time = min + Time::ns((lot >> 8) % [1, 2_000, 200_000][(lot % 3) as usize]);
-            ParamValue::Time(if lot % 16 == 0 { max } else { time })
+            ParamValue::Time(if lot.is_multiple_of(16) { max } else { time })
         }
         ParamKind::Choice(words) => ParamValue::Choice(words[lot as usize % words.len()].into()),
     }
