@@ -82,6 +82,7 @@ struct Agent {
     host: u32,
     clock: Clock,
     mtu: u16,
+    sealed: bool,
     seen: Arc<Mutex<Diary>>,
     /// Flows that come here, and what looks at their bytes, by sender and number of the message.
     inspections: Arc<FxHashMap<(SocketAddrV4, u32), (u32, Inspection)>>,
@@ -89,7 +90,7 @@ struct Agent {
 
 impl Agent {
     fn new(arguments: Arguments) -> Result<Agent, String> {
-        let sizes = headway_testbed::scenario::sizes(arguments.mtu);
+        let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
         let job = Job::load(&arguments.job, sizes).map_err(|e| e.to_string())?;
         let seen = Diary::new(Time::ZERO, None);
         let mut agent = Agent {
@@ -97,6 +98,7 @@ impl Agent {
             host: arguments.host,
             clock: Clock::from_origin(arguments.origin_ns),
             mtu: arguments.mtu,
+            sealed: arguments.job.sealed,
             seen: Arc::new(Mutex::new(seen)),
             inspections: Arc::default(),
         };
@@ -204,7 +206,7 @@ impl Agent {
     }
 
     fn admission(&self) -> Admission {
-        headway_testbed::scenario::admission()
+        headway_testbed::scenario::admission(self.sealed)
     }
 
     /// Hosts that this host has flows with, either way.

@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 }
 
 fn serve(arguments: Arguments) -> Result<(), String> {
-    let sizes = headway_testbed::scenario::sizes(arguments.mtu);
+    let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
     let job = Job::load(&arguments.job, sizes).map_err(|e| explain(&e))?;
     let orders = arguments.managed.then(listen);
     if let Some(orders) = &orders {
