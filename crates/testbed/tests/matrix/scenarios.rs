@@ -33,7 +33,9 @@ pub const WAYS: [&str; 2] = ["s0->s1", "s1->s0"];
 fn dumbbell(entry: &Entry, room: Room, flows: &str, faults: &[String]) -> String {
     let name = entry.info.name;
     // A time-out of the usual 10 ms takes a second on a network that is 100 times slower.
-    let patience = if entry.params.iter().any(|p| p.name == "min_rto") { "min_rto = \"1 ms\"" } else { "" };
+    let patience = if has(entry, "min_rto") { "min_rto = \"1 ms\"" } else { "" };
+    // What opens a connection can be lost as well.
+    let handshake = if has(entry, "handshake") { "handshake = true" } else { "" };
     let (faults, buffer) = (faults.join("\n"), room.packets());
     format!(
         r#"
@@ -49,6 +51,7 @@ buffer = "{buffer} packets"
 [transport]
 name = "{name}"
 {patience}
+{handshake}
 [[traffic]]
 kind = "flows"
 flows = [{flows}]
@@ -59,6 +62,10 @@ flows = [{flows}]
 
 /// A flow that leaves three quarters of the path idle.
 const IDLE: &str = r#"{ name = "f0", src = 0, dst = 2, bytes = "25 kB", start = "0 s", share = 4 }"#;
+
+fn has(entry: &Entry, parameter: &str) -> bool {
+    entry.params.iter().any(|p| p.name == parameter)
+}
 
 /// One short flow that leaves three quarters of the path idle.
 pub fn idle(entry: &Entry) -> String {
