@@ -498,6 +498,9 @@ impl Books {
         let lost: Vec<_> = self.begun.iter().filter(lost).collect();
         assert!(lost.is_empty(), "never answered: {lost:?}");
         assert!(!self.answered.is_empty(), "nobody called anybody");
+        // Nobody closes an endpoint here: one that is closed has failed.
+        let closed = self.failed.keys().find(|why| why.contains("endpoint is closed"));
+        assert_eq!(closed, None, "an endpoint ended by itself");
         assert_eq!(self.left_over, 0, "bytes still held by idle endpoints");
     }
 
