@@ -84,6 +84,41 @@ fn every_transport_delivers_every_flow_once_over_a_lossy_reordering_duplicating_
     }
 }
 
+/// Which handshakes cross the bottleneck is asked by a fault that loses the one that should not be there.
+#[test]
+fn a_flow_over_an_open_connection_leaves_the_handshake_out_and_one_that_comes_too_early_does_not() {
+    let flows = |connection: fn(&str) -> String| {
+        let over = connection;
+        format!(
+            r#"{{ name = "request", src = 0, dst = 2, bytes = "20 kB", start = "0 s" }},
+            {{ name = "early", src = 0, dst = 2, bytes = "20 kB", start = "1 us"{} }},
+            {{ name = "reply", src = 2, dst = 0, bytes = "20 kB", start = "20 ms"{} }},
+            {{ name = "second", src = 0, dst = 2, bytes = "20 kB", start = "20 ms"{} }}"#,
+            over("request"),
+            over("request"),
+            over("request"),
+        )
+    };
+    let one_too_many = "[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"rts\"\ndrop = [3]\n\
+                        [[fault]]\nlinks = [\"s1->s0\"]\nkind = \"rts\"\ndrop = [1]";
+    let tcp = "name = \"tcp\"\nhandshake = true\nmin_rto = \"1 ms\"";
+    let named = arms(&dumbbell(tcp, &flows(|name| format!(", connection = \"{name}\"")), one_too_many));
+    let unnamed = arms(&dumbbell(tcp, &flows(|_| String::new()), one_too_many));
+    let lost = |run: &Run| run.outcome.links.iter().map(|l| l.faults.dropped_by_number).sum::<u64>();
+    for (run, control) in named.iter().zip(&unnamed) {
+        assert_eq!((run.done(), control.done()), (4, 4), "{}", run.arm);
+        assert_eq!((lost(run), lost(control)), (0, 2), "{}: two go over the request's connection", run.arm);
+        let early = "1 flows began before the connection";
+        assert!(
+            run.outcome.warnings.iter().any(|w| w.contains(early)),
+            "{}: {:?}",
+            run.arm,
+            run.outcome.warnings
+        );
+        assert!(!control.outcome.warnings.iter().any(|w| w.contains("connection")), "{}", run.arm);
+    }
+}
+
 #[test]
 fn the_shortest_remaining_flow_finishes_first() {
     let flows = r#"{ name = "long", src = 0, dst = 2, bytes = "4 MB", start = "0 s" },

@@ -144,6 +144,7 @@ fn obey(core: &mut Core, orders: &Receiver<Command>) -> bool {
     match orders.try_recv() {
         Ok(Command::Open | Command::Connect) => say(&Answer::Ready),
         Ok(Command::Start { at_ns }) => core.start_books(Time::ns(at_ns)),
+        Ok(Command::Opened { .. }) => {}
         Ok(Command::Finish) | Err(TryRecvError::Disconnected) => return false,
         Err(TryRecvError::Empty) => {}
     }
