@@ -133,7 +133,8 @@ impl Row {
         let text = scenarios::crowded(entry, None);
         if !ports::write(entry, Rewrite::Rate) {
             let pair = both(&text, How { sealed: true, ..How::slowed(slowdown) })?;
-            return Ok(self.take_sealed(&pair));
+            self.take_sealed(&pair);
+            return Ok(());
         }
         let priced = priced(&text, slowdown)?;
         let control = self::priced(&scenarios::crowded(entry, Some("drop-tail")), slowdown)?;
