@@ -41,19 +41,31 @@ impl<'a> Ideals<'a> {
         if !self.network.has_uneven_paths() || self.takes_several(flow) {
             return self.network.ideal_fct(flow.src, flow.dst, flow.bytes);
         }
+        let mut alone = Alone::new(self.network, flow.bytes);
+        let Some(links) = self.path(number) else { return Time::ZERO };
+        links.into_iter().for_each(|link| alone.cross(self.network, link));
+        alone.arrived
+    }
+
+    /// The links that the packets of the flow at this position take, from the host's on; `None` where they may take
+    /// several paths, or where there is none. Where all paths are alike it is one of those.
+    pub fn path(&mut self, number: usize) -> Option<Vec<u32>> {
+        let flow = &self.spec.flows[number];
+        if self.takes_several(flow) {
+            return None;
+        }
+        if !self.network.has_uneven_paths() {
+            return self.network.links_between(flow.src, flow.dst);
+        }
         let mut packet = Packet::new(PacketKind::Data, HostId(flow.src), HostId(flow.dst), 0);
         packet.entropy = self.network.entropy(self.spec.seed, number as u32, flow);
-        let mut alone = Alone::new(self.network, flow.bytes);
+        let mut links = vec![flow.src];
         let mut link = flow.src;
-        loop {
-            alone.cross(self.network, link);
-            let node = self.network.links()[link as usize].to;
-            let Some(switch) = node.checked_sub(self.network.hosts()) else { return alone.arrived };
-            match self.choice.route(self.network, switch, &packet) {
-                Some(next) => link = next,
-                None => return Time::ZERO,
-            }
+        while let Some(switch) = self.network.links()[link as usize].to.checked_sub(self.network.hosts()) {
+            link = self.choice.route(self.network, switch, &packet)?;
+            links.push(link);
         }
+        Some(links)
     }
 }
 

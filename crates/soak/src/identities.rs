@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 const PAGE: &str = include_str!("../../../docs/results.md");
 /// How a block of identities begins; what they are about follows.
 const FENCE: &str = "```identities ";
-/// Those that hold where no fault changes a rate or takes a link down.
+/// Those that hold of a link that no fault gives another rate, or takes down.
 const AT_THEIR_RATE: &str = "links at their rate";
 /// Of numbers that were divided.
 const ROUNDING: f64 = 1e-9;
@@ -53,14 +53,16 @@ impl Identity {
         Identity { of: of.into(), text: text.into(), left: terms(sides.0), right: terms(sides.1), exact }
     }
 
-    /// An error says with which numbers it does not hold, or which name there is not.
-    pub fn check(&self, output: &RunOutput) -> Result<(), String> {
+    /// An error says with which numbers it does not hold, or which name there is not. `is_steady` says of a link by
+    /// its row whether it is up and at its rate all the time.
+    pub fn check(&self, output: &RunOutput, is_steady: &dyn Fn(usize) -> bool) -> Result<(), String> {
         let table = match self.of.as_str() {
             "links" | AT_THEIR_RATE => &output.links,
             "flows" => &output.flows,
             _ => return self.compare("the run", &|term| of_run(output, term)),
         };
-        (0..table.num_rows()).try_for_each(|row| {
+        let mut concerned = (0..table.num_rows()).filter(|row| self.of != AT_THEIR_RATE || is_steady(*row));
+        concerned.try_for_each(|row| {
             let place = format!("row {row} of {}", self.of);
             self.compare(&place, &|term| cell(table, term, row))
         })
@@ -109,9 +111,5 @@ fn begins_with(link: &Json, name: &str) -> Option<f64> {
 
 /// Every identity of the page holds.
 pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
-    let changed = run.changes_rates() || run.goes_down();
-    all()
-        .iter()
-        .filter(|identity| !(changed && identity.of == AT_THEIR_RATE))
-        .try_for_each(|identity| identity.check(&run.output))
+    all().iter().try_for_each(|identity| identity.check(&run.output, &|row| run.is_steady(row)))
 }

@@ -1,11 +1,10 @@
 //! What must hold of every run, whatever is run.
 
-use crate::identities;
+use crate::links::Extremes;
+use crate::{finish, identities};
 use headway_lab::{RunOutput, Scenario};
 use headway_network::Ideals;
-use headway_sim::{
-    Entity, Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Metric, Network, Outcome, RunSpec,
-};
+use headway_sim::{Entity, FlowSpec, FlowState, Metric, Network, Outcome, RunSpec};
 use headway_units::Time;
 
 /// A run and everything that is known of it.
@@ -16,6 +15,8 @@ pub struct Run<'a> {
     pub spec: RunSpec,
     /// The network of it.
     pub network: Network,
+    /// What faults make of its links.
+    pub extremes: Vec<Extremes>,
     /// What came out.
     pub outcome: Outcome,
     /// What of it is written.
@@ -29,19 +30,9 @@ pub struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Whether links get another rate during the run.
-    pub fn changes_rates(&self) -> bool {
-        self.spec.faults.iter().any(|f| matches!(f.what, Fault::Change(change) if change.rate.is_some()))
-    }
-
-    /// Whether links go down: flows may get another path, and the packet that is cut off counts whole.
-    pub fn goes_down(&self) -> bool {
-        self.spec.faults.iter().any(|f| matches!(f.what, Fault::Down(_)))
-    }
-
-    /// Whether links get another rate or another delay.
-    fn changes_links(&self) -> bool {
-        self.spec.faults.iter().any(|f| matches!(f.what, Fault::Change(_)))
+    /// Whether the counters of a link are those of one rate, from the first bit of each packet to its last.
+    pub fn is_steady(&self, link: usize) -> bool {
+        !self.extremes[link].retuned && self.extremes[link].downs == 0
     }
 }
 
@@ -57,7 +48,7 @@ pub struct Invariant {
 /// All of them.
 pub const ALL: &[Invariant] = &[
     Invariant { name: "the same order of events twice", holds: repeats },
-    Invariant { name: "every flow whose path lives finishes", holds: finishes },
+    Invariant { name: "every flow whose path lives finishes", holds: finish::hold },
     Invariant { name: "bytes are exact", holds: bytes },
     Invariant { name: "no flow is faster than its ideal", holds: ideal },
     Invariant { name: "no link is above its rate", holds: rate },
@@ -76,68 +67,6 @@ fn repeats(run: &Run<'_>) -> Result<(), String> {
     let (a, b) = (&run.outcome, again);
     check(a.digest == b.digest, || format!("digest {:016x}, then {:016x}", a.digest, b.digest))?;
     check(a == b, || "the same digest with another outcome".into())
-}
-
-/// Whether anything may keep a flow from finishing that is no fault of its transport.
-fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    let stopped = run.outcome.end >= run.spec.stop && (run.spec.stop < SAFETY || is_slow(run, flow));
-    stopped || is_starved(run, flow) || cut_off(run, flow)
-}
-
-/// Whether a hundred seconds are few for it: paths may have round trips of seconds, or rates of a megabit a second.
-fn is_slow(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    let ideal = run.network.ideal_fct(flow.src, flow.dst, flow.bytes);
-    SAFETY.saturating_sub(flow.start) < ideal.saturating_mul(20)
-}
-
-/// Whether it, or another flow to its receiver, never answers: what that receiver has permitted is gone for ever, and
-/// an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
-fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    run.spec.flows.iter().any(|other| !other.responsive && other.dst == flow.dst)
-}
-
-/// When a run ends that the scenario lets go on.
-const SAFETY: Time = Time::s(100);
-
-/// Whether a link that its packets or their answers may take is dark for ever, or something is down for ever.
-fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    let for_ever = |f: &FaultSpec| matches!(&f.what, Fault::Down(down) if down.until == Time::MAX);
-    if run.spec.faults.iter().any(for_ever) {
-        return true;
-    }
-    let names = run.network.link_names();
-    let dark = run.spec.faults.iter().filter(|f| matches!(f.what, Fault::Dark { until: Time::MAX, .. }));
-    let mut on = dark.map(|f| &f.links).peekable();
-    if on.peek().is_none() {
-        return false;
-    }
-    let there = run.network.links_any(flow.src, flow.dst);
-    let back = run.network.links_any(flow.dst, flow.src);
-    let mut taken = there.iter().chain(&back).map(|n| &names[*n as usize]);
-    on.any(|links| match links {
-        LinkChoice::None => false,
-        LinkChoice::All => true,
-        LinkChoice::Some(list) => taken.any(|name| list.contains(name)),
-    })
-}
-
-fn finishes(run: &Run<'_>) -> Result<(), String> {
-    for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
-        if record.state == FlowState::Done || may_stay(run, flow) {
-            continue;
-        }
-        return Err(format!(
-            "flow {number} from h{} to h{} has {} of {} B at {} ({:?}, {} events)",
-            flow.src,
-            flow.dst,
-            record.delivered,
-            flow.bytes,
-            run.outcome.end,
-            record.state,
-            run.outcome.events
-        ));
-    }
-    Ok(())
 }
 
 fn bytes(run: &Run<'_>) -> Result<(), String> {
@@ -159,16 +88,15 @@ fn bytes(run: &Run<'_>) -> Result<(), String> {
 }
 
 fn ideal(run: &Run<'_>) -> Result<(), String> {
-    if run.changes_links() || run.network.has_uneven_paths() && run.goes_down() {
-        return Ok(());
-    }
-    let ideals = Ideals::new(&run.network, &run.spec);
+    // Where links go down packets may take another way.
+    let diverted = run.network.has_uneven_paths() && run.extremes.iter().any(|link| link.downs > 0);
+    let mut ideals = Ideals::new(&run.network, &run.spec);
     for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
         let Some(finish) = record.finish else { continue };
-        let least = if ideals.takes_several(flow) {
-            at_least(run, flow)
-        } else {
-            record.ideal.saturating_sub(head_start(run, flow))
+        // Several paths may carry more together than one, but all leave by one link and arrive by one.
+        let least = match ideals.path(number).filter(|_| !diverted) {
+            Some(path) => floor(run, flow, &path, &path),
+            None => floor(run, flow, &[flow.src, last_link(run, flow)], &[flow.src]),
         };
         let took = finish - flow.start;
         check(took >= least, || format!("flow {number} took {took}, and cannot in less than {least}"))?;
@@ -176,43 +104,48 @@ fn ideal(run: &Run<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What a sender gains that lets its short last packet go first, as Homa's does: the path's slowest link begins earlier.
-fn head_start(run: &Run<'_>, flow: &FlowSpec) -> Time {
-    let sizes = run.network.sizes();
-    let last = match sizes.packets(flow.bytes) {
-        1 => return Time::ZERO,
-        packets => sizes.data_wire(sizes.payload_of(flow.bytes, packets - 1)),
-    };
-    let gain = |number: &u32| {
-        let rate = run.network.links()[*number as usize].spec.rate;
-        rate.time_of(sizes.full_wire().into()) - rate.time_of(last.into())
-    };
-    let links = run.network.links_any(flow.src, flow.dst);
-    links.iter().map(gain).fold(Time::ZERO, Time::saturating_add)
+/// The link by which everything for a host arrives.
+fn last_link(run: &Run<'_>, flow: &FlowSpec) -> u32 {
+    let last = run.network.links().iter().position(|link| link.to == flow.dst);
+    last.map_or(flow.src, |number| number as u32)
 }
 
-/// Several paths may carry more together than the fastest of them, but all leave by one link and arrive by one.
-fn at_least(run: &Run<'_>, flow: &FlowSpec) -> Time {
+/// What no order of a flow's packets beats: some packet reaches each of these links, all cross it, and the last of them
+/// goes on to the end. A flow has one packet that may be short, so it is not both the first and the last of several.
+fn floor(run: &Run<'_>, flow: &FlowSpec, links: &[u32], delays: &[u32]) -> Time {
     let sizes = run.network.sizes();
     let packets = sizes.packets(flow.bytes);
     let last = u64::from(sizes.data_wire(sizes.payload_of(flow.bytes, packets - 1)));
-    let wire = u64::from(sizes.full_wire()) * (packets - 1) + last;
-    let ends = [flow.src, flow.dst].map(|host| run.network.links()[host as usize]);
-    let through = ends.iter().map(|link| link.spec.rate.time_of(wire)).max().unwrap_or(Time::ZERO);
-    through + ends[0].spec.delay
+    let first = if packets == 1 { last } else { u64::from(sizes.full_wire()) };
+    let rate = |number: &u32| run.extremes[*number as usize].rate;
+    let sum = |times: &mut dyn Iterator<Item = Time>| times.fold(Time::ZERO, Time::saturating_add);
+    let times = |links: &[u32], bytes: u64| sum(&mut links.iter().map(|n| rate(n).time_of(bytes)));
+    let through = (0..links.len()).map(|at| {
+        let (before, after, rate) = (&links[..at], &links[at + 1..], rate(&links[at]));
+        let work = (rate.time_of(first) * (packets - 1)).saturating_add(rate.time_of(last));
+        let short_last = times(before, first).saturating_add(times(after, last));
+        let short_first = times(before, last).saturating_add(times(after, first));
+        work.saturating_add(short_last.min(short_first))
+    });
+    let waits = sum(&mut delays.iter().map(|n| run.extremes[*n as usize].delay));
+    through.max().unwrap_or(Time::ZERO).saturating_add(waits)
 }
 
 fn rate(run: &Run<'_>) -> Result<(), String> {
     let end = run.outcome.end;
-    for link in &run.outcome.links {
+    let sizes = run.network.sizes();
+    let largest = u64::from(sizes.full_wire().max(sizes.control));
+    for (link, extremes) in run.outcome.links.iter().zip(&run.extremes) {
         let (counters, name) = (&link.counters, &link.name);
         check(link.busy <= end, || format!("{name} was busy for {} of {end}", link.busy))?;
-        let needed = link.rate.time_of(counters.wire_bytes);
-        check(run.changes_rates() || run.goes_down() || needed <= counters.busy, || {
-            format!("{name}: {} B take {needed}, and it was busy for {}", counters.wire_bytes, counters.busy)
+        // A packet that a link cut off as it went down counts whole.
+        let sent = counters.wire_bytes.saturating_sub(extremes.downs * largest);
+        let needed = extremes.rate.time_of(sent);
+        check(needed <= counters.busy, || {
+            format!("{name}: {sent} B take {needed}, and it was busy for {}", counters.busy)
         })?;
         let unsent = counters.busy - link.busy;
-        check(unsent <= link.rate.time_of(u64::from(u16::MAX)), || format!("{name}: {unsent} on the wire"))?;
+        check(unsent <= extremes.lowest.time_of(largest), || format!("{name}: {unsent} on the wire"))?;
         check(counters.payload_bytes <= counters.wire_bytes, || {
             format!("{name}: {} B of payload in {} B", counters.payload_bytes, counters.wire_bytes)
         })?;
@@ -258,13 +191,12 @@ fn samples(run: &Run<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The estimate is of a process: the heap, and what every run takes. It may be too low by half.
+/// The estimate is of a process: the heap, and what every run takes.
 fn memory(run: &Run<'_>) -> Result<(), String> {
-    let taken = run.peak + headway_sim::BASE;
-    check(run.peak == 0 || taken as f64 <= WITHIN * run.said as f64, || {
-        format!("a peak of {} B beside the program, {} B were said of both", run.peak, run.said)
-    })
+    let (taken, said) = ((run.peak + headway_sim::BASE) as f64, run.said as f64);
+    let right = run.peak == 0 || (taken <= WITHIN * said && said <= WITHIN * taken);
+    check(right, || format!("a peak of {} B beside the program, {} B were said of both", run.peak, run.said))
 }
 
-/// By how much an estimate of memory may be too low.
+/// By how much an estimate of memory may be too low, or too high.
 const WITHIN: f64 = 1.5;

@@ -7,10 +7,12 @@
 
 pub mod case;
 pub mod dice;
+mod finish;
 pub mod generate;
 pub mod identities;
 pub mod invariants;
 pub mod judge;
+pub mod links;
 pub mod memory;
 pub mod shrink;
 

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[global_allocator]
 static HEAP: Counting = Counting;
@@ -143,15 +143,24 @@ fn close(shared: &Shared, seed: u64, start: Instant) {
     }
 }
 
+/// How long a failure is made smaller: one that takes seconds to show has thousands of smaller ones.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Prints a failure as the smallest scenario that shows it.
 fn show(seed: u64, case: &Case, failure: &Failure, folder: &std::path::Path) {
     let mut last = failure.clone();
-    let mut fails = |smaller: &Case| match judge(smaller, folder, invariants::ALL) {
-        Verdict::Failed(found) if found.invariant == failure.invariant => {
-            last = found;
-            true
+    let began = Instant::now();
+    let mut fails = |smaller: &Case| {
+        if began.elapsed() > PATIENCE {
+            return false;
         }
-        _ => false,
+        match judge(smaller, folder, invariants::ALL) {
+            Verdict::Failed(found) if found.invariant == failure.invariant => {
+                last = found;
+                true
+            }
+            _ => false,
+        }
     };
     let small = shrink::shrink(case, &mut fails);
     println!("--- seed {seed}: not so: {}\n# {}\n{}---", failure.invariant, last.found, small.text());

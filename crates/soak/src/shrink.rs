@@ -197,10 +197,10 @@ enum FoundMut<'a> {
 
 struct FoundLeaf(Value);
 
-/// The two documents of a case are told apart by the first step: 0 is the scenario, 1 the graph.
+/// The trees of a case are told apart by the first step, which is their position in [`Case::trees`].
 fn find<'a>(case: &'a Case, place: &[Step]) -> Option<Found<'a>> {
-    let (first, rest) = place.split_first()?;
-    let root = if *first == Step::At(0) { &case.scenario } else { case.graph.as_ref()? };
+    let (Step::At(tree), rest) = place.split_first()? else { return None };
+    let root = *case.trees().get(*tree)?.as_ref()?;
     let mut here = Found::Table(root);
     for step in rest {
         here = match (here, step) {
@@ -220,8 +220,8 @@ fn inner(value: &Value) -> Found<'_> {
 }
 
 fn find_mut<'a>(case: &'a mut Case, place: &[Step]) -> Option<FoundMut<'a>> {
-    let (first, rest) = place.split_first()?;
-    let root = if *first == Step::At(0) { &mut case.scenario } else { case.graph.as_mut()? };
+    let (Step::At(tree), rest) = place.split_first()? else { return None };
+    let root = case.trees_mut().into_iter().nth(*tree)??;
     let mut here = FoundMut::Table(root);
     for step in rest {
         let next = match (here, step) {
@@ -256,7 +256,7 @@ fn leaves(case: &Case) -> Vec<Place> {
 
 fn places(case: &Case) -> Vec<(Place, bool)> {
     let mut list = Vec::new();
-    for (number, root) in [Some(&case.scenario), case.graph.as_ref()].into_iter().enumerate() {
+    for (number, root) in case.trees().into_iter().enumerate() {
         if let Some(root) = root {
             collect_table(root, vec![Step::At(number)], &mut list);
         }

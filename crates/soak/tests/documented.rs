@@ -27,7 +27,7 @@ fn what_trimming_returned_is_in_the_books() {
     let returned = returned.as_primitive::<arrow_array::types::UInt64Type>();
     assert!(returned.values().iter().sum::<u64>() > 0, "nothing was returned: the test shows nothing");
     for identity in identities::all() {
-        identity.check(&output).unwrap_or_else(|found| panic!("{found}"));
+        identity.check(&output, &|_| true).unwrap_or_else(|found| panic!("{found}"));
     }
 }
 
@@ -56,7 +56,8 @@ fn the_first_seeds_are_held_against_the_page() {
     let output = headway_lab::run_scenario(&scenario, &headway_lab::Options::default(), &mut |_| true);
     let mut output = output.unwrap_or_else(|e| panic!("{}", e.render()));
     let all = identities::all();
-    let broken = |output: &headway_lab::RunOutput| all.iter().filter(|i| i.check(output).is_err()).count();
+    let broken =
+        |output: &headway_lab::RunOutput| all.iter().filter(|i| i.check(output, &|_| true).is_err()).count();
     assert_eq!(broken(&output), 0);
     output.summary["trims"] = 1_000_000.into();
     assert_eq!(broken(&output), 1);

@@ -56,7 +56,7 @@ fn every_registered_name_is_drawn() {
         drawn.extend(entries.iter().filter_map(|e| e.get("kind")?.as_str()).map(str::to_string));
     }
     let topologies = headway_lab::scenario::topology::KINDS.iter().map(|k| k.name);
-    let traffic = headway_lab::traffic::KINDS.iter().map(|k| k.0).filter(|kind| *kind != "file");
+    let traffic = headway_lab::traffic::KINDS.iter().map(|k| k.0);
     let transports = headway_transport::registry::NAMES.iter().copied();
     let disciplines = headway_fabric::registry::NAMES.iter().copied();
     let routings = headway_lab::scenario::fabric::ROUTINGS.iter().copied();

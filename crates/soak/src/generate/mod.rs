@@ -98,7 +98,7 @@ fn attempt(dice: &mut Dice, size: Size, folder: &Path) -> Option<Case> {
         scenario.insert("fabric".into(), fabric.into());
     }
     scenario.insert("transport".into(), transport.into());
-    let mut case = Case { scenario, graph };
+    let mut case = Case { scenario, graph, flows: None };
     let sketch = Sketch { wild, ..sketch(&case, size, folder)? };
     if dice.percent(15) {
         let jitter = duration(dice.count(1, sketch.slot * 2));
@@ -107,17 +107,25 @@ fn attempt(dice: &mut Dice, size: Size, folder: &Path) -> Option<Case> {
     if dice.percent(10) {
         case.scenario.insert("start".into(), start(dice).into());
     }
-    let traffic = traffic::draw(dice, &sketch, several);
+    let (traffic, flows) = traffic::draw(dice, &sketch, several);
     case.scenario.insert("traffic".into(), traffic.into());
+    case.flows = flows;
     if dice.percent(30) {
         case.scenario.insert("fault".into(), faults::draw(dice, &sketch).into());
     }
+    let mut latest = None;
     if dice.percent(30) {
-        case.scenario.insert("sample".into(), sample(dice, &sketch).into());
+        let (sample, filled) = sample(dice, &sketch);
+        case.scenario.insert("sample".into(), sample.into());
+        latest = Some(filled);
     }
     if wild || dice.percent(10) {
-        let latest = (sketch.round_trip * 40).max(sketch.slot * 4_000);
-        case.scenario.insert("stop".into(), duration(dice.count(latest / 200, latest)));
+        let usual = (sketch.round_trip * 40).max(sketch.slot * 4_000);
+        let stop = dice.count(usual / 200, usual);
+        latest = Some(latest.map_or(stop, |filled| filled.min(stop)));
+    }
+    if let Some(stop) = latest {
+        case.scenario.insert("stop".into(), duration(stop));
     }
     let scenario = case.load(folder).ok()?;
     scenario.setup().ok()?.resolve(scenario.seed).ok()?;
@@ -159,7 +167,15 @@ fn start(dice: &mut Dice) -> Table {
     table([("mode", mode.into()), ("clump", number(dice.between(1, 4)))])
 }
 
-fn sample(dice: &mut Dice, sketch: &Sketch) -> Table {
+/// Rows of samples that a scenario may make: a run whose flows wait for long would need all memory there is.
+const ROWS: u64 = 400_000;
+/// Most rows of one flow or one link in an interval.
+const ROWS_EACH: u64 = 4;
+/// More flows than any scenario has.
+const FLOWS: u64 = 600;
+
+/// What is sampled, and the time after which there may be too many rows.
+fn sample(dice: &mut Dice, sketch: &Sketch) -> (Table, u64) {
     let every = dice.count(sketch.slot * 4, (sketch.slot * 400).max(sketch.round_trip * 4));
     let mut table = table([("every", duration(every))]);
     let both = dice.percent(50);
@@ -171,5 +187,6 @@ fn sample(dice: &mut Dice, sketch: &Sketch) -> Table {
         let links = if dice.percent(50) { "all".into() } else { some };
         table.insert("links".into(), links);
     }
-    table
+    let rows = (sketch.links.len() as u64 + FLOWS) * ROWS_EACH;
+    (table, every * (ROWS / rows).max(20))
 }

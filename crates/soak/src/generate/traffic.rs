@@ -1,18 +1,20 @@
 //! What the hosts of a random scenario are asked to send: every kind that the lab lists, within a number of packets.
 
 use super::{Sketch, fabric};
-use crate::case::{duration, number, table};
+use crate::case::{FLOWS, duration, number, table};
 use crate::dice::Dice;
 use headway_lab::traffic::KINDS;
 use headway_lab::workload::library::WORKLOADS;
 use toml::{Table, Value};
 
-/// The `[[traffic]]` tables; `several` has most of them bring a transport of their own.
-pub(super) fn draw(dice: &mut Dice, sketch: &Sketch, several: bool) -> Vec<Value> {
+/// The `[[traffic]]` tables, and what is in the files that they name; `several` has most of them bring a transport of
+/// their own.
+pub(super) fn draw(dice: &mut Dice, sketch: &Sketch, several: bool) -> (Vec<Value>, Option<Table>) {
     let entries = dice.count(1 + u64::from(several), 3);
     let packets = (dice.count(sketch.size.packets / 50, sketch.size.packets) / entries).max(1);
+    let mut files = None;
     let one = |_| {
-        let mut entry = entry(dice, sketch, packets);
+        let mut entry = entry(dice, sketch, packets, &mut files);
         if several && dice.percent(70) {
             let (name, own) = fabric::transport(dice, sketch.wild);
             // A bare name is the scenario's own transport, parameters included, if it is that one.
@@ -21,14 +23,15 @@ pub(super) fn draw(dice: &mut Dice, sketch: &Sketch, several: bool) -> Vec<Value
         }
         entry.into()
     };
-    (0..entries).map(one).collect()
+    ((0..entries).map(one).collect(), files)
 }
 
-fn entry(dice: &mut Dice, sketch: &Sketch, packets: u64) -> Table {
-    let kinds: Vec<&str> = KINDS.iter().map(|k| k.0).filter(|k| *k != "file").collect();
+fn entry(dice: &mut Dice, sketch: &Sketch, packets: u64, files: &mut Option<Table>) -> Table {
+    let kinds: Vec<&str> = KINDS.iter().map(|k| k.0).collect();
     let kind = *dice.pick(&kinds);
     let mut table = match kind {
         "flows" => flows(dice, sketch, packets),
+        "file" => file(dice, sketch, packets, files),
         "poisson" => poisson(dice, sketch, packets),
         "incast" => incast(dice, sketch, packets),
         "permutation" => {
@@ -42,6 +45,33 @@ fn entry(dice: &mut Dice, sketch: &Sketch, packets: u64) -> Table {
     table.insert("kind".into(), kind.into());
     common(dice, sketch, &mut table);
     table
+}
+
+/// Entries that read a file read the same one, as a table or as a matrix.
+fn file(dice: &mut Dice, sketch: &Sketch, packets: u64, files: &mut Option<Table>) -> Table {
+    if files.is_none() {
+        let count = dice.count(1, packets.min(60));
+        let latest = (sketch.round_trip * 4 + sketch.slot * 100) / 1_000_000;
+        let one = |_| {
+            let (src, dst) = pair(dice, sketch);
+            let flow = table([
+                ("src", number(src)),
+                ("dst", number(dst)),
+                ("bytes", bytes(dice, sketch, packets / count)),
+                ("start", number(dice.below(latest + 1))),
+                ("class", number(dice.below(8))),
+            ]);
+            Value::from(flow)
+        };
+        let list = Value::Array((0..count).map(one).collect());
+        *files = Some(table([("nodes", number(sketch.hosts)), ("flow", list)]));
+    }
+    let name = *dice.pick(&FLOWS);
+    let mut entry = table([("path", name.into())]);
+    if name == FLOWS[1] {
+        entry.insert("start_unit".into(), "us".into());
+    }
+    entry
 }
 
 /// Keys that entries of every kind may have.

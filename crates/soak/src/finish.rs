@@ -1,0 +1,83 @@
+//! Which flows have to finish.
+
+use crate::invariants::Run;
+use headway_sim::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice};
+use headway_units::{ParamValue, Time};
+
+/// Whether anything may keep a flow from finishing that is no fault of its transport.
+fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
+    let stopped = run.outcome.end >= run.spec.stop && (run.spec.stop < SAFETY || is_slow(run, flow));
+    stopped || is_starved(run, flow) || cut_off(run, flow) || strict_headers(run)
+}
+
+/// Whether a hundred seconds are few for it: rates may be of a megabit a second and round trips of seconds, all that
+/// its receiver is sent may have to come first, and a packet a round trip is slow and goes on.
+fn is_slow(run: &Run<'_>, flow: &FlowSpec) -> bool {
+    let path = run.network.path(flow.src, flow.dst);
+    let sizes = run.network.sizes();
+    let packets = run.spec.flows.iter().filter(|f| f.dst == flow.dst).map(|f| sizes.packets(f.bytes)).sum();
+    let work = path.bottleneck.time_of(u64::from(sizes.full_wire())).saturating_mul(packets);
+    let alone = run.network.ideal_fct(flow.src, flow.dst, flow.bytes).saturating_mul(20);
+    let few = alone.max(work.saturating_mul(3)).max(path.base_rtt.saturating_mul(packets));
+    SAFETY.saturating_sub(flow.start) < few
+}
+
+/// Whether ports serve headers before all data, without a bound. Data may starve then for as long as something asks for
+/// it again: that is why NDP §3.1 bounds them.
+fn strict_headers(run: &Run<'_>) -> bool {
+    let fabric = &run.spec.fabric;
+    let given = |name: &str| fabric.params.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let strict = given("variant").is_some_and(|v| *v == ParamValue::Choice("csg-htsim".into()));
+    let bound = given("headers_per_data").is_some_and(|v| *v != ParamValue::Int(0));
+    fabric.discipline == "trimming" && strict && !bound
+}
+
+/// Whether it, or another flow to its receiver, never answers: what that receiver has permitted is gone for ever, and
+/// an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
+fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
+    run.spec.flows.iter().any(|other| !other.responsive && other.dst == flow.dst)
+}
+
+/// When a run ends that the scenario lets go on.
+const SAFETY: Time = Time::s(100);
+
+/// Whether a link that its packets or their answers may take is dark for ever, or something is down for ever.
+fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
+    let for_ever = |f: &FaultSpec| matches!(&f.what, Fault::Down(down) if down.until == Time::MAX);
+    if run.spec.faults.iter().any(for_ever) {
+        return true;
+    }
+    let names = run.network.link_names();
+    let dark = run.spec.faults.iter().filter(|f| matches!(f.what, Fault::Dark { until: Time::MAX, .. }));
+    let mut on = dark.map(|f| &f.links).peekable();
+    if on.peek().is_none() {
+        return false;
+    }
+    let there = run.network.links_any(flow.src, flow.dst);
+    let back = run.network.links_any(flow.dst, flow.src);
+    let mut taken = there.iter().chain(&back).map(|n| &names[*n as usize]);
+    on.any(|links| match links {
+        LinkChoice::None => false,
+        LinkChoice::All => true,
+        LinkChoice::Some(list) => taken.any(|name| list.contains(name)),
+    })
+}
+
+pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
+    for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
+        if record.state == FlowState::Done || may_stay(run, flow) {
+            continue;
+        }
+        return Err(format!(
+            "flow {number} from h{} to h{} has {} of {} B at {} ({:?}, {} events)",
+            flow.src,
+            flow.dst,
+            record.delivered,
+            flow.bytes,
+            run.outcome.end,
+            record.state,
+            run.outcome.events
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! What faults make of each link over a whole run: how fast it ever is, how near, and how often it goes down.
+
+use headway_network::{Changes, Choice, Step};
+use headway_sim::{BuildError, Network, RunSpec};
+use headway_units::{Rate, Time};
+
+/// One link.
+#[derive(Clone, Copy, Debug)]
+pub struct Extremes {
+    /// Its highest rate.
+    pub rate: Rate,
+    /// Its lowest rate.
+    pub lowest: Rate,
+    /// The shortest time from a last bit's departure to where it can leave again, or is delivered.
+    pub delay: Time,
+    /// Whether it ever has another rate than the one as written.
+    pub retuned: bool,
+    /// How often it goes down. The packet that is on it then counts whole, and only a part of it was sent.
+    pub downs: u64,
+}
+
+/// Those of every link, by number.
+pub fn extremes(network: &Network, spec: &RunSpec) -> Result<Vec<Extremes>, BuildError> {
+    let all = network.links().iter();
+    let mut all: Vec<Extremes> = all
+        .map(|link| {
+            let rate = link.spec.rate;
+            Extremes { rate, lowest: rate, delay: network.hop_delay(link), retuned: false, downs: 0 }
+        })
+        .collect();
+    let Some(changes) = Changes::new(&spec.faults, network, &Choice::new(network, spec.seed))? else {
+        return Ok(all);
+    };
+    let (rates, delays) = (changes.highest_rates(), changes.least_delays());
+    for (link, (rate, delay)) in all.iter_mut().zip(rates.into_iter().zip(delays)) {
+        (link.rate, link.delay) = (rate, delay);
+    }
+    for (link, step) in changes.instants().iter().flat_map(|instant| &instant.steps) {
+        let link = &mut all[*link as usize];
+        match step {
+            Step::Rate(rate) => {
+                link.retuned = true;
+                link.lowest = if rate.bps() < link.lowest.bps() { *rate } else { link.lowest };
+            }
+            Step::Down => link.downs += 1,
+            Step::Up | Step::Delay(_) => {}
+        }
+    }
+    Ok(all)
+}
