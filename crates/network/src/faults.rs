@@ -5,7 +5,8 @@
 //! and every entry of the specification has a stream of random numbers and a count of packets of its own:
 //! what happens on one link does not depend on another.
 
-use crate::network::{BuildError, Network};
+use crate::error::BuildError;
+use crate::network::Network;
 use crate::rng::{Purpose, stream};
 use crate::spec::LinkChoice;
 use headway_packet::{Packet, PacketKind};
@@ -317,7 +318,9 @@ pub(crate) fn chosen(links: &LinkChoice, names: &[String]) -> Result<Vec<usize>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FabricSpec, LinkSpec, Routing, TopologySpec};
+    use crate::spec::{FabricSpec, Routing};
+    use crate::topology::SingleSwitch;
+    use crate::{LinkSpec, TopologySpec};
     use headway_fabric::{Buffer, Limit};
     use headway_packet::{HostId, Sizes};
 
@@ -332,7 +335,8 @@ mod tests {
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
         };
-        Network::build(&TopologySpec::SingleSwitch { hosts: 2, link }, &fabric).expect("a network")
+        Network::build(&TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link }), &fabric)
+            .expect("a network")
     }
 
     fn injector(specs: &[FaultSpec]) -> Injector {

@@ -16,11 +16,11 @@ mod tap;
 mod transit;
 mod wires;
 
-pub use estimate::{BASE, Flows, PER_SAMPLE, estimate, estimate_for, size};
+pub use estimate::{BASE, Flows, PER_SAMPLE, estimate, estimate_for};
 pub use headway_network::{
     BuildError, Change, Down, Entity, FabricSpec, Fault, FaultCounts, FaultSpec, FlowChoice, FlowRecord,
     FlowSpec, FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing,
-    RunSpec, Sample, SampleSpec, TopologySpec, TransportRecord, TransportSpec, conflict,
+    RunSpec, Sample, SampleSpec, TopologySpec, TransportRecord, TransportSpec, conflict, topology,
 };
 pub use run::{Estimate, RunError, parameters, run, run_tapped, run_within};
 pub use tap::Tap;

@@ -21,9 +21,7 @@ pub use plan::{Plan, Point};
 use crate::import;
 use crate::text::{Origin, Problem, ScenarioError, names};
 use crate::traffic::{self, Flow};
-use headway_sim::{
-    FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TopologySpec, TransportSpec,
-};
+use headway_sim::{FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
@@ -368,11 +366,7 @@ impl Setup {
 
     /// Whether switches have paths to choose from.
     fn has_many_paths(&self) -> bool {
-        match &self.topology.spec {
-            TopologySpec::LeafSpine { spines, .. } => *spines > 1,
-            TopologySpec::FatTree { .. } | TopologySpec::Graph { .. } => true,
-            _ => false,
-        }
+        self.topology.spec.has_many_paths()
     }
 
     /// Names of flows: their own, or their number.
