@@ -48,7 +48,7 @@ pub enum Verdict {
 }
 
 /// Events after which a run counts as one that does not end: many times what its packets need.
-const EVENTS: u64 = 3_000_000;
+const EVENTS: u64 = 20_000_000;
 /// The same for each packet of data.
 const EVENTS_A_PACKET: u64 = 2_000;
 
