@@ -7,7 +7,8 @@
 
 use crate::detours::{Detours, Joints};
 use crate::error::BuildError;
-use crate::faults::{Change, Down, Fault, FaultSpec, chosen};
+use crate::faults::{Change, Down, Fault, FaultSpec};
+use crate::injector::chosen;
 use crate::network::Network;
 use crate::routes::Choice;
 use crate::spec::Routing;

@@ -6,6 +6,7 @@ mod detours;
 mod error;
 pub mod faults;
 mod ideal;
+mod injector;
 mod link;
 mod network;
 pub mod outcome;
@@ -18,14 +19,15 @@ pub mod topology;
 
 pub use changes::{Changes, Flight, Instant, Step, conflict};
 pub use error::BuildError;
-pub use faults::{Change, Down, Fault, FaultCounts, FaultSpec, Injector, Verdict};
+pub use faults::{Change, Down, Fault, FaultSpec};
 pub use ideal::Ideals;
-pub use link::{Link, LinkSpec};
+pub use injector::{FaultCounts, Injector, Verdict};
+pub use link::{Link, LinkChoice, LinkSpec};
 pub use network::Network;
 pub use outcome::{
     Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,
 };
 pub use routes::Choice;
-pub use spec::{FabricSpec, FlowChoice, FlowSpec, LinkChoice, Routing, RunSpec, SampleSpec, TransportSpec};
+pub use spec::{FabricSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
 pub use timing::HostTiming;
 pub use topology::TopologySpec;

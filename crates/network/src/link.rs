@@ -1,4 +1,4 @@
-//! Links: what they are like, and between which nodes they are.
+//! Links: what they are like, between which nodes they are, and which are meant.
 
 use headway_units::{Rate, Time};
 
@@ -20,4 +20,26 @@ pub struct Link {
     pub to: u32,
     /// Rate and delay.
     pub spec: LinkSpec,
+}
+
+/// Which links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkChoice {
+    /// None.
+    None,
+    /// All that leave a switch.
+    All,
+    /// These names.
+    Some(Vec<String>),
+}
+
+impl LinkChoice {
+    /// Whether a link is in both, as far as names tell.
+    pub(crate) fn meets(&self, other: &LinkChoice) -> bool {
+        match (self, other) {
+            (LinkChoice::None, _) | (_, LinkChoice::None) => false,
+            (LinkChoice::Some(names), LinkChoice::Some(others)) => names.iter().any(|n| others.contains(n)),
+            _ => true,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! and explained elsewhere.
 
 use crate::faults::FaultSpec;
+use crate::link::LinkChoice;
 use crate::topology::TopologySpec;
 use headway_fabric::Buffer;
 use headway_packet::{HostId, Sizes};
@@ -120,28 +121,6 @@ pub enum FlowChoice {
     All,
     /// These.
     Some(Vec<u32>),
-}
-
-/// Which links.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkChoice {
-    /// None.
-    None,
-    /// All that leave a switch.
-    All,
-    /// These names.
-    Some(Vec<String>),
-}
-
-impl LinkChoice {
-    /// Whether a link is in both, as far as names tell.
-    pub(crate) fn meets(&self, other: &LinkChoice) -> bool {
-        match (self, other) {
-            (LinkChoice::None, _) | (_, LinkChoice::None) => false,
-            (LinkChoice::Some(names), LinkChoice::Some(others)) => names.iter().any(|n| others.contains(n)),
-            _ => true,
-        }
-    }
 }
 
 /// A whole run.

@@ -4,7 +4,6 @@
 //! of flows and of samples beside what they are made from. `crates/lab/tests/memory.rs` compares them with the
 //! peaks of real processes.
 
-use crate::run::Estimate;
 use headway_fabric::Limit;
 use headway_network::topology::Size;
 use headway_network::{FlowChoice, LinkChoice, LinkSpec, RunSpec, TopologySpec};
@@ -52,6 +51,27 @@ impl Flows {
         let packets = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes));
         Flows { total, sampled, packets: packets.fold(0, u64::saturating_add) }
     }
+}
+
+/// Size of a run before it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Hosts.
+    pub hosts: u64,
+    /// Directed links.
+    pub links: u64,
+    /// Flows.
+    pub flows: u64,
+    /// Bytes of memory that the network takes without a packet in it.
+    pub network_bytes: u64,
+    /// Bytes of memory that flows and their packets take.
+    pub flow_bytes: u64,
+    /// What of it packets in flight take.
+    pub packet_bytes: u64,
+    /// Bytes of memory that samples may take.
+    pub sample_bytes: u64,
+    /// Bytes of memory at the most, as long as the run ends at its stated end.
+    pub memory_bytes: u64,
 }
 
 /// Hosts, links, flows, and memory of a run.
