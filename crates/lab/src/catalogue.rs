@@ -1,6 +1,6 @@
 //! Everything that can be named in a scenario, as JSON.
 
-use crate::scenario::fabric::param_json;
+use crate::fabric::param_json;
 use crate::text::ScenarioError;
 use crate::workload::library;
 use headway_network::topology;

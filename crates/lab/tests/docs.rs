@@ -6,8 +6,8 @@ mod common;
 
 use common::{good, load, run};
 use headway_lab::results::tables;
-use headway_lab::scenario::graph;
 use headway_lab::text::Source;
+use headway_lab::topology::graph;
 use headway_lab::traffic;
 use headway_network::topology;
 use serde_json::Value as Json;

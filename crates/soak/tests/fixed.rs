@@ -59,7 +59,7 @@ fn every_registered_name_is_drawn() {
     let traffic = headway_lab::traffic::KINDS.iter().map(|k| k.0);
     let transports = headway_transport::registry::NAMES.iter().copied();
     let disciplines = headway_fabric::registry::NAMES.iter().copied();
-    let routings = headway_lab::scenario::fabric::ROUTINGS.iter().copied();
+    let routings = headway_lab::fabric::ROUTINGS.iter().copied();
     for name in topologies.chain(traffic).chain(transports).chain(disciplines).chain(routings) {
         assert!(drawn.contains(name), "no seed draws {name}");
     }

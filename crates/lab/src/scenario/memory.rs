@@ -1,9 +1,10 @@
 //! What a run needs against what it may take: refused before anything is made, at the key to change.
 
+use super::Setup;
 use super::sample::{Flows, Sample};
-use super::topology::{Named, Topology};
-use super::{Setup, fabric};
+use crate::fabric;
 use crate::text::{Origin, Problem, ScenarioError, quantity};
+use crate::topology::{Named, Topology};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
 use headway_sim::{Estimate, FabricSpec, FlowChoice, Routing, RunSpec};

@@ -1,18 +1,14 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
 mod changes;
-pub mod fabric;
 pub mod faults;
-pub mod files;
-pub mod graph;
 mod hosts;
-pub mod layout;
+mod link_choice;
 pub mod load;
 mod memory;
 pub mod model;
 pub mod plan;
 pub mod sample;
-pub mod topology;
 mod tuning;
 
 pub use load::Request;
@@ -20,13 +16,14 @@ pub use plan::{Plan, Point};
 
 use crate::import;
 use crate::text::{Origin, Problem, ScenarioError, names};
+use crate::topology::Topology;
 use crate::traffic::{self, Flow};
+use crate::{fabric, files};
 use headway_sim::{FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
 use serde_json::{Map, Value as Json, json};
-use topology::Topology;
 
 /// Version of the simulator, part of every run's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,7 +1,7 @@
 //! The `[sample]` table and the names of links.
 
-use super::topology::Topology;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
+use crate::topology::Topology;
 use headway_sim::LinkChoice;
 use headway_units::Time;
 use serde_json::{Value as Json, json};

@@ -10,7 +10,7 @@
 //!   it is slower. Load 0.6 means that these links carry 0.6 of their rate on average.
 //! * `payload` counts application bytes, `wire` also headers, framing, and the padding of short packets.
 
-use crate::scenario::topology::Topology;
+use crate::topology::Topology;
 use crate::workload::{Cdf, Interpolation};
 use headway_network::TopologySpec;
 use headway_packet::Sizes;

@@ -1,12 +1,14 @@
 //! The `[topology]` table: whatever kinds of topology there are, key by key as they are declared.
 
-use super::graph;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
 use headway_network::TopologySpec;
 use headway_network::topology::{Info, KINDS, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
 use headway_units::Time;
 use serde_json::{Map, Value as Json};
 use std::path::Path;
+
+pub mod graph;
+pub mod layout;
 
 /// A key that was read, and where its value is written.
 #[derive(Clone, Debug)]

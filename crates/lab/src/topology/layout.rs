@@ -1,6 +1,6 @@
 //! The picture of a topology, for whoever draws it.
 
-use super::topology::Topology;
+use super::Topology;
 use headway_network::topology::sketch::Sketch;
 use serde_json::{Value as Json, json};
 
@@ -14,7 +14,7 @@ pub fn topology_json(topology: &Topology) -> Json {
             "count": node.count })
     };
     let line = |line: &headway_network::topology::sketch::Line| {
-        let delay = crate::results::seconds(line.link.delay);
+        let delay = crate::text::quantity::seconds(line.link.delay);
         json!({ "a": line.a, "b": line.b, "rate_bps": line.link.rate.bps(), "delay_s": delay })
     };
     let (nodes, links) = (sketch.nodes.iter().map(node), sketch.lines.iter().map(line));

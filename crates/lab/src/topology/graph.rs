@@ -1,6 +1,6 @@
 //! A topology from a file: `hosts = N`, `switches = M`, `link = [{ a = "h0", b = "s0", rate, delay }, ...]`.
 
-use super::files;
+use crate::files;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, parse, tree::Value};
 use headway_network::LinkSpec;
 use headway_network::topology::Graph;
