@@ -3,6 +3,10 @@
 
 #[cfg(feature = "scenarios")]
 pub mod cm;
+#[cfg(feature = "scenarios")]
+pub mod flow_table;
+#[cfg(feature = "scenarios")]
+pub mod graph;
 pub mod host_receive;
 pub mod packet_codec;
 pub mod perf_protocol;

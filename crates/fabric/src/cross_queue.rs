@@ -49,7 +49,7 @@ headway_units::params! {
     /// Parameters of cross-queue marking.
     pub struct CrossQueueParams {
         /// Time over which the rate of normal packets is measured, and k holds; 0 = the longest base round trip of the first host. RPO §IV-B
-        round_trip: Time = Time::ZERO, ParamKind::Time;
+        round_trip: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// When a normal packet is marked. RPO §IV-B
         mark_when: MarkWhen = MarkWhen::Reaches, ParamKind::Choice(MarkWhen::WORDS);
         /// Which normal packets are dropped at the threshold. RPO §IV-A

@@ -40,9 +40,9 @@ headway_units::params! {
         /// Rate given before anything is measured, as a share of the link's; 0.05 in the authors' code.
         initial_rate: f64 = 1.0, ParamKind::Float { min: 0.001, max: 1.0 };
         /// Longest interval between two computations; they are a mean round trip apart if that is shorter.
-        period: Time = Time::ms(10), ParamKind::Time;
+        period: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Round trip before one is measured; 0 = none is computed with until then.
-        rtt: Time = Time::ZERO, ParamKind::Time;
+        rtt: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
     }
 }
 

@@ -116,9 +116,9 @@ pub struct Config {
     /// Silence of a peer, with something under way, after which it counts as unreachable.
     pub peer_timeout: Time,
     /// How long a message that the transport works on may be without progress: nothing of it sent for the first
-    /// time, and nothing newly acknowledged. Then its peer is given up, which answers and does not take it.
-    /// [`PATIENCE`] times as long while other messages to the same peer progress, because transports that
-    /// serve the shortest first let the others wait.
+    /// time, and nothing newly acknowledged. Then it fails, and with the last message to a peer the peer, which
+    /// answers and takes none of them. [`PATIENCE`] times as long while other messages to the same peer progress, because
+    /// transports that serve the shortest first let the others wait.
     pub progress_timeout: Time,
     /// Longest wait of a call for its reply.
     pub call_timeout: Time,

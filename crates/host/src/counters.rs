@@ -65,8 +65,10 @@ counters! {
     peer_restarts,
     /// Peers given up because they were silent.
     peers_lost,
-    /// Peers given up because a message to them made no progress.
+    /// Peers given up because no message to them made progress.
     peers_stalled,
+    /// Messages that failed alone, without progress while others to the same peer progressed.
+    messages_stalled,
     /// Peers forgotten to make room for others.
     peers_evicted,
     /// Handshakes answered by a refusal: another version, transport or MTU.

@@ -121,8 +121,8 @@ pub enum SendError {
     /// The peer runs another version, transport or MTU: nothing was delivered.
     #[error("{0}")]
     Refused(Disagreement),
-    /// The peer answers, and has taken nothing of a message for [`crate::Config::progress_timeout`]: every message
-    /// under way to it may or may not have been delivered.
+    /// The peer answers, and has taken nothing of this message for [`crate::Config::progress_timeout`]: it may or may not
+    /// have been delivered.
     #[error("the peer answers, but a message to it makes no progress")]
     Stalled,
     /// The peer's address is not admitted by this endpoint's own configuration, or is no IPv4 address.

@@ -2,7 +2,7 @@
 
 mod wire;
 
-use headway_host::{Admission, Cipher, Config, Count, PATIENCE, SendError};
+use headway_host::{Admission, Cipher, Config, Count, Limits, PATIENCE, SendError};
 use headway_packet::PacketView;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
 use headway_transport::registry;
@@ -242,7 +242,12 @@ const WAIT: Time = Time::s(5);
 
 /// A host whose second message loses all but its first packet until `heals`.
 fn stalling(name: &str, heals: Time) -> World {
-    let config = Config { progress_timeout: WAIT, ..config(name, prefixes()) };
+    stalling_for(name, WAIT, heals)
+}
+
+/// The same where messages may be without progress for `wait`.
+fn stalling_for(name: &str, wait: Time, heals: Time) -> World {
+    let config = Config { progress_timeout: wait, ..config(name, prefixes()) };
     let mut world = World::new(&config, 2, Faults::default(), 1);
     let from = address(0);
     world.swallows = Some(Box::new(move |d, now| now < heals && d.from == from && is_rest(d, 1)));
@@ -281,13 +286,57 @@ fn a_message_that_is_held_up_for_less_arrives_over_every_transport() {
 }
 
 #[test]
-fn others_that_progress_buy_a_message_time_but_not_for_ever() {
-    let mut world = stalling("amrt", Time::MAX);
-    for n in 0..100u64 {
-        world.send(Time::s(1 + n), 0, 1, 10 + n, content(10 + n, 3000));
+fn a_message_that_stalls_while_others_progress_fails_late_and_alone_over_every_transport() {
+    let wait = Time::ms(200);
+    for name in registry::NAMES {
+        let mut world = stalling_for(name, wait, wait * 22);
+        for n in 0..100u64 {
+            world.send(Time::ms(60 + 40 * n), 0, 1, 10 + n, content(10 + n, 3000));
+        }
+        world.run(wait * (PATIENCE - 1));
+        assert_eq!(world.outcomes.get(&1), None, "{name}: others buy it time");
+        world.run(wait * (PATIENCE + 2));
+        assert_eq!(world.outcomes.get(&1), Some(&Err(SendError::Stalled)), "{name}: but not for ever");
+        world.run(wait * 21);
+        let others: Vec<u64> = (10..110).filter(|n| world.outcomes.get(n) != Some(&Ok(()))).collect();
+        assert!(others.is_empty(), "{name}: {others:?} failed with it");
+        assert_eq!(count(&world, 0, Count::messages_stalled), 1, "{name}");
+        assert_eq!(count(&world, 0, Count::peers_stalled), 0, "{name}");
+        // What the machines still have of it goes when nothing else is under way, and the next message brings the news.
+        world.run(wait * 25);
+        assert_eq!((world.hosts[0].core.live_messages(), world.hosts[0].memory.used()), (0, 0), "{name}");
+        world.send(wait * 25, 0, 1, 2, content(2, 200_000));
+        world.run(wait * 30);
+        assert_eq!(world.outcomes.get(&2), Some(&Ok(())), "{name}");
+        assert_eq!(arrived(&world), [&[0, 2][..], &(10..110).collect::<Vec<u64>>()].concat(), "{name}");
+        assert_eq!(world.hosts[1].core.live_messages(), 0, "{name}");
+        world.got.clear();
+        assert_eq!(world.hosts[1].memory.used(), 0, "{name}");
     }
-    world.run(WAIT * (PATIENCE - 1));
-    assert_eq!(world.outcomes.get(&1), None);
-    world.run(WAIT * (PATIENCE + 2));
-    assert_eq!(world.outcomes.get(&1), Some(&Err(SendError::Stalled)));
+}
+
+#[test]
+fn messages_that_wait_behind_one_that_failed_alone_begin_anew() {
+    let limits = Limits { peer_messages: 2, ..config("amrt", prefixes()).limits };
+    let config = Config { progress_timeout: WAIT, limits, ..config("amrt", prefixes()) };
+    let mut world = World::new(&config, 2, Faults::default(), 1);
+    let from = address(0);
+    // Two places: one for each of two messages that stall a while apart, the second behind others that progress.
+    world.swallows = Some(Box::new(move |d, now| {
+        now < Time::s(90) && d.from == from && (is_rest(d, 1) || is_rest(d, 30))
+    }));
+    world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
+    world.send(Time::ms(50), 0, 1, 1, content(1, 200_000));
+    for n in 0..60u64 {
+        let bytes = if n == 28 { 200_000 } else { 3000 };
+        world.send(Time::s(1 + n), 0, 1, 10 + n, content(10 + n, bytes));
+    }
+    world.run(Time::s(130));
+    assert_eq!(world.outcomes.len(), 62, "every message came to its end");
+    assert!(world.outcomes.values().all(|o| matches!(o, Ok(()) | Err(SendError::Stalled))));
+    assert_eq!(world.outcomes[&1], Err(SendError::Stalled));
+    world.send(Time::s(131), 0, 1, 100, content(100, 200_000));
+    world.run(Time::s(150));
+    assert_eq!(world.outcomes.get(&100), Some(&Ok(())));
+    assert_eq!((world.hosts[0].core.live_messages(), world.hosts[0].memory.used()), (0, 0));
 }

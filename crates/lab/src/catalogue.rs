@@ -46,7 +46,7 @@ fn parameter(spec: &ParamSpec) -> Json {
         ParamKind::Bool => "bool",
         ParamKind::Int { .. } => "int",
         ParamKind::Float { .. } => "float",
-        ParamKind::Time => "duration",
+        ParamKind::Time { .. } => "duration",
         ParamKind::Choice(_) => "choice",
     };
     let mut map = json!({ "name": spec.name, "kind": kind, "default": param_json(&spec.default), "doc": spec.doc,

@@ -54,6 +54,10 @@ snapshot!(
     parameter_out_of_range,
     wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nloss_timeout = 0.0"), &[])
 );
+snapshot!(
+    duration_out_of_range,
+    wrong(&edited("name = \"amrt\"", "name = \"l2dct\"\ninitial_rto = \"3 ps\""), &[])
+);
 snapshot!(unknown_transport, wrong(&edited("\"amrt\"", "\"armt\""), &[]));
 /// [`SMALL`] with a second entry whose transport is `transport`, between hosts that the first has flows of.
 fn beside(transport: &str) -> String {

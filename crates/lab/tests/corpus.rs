@@ -5,6 +5,12 @@
 #[path = "../../../fuzz/src/cm.rs"]
 #[allow(unreachable_pub, reason = "it is public to the fuzz target")]
 mod cm;
+#[path = "../../../fuzz/src/flow_table.rs"]
+#[allow(unreachable_pub, reason = "it is public to the fuzz target")]
+mod flow_table;
+#[path = "../../../fuzz/src/graph.rs"]
+#[allow(unreachable_pub, reason = "it is public to the fuzz target")]
+mod graph;
 #[path = "../../../fuzz/src/scenario.rs"]
 #[allow(unreachable_pub, reason = "it is public to the fuzz target")]
 mod scenario;
@@ -30,4 +36,14 @@ fn scenarios_are_read_or_refused() {
 #[test]
 fn connection_matrices_are_read_or_refused() {
     assert!(replay("cm", cm::check) >= 15);
+}
+
+#[test]
+fn flow_tables_are_read_or_refused() {
+    assert!(replay("flow_table", flow_table::check) >= 20);
+}
+
+#[test]
+fn topology_files_are_read_or_refused() {
+    assert!(replay("graph", graph::check) >= 20);
 }

@@ -88,7 +88,7 @@ fn measure(link_bps: u64, offered: Option<u64>) -> (Sink, SwitchReport, f64) {
     );
     std::fs::write(file.path(), text).expect("written");
     let args = JobArgs { scenario: file.path().into(), slowdown: Some(1), ..JobArgs::default() };
-    let job = Job::load(&args, headway_testbed::scenario::sizes(1500)).expect("a good scenario");
+    let job = Job::load(&args, headway_testbed::scenario::sizes(1500, false)).expect("a good scenario");
     let (mouth, ears) = Ears::new();
     let mut words = args.to_arguments();
     words.extend(["--managed".into(), "--mtu=1500".into()]);

@@ -23,6 +23,11 @@ pub enum Command {
         /// See above.
         at_ns: u64,
     },
+    /// Data has arrived over the connection of a flow, which others from here go over.
+    Opened {
+        /// Its number.
+        flow: u32,
+    },
     /// Report and end.
     Finish,
 }
@@ -47,6 +52,11 @@ pub enum Answer {
         /// Whether its bytes are those that were sent.
         intact: bool,
     },
+    /// The first data of a flow has arrived, whose connection others go over.
+    Opened {
+        /// Its number.
+        flow: u32,
+    },
     /// A host's last words.
     Host(Box<HostReport>),
     /// The switch's last words.
@@ -64,6 +74,8 @@ pub struct HostReport {
     pub marks: Vec<(u32, u32)>,
     /// Flows of which wrong bytes came here, or the same twice.
     pub corrupted: Vec<u32>,
+    /// Flows that began before the connection that they name was open.
+    pub unconnected: u64,
     /// Flows that the transport gave up, with its reason.
     pub failed: Vec<(u32, String)>,
     /// Throughput samples: end of the interval in nanoseconds after the start, flow, bytes.

@@ -61,6 +61,12 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     for flow in corrupted(&heard) {
         warnings.push(format!("flow {flow} arrived with other bytes than were sent"));
     }
+    let unconnected: u64 = heard.hosts.iter().map(|h| h.unconnected).sum();
+    if unconnected > 0 {
+        warnings.push(format!(
+            "{unconnected} flows began before the connection that they name was open, and opened one of their own"
+        ));
+    }
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
         flows: flows(job, &heard),

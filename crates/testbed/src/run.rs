@@ -93,6 +93,8 @@ fn absolute(path: &std::path::Path) -> Result<PathBuf, TestbedError> {
 /// All processes of a run: the switch, then a host each.
 struct Stage {
     children: Vec<Child>,
+    /// The hosts behind the switch.
+    hosts: Vec<u32>,
     ears: Ears,
     clock: Clock,
 }
@@ -118,7 +120,7 @@ impl Stage {
             children.push(Child::spawn(format!("host h{host}"), &programs.agent, &own, i + 1, &mouth)?);
         }
         let pids: Vec<(u32, u32)> = hosts.iter().zip(&children[1..]).map(|(h, c)| (*h, c.pid())).collect();
-        let mut stage = Stage { children, ears, clock };
+        let mut stage = Stage { children, hosts, ears, clock };
         if let Err(error) = namespaces::join(stage.children[0].pid(), &pids, &job.addresses, settings.mtu) {
             // A child that could not start takes its namespace with it: its own words say more.
             return Err(stage.early_end().unwrap_or(error));
@@ -160,7 +162,7 @@ impl Stage {
         while heard.done.len() < wanted && self.clock.now() < end {
             let left = Duration::from_nanos((end.saturating_sub(self.clock.now()).0 / 1000).max(1));
             if let Some((number, said)) = self.ears.listen(Instant::now() + left.min(PROGRESS)) {
-                self.note(number, said, &mut heard)?;
+                self.note(job, number, said, &mut heard)?;
             }
             if asked.elapsed() >= PROGRESS {
                 asked = Instant::now();
@@ -175,7 +177,7 @@ impl Stage {
             false => self.clock.now().saturating_sub(start).min(job.slow.stop),
         };
         self.tell_all(Command::Finish);
-        self.reports(&mut heard)?;
+        self.reports(job, &mut heard)?;
         Ok(heard)
     }
 
@@ -189,12 +191,13 @@ impl Stage {
         }
     }
 
-    fn note(&mut self, number: usize, said: Said, heard: &mut Heard) -> Result<(), TestbedError> {
+    fn note(&mut self, job: &Job, number: usize, said: Said, heard: &mut Heard) -> Result<(), TestbedError> {
         let child = &mut self.children[number];
         match said {
             Said::Answer(Answer::Done { flow, at_ns, intact }) => {
                 heard.done.insert(flow, (Time::ns(at_ns), intact));
             }
+            Said::Answer(Answer::Opened { flow }) => self.pass_on(job, flow),
             Said::Answer(Answer::Host(report)) => heard.hosts.push(*report),
             Said::Answer(Answer::Switch(report)) => heard.switch = Some(*report),
             Said::Answer(Answer::Ready) => {}
@@ -207,8 +210,17 @@ impl Stage {
         Ok(())
     }
 
+    /// Tells a flow's sender that its connection is open; its receiver knows.
+    fn pass_on(&mut self, job: &Job, flow: u32) {
+        let sender = job.slow.flows.get(flow as usize).map(|f| f.src);
+        let place = self.hosts.iter().position(|host| Some(*host) == sender);
+        if let Some(child) = place.and_then(|place| self.children.get_mut(place + 1)) {
+            child.tell(Command::Opened { flow });
+        }
+    }
+
     /// Waits for every child's last words.
-    fn reports(&mut self, heard: &mut Heard) -> Result<(), TestbedError> {
+    fn reports(&mut self, job: &Job, heard: &mut Heard) -> Result<(), TestbedError> {
         let deadline = Instant::now() + REPORTS;
         let mut waiting = vec![true; self.children.len()];
         while let Some(silent) = waiting.iter().position(|w| *w) {
@@ -222,7 +234,7 @@ impl Stage {
                 Said::Ended(_) if !waiting[number] => continue,
                 _ => {}
             }
-            self.note(number, said, heard)?;
+            self.note(job, number, said, heard)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::TestbedError;
 use crate::slowdown::{factor_for, slow_down};
-use headway_host::Admission;
+use headway_host::{Admission, PreSharedKey};
 use headway_lab::{Request, Resolved, Scenario, ScenarioError};
 use headway_network::{FabricSpec, Network, RunSpec};
 use headway_packet::Sizes;
@@ -35,6 +35,9 @@ pub struct JobArgs {
     /// Divide rates and multiply times by this [default: so that the fastest link runs at 100 Mb/s]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub slowdown: Option<u64>,
+    /// Hosts share a key: their packets are sealed, which makes them longer
+    #[arg(long)]
+    pub sealed: bool,
 }
 
 impl JobArgs {
@@ -44,6 +47,7 @@ impl JobArgs {
         list.extend(self.sets.iter().map(|set| format!("--set={set}")));
         list.extend(self.scale.iter().map(|scale| format!("--scale={scale}")));
         list.extend(self.slowdown.iter().map(|n| format!("--slowdown={n}")));
+        list.extend(self.sealed.then(|| "--sealed".to_string()));
         list
     }
 }
@@ -109,13 +113,19 @@ fn build(spec: &RunSpec) -> Result<Network, TestbedError> {
     })
 }
 
+/// The key that hosts share where they seal their packets. It keeps nobody out: the namespaces do.
+const KEY: &[u8; 32] = b"hosts of one testbed share this.";
+
 /// Who may talk to a testbed's host: the others.
-pub fn admission() -> Admission {
+pub fn admission(sealed: bool) -> Admission {
+    if sealed {
+        return Admission::PreSharedKey(PreSharedKey(*KEY));
+    }
     let network = Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8);
     Admission::Prefixes(vec![network])
 }
 
 /// Sizes of the packets that a testbed's hosts send over interfaces of this MTU.
-pub fn sizes(mtu: u16) -> Sizes {
-    headway_host::sizes(mtu, &admission())
+pub fn sizes(mtu: u16, sealed: bool) -> Sizes {
+    headway_host::sizes(mtu, &admission(sealed))
 }

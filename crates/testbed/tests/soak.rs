@@ -1,8 +1,8 @@
 //! Hosts that call each other through a switch that loses, doubles and reorders, while hosts are killed and
 //! come back: no call that was answered is lost, doubled or corrupted, and memory stays flat.
 //!
-//! A few seconds by default; `cargo test -p headway-testbed --test soak -- --seconds 3600` for an hour. Every
-//! attempt of a call has a number of its own. The callee writes it down before it answers, the caller when it
+//! Every transport of the registry, two seconds each by default; `cargo test -p headway-testbed --test soak -- --seconds 3600`
+//! for an hour each, `--transport NAME` for one alone. Every attempt of a call has a number of its own. The callee writes it down before it answers, the caller when it
 //! begins and when it has the answer; what was written is compared at the end. An attempt without an answer
 //! (its callee was killed) is made again under a new number, so it must have arrived once at most.
 #![allow(clippy::disallowed_methods, reason = "processes, files and real time")]
@@ -13,7 +13,7 @@ use headway_testbed::child::{Child, Ears, Said};
 use headway_testbed::messages::{Answer, Command as Order, SwitchReport};
 use headway_testbed::namespaces::{self, in_namespace_of, in_new_namespace};
 use headway_testbed::{Job, JobArgs, payload};
-use headway_transport::Path as NetworkPath;
+use headway_transport::{Path as NetworkPath, registry};
 use headway_units::{Rate, Time};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -53,7 +53,7 @@ fn main() {
 
 fn soak(words: &[String]) {
     let after = |flag: &str| words.iter().position(|w| w == flag).and_then(|i| words.get(i + 1));
-    let seconds: u64 = after("--seconds").map_or(4, |s| s.parse().expect("--seconds N"));
+    let seconds: u64 = after("--seconds").map_or(2, |s| s.parse().expect("--seconds N"));
     if words.iter().any(|w| w == "--list") {
         return;
     }
@@ -61,7 +61,11 @@ fn soak(words: &[String]) {
         eprintln!("skipped: {error}");
         return;
     }
-    for transport in ["amrt", "phost"] {
+    let only = after("--transport");
+    let all: Vec<&'static str> =
+        registry::NAMES.iter().copied().filter(|name| only.is_none_or(|only| only == name)).collect();
+    assert!(!all.is_empty(), "there is no transport {only:?}");
+    for transport in all {
         let mut stage = Stage::set(transport);
         stage.play(Duration::from_secs(seconds));
         let (report, memory) = stage.end();
@@ -290,7 +294,7 @@ impl Stage {
         );
         std::fs::write(file.path(), text).expect("written");
         let args = JobArgs { scenario: file.path().into(), slowdown: Some(1), ..JobArgs::default() };
-        let job = Job::load(&args, headway_testbed::scenario::sizes(1500)).expect("a good scenario");
+        let job = Job::load(&args, headway_testbed::scenario::sizes(1500, false)).expect("a good scenario");
         let (mouth, ears) = Ears::new();
         let mut words = args.to_arguments();
         words.extend(["--managed".into(), "--mtu=1500".into()]);
@@ -494,6 +498,9 @@ impl Books {
         let lost: Vec<_> = self.begun.iter().filter(lost).collect();
         assert!(lost.is_empty(), "never answered: {lost:?}");
         assert!(!self.answered.is_empty(), "nobody called anybody");
+        // Nobody closes an endpoint here: one that is closed has failed.
+        let closed = self.failed.keys().find(|why| why.contains("endpoint is closed"));
+        assert_eq!(closed, None, "an endpoint ended by itself");
         assert_eq!(self.left_over, 0, "bytes still held by idle endpoints");
     }
 

@@ -11,6 +11,7 @@
 
 use crate::Message;
 use crate::states::StateTable;
+use crate::tcp::control::ControllerVisitor;
 use headway_packet::{HostId, Packet, Sizes};
 use headway_units::{Gauge, Params, Rate, RoundTrips, Time};
 
@@ -313,6 +314,11 @@ pub trait Transport: 'static {
     /// Whether packets of one message may take several paths although switches choose by flow: they have subflows, or
     /// name their path themselves.
     const MULTIPATH: bool = Self::SUBFLOWS;
+    /// Runs `visitor` with the controller that decides its windows; `None` where its machine decides by itself.
+    fn controller<V: ControllerVisitor>(visitor: V) -> Option<V::Output> {
+        let _ = visitor;
+        None
+    }
     /// What it promises of a message of `packets` packets.
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let _ = (params, packets);

@@ -7,9 +7,16 @@ use headway_transport::{Endpoint, HostContext, Message, Opening, Path, Transport
 use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
 use std::panic::catch_unwind;
 
-/// Packets between the two at most, and one way between them.
+/// Packets between the two at most, what they may be woken for, and one way between them.
 const MOST_PACKETS: usize = 1500;
+const MOST_STEPS: usize = 50_000;
 const WAY: Time = Time::us(10);
+
+/// What a wire takes for a packet whose machine nobody answers, how long that is tried, and how many packets may wait
+/// for that wire in the end: a few times the message.
+const SLOT: Time = Time::us(12);
+const SILENCE: Time = Time::ms(20);
+const MOST_WAITING: usize = 200;
 
 struct Make<'a>(&'a [(&'static str, ParamValue)], u32);
 
@@ -29,28 +36,30 @@ impl TransportVisitor for Make<'_> {
     }
 }
 
-/// Both ends of a range. Durations have no declared one.
+/// Both ends of a range; of durations also the one after the shortest, which is often none at all.
 fn ends(spec: &ParamSpec) -> Vec<ParamValue> {
     match spec.kind {
         ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
         ParamKind::Int { min, max } => vec![ParamValue::Int(min), ParamValue::Int(max)],
         ParamKind::Float { min, max } => vec![ParamValue::Float(min), ParamValue::Float(max)],
-        ParamKind::Time => Vec::new(),
+        ParamKind::Time { min, max } => [min, Time(min.0 + 1), max].map(ParamValue::Time).to_vec(),
         ParamKind::Choice(words) => words.iter().map(|word| ParamValue::Choice((*word).into())).collect(),
     }
+}
+
+fn message(id: u32, bytes: u64) -> Message {
+    let dst = HostId(1);
+    let (opening, deadline) = (Opening::default(), Some(Time::ms(1)));
+    Message { id, dst, bytes, class: 0, deadline, opening, responsive: true, entropy: id, tag: id }
 }
 
 /// Two machines, a wire between them on which every tenth data packet is marked, and every thirtieth lost.
 fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
     let make = |host| registry::visit(name, Make(params, host)).expect("registered");
     let mut hosts = [make(0), make(1)];
-    let (mut now, mut flying, mut sent) = (Time::ZERO, Vec::<(Time, Packet)>::new(), 0);
+    let (mut now, mut flying, mut sent, mut steps) = (Time::ZERO, Vec::<(Time, Packet)>::new(), 0, 0);
     for (id, bytes) in [(0, 100), (1, 60_000), (2, 3000)] {
-        let dst = HostId(1);
-        let (opening, deadline) = (Opening::default(), Some(Time::ms(1)));
-        let message =
-            Message { id, dst, bytes, class: 0, deadline, opening, responsive: true, entropy: id, tag: id };
-        hosts[0].open(now, &message);
+        hosts[0].open(now, &message(id, bytes));
         settle(&mut hosts, now, &mut flying, &mut sent);
     }
     while sent < MOST_PACKETS && now < Time::s(1) {
@@ -58,6 +67,8 @@ fn talk(name: &str, params: &[(&'static str, ParamValue)]) {
         let arrival = flying.last().map(|(at, _)| *at);
         let timers = hosts.iter().filter_map(|host| host.next_timeout()).min();
         let Some(at) = [arrival, timers].into_iter().flatten().min() else { return };
+        steps += 1;
+        assert!(steps < MOST_STEPS, "it is {now} still, and {sent} packets were sent");
         // A machine that asks for the present again and again must get on nevertheless.
         now = at.max(now + Time(1));
         match flying.pop() {
@@ -93,23 +104,81 @@ fn settle(hosts: &mut [Box<dyn Endpoint>; 2], now: Time, flying: &mut Vec<(Time,
     }
 }
 
+/// A machine whose packets nobody answers, on a wire that takes one at a time.
+fn talk_to_nobody(name: &str, params: &[(&'static str, ParamValue)]) {
+    let mut host = registry::visit(name, Make(params, 0)).expect("registered");
+    let (mut now, mut steps) = (Time::ZERO, 0);
+    host.open(now, &message(0, 60_000));
+    while host.poll_event().is_some() {}
+    let mut free = now;
+    while now < SILENCE {
+        steps += 1;
+        assert!(steps < MOST_STEPS, "it is {now} still");
+        now = host.next_timeout().map_or(free, |at| at.min(free)).max(now);
+        if host.next_timeout().is_some_and(|at| at <= now) {
+            host.timeout(now);
+            while host.poll_event().is_some() {}
+            assert!(host.next_timeout().is_none_or(|at| at > now), "a deadline that is met stands");
+        }
+        if now >= free {
+            host.poll_transmit(now);
+            while host.poll_event().is_some() {}
+            free = now + SLOT;
+        }
+    }
+    let waiting = (0..=MOST_WAITING).take_while(|_| {
+        let packet = host.poll_transmit(now);
+        while host.poll_event().is_some() {}
+        packet.is_some()
+    });
+    assert!(waiting.count() <= MOST_WAITING, "more waits for the wire than there is to say");
+}
+
+/// Tries what is to be tried, and says of which values it did not come out well.
+fn try_all(cases: impl Iterator<Item = (&'static str, Vec<(&'static str, ParamValue)>)>) -> usize {
+    let (mut broken, mut tried) = (Vec::new(), 0);
+    for (name, params) in cases {
+        for way in [talk, talk_to_nobody] {
+            if catch_unwind(|| way(name, &params)).is_err() {
+                broken.push((name, params.clone()));
+            }
+        }
+        tried += 1;
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+    tried
+}
+
 #[test]
 fn both_ends_of_every_range_make_machines_that_work() {
-    let mut broken = Vec::new();
-    let mut tried = 0;
+    let of = |entry: registry::Entry| {
+        let name = entry.info.name;
+        let values =
+            move |spec: ParamSpec| ends(&spec).into_iter().map(move |value| (name, vec![(spec.name, value)]));
+        entry.params.into_iter().flat_map(values)
+    };
+    let tried = try_all(registry::all().into_iter().flat_map(of));
+    assert!(tried > 300, "only {tried} values");
+}
+
+/// What a duration means depends on the rules in force: with every other word that a parameter takes.
+#[test]
+fn both_ends_of_every_duration_work_under_every_rule() {
+    let mut cases = Vec::new();
     for entry in registry::all() {
-        for spec in &entry.params {
-            for value in ends(spec) {
-                let what = format!("{} with {} = {value}", entry.info.name, spec.name);
-                println!("{what}");
-                let params = [(spec.name, value)];
-                if catch_unwind(|| talk(entry.info.name, &params)).is_err() {
-                    broken.push(what);
+        let is_time = |spec: &&ParamSpec| matches!(spec.kind, ParamKind::Time { .. });
+        let is_rule = |spec: &&ParamSpec| matches!(spec.kind, ParamKind::Bool | ParamKind::Choice(_));
+        for spec in entry.params.iter().filter(is_time) {
+            for rule in entry.params.iter().filter(is_rule) {
+                for (value, word) in
+                    ends(spec).iter().flat_map(|v| ends(rule).into_iter().map(move |w| (v, w)))
+                {
+                    // A preset gives the others its values, but for those that were set.
+                    cases.push((entry.info.name, vec![(rule.name, word), (spec.name, value.clone())]));
                 }
-                tried += 1;
             }
         }
     }
-    assert!(broken.is_empty(), "{broken:#?}");
-    assert!(tried > 200, "only {tried} values");
+    let tried = try_all(cases.into_iter());
+    assert!(tried > 1000, "only {tried} pairs");
 }

@@ -26,8 +26,13 @@ pub enum ParamKind {
         /// Largest value allowed.
         max: f64,
     },
-    /// A duration with a unit.
-    Time,
+    /// A duration with a unit, in an inclusive range.
+    Time {
+        /// Shortest one allowed.
+        min: Time,
+        /// Longest one allowed.
+        max: Time,
+    },
     /// One of a list of words.
     Choice(&'static [&'static str]),
 }
@@ -112,7 +117,9 @@ impl ParamKind {
             ParamKind::Int { min, max: u64::MAX } => format!("a whole number of at least {min}"),
             ParamKind::Int { min, max } => format!("a whole number from {min} to {max}"),
             ParamKind::Float { min, max } => format!("a number from {min} to {max}"),
-            ParamKind::Time => "a duration with a unit, such as \"40 us\"".into(),
+            ParamKind::Time { min, max } => {
+                format!("a duration with a unit, such as \"40 us\", from {min} to {max}")
+            }
             ParamKind::Choice(words) => format!("one of {}", words.join(", ")),
         }
     }
@@ -123,7 +130,8 @@ impl ParamSpec {
     pub fn check(&self, value: &ParamValue) -> Result<(), ParamError> {
         let expected = || self.kind.expected();
         let in_range = match (&self.kind, value) {
-            (ParamKind::Bool, ParamValue::Bool(_)) | (ParamKind::Time, ParamValue::Time(_)) => true,
+            (ParamKind::Bool, ParamValue::Bool(_)) => true,
+            (ParamKind::Time { min, max }, ParamValue::Time(v)) => (min..=max).contains(&v),
             (ParamKind::Int { min, max }, ParamValue::Int(v)) => (min..=max).contains(&v),
             (ParamKind::Float { min, max }, ParamValue::Float(v)) => (min..=max).contains(&v),
             (ParamKind::Choice(words), ParamValue::Choice(v)) => words.contains(&v.as_str()),

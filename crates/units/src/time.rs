@@ -12,6 +12,8 @@ impl Time {
     pub const ZERO: Time = Time(0);
     /// Later than any instant of a run.
     pub const MAX: Time = Time(u64::MAX);
+    /// A day: as long as any parameter may be said to last, and short enough to be doubled a few times.
+    pub const DAY: Time = Time::s(86_400);
 
     /// `n` picoseconds.
     pub const fn ps(n: u64) -> Time {

@@ -53,6 +53,7 @@ def testbed() -> None:
     metavar="N",
     help="Divide rates and multiply times by N; default: so that the fastest link runs at 100 Mb/s.",
 )
+@click.option("--sealed", is_flag=True, help="Hosts share a key and seal their packets.")
 @click.option("--csv", is_flag=True, help="Also write flows.csv; needs --out.")
 @click.option(
     "--capture",
@@ -69,6 +70,7 @@ def run(
     scale: str | None,
     variant: str | None,
     slowdown: int | None,
+    sealed: bool,
     csv: bool,
     capture: Path | None,
     as_json: bool,
@@ -85,7 +87,7 @@ def run(
     sets = (*_variant_sets(scenario, variant), *sets)
     if out is not None:
         prepare_run(out, Scenario.load(file.path, sets=sets, scale=scale).digest, overwrite=force)
-    arguments = _arguments(file.path, sets, out, scale, slowdown, capture, csv=csv)
+    arguments = _arguments(file.path, sets, out, scale, slowdown, capture, sealed=sealed, csv=csv)
     status, last = _measure(file.name, arguments)
     if last is None:
         return status
@@ -127,6 +129,7 @@ def _arguments(
     slowdown: int | None,
     capture: Path | None,
     *,
+    sealed: bool,
     csv: bool,
 ) -> list[str]:
     found = [str(program()), str(path), "--managed", *(f"--set={text}" for text in sets)]
@@ -134,6 +137,7 @@ def _arguments(
     found += [f"--scale={scale}"] if scale is not None else []
     found += [f"--slowdown={slowdown}"] if slowdown is not None else []
     found += [f"--capture={capture}"] if capture is not None else []
+    found += ["--sealed"] if sealed else []
     return [*found, "--csv"] if csv else found
 
 

@@ -14,13 +14,13 @@ impl Packets<u32> for Pool {
     }
 }
 
-/// Both ends of a range; of durations, none, the shortest, and what a scenario can still be said to mean.
+/// Both ends of a range; of durations also the one after the shortest, which is often none at all.
 pub fn ends(spec: &ParamSpec) -> Vec<ParamValue> {
     match spec.kind {
         ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
         ParamKind::Int { min, max } => vec![ParamValue::Int(min), ParamValue::Int(max)],
         ParamKind::Float { min, max } => vec![ParamValue::Float(min), ParamValue::Float(max)],
-        ParamKind::Time => [Time::ZERO, Time(1), Time::s(1000)].map(ParamValue::Time).to_vec(),
+        ParamKind::Time { min, max } => [min, Time(min.0 + 1), max].map(ParamValue::Time).to_vec(),
         ParamKind::Choice(words) => words.iter().map(|word| ParamValue::Choice((*word).into())).collect(),
     }
 }
@@ -33,7 +33,10 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
             ParamValue::Int(min + (lot >> 8) % (max - min).saturating_add(1).min(1 + lot % 12))
         }
         ParamKind::Float { min, max } => ParamValue::Float(min + (max - min) * (lot % 1001) as f64 / 1000.0),
-        ParamKind::Time => ParamValue::Time(Time::ns((lot >> 8) % [1, 2_000, 200_000][(lot % 3) as usize])),
+        ParamKind::Time { min, max } => {
+            let time = min + Time::ns((lot >> 8) % [1, 2_000, 200_000][(lot % 3) as usize]);
+            ParamValue::Time(if lot.is_multiple_of(16) { max } else { time })
+        }
         ParamKind::Choice(words) => ParamValue::Choice(words[lot as usize % words.len()].into()),
     }
 }

@@ -33,7 +33,9 @@ pub(super) struct Outgoing {
     /// Its number, once the machine has it.
     number: Option<u32>,
     pub(super) watch: Watch,
-    _reserved: Reservation,
+    /// Its application has been told that it failed, and the machine does not know.
+    over: bool,
+    reserved: Option<Reservation>,
     charge: Option<Charge>,
 }
 
@@ -43,9 +45,20 @@ impl Outgoing {
         header as u64 + self.body.bytes()
     }
 
-    /// Whether its application means it to end.
-    pub(super) fn is_responsive(&self) -> bool {
-        self.options.responsive
+    /// Whether its application waits for its end.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.options.responsive && !self.over
+    }
+
+    /// Whether it is over for its application, while the machine still has it.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether a packet is one of this message. A machine may still have one of a message that is over, whose
+    /// place another has by now.
+    fn has(&self, peer: PeerKey, packet: &Packet) -> bool {
+        !self.over && self.peer == peer && self.number == Some(packet.message)
     }
 
     /// Copies bytes of the message from `offset` on.
@@ -111,7 +124,8 @@ impl Core {
             only_epoch: command.only_epoch,
             number: None,
             watch: Watch::new(now),
-            _reserved: command.charge,
+            over: false,
+            reserved: Some(command.charge),
             charge: None,
         };
         let (bytes, limit) = (out.bytes(), self.limits().message_bytes);
@@ -222,6 +236,9 @@ impl Core {
         if !peer.waiting.is_empty() {
             self.ready.push(peer.key);
         }
+        if out.over {
+            return;
+        }
         let (address, ticket) = (peer.address, out.ticket);
         let (count, what) = match outcome {
             Ok(()) => (Count::messages_sent, Step::Acknowledged { ticket }),
@@ -230,6 +247,21 @@ impl Core {
         self.counters.one(count);
         self.note(now, address, number, what);
         self.events.push_back(CoreEvent::Sent { ticket, at: now, outcome });
+    }
+
+    /// Fails a message that the machine keeps, because a machine fails all messages to a peer or none. None of its
+    /// packets leaves any more.
+    pub(super) fn give_up(&mut self, now: Time, place: usize, error: SendError) {
+        let Some(out) = self.outgoing.get_mut(place) else { return };
+        out.over = true;
+        (out.body, out.reserved, out.charge) = (Body::Whole(Bytes::new()), None, None);
+        let (ticket, number) = (out.ticket, out.number.unwrap_or_default());
+        let address = self.peers.get(out.peer).map(|peer| peer.address);
+        self.counters.one(Count::messages_failed);
+        if let Some(address) = address {
+            self.note(now, address, number, Step::Failed { ticket });
+        }
+        self.events.push_back(CoreEvent::Sent { ticket, at: now, outcome: Err(error) });
     }
 
     /// Fails a message that the machine never had.
@@ -243,6 +275,11 @@ impl Core {
     /// Writes the datagram of a packet that the machine has made.
     pub(super) fn emit(&mut self, now: Time, packet: &Packet, buffer: &mut [u8]) -> Option<Transmit> {
         let peer = self.peers.of_host(packet.dst).filter(|peer| peer.phase == Phase::Met)?;
+        let key = peer.key;
+        let out = match packet.is_data() {
+            true => Some(self.outgoing.get_mut(packet.tag as usize).filter(|out| out.has(key, packet))?),
+            false => None,
+        };
         let mut packet = *packet;
         packet.src = HostId((*self.local.ip()).into());
         packet.dst = HostId((*peer.address.ip()).into());
@@ -250,7 +287,6 @@ impl Core {
         let session =
             Session { src_epoch: meeting.local_epoch, cookie: meeting.shown, counter: peer.counter };
         peer.counter += 1;
-        let out = if packet.is_data() { Some(self.outgoing.get_mut(packet.tag as usize)?) } else { None };
         let out = out.map(|out| {
             if out.watch.sent(now, packet.index) {
                 peer.progressed = now;

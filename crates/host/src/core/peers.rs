@@ -199,6 +199,32 @@ impl Core {
         }
     }
 
+    /// Gives a peer up as [`Core::forget`] does, but for the messages to it that wait: they begin anew.
+    pub(super) fn renew(&mut self, now: Time, key: PeerKey, reason: SendError) {
+        let Some(address) = self.peers.get(key).map(|peer| peer.address) else { return };
+        self.epoch = self.epoch.wrapping_add(1).max(1);
+        let waiting = self.dismiss(now, key, reason);
+        if waiting.is_empty() {
+            return;
+        }
+        if let Some(fresh) = self.add_peer(now, address) {
+            self.rehome_all(now, fresh, waiting);
+            self.greet(now, fresh);
+        } else {
+            waiting.into_iter().for_each(|place| self.discard(now, place, SendError::TooManyPeers));
+        }
+    }
+
+    /// Messages that waited for an incarnation that is gone wait for this one.
+    fn rehome_all(&mut self, now: Time, key: PeerKey, waiting: VecDeque<usize>) {
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        let memory = Arc::clone(&peer.memory);
+        peer.waiting.clone_from(&waiting);
+        for place in waiting {
+            self.rehome(now, place, key, &memory);
+        }
+    }
+
     /// The peer is a new incarnation: what the old one had not acknowledged fails, what waited goes to the
     /// new one.
     pub(super) fn replace(&mut self, now: Time, key: PeerKey) -> Option<PeerKey> {
@@ -215,13 +241,8 @@ impl Core {
         // The new incarnation has been told this endpoint's epoch as it was, and the cookie that comes next: what
         // showed the one before is no longer taken for news, whoever repeats it.
         (peer.meeting.local_epoch, peer.meeting.expected, peer.before) = (local_epoch, expected, before);
-        peer.waiting = waiting;
-        let moved: Vec<usize> = peer.waiting.iter().copied().collect();
-        let memory = Arc::clone(&peer.memory);
         let key = peer.key;
-        for place in moved {
-            self.rehome(now, place, key, &memory);
-        }
+        self.rehome_all(now, key, waiting);
         fresh
     }
 

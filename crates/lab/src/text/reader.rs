@@ -315,7 +315,7 @@ impl<'a> Item<'a> {
                 Err(_) => return Err(self.range(spec.kind.expected(), v)),
             },
             (ParamKind::Float { .. }, Value::Int(_) | Value::Float(_)) => ParamValue::Float(self.number()?),
-            (ParamKind::Time, _) => ParamValue::Time(self.time()?),
+            (ParamKind::Time { .. }, _) => ParamValue::Time(self.time()?),
             (ParamKind::Choice(words), _) => ParamValue::Choice(words[self.choice(words)?].into()),
             _ => return Err(self.wrong(spec.kind.expected())),
         };

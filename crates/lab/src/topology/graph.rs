@@ -4,6 +4,7 @@ use crate::files;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, parse, tree::Value};
 use headway_network::LinkSpec;
 use headway_network::topology::Graph;
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +37,8 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
     let hosts = hosts_item.int(1, 1 << 24)? as u32;
     let switches = root.need("switches")?.int(0, 1 << 16)? as u32;
     let mut links = Vec::new();
-    let mut joined: Vec<Option<Origin>> = vec![None; hosts as usize];
+    // As many as there are links, and not as are promised.
+    let mut joined: FxHashMap<u32, Origin> = FxHashMap::default();
     for item in root.need("link")?.list()? {
         let link = item.table()?;
         let (a, b) = (node(&link.need("a")?, hosts, switches)?, node(&link.need("b")?, hosts, switches)?);
@@ -47,7 +49,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
             return Err(item.fail(problem));
         }
         for end in [a, b].into_iter().filter(|n| *n < hosts) {
-            if let Some(first) = joined[end as usize].replace(item.at().clone()) {
+            if let Some(first) = joined.insert(end, item.at().clone()) {
                 let line = first.source.line_column(first.span.start).0;
                 let problem = Problem::Topology(format!("host h{end} has a second link"));
                 return Err(item
@@ -58,7 +60,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
         links.push((a, b, spec));
     }
     root.finish(&[], None)?;
-    if let Some(host) = joined.iter().position(Option::is_none) {
+    if let Some(host) = (0..hosts).find(|host| !joined.contains_key(host)) {
         let problem = Problem::Topology(format!("host h{host} has no link"));
         return Err(hosts_item.fail(problem));
     }
@@ -86,7 +88,8 @@ fn node(item: &Item<'_>, hosts: u32, switches: u32) -> Result<u32, ScenarioError
         Some(b's') => (hosts, switches, "switches"),
         _ => return Err(expected()),
     };
-    let number: u32 = text[1..].parse().map_err(|_| expected())?;
+    let digits = Some(&text[1..]).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    let number: u32 = digits.and_then(|digits| digits.parse().ok()).ok_or_else(expected)?;
     if number >= count {
         return Err(item.range(format!("one of {count} {what}, numbered from 0"), format!("`{text}`")));
     }

@@ -61,10 +61,10 @@ fn near(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
         (ParamKind::Float { min, max }, ParamValue::Float(usual)) if *usual > 0.0 => {
             Value::Float((usual * dice.magnitude(0.25, 4.0)).clamp(*min, *max))
         }
-        (ParamKind::Time, ParamValue::Time(usual)) if usual.0 > 0 => {
-            duration(dice.count(usual.0 / 4, usual.0.saturating_mul(4)))
+        (ParamKind::Time { min, max }, ParamValue::Time(usual)) if usual.0 > 0 => {
+            duration(dice.count(min.0.max(usual.0 / 4), max.0.min(usual.0.saturating_mul(4))))
         }
-        (ParamKind::Int { .. } | ParamKind::Float { .. } | ParamKind::Time, _) => return None,
+        (ParamKind::Int { .. } | ParamKind::Float { .. } | ParamKind::Time { .. }, _) => return None,
         (ParamKind::Bool | ParamKind::Choice(_), _) => return anywhere(dice, spec),
     })
 }
@@ -85,7 +85,11 @@ fn anywhere(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
             let small = (min + dice.share()).min(*max);
             Value::Float(*dice.pick(&[*min, *max, between, small]))
         }
-        ParamKind::Time => duration(dice.count(1, 10_000_000_000)),
+        ParamKind::Time { min, max } => {
+            let (any, small) =
+                (dice.count(min.0, max.0), dice.count(min.0, max.0.min(min.0 + 10_000_000_000)));
+            duration(*dice.pick(&[min.0, max.0, any, small, small]))
+        }
     })
 }
 

@@ -14,10 +14,10 @@ use headway_testbed::diary::Diary;
 use headway_testbed::messages::{Answer, Command, HostReport, MachineReport, listen, pack_gauge, say};
 use headway_testbed::payload::{Inspection, Inspector, Payload};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
-use headway_transport::Path;
+use headway_transport::{Opening, Path};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, SocketAddrV4};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,14 +82,44 @@ struct Agent {
     host: u32,
     clock: Clock,
     mtu: u16,
+    sealed: bool,
     seen: Arc<Mutex<Diary>>,
     /// Flows that come here, and what looks at their bytes, by sender and number of the message.
     inspections: Arc<FxHashMap<(SocketAddrV4, u32), (u32, Inspection)>>,
+    connections: Arc<Connections>,
+}
+
+/// Flows whose connections others go over, and those of them over which data has arrived.
+#[derive(Default)]
+struct Connections {
+    carriers: BTreeSet<u32>,
+    open: Mutex<BTreeSet<u32>>,
+}
+
+impl Connections {
+    fn of(flows: &[FlowSpec]) -> Connections {
+        Connections { carriers: flows.iter().filter_map(|f| f.connection).collect(), open: Mutex::default() }
+    }
+
+    fn opened(&self, flow: u32) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(flow)
+    }
+
+    fn is_open(&self, flow: u32) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).contains(&flow)
+    }
+
+    /// Data of a flow has arrived here: the first of one that carries others is news to its sender.
+    fn delivered(&self, flow: u32) {
+        if self.carriers.contains(&flow) && self.opened(flow) {
+            say(&Answer::Opened { flow });
+        }
+    }
 }
 
 impl Agent {
     fn new(arguments: Arguments) -> Result<Agent, String> {
-        let sizes = headway_testbed::scenario::sizes(arguments.mtu);
+        let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
         let job = Job::load(&arguments.job, sizes).map_err(|e| e.to_string())?;
         let seen = Diary::new(Time::ZERO, None);
         let mut agent = Agent {
@@ -97,9 +127,12 @@ impl Agent {
             host: arguments.host,
             clock: Clock::from_origin(arguments.origin_ns),
             mtu: arguments.mtu,
+            sealed: arguments.job.sealed,
             seen: Arc::new(Mutex::new(seen)),
             inspections: Arc::default(),
+            connections: Arc::default(),
         };
+        agent.connections = Arc::new(Connections::of(&agent.job.slow.flows));
         let (seed, piece) = (agent.job.slow.seed, agent.job.network.sizes().payload);
         let inspect = |flow| Inspection::new(Inspector::new(Payload::of(seed, flow), piece));
         let incoming = agent.incoming().into_iter();
@@ -204,7 +237,7 @@ impl Agent {
     }
 
     fn admission(&self) -> Admission {
-        headway_testbed::scenario::admission()
+        headway_testbed::scenario::admission(self.sealed)
     }
 
     /// Hosts that this host has flows with, either way.
@@ -232,8 +265,12 @@ impl Agent {
     /// Writes down what the endpoint's thread says of flows that come here.
     fn observer(&self) -> Arc<dyn Fn(&Progress) + Send + Sync> {
         let (seen, flows) = (self.seen.clone(), self.inspections.clone());
+        let connections = self.connections.clone();
         Arc::new(move |progress: &Progress| {
             let Some(&(flow, _)) = flows.get(&(progress.peer, progress.message)) else { return };
+            if matches!(progress.what, Step::Delivered { .. }) {
+                connections.delivered(flow);
+            }
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             match progress.what {
                 Step::Delivered { bytes } => seen.delivered(progress.at, flow, bytes),
@@ -273,20 +310,23 @@ impl Agent {
         Ok(())
     }
 
-    /// Sends every flow at its time, then waits for the order to finish; flows that failed, and why.
+    /// Sends every flow at its time, then waits for the order to finish; flows that failed, and why; and how many began
+    /// without the connection that they name.
     fn send_all(
         &self,
         endpoints: &Endpoints,
         orders: &Receiver<Command>,
         start: Time,
         own: Vec<u32>,
-    ) -> Vec<(u32, String)> {
+    ) -> (Vec<(u32, String)>, u64) {
+        let mut unconnected = 0;
         let mut waiting = own.into_iter().peekable();
         let mut handles: Vec<(u32, SendHandle)> = Vec::new();
         let mut failed = Vec::new();
         loop {
             let now = self.clock.now();
             while let Some(flow) = waiting.next_if(|f| start + self.flow(*f).start <= now) {
+                unconnected += u64::from(self.lacks_connection(flow));
                 match self.send(&endpoints[&self.flow(flow).transport], flow) {
                     Ok(handle) => handles.push((flow, handle)),
                     Err(error) => failed.push((flow, error.to_string())),
@@ -296,6 +336,7 @@ impl Agent {
             let wait = next.map_or(LONGEST_WAIT, |t| Duration::from_nanos(t.0 / 1000).min(LONGEST_WAIT));
             match orders.recv_timeout(wait) {
                 Ok(Command::Finish) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(Command::Opened { flow }) => drop(self.connections.opened(flow)),
                 _ => {}
             }
         }
@@ -303,7 +344,12 @@ impl Agent {
             Some(Err(error)) => Some((*flow, error.to_string())),
             _ => None,
         }));
-        failed
+        (failed, unconnected)
+    }
+
+    /// Whether the connection that a flow names is not open, so that it opens one of its own.
+    fn lacks_connection(&self, number: u32) -> bool {
+        self.flow(number).connection.is_some_and(|carrier| !self.connections.is_open(carrier))
     }
 
     fn flow(&self, number: u32) -> &FlowSpec {
@@ -312,8 +358,9 @@ impl Agent {
 
     fn send(&self, endpoint: &Endpoint, number: u32) -> Result<SendHandle, headway_host::SendError> {
         let flow = self.flow(number);
+        let connected = flow.connection.is_some() && !self.lacks_connection(number);
         let options = SendOptions {
-            opening: flow.begins(),
+            opening: Opening { connected, ..flow.begins() },
             class: flow.class,
             responsive: flow.responsive,
             entropy: Some(self.job.network.entropy(self.job.slow.seed, number, flow)),
@@ -339,12 +386,12 @@ impl Agent {
         &self,
         endpoints: &Endpoints,
         before: Vec<Option<Measured>>,
-        failed: Vec<(u32, String)>,
+        (failed, unconnected): (Vec<(u32, String)>, u64),
     ) -> HostReport {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut report = seen.report(self.clock.now());
         drop(seen);
-        report.failed = failed;
+        (report.failed, report.unconnected) = (failed, unconnected);
         let machines = endpoints.iter().zip(before);
         let machines = machines.filter_map(|((number, e), before)| Some((*number, since(e, before)?)));
         report.machines = machines.map(machine).collect();

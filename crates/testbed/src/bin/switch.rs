@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 }
 
 fn serve(arguments: Arguments) -> Result<(), String> {
-    let sizes = headway_testbed::scenario::sizes(arguments.mtu);
+    let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
     let job = Job::load(&arguments.job, sizes).map_err(|e| explain(&e))?;
     let orders = arguments.managed.then(listen);
     if let Some(orders) = &orders {
@@ -144,6 +144,7 @@ fn obey(core: &mut Core, orders: &Receiver<Command>) -> bool {
     match orders.try_recv() {
         Ok(Command::Open | Command::Connect) => say(&Answer::Ready),
         Ok(Command::Start { at_ns }) => core.start_books(Time::ns(at_ns)),
+        Ok(Command::Opened { .. }) => {}
         Ok(Command::Finish) | Err(TryRecvError::Disconnected) => return false,
         Err(TryRecvError::Empty) => {}
     }

@@ -93,7 +93,7 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
     }
     let own = std::env::current_exe().map_err(|e| io("finding this program", e))?;
     let programs = Programs::within(own.parent().unwrap_or(Path::new(".")))?;
-    let sizes = headway_testbed::scenario::sizes(arguments.mtu);
+    let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
     let capture = arguments.capture.clone();
     let settings = Settings { programs, mtu: arguments.mtu.into(), sizes, capture };
     let managed = arguments.managed;

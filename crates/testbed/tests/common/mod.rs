@@ -75,7 +75,7 @@ pub fn scenario(text: &str) -> (tempfile::NamedTempFile, JobArgs) {
 /// Runs a scenario in the simulator and, where that is possible, on the testbed.
 pub fn arms(text: &str) -> Vec<Run> {
     let (_file, args) = scenario(text);
-    let sizes = headway_testbed::scenario::sizes(MTU);
+    let sizes = headway_testbed::scenario::sizes(MTU, false);
     let job = Job::load(&args, sizes).expect("a good scenario");
     let mut outcome = headway_sim::run(&job.slow, &mut |_| true).expect("it runs");
     slowdown::speed_up(&mut outcome, job.factor);

@@ -1,6 +1,7 @@
 //! Proof that the judge can find fault: runs that are right, each with one thing made wrong.
 
 use crate::judge::{Bottleneck, Pair, faults, marks, restraint};
+use crate::ports::{Prices, changes, misprices};
 use headway_network::{FlowState, Outcome};
 use headway_units::RoundTrips;
 
@@ -52,4 +53,19 @@ pub fn check(outcome: &Outcome, bytes: &[u64]) {
     assert!(marks(&[some(900.0, 0.0); 2], &[some(900.0, 0.0), none]).1.is_some(), "marks everywhere");
     assert!(restraint(&[some(0.0, 400.0), none]).is_some(), "a price that did not arrive");
     assert!(restraint(&[some(0.0, 400.0), some(0.0, 300.0)]).is_none());
+    let mut unchanged = pair();
+    unchanged.simulated.links[0].counters.trimmed = 50;
+    assert!(changes(&unchanged).1.is_some(), "packets that no port cut");
+    unchanged.real.links[1].counters.trimmed = 1;
+    assert!(changes(&unchanged).1.is_none());
+    let told = |less_than_asked, less_than_the_link| Prices {
+        asked: 500,
+        answers: 500,
+        less_than_asked,
+        less_than_the_link,
+    };
+    assert!(misprices(&told(500, 300), &told(0, 0)).is_none());
+    assert!(misprices(&told(500, 0), &told(0, 0)).is_some(), "a price that nobody lowered");
+    assert!(misprices(&told(500, 300), &told(1, 0)).is_some(), "a price out of nothing");
+    assert!(misprices(&told(500, 300), &Prices::default()).is_some(), "a control that says nothing");
 }

@@ -1,7 +1,8 @@
 //! Every transport of the registry, over the ports it needs, through the real switch on this machine, beside the
 //! simulator: one row a transport.
 //!
-//! Short by default: an idle run, a loaded one, and one in which a packet of every kind is lost.
+//! Short by default: an idle run, a loaded one, one with a key in which ports change what they can, and one or two in
+//! which a packet of every kind is lost.
 //! `cargo test -p headway-testbed --test matrix -- --full` loses a packet of each kind in a run of its own;
 //! `--transport NAME` runs that one alone.
 #![allow(clippy::disallowed_methods, reason = "the testbed is made of processes and real time")]
@@ -12,14 +13,19 @@
 mod common;
 mod doctored;
 mod judge;
+mod ports;
 mod scenarios;
 
 use common::{MTU, programs, scenario, testbed_available};
+use headway_fabric::Rewrite;
 use headway_network::Outcome;
 use headway_packet::PacketKind;
 use headway_testbed::{Job, JobArgs, Settings, run, slowdown};
 use headway_transport::registry::{self, Entry};
 use judge::{Bottleneck, Pair};
+use ports::Prices;
+use scenarios::Room;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// How much slower than written runs are: at first, and once more where a run went wrong and the machine may have been
@@ -54,7 +60,7 @@ fn main() -> ExitCode {
 fn check_the_judge() {
     let measures = |o: &Outcome| o.round_trips.is_some() && !o.host_gauges.iter().all(Vec::is_empty);
     let good = registry::all().into_iter().find_map(|entry| {
-        let (outcome, bytes) = simulate(&scenarios::loaded(&entry), SLOWDOWNS[0]).ok()?;
+        let (outcome, bytes) = simulate(&scenarios::loaded(&entry), How::slowed(SLOWDOWNS[0])).ok()?;
         measures(&outcome).then_some((outcome, bytes))
     });
     let (outcome, bytes) = good.expect("a transport that measures itself");
@@ -85,29 +91,32 @@ struct Row {
     flows: [usize; 2],
     lost: Vec<String>,
     marks: String,
+    sealed: String,
     completion: f64,
     late_ns: u64,
     faults: Vec<String>,
 }
 
 impl Row {
-    const HEAD: &str = "transport          discipline                flows bytes  identities  lost and recovered                         marks on the bottleneck  FCT/sim  late p99";
+    const HEAD: &str = "transport          discipline                flows bytes  identities  marks on the bottleneck  FCT/sim  late p99  with a key                lost and recovered";
 
     fn measure(entry: &Entry, full: bool, slowdown: u64) -> Result<Row, String> {
-        let idle = both(&scenarios::idle(entry), slowdown)?;
-        let loaded = both(&scenarios::loaded(entry), slowdown)?;
+        let idle = both(&scenarios::idle(entry), How::slowed(slowdown))?;
+        let loaded = both(&scenarios::loaded(entry), How::slowed(slowdown))?;
         let at = |pair: &Pair| [&pair.real, &pair.simulated].map(|o| Bottleneck::of(o, scenarios::WAYS[0]));
         let (marks, wrong) = judge::marks(&at(&idle), &at(&loaded));
         let mut row = Row {
             flows: [0, 0],
             lost: Vec::new(),
             marks,
+            sealed: String::new(),
             completion: judge::completion(&loaded),
             late_ns: loaded.late_ns,
             faults: wrong.into_iter().chain(judge::restraint(&at(&loaded))).collect(),
         };
         row.take("idle", &idle);
         row.take("loaded", &loaded);
+        row.seal(entry, slowdown)?;
         row.lose(entry, full, slowdown)?;
         Ok(row)
     }
@@ -119,38 +128,79 @@ impl Row {
         self.faults.extend(judge::faults(pair).into_iter().map(|why| format!("{name}: {why}")));
     }
 
+    /// A run with a key, in which ports change packets whose seals must hold all the same.
+    fn seal(&mut self, entry: &Entry, slowdown: u64) -> Result<(), String> {
+        let text = scenarios::crowded(entry, None);
+        if !ports::write(entry, Rewrite::Rate) {
+            let pair = both(&text, How { sealed: true, ..How::slowed(slowdown) })?;
+            self.take_sealed(&pair);
+            return Ok(());
+        }
+        let priced = priced(&text, slowdown)?;
+        let control = self::priced(&scenarios::crowded(entry, Some("drop-tail")), slowdown)?;
+        self.take_sealed(&priced.0);
+        self.take("with a key, without prices", &control.0);
+        self.faults.extend(ports::misprices(&priced.1, &control.1));
+        let Prices { less_than_the_link, answers, .. } = priced.1;
+        self.sealed = format!("{less_than_the_link} of {answers} priced, {} else", control.1.less_than_asked);
+        Ok(())
+    }
+
+    fn take_sealed(&mut self, pair: &Pair) {
+        self.take("with a key", pair);
+        let (text, missing) = ports::changes(pair);
+        self.sealed = text;
+        self.faults.extend(missing.map(|what| format!("with a key: {what}")));
+    }
+
     /// Runs in which packets are lost: of every kind at once, or each in a run of its own.
     fn lose(&mut self, entry: &Entry, full: bool, slowdown: u64) -> Result<(), String> {
-        let kinds = kinds(entry, slowdown)?;
-        let runs: Vec<Vec<PacketKind>> =
-            if full { kinds.iter().map(|kind| vec![*kind]).collect() } else { vec![kinds] };
-        for kinds in runs {
-            let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-            let pair = both(&scenarios::lossy(entry, &kinds), slowdown)?;
-            let name = format!("without a packet of {}", names.join(", "));
-            self.take(&name, &pair);
-            let [here, there] = [&pair.real, &pair.simulated].map(lost);
-            // The repairs of real hosts may differ from the simulator's; that packets are lost at all may not.
-            if here * 2 < there {
-                self.faults.push(format!("{name}: {here} were lost, {there} in the simulator"));
+        let (ample, scant) = kinds(entry, slowdown)?;
+        for (room, kinds) in
+            [(Room::Ample, ample), (Room::Scant, scant)].into_iter().filter(|(_, k)| !k.is_empty())
+        {
+            let runs: Vec<Vec<PacketKind>> =
+                if full { kinds.iter().map(|kind| vec![*kind]).collect() } else { vec![kinds] };
+            for kinds in runs {
+                self.lose_in_one(entry, room, &kinds, slowdown)?;
             }
-            self.lost.push(format!("{} ({here})", names.join(" ")));
         }
+        Ok(())
+    }
+
+    fn lose_in_one(
+        &mut self,
+        entry: &Entry,
+        room: Room,
+        kinds: &[PacketKind],
+        slowdown: u64,
+    ) -> Result<(), String> {
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        let pair = both(&scenarios::lossy(entry, room, kinds), How::slowed(slowdown))?;
+        let name = format!("without a packet of {}", names.join(", "));
+        self.take(&name, &pair);
+        let [here, there] = [&pair.real, &pair.simulated].map(lost);
+        // The repairs of real hosts may differ from the simulator's; that packets are lost at all may not.
+        if here * 2 < there {
+            self.faults.push(format!("{name}: {here} were lost, {there} in the simulator"));
+        }
+        self.lost.push(format!("{} ({here})", names.join(" ")));
         Ok(())
     }
 
     fn print(&self, entry: &Entry) -> String {
         let [done, of] = self.flows;
         format!(
-            "{:<18} {:<25} {:>2}/{:<2} intact hold        {:<42} {:<24} {:>7.2} {:>6} us",
+            "{:<18} {:<25} {:>2}/{:<2} intact hold        {:<24} {:>7.2} {:>6} us  {:<25} {}",
             entry.info.name,
             entry.info.discipline,
             done,
             of,
-            self.lost.join(", "),
             self.marks,
             self.completion,
-            self.late_ns / 1000
+            self.late_ns / 1000,
+            self.sealed,
+            self.lost.join(", "),
         )
     }
 }
@@ -160,13 +210,24 @@ fn lost(outcome: &Outcome) -> u64 {
     outcome.links.iter().map(|l| l.faults.dropped_by_number).sum()
 }
 
-/// Kinds of packets that a transport sends while it repairs the loss of a data packet: what the simulator can lose.
-fn kinds(entry: &Entry, slowdown: u64) -> Result<Vec<PacketKind>, String> {
+/// Kinds of packets that a transport sends while it repairs the loss of a data packet: what the simulator can lose. Then
+/// those that it sends only where ports are full: what is left of packets, and the answers to that.
+fn kinds(entry: &Entry, slowdown: u64) -> Result<(Vec<PacketKind>, Vec<PacketKind>), String> {
+    let mut ample = vec![PacketKind::Data];
+    ample.extend(sent(entry, Room::Ample, slowdown)?);
+    let mut scant = sent(entry, Room::Scant, slowdown)?;
+    scant.retain(|kind| !ample.contains(kind));
+    Ok((ample, scant))
+}
+
+/// Kinds of control packets that a transport sends over ports with this room.
+fn sent(entry: &Entry, room: Room, slowdown: u64) -> Result<Vec<PacketKind>, String> {
     let lost = |kinds: &[PacketKind]| {
-        simulate(&scenarios::lossy(entry, kinds), slowdown).map(|(outcome, _)| lost(&outcome))
+        simulate(&scenarios::lossy(entry, room, kinds), How::slowed(slowdown))
+            .map(|(outcome, _)| lost(&outcome))
     };
     let base = lost(&[])?;
-    let mut found = vec![PacketKind::Data];
+    let mut found = Vec::new();
     for kind in PacketKind::ALL.into_iter().filter(|kind| *kind != PacketKind::Data) {
         if lost(&[kind])? > base {
             found.push(kind);
@@ -175,27 +236,44 @@ fn kinds(entry: &Entry, slowdown: u64) -> Result<Vec<PacketKind>, String> {
     Ok(found)
 }
 
-fn load(text: &str, slowdown: u64) -> Result<(tempfile::NamedTempFile, JobArgs, Job), String> {
+/// How a scenario is run.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    slowdown: u64,
+    /// With a key.
+    sealed: bool,
+    capture: Option<&'a Path>,
+}
+
+impl How<'_> {
+    fn slowed(slowdown: u64) -> Self {
+        How { slowdown, sealed: false, capture: None }
+    }
+}
+
+fn load(text: &str, how: How<'_>) -> Result<(tempfile::NamedTempFile, JobArgs, Job), String> {
     let (file, args) = scenario(text);
-    let args = JobArgs { slowdown: Some(slowdown), ..args };
-    let job = Job::load(&args, headway_testbed::scenario::sizes(MTU)).map_err(|e| e.to_string())?;
+    let args = JobArgs { slowdown: Some(how.slowdown), sealed: how.sealed, ..args };
+    let job =
+        Job::load(&args, headway_testbed::scenario::sizes(MTU, how.sealed)).map_err(|e| e.to_string())?;
     Ok((file, args, job))
 }
 
 /// A run in the simulator, in the scenario's own units, and the bytes of its flows.
-fn simulate(text: &str, slowdown: u64) -> Result<(Outcome, Vec<u64>), String> {
-    let (_file, _, job) = load(text, slowdown)?;
+fn simulate(text: &str, how: How<'_>) -> Result<(Outcome, Vec<u64>), String> {
+    let (_file, _, job) = load(text, how)?;
     let mut outcome = headway_sim::run(&job.slow, &mut |_| true).map_err(|e| e.to_string())?;
     slowdown::speed_up(&mut outcome, job.factor);
     Ok((outcome, job.slow.flows.iter().map(|f| f.bytes).collect()))
 }
 
 /// A run on real packets, and the same in the simulator.
-fn both(text: &str, slowdown: u64) -> Result<Pair, String> {
-    let (simulated, bytes) = simulate(text, slowdown)?;
-    let (_file, args, _) = load(text, slowdown)?;
-    let sizes = headway_testbed::scenario::sizes(MTU);
-    let settings = Settings { programs: programs(), mtu: MTU.into(), sizes, capture: None };
+fn both(text: &str, how: How<'_>) -> Result<Pair, String> {
+    let (simulated, bytes) = simulate(text, how)?;
+    let (_file, args, _) = load(text, how)?;
+    let sizes = headway_testbed::scenario::sizes(MTU, how.sealed);
+    let capture = how.capture.map(Path::to_path_buf);
+    let settings = Settings { programs: programs(), mtu: MTU.into(), sizes, capture };
     let measured = run(&args, &settings, &mut |_| true).map_err(|e| e.to_string())?;
     let notes = measured.notes;
     Ok(Pair {
@@ -205,4 +283,18 @@ fn both(text: &str, slowdown: u64) -> Result<Pair, String> {
         corrupted: notes.corrupted,
         late_ns: notes.switch_late_ns[1],
     })
+}
+
+/// A run with a key, and the prices that came back to senders in it.
+fn priced(text: &str, slowdown: u64) -> Result<(Pair, Prices), String> {
+    let file = tempfile::Builder::new().suffix(".pcapng").tempfile().map_err(|e| e.to_string())?;
+    let how = How { slowdown, sealed: true, capture: Some(file.path()) };
+    let pair = both(text, how)?;
+    let network = load(text, how)?.2.network;
+    let names = network.link_names();
+    let number = |name: &str| names.iter().position(|n| n == name).ok_or_else(|| format!("no link {name}"));
+    let [there, back] = scenarios::WAYS.map(number);
+    let (there, back) = (there?, back?);
+    let kbps = network.links()[there].spec.rate.bps() / 1000;
+    Ok((pair, Prices::read(file.path(), [there as u32, back as u32], kbps as u32)))
 }

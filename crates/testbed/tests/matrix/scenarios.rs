@@ -1,7 +1,27 @@
 //! What every transport is put through, as scenarios.
 
+use crate::ports;
+use headway_fabric::Rewrite;
 use headway_packet::PacketKind;
 use headway_transport::registry::Entry;
+
+/// What a port of the switch holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// More than two first windows.
+    Ample,
+    /// Less than one: packets meet full queues.
+    Scant,
+}
+
+impl Room {
+    fn packets(self) -> u32 {
+        match self {
+            Room::Ample => 128,
+            Room::Scant => 8,
+        }
+    }
+}
 
 /// Data packet of a link that is lost in every run with losses.
 const LOST: u64 = 3;
@@ -10,11 +30,13 @@ const LOST: u64 = 3;
 pub const WAYS: [&str; 2] = ["s0->s1", "s1->s0"];
 
 /// A dumbbell of two pairs, 10 Gb/s and a round trip of 90 us, over the ports that the transport needs.
-fn dumbbell(entry: &Entry, flows: &str, faults: &[String]) -> String {
+fn dumbbell(entry: &Entry, room: Room, flows: &str, faults: &[String]) -> String {
     let name = entry.info.name;
     // A time-out of the usual 10 ms takes a second on a network that is 100 times slower.
-    let patience = if entry.params.iter().any(|p| p.name == "min_rto") { "min_rto = \"1 ms\"" } else { "" };
-    let faults = faults.join("\n");
+    let patience = if has(entry, "min_rto") { "min_rto = \"1 ms\"" } else { "" };
+    // What opens a connection can be lost as well.
+    let handshake = if has(entry, "handshake") { "handshake = true" } else { "" };
+    let (faults, buffer) = (faults.join("\n"), room.packets());
     format!(
         r#"
 stop = "400 ms"
@@ -25,10 +47,11 @@ receivers = 2
 rate = "10 Gbps"
 delay = "15 us"
 [fabric]
-buffer = "128 packets"
+buffer = "{buffer} packets"
 [transport]
 name = "{name}"
 {patience}
+{handshake}
 [[traffic]]
 kind = "flows"
 flows = [{flows}]
@@ -37,9 +60,16 @@ flows = [{flows}]
     )
 }
 
+/// A flow that leaves three quarters of the path idle.
+const IDLE: &str = r#"{ name = "f0", src = 0, dst = 2, bytes = "25 kB", start = "0 s", share = 4 }"#;
+
+fn has(entry: &Entry, parameter: &str) -> bool {
+    entry.params.iter().any(|p| p.name == parameter)
+}
+
 /// One short flow that leaves three quarters of the path idle.
 pub fn idle(entry: &Entry) -> String {
-    dumbbell(entry, r#"{ name = "f0", src = 0, dst = 2, bytes = "25 kB", start = "0 s", share = 4 }"#, &[])
+    dumbbell(entry, Room::Ample, IDLE, &[])
 }
 
 /// Two long flows on one link, one byte beside them, and a flow the other way.
@@ -48,16 +78,31 @@ pub fn loaded(entry: &Entry) -> String {
         { name = "f1", src = 1, dst = 3, bytes = "1.5 MB", start = "0 s" },
         { name = "f2", src = 0, dst = 3, bytes = 1, start = "200 us" },
         { name = "f3", src = 3, dst = 1, bytes = "200 kB", start = "100 us" }"#;
-    dumbbell(entry, flows, &[])
+    dumbbell(entry, Room::Ample, flows, &[])
+}
+
+/// A flow on an idle link, then two that crowd it, so that ports mark, cut and price whatever they can. Over the ports that
+/// the transport is meant for, or those that are named.
+pub fn crowded(entry: &Entry, discipline: Option<&str>) -> String {
+    let flows = format!(
+        r#"{IDLE}, {{ name = "f1", src = 0, dst = 2, bytes = "1 MB", start = "2 ms" }},
+        {{ name = "f2", src = 1, dst = 3, bytes = "1 MB", start = "2 ms" }}"#
+    );
+    let room = if ports::write(entry, Rewrite::Trim) { Room::Scant } else { Room::Ample };
+    let text = dumbbell(entry, room, &flows, &[]);
+    match discipline {
+        Some(name) => text.replace("[fabric]", &format!("[fabric]\ndiscipline = \"{name}\"")),
+        None => text,
+    }
 }
 
 /// Two flows, of whose packets of these kinds the first on each way of the bottleneck is lost, and the third of data.
-pub fn lossy(entry: &Entry, kinds: &[PacketKind]) -> String {
+pub fn lossy(entry: &Entry, room: Room, kinds: &[PacketKind]) -> String {
     let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "300 kB", start = "0 s" },
         { name = "f1", src = 1, dst = 3, bytes = "300 kB", start = "0 s" }"#;
     let control = kinds.iter().filter(|kind| **kind != PacketKind::Data).map(|kind| (kind.name(), 1));
     let faults: Vec<String> = control.chain([(PacketKind::Data.name(), LOST)]).map(loss).collect();
-    dumbbell(entry, flows, &faults)
+    dumbbell(entry, room, flows, &faults)
 }
 
 fn loss((kind, number): (&str, u64)) -> String {

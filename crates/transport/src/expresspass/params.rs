@@ -81,9 +81,9 @@ headway_units::params! {
         /// Credits that may leave a host back to back. ns2-defaults: 10
         credit_burst: u64 = 2, ParamKind::Int { min: 1, max: 1_000_000 };
         /// Time after which requests and negative acknowledgements are repeated; a largest round trip, where that is more. ns2-defaults: 100 ms
-        retry: Time = Time::us(100), ParamKind::Time;
-        /// Time after which a stop is repeated, while no round trip is measured. Later it is two round trips.
-        linger: Time = Time::ms(2), ParamKind::Time;
+        retry: Time = Time::us(100), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
+        /// Time after which a stop is repeated, while no round trip is measured; a base round trip, where that is more. Later it is two round trips.
+        linger: Time = Time::ms(2), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
     }
 }
 

@@ -108,7 +108,11 @@ impl Outgoing {
     fn stop(&mut self, shared: &mut Shared, now: Time, linger: Time) {
         let stop = Packet { index: self.sent, ..self.control(shared, PacketKind::CreditStop) };
         shared.control.push_back(stop);
-        let patience = if self.rtt == Time::ZERO { linger } else { self.rtt.saturating_mul(2) };
+        let patience = match self.rtt {
+            // No answer comes sooner than a round trip, and what is repeated without waiting never ends.
+            Time::ZERO => linger.max((shared.context.path)(self.message.dst).base_rtt).max(Time(1)),
+            rtt => rtt.saturating_mul(2),
+        };
         self.wait(shared, now, patience);
     }
 

@@ -84,7 +84,7 @@ headway_units::params! {
         /// Base round trips in the time-out, to which one drain of full buffers on the way is added.
         resend_rtts: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
         /// The time-out is no shorter than this. linux: 5 ms
-        resend_floor: Time = Time::ZERO, ParamKind::Time;
+        resend_floor: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Doublings of the time-out at most, while asking has no result. linux: 0
         backoff: u64 = 5, ParamKind::Int { min: 0, max: 20 };
         /// How missing packets are asked for. linux: at-once

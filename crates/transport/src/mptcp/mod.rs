@@ -19,7 +19,7 @@ use crate::states::StateTable;
 use crate::tcp::Tcp;
 use crate::tcp::acknowledger::ReceiverState;
 use crate::tcp::connection::SenderState;
-use crate::tcp::control::{CongestionControl, cubic, newreno};
+use crate::tcp::control::{CongestionControl, ControllerVisitor, cubic, newreno};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{RoundTrips, Time};
 use params::MptcpParams;
@@ -124,6 +124,10 @@ impl<S: Scheme> Transport for Mptcp<S> {
             receiver: Receiver::new(&params.tcp.connection),
             shared: Shared::new(context),
         }
+    }
+
+    fn controller<V: ControllerVisitor>(visitor: V) -> Option<V::Output> {
+        Some(visitor.visit::<S::Control>())
     }
 
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {

@@ -69,11 +69,11 @@ headway_units::params! {
         /// OWDbytes; 0 = `owd` times the payload rate of the host's link, in whole packets. At least one packet. seed: 125
         owd_bytes: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000 };
         /// The base one-way delay; 0 = half the base round trip of the pair. seed: 1 us
-        owd: Time = Time::ZERO, ParamKind::Time;
+        owd: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Where a `saturating` weight stops.
         weight_limit: u64 = 16, ParamKind::Int { min: 1, max: 1_000_000 };
         /// Silence after which the weights are 1 again; 0 = never. seed: 0
-        idle_reset: Time = Time::ms(10), ParamKind::Time;
+        idle_reset: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Bytes of unfinished messages that a receiver holds; when they are there, only the oldest is granted. 0 = no limit.
         buffer: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
         /// Base round trips in the time-out.
@@ -83,7 +83,7 @@ headway_units::params! {
         /// Whether the time-out is at least the drain of full buffers on the path. seed: false
         timeout_full: bool = true, ParamKind::Bool;
         /// The time-out is no shorter than this: a host's timer tick.
-        timeout_floor: Time = Time::ZERO, ParamKind::Time;
+        timeout_floor: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Doublings of the time-out at most, while it has no result.
         backoff: u64 = 6, ParamKind::Int { min: 0, max: 20 };
         /// RESENDs about a subflow that brings no grant in between, after which it is removed. seed: 3
@@ -135,10 +135,14 @@ impl Settings {
     /// at the path's rate instead of that of this host's link.
     pub(super) fn first_window(&self, owd: Owd, path: &Path, context: &HostContext, shared: bool) -> u32 {
         let bytes = match shared && self.owd_bytes == 0 {
-            true => return owd.time.0.div_ceil(context.sizes.slot(path.bottleneck).0.max(1)).max(1) as u32,
+            true => {
+                let packets = owd.time.0.div_ceil(context.sizes.slot(path.bottleneck).0.max(1)).max(1);
+                return u32::try_from(packets).unwrap_or(u32::MAX);
+            }
             false => owd.bytes,
         };
-        (bytes / u64::from(context.sizes.payload).max(1)).max(1) as u32
+        let packets = (bytes / u64::from(context.sizes.payload).max(1)).max(1);
+        u32::try_from(packets).unwrap_or(u32::MAX)
     }
 
     /// T_out: several round trips. ProactMP §III-C5
@@ -195,6 +199,13 @@ mod tests {
         let seed = Settings::of(Preset::Seed);
         assert_eq!(seed.owd(&path(rtt), &context(125)), Owd { time: Time::us(1), bytes: 125 });
         assert_eq!(seed.owd(&path(rtt), &context(1460)).bytes, 1460, "never less than a packet");
+        let far = Settings { owd: Time::DAY, ..Settings::default() };
+        let (far, path, context) = (far.clone(), path(rtt), context(1460));
+        assert_eq!(
+            far.first_window(far.owd(&path, &context), &path, &context, false),
+            u32::MAX,
+            "no less than it is"
+        );
     }
 
     #[test]

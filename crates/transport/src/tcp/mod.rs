@@ -22,7 +22,7 @@ use crate::message::Message;
 use crate::states::StateTable;
 use acknowledger::ReceiverState;
 use connection::SenderState;
-use control::CongestionControl;
+use control::{CongestionControl, ControllerVisitor};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{RoundTrips, Time};
 use params::TcpParams;
@@ -78,6 +78,10 @@ impl<C: CongestionControl> Transport for Tcp<C> {
             receiver: Receiver::new(&params.connection),
             shared: Shared::new(context),
         }
+    }
+
+    fn controller<V: ControllerVisitor>(visitor: V) -> Option<V::Output> {
+        Some(visitor.visit::<C>())
     }
 
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {

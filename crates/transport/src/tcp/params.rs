@@ -57,15 +57,15 @@ headway_units::params! {
         /// Whether the estimator starts with the unloaded round trip. linux-4.19: false
         prime_rtt: bool = true, ParamKind::Bool;
         /// Smallest retransmission time-out. linux-4.19: 200 ms
-        min_rto: Time = Time::ms(10), ParamKind::Time;
+        min_rto: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Time-out before the first round trip is measured. linux-4.19: 1 s
-        initial_rto: Time = Time::ms(10), ParamKind::Time;
+        initial_rto: Time = Time::ms(10), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
         /// What `min_rto` is applied to. linux-4.19: variance
         rto_floor: RtoFloor = RtoFloor::Total, ParamKind::Choice(RtoFloor::WORDS);
         /// Packets in order that one acknowledgement answers. linux-4.19: 2
         ack_every: u64 = 1, ParamKind::Int { min: 1, max: 64 };
         /// How long an acknowledgement is put off at most.
-        ack_delay: Time = Time::ms(40), ParamKind::Time;
+        ack_delay: Time = Time::ms(40), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Packets at the beginning of a message that are each acknowledged at once. linux-4.19: 16
         quick_acks: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// Packets of window that remain after a cut for marks, as DCTCP in Linux and RFC 5681 have it.

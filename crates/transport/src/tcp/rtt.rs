@@ -3,7 +3,7 @@
 use super::params::{ConnectionParams, RtoFloor};
 use headway_units::Time;
 
-/// Upper end of the time-out.
+/// Upper end of the time-out's doublings. RFC 6298 §2
 const MAX_RTO: Time = Time::ms(120_000);
 
 /// Doublings at most; more than these pass [`MAX_RTO`] from any start.
@@ -75,7 +75,7 @@ impl RttEstimator {
             (Some(srtt), RtoFloor::Total) => srtt.saturating_add(variation).max(self.min_rto),
             (Some(srtt), RtoFloor::Variance) => srtt.saturating_add(variation.max(self.min_rto)),
         };
-        base.saturating_mul(1 << self.backoff).min(MAX_RTO).max(Time(1))
+        base.saturating_mul(1 << self.backoff).min(MAX_RTO.max(base)).max(Time(1))
     }
 
     /// The time-out has expired: the next one is twice as long.
@@ -115,5 +115,7 @@ mod tests {
         assert_eq!(rtt.rto(), Time::ms(201), "the floor is on the variance");
         (0..200).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), MAX_RTO);
+        let patient = ConnectionParams { min_rto: Time::s(3600), ..paper };
+        assert_eq!(RttEstimator::new(&patient, Some(Time::us(300))).rto(), Time::s(3600), "as it was said");
     }
 }

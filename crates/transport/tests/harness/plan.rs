@@ -174,8 +174,8 @@ fn other_value(spec: &ParamSpec, choice: u8) -> ParamValue {
             let scale = if *v == 0.0 { 1.0 } else { *v };
             ParamValue::Float((scale * factor(choice)).clamp(*min, *max))
         }
-        (ParamKind::Time, ParamValue::Time(v)) => {
-            ParamValue::Time(Time((v.0 as f64 * factor(choice)) as u64))
+        (ParamKind::Time { min, max }, ParamValue::Time(v)) => {
+            ParamValue::Time(Time((v.0 as f64 * factor(choice)) as u64).clamp(*min, *max))
         }
         (_, default) => default.clone(),
     }

@@ -402,7 +402,7 @@ impl CongestionControl for Bbr {
     }
 
     fn gap(&self) -> Option<Time> {
-        (self.pace > 0.0).then(|| Time((1e12 / self.pace) as u64))
+        (self.pace > 0.0).then(|| Time((1e12 / self.pace) as u64).max(Time(1)))
     }
 }
 
@@ -524,5 +524,14 @@ mod tests {
             .collect();
         assert_eq!(seen[4], 1.0);
         assert!(seen[5..15].iter().all(|&r| r == 9.0) && seen[15..].iter().all(|&r| r == 1.0));
+    }
+
+    #[test]
+    fn there_is_some_time_between_any_two_packets() {
+        let mut bbr = super::super::tests::control::<Bbr>(1 << 40, |_| ());
+        bbr.pace = 1e15;
+        assert_eq!(bbr.gap(), Some(Time(1)));
+        bbr.pace = 1e6;
+        assert_eq!(bbr.gap(), Some(Time::us(1)));
     }
 }

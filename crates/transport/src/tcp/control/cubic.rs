@@ -104,10 +104,12 @@ impl Cubic {
     fn avoid(&mut self, window: &mut Window, ack: &Ack, acked: f64) {
         let mut epoch = self.epoch.unwrap_or_else(|| self.epoch(window, ack.now));
         let ahead = if ack.min_rtt == Time::MAX { Time::ZERO } else { ack.min_rtt };
-        let t = (ack.now - epoch.start + ahead).as_secs_f64() - epoch.k;
+        let t = (ack.now - epoch.start).saturating_add(ahead).as_secs_f64() - epoch.k;
         // RFC9438 §4.4: at most half a window a round trip.
         let target = (epoch.origin + self.params.scale * t * t * t).min(1.5 * window.cwnd);
         let cubic = ((target - window.cwnd) / window.cwnd).max(0.01 / window.cwnd);
+        // Whoever has taken from the window since has taken from Reno's as well.
+        epoch.friendly = epoch.friendly.min(window.cwnd);
         epoch.friendly += self.slope(epoch.friendly) * acked / window.cwnd;
         window.cwnd = (window.cwnd + cubic * acked).max(epoch.friendly);
         self.epoch = Some(epoch);
@@ -306,6 +308,19 @@ mod tests {
             (now, rounds) = (now + rtt, rounds + 1);
         }
         assert!((150..=160).contains(&rounds), "82 packets at 0.53 a round trip: {rounds}");
+    }
+
+    #[test]
+    fn what_somebody_else_takes_from_the_window_stays_taken() {
+        let mut cubic = control::<Cubic>(1 << 40, |_| ());
+        let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
+        window.cwnd = cubic.lost(&window, 100.0, Time::ZERO);
+        window.ssthresh = window.cwnd;
+        (0..5000).for_each(|_| cubic.grow(&mut window, &ack()));
+        (window.cwnd, window.ssthresh) = (window.cwnd / 2.0, 2.0);
+        let halved = window.cwnd;
+        cubic.grow(&mut window, &ack());
+        assert!(window.cwnd - halved <= 0.5, "half a window a round trip: {halved}, then {}", window.cwnd);
     }
 
     #[test]

@@ -212,6 +212,15 @@ pub trait CongestionControl: Send + Sized + 'static {
     }
 }
 
+/// Something to do with a controller that is known by the name of its transport only, compiled once for each: see
+/// [`Transport::controller`](crate::Transport::controller). What walks the registry of transports reaches every controller.
+pub trait ControllerVisitor {
+    /// What it makes.
+    type Output;
+    /// The work, with the controller as a type.
+    fn visit<C: CongestionControl>(self) -> Self::Output;
+}
+
 /// Half of what was in flight, at least two packets. RFC 5681 §3.1
 pub fn half(flight: f64) -> f64 {
     (flight / 2.0).max(2.0)

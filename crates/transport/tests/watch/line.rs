@@ -1,0 +1,194 @@
+//! Two machines, and between them whoever decides what becomes of each packet.
+
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_transport::endpoint::Checked;
+use headway_transport::{Endpoint, HostContext, Message, Opening, Path, Transport};
+use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
+use proptest::prelude::*;
+
+/// One thing that happens to a connection.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Both ends send so many packets, if they have them.
+    Send(u8),
+    /// So many arrive, oldest first; of the data packets those are marked whose bit is set.
+    Arrive(u8, u64),
+    /// One arrives out of turn.
+    Overtake(u16),
+    /// So many are lost, oldest first.
+    Lose(u8),
+    /// One is there twice.
+    Repeat(u16),
+    /// An acknowledgement tells of a departure so many 2^-16 of the way from now to the beginning.
+    Echo(u16, u16),
+    /// Time passes.
+    Wait(u64),
+    /// Time passes until a deadline.
+    Expire,
+}
+
+/// Operations of any kind, and the usual ones more often.
+pub fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let round = (1u8..=64, prop_oneof![3 => Just(0u64), 1 => any::<u64>()]);
+    let wait = prop_oneof![
+        2 => 0u64..1_000,
+        6 => 0u64..500_000_000,
+        2 => 0u64..20_000_000_000_000,
+        1 => 0u64..1 << 61,
+    ];
+    let step = prop_oneof![
+        8 => (1u8..=64).prop_map(Step::Send),
+        8 => round.prop_map(|(count, marks)| Step::Arrive(count, marks)),
+        1 => any::<u16>().prop_map(Step::Overtake),
+        1 => (1u8..=20).prop_map(Step::Lose),
+        1 => any::<u16>().prop_map(Step::Repeat),
+        1 => (any::<u16>(), any::<u16>()).prop_map(|(which, part)| Step::Echo(which, part)),
+        4 => wait.prop_map(Step::Wait),
+        1 => Just(Step::Expire),
+    ];
+    proptest::collection::vec(step, 1..120)
+}
+
+/// A value within its declared range, by lot: an end of it, a small one, or any.
+pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
+    let part = (lot >> 8 & 0xffff) as f64 / 65_535.0;
+    let (low, high) = (lot & 7 == 0, lot & 7 == 1);
+    match spec.kind {
+        ParamKind::Bool => ParamValue::Bool(low),
+        ParamKind::Choice(words) => ParamValue::Choice(words[(lot >> 8) as usize % words.len()].into()),
+        ParamKind::Int { min, .. } if low => ParamValue::Int(min),
+        ParamKind::Int { max, .. } if high => ParamValue::Int(max),
+        ParamKind::Int { min, max } => ParamValue::Int(min + (lot >> 8) % (max - min).clamp(1, 40)),
+        ParamKind::Float { min, .. } if low => ParamValue::Float(min),
+        ParamKind::Float { max, .. } if high => ParamValue::Float(max),
+        ParamKind::Float { min, max } => ParamValue::Float(min + (max - min) * part),
+        ParamKind::Time { min, .. } if low => ParamValue::Time(min),
+        ParamKind::Time { max, .. } if high => ParamValue::Time(max),
+        ParamKind::Time { min, .. } => ParamValue::Time(min + Time::us((lot >> 8) % 100_000)),
+    }
+}
+
+/// See the module.
+pub struct Line<T: Transport> {
+    ends: [Checked<T::Endpoint>; 2],
+    air: Vec<Packet>,
+    now: Time,
+}
+
+impl<T: Transport> Line<T> {
+    /// A message of `packets` packets between two machines with these parameters.
+    pub fn new(
+        params: &[(&'static str, ParamValue)],
+        packets: u32,
+        deadline: Option<Time>,
+        entropy: u32,
+    ) -> Self {
+        let mut chosen = T::Params::default();
+        for (name, value) in params {
+            chosen.set(name, value.clone()).expect("within its range");
+        }
+        let end = |host| {
+            let nic = Rate::gbps(10);
+            let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
+            let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 2 });
+            let context = HostContext { host: HostId(host), nic, sizes: Sizes::default(), path };
+            Checked::new(T::endpoint(&chosen, context))
+        };
+        let mut line = Line { ends: [end(0), end(1)], air: Vec::new(), now: Time::us(3) };
+        let (opening, bytes) = (Opening::default(), u64::from(packets) * 1460);
+        let dst = HostId(1);
+        let message =
+            Message { id: 0, dst, bytes, class: 0, deadline, opening, responsive: true, entropy, tag: 0 };
+        line.ends[0].open(line.now, &message);
+        line.settle();
+        line
+    }
+
+    /// Everything in order.
+    pub fn run(&mut self, steps: &[Step]) {
+        for step in steps {
+            match *step {
+                Step::Send(count) => self.send(count),
+                Step::Arrive(count, marks) => {
+                    (0..count).for_each(|n| self.arrive(0, marks >> (n % 64) & 1 == 1))
+                }
+                Step::Overtake(which) => self.arrive(which.into(), false),
+                Step::Lose(count) => drop(self.air.drain(..usize::from(count).min(self.air.len()))),
+                Step::Repeat(which) => self.air.extend(self.one(which).map(|at| self.air[at])),
+                Step::Echo(which, part) => self.echo(which, part),
+                Step::Wait(ps) => self.wait(self.now.saturating_add(Time(ps)).min(Time(u64::MAX - 1))),
+                Step::Expire => {
+                    if let Some(at) = self.next().filter(|at| *at < Time(u64::MAX - 1)) {
+                        self.wait(at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One packet of the air, by lot.
+    fn one(&self, lot: u16) -> Option<usize> {
+        usize::from(lot).checked_rem(self.air.len())
+    }
+
+    fn send(&mut self, count: u8) {
+        for _ in 0..count {
+            for end in 0..2 {
+                let packet = self.ends[end].poll_transmit(self.now);
+                self.settle();
+                self.air.extend(packet);
+            }
+        }
+    }
+
+    fn arrive(&mut self, which: usize, marked: bool) {
+        let Some(at) = which.checked_rem(self.air.len()) else { return };
+        let mut packet = self.air.remove(at);
+        if marked && packet.ecn == Ecn::Ect {
+            packet.ecn = Ecn::Ce;
+        }
+        // An echo of marks that nobody asked for does no harm either.
+        if marked && packet.kind == PacketKind::Ack {
+            packet.flags.0 |= PacketFlags::ECE.0;
+        }
+        self.ends[packet.dst.0 as usize].receive(self.now, &packet);
+        self.settle();
+    }
+
+    fn echo(&mut self, which: u16, part: u16) {
+        let Some(at) = self.one(which).filter(|at| self.air[*at].kind == PacketKind::Ack) else { return };
+        let back = ((u128::from(self.now.0) * u128::from(part)) >> 16) as u64;
+        self.air[at].lifetime = Time(self.now.0 - back);
+    }
+
+    fn next(&self) -> Option<Time> {
+        self.ends.iter().filter_map(Endpoint::next_timeout).min()
+    }
+
+    /// Time passes until `until`, and every deadline before that is met.
+    fn wait(&mut self, until: Time) {
+        for _ in 0..2000 {
+            let Some(at) = self.next().filter(|at| *at <= until) else { break };
+            assert!(at >= self.now, "a deadline at {at}, asked for at {} or later", self.now);
+            self.now = at;
+            for end in &mut self.ends {
+                if end.next_timeout().is_some_and(|due| due <= at) {
+                    end.timeout(at);
+                    while end.poll_event().is_some() {}
+                }
+            }
+            assert!(self.next().is_none_or(|due| due > at), "a deadline is met, and stands");
+        }
+        if self.next().is_none_or(|at| at > until) {
+            self.now = until;
+        }
+    }
+
+    /// Events are drained, and no deadline is in the past.
+    fn settle(&mut self) {
+        for end in &mut self.ends {
+            while end.poll_event().is_some() {}
+        }
+        assert!(self.next().is_none_or(|at| at >= self.now), "{:?} at {}", self.next(), self.now);
+    }
+}

@@ -1,0 +1,195 @@
+//! A controller that looks on while another decides, and holds it and its machine to what [`CongestionControl`] promises.
+
+#![allow(unreachable_pub, reason = "a part of a test")]
+
+pub mod line;
+pub mod wrong;
+
+use headway_transport::TransportInfo;
+use headway_transport::tcp::control::{Ack, CongestionControl, Flow, Window};
+use headway_transport::tcp::params::{ByPreset, ConnectionParams, Reduction};
+use headway_units::Time;
+use std::cell::RefCell;
+
+/// What a controller was asked, the window as it was, and what came of it.
+pub type Call = (&'static str, Window, f64, f64);
+
+thread_local! {
+    static CALLS: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The calls of this thread so far, which are forgotten.
+pub fn calls() -> Vec<Call> {
+    CALLS.take()
+}
+
+/// What the window must be, at most, when its controller sees it again.
+#[derive(Clone, Copy, Debug)]
+struct Ceiling {
+    after: &'static str,
+    cwnd: f64,
+}
+
+/// See the module.
+pub struct Watched<C> {
+    control: C,
+    /// The controller's own parameters are those of the preset.
+    usual: bool,
+    proportional: bool,
+    min_window: f64,
+    ceiling: Option<Ceiling>,
+    /// The largest window so far, and the one before the last cut; there is none after a time-out.
+    peak: f64,
+    before_cut: f64,
+    /// Packets in flight before or after the last acknowledgement, whichever is more.
+    flight: f64,
+}
+
+impl<C: CongestionControl> Watched<C> {
+    fn note(&self, what: &'static str, before: Window, after: (f64, f64)) {
+        CALLS.with_borrow_mut(|calls| calls.push((what, before, after.0, after.1)));
+    }
+
+    /// The window, as the machine hands it over.
+    fn look(&mut self, window: &Window) {
+        assert!(window.cwnd.is_finite() && window.cwnd >= 0.0, "{window:?}");
+        assert!(window.ssthresh >= 1.0, "{window:?}");
+        if let Some(Ceiling { after, cwnd }) = self.ceiling.take() {
+            assert!(window.cwnd <= cwnd, "{window:?} after {after}, where {cwnd} is the most");
+        }
+        self.peak = self.peak.max(window.cwnd);
+    }
+
+    /// A window that a controller wants, or has made.
+    fn check(what: &str, before: &Window, cwnd: f64, most: f64) {
+        assert!(cwnd.is_finite() && cwnd >= 0.0, "{what}: {cwnd} of {before:?}");
+        assert!(cwnd <= most * (1.0 + 1e-9), "{what}: {cwnd} of {before:?}, where {most} is the most");
+    }
+
+    /// The window is to be brought down from `cwnd` to `target`, at once or in proportion.
+    fn expect(&mut self, after: &'static str, cwnd: f64, target: f64) {
+        // Proportional reduction counts from what is in flight, and lets a packet go at first.
+        let most = if self.proportional { cwnd.max(target).max(self.flight) + 1.0 } else { target };
+        self.ceiling = Some(Ceiling { after, cwnd: most });
+    }
+}
+
+impl<C: CongestionControl> CongestionControl for Watched<C> {
+    type Params = C::Params;
+    const INFO: TransportInfo = C::INFO;
+    const ECN: bool = C::ECN;
+    const OWNS_WINDOW: bool = C::OWNS_WINDOW;
+    const COUPLED: bool = C::COUPLED;
+    const LEAST_INITIAL_WINDOW: u32 = C::LEAST_INITIAL_WINDOW;
+
+    fn new(params: &C::Params, connection: &ConnectionParams, flow: &Flow) -> Self {
+        Watched {
+            control: C::new(params, connection, flow),
+            usual: *params == C::Params::of(connection.preset),
+            proportional: connection.reduction != Reduction::Immediate && !C::OWNS_WINDOW,
+            min_window: connection.min_window as f64,
+            ceiling: None,
+            peak: f64::from(C::LEAST_INITIAL_WINDOW),
+            before_cut: f64::INFINITY,
+            flight: 0.0,
+        }
+    }
+
+    /// Book-keeping takes from a window, or gives back what it has had before. A controller that owns its window adds
+    /// what arrives.
+    fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
+        self.look(window);
+        assert!(ack.una <= ack.next && ack.acked <= ack.una && ack.delivered_total >= ack.delivered.into());
+        self.flight = ack.pipe_before.max(ack.pipe).into();
+        let before = *window;
+        self.control.acknowledged(window, ack);
+        let owned = (self.peak + f64::from(ack.delivered)).max(f64::from(ack.pipe + ack.delivered));
+        let most = if C::OWNS_WINDOW { owned.max(4.0) } else { before.cwnd.max(2.0) };
+        Self::check("book-keeping", &before, window.cwnd, most);
+        self.note("acknowledged", before, (window.cwnd, window.ssthresh));
+        self.look(window);
+        if let Some(gap) = self.gap() {
+            assert!(gap > Time::ZERO, "packets without any time between them");
+        }
+        let shown = self.control.shown();
+        assert!(shown.is_finite() && shown >= 0.0, "{shown} is shown");
+    }
+
+    /// Slow start adds a packet for an acknowledged one, so that a window at most doubles in a round trip. What comes
+    /// after it adds no more, unless it is told to, or moves half a packet from one path to another.
+    fn grow(&mut self, window: &mut Window, ack: &Ack) {
+        self.look(window);
+        assert!(ack.acked > 0 && !ack.ece);
+        let before = *window;
+        self.control.grow(window, ack);
+        let acked = f64::from(ack.acked);
+        if self.usual || before.cwnd + acked <= before.ssthresh {
+            let moved = if C::COUPLED && !before.slow_start() { acked / 2.0 } else { 0.0 };
+            Self::check("growth", &before, window.cwnd, before.cwnd + acked + moved);
+        }
+        self.note("grow", before, (window.cwnd, window.ssthresh));
+        self.look(window);
+    }
+
+    /// Marks make no window larger.
+    fn marked(&mut self, window: &Window, ack: &Ack) -> f64 {
+        self.look(window);
+        assert!(C::ECN && ack.ece);
+        let target = self.control.marked(window, ack);
+        Self::check("a mark", window, target, window.cwnd);
+        self.note("marked", *window, (target, 0.0));
+        self.before_cut = window.cwnd;
+        self.expect("a mark", window.cwnd, target.max(self.min_window.min(window.cwnd)));
+        target
+    }
+
+    /// Losses make no window larger that has two packets; one that is its controller's may hold what is in flight.
+    fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+        self.look(window);
+        assert!(flight >= 0.0 && flight <= window.cwnd);
+        let target = self.control.lost(window, flight, now);
+        let most = if C::OWNS_WINDOW { f64::MAX } else { window.cwnd.max(2.0) };
+        Self::check("a loss", window, target, most);
+        assert!(target >= 1.0, "a loss leaves {target} of {window:?}");
+        self.note("lost", *window, (target, 0.0));
+        self.before_cut = window.cwnd;
+        self.expect("a loss", window.cwnd, target);
+        target
+    }
+
+    /// After a time-out the window is a packet, and the threshold no more than it was.
+    fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
+        self.look(window);
+        let target = self.control.timed_out(window, flight, now);
+        let most = if C::OWNS_WINDOW { f64::INFINITY } else { window.cwnd.max(2.0) };
+        assert!(target >= 1.0 && target <= most, "a time-out leaves {target} of {window:?}");
+        self.note("timed out", *window, (target, 0.0));
+        self.ceiling = Some(Ceiling { after: "a time-out", cwnd: 1.0 });
+        self.before_cut = f64::INFINITY;
+        target
+    }
+
+    /// A repair leaves no more than there was before the loss.
+    fn recovered(&mut self, window: &mut Window, now: Time) {
+        self.look(window);
+        let before = *window;
+        assert!(
+            C::OWNS_WINDOW || window.cwnd <= self.before_cut.max(2.0),
+            "{window:?} of {}",
+            self.before_cut
+        );
+        self.control.recovered(window, now);
+        let most = if C::OWNS_WINDOW { self.peak } else { before.cwnd };
+        Self::check("a repair", &before, window.cwnd, most);
+        self.note("recovered", before, (window.cwnd, window.ssthresh));
+        self.look(window);
+    }
+
+    fn shown(&self) -> f64 {
+        self.control.shown()
+    }
+
+    fn gap(&self) -> Option<Time> {
+        self.control.gap()
+    }
+}
