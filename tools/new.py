@@ -1,6 +1,7 @@
-"""Makes a new transport, port discipline or congestion controller from the template.
+"""Makes a new transport, port discipline, congestion controller or topology from the template.
 
-    make new-transport NAME=mine       make new-discipline NAME=mine       make new-controller NAME=mine
+    make new-transport NAME=mine       make new-discipline NAME=mine
+    make new-controller NAME=mine      make new-topology NAME=mine
 
 What it writes compiles and passes the tests as it stands; `git status` shows it. Needs Python and cargo only.
 """
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TRANSPORTS = Path("crates/transport/src")
 CONTROLLERS = TRANSPORTS / "tcp/control"
 DISCIPLINES = Path("crates/fabric/src")
+TOPOLOGIES = Path("crates/network/src/topology")
 PAGES = Path("docs/transports")
 
 # Words that cannot name a module.
@@ -165,6 +167,26 @@ def new_discipline(name: Name) -> None:
     print("  headway run examples/quickstart --set fabric.discipline=" + name.text)
 
 
+def new_topology(name: Name) -> None:
+    """A file from the parking lot, its lines, and its row in the table of docs/scenario-format.md."""
+    registry = TOPOLOGIES / "mod.rs"
+    if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TOPOLOGIES).glob("*.rs")):
+        raise Mistake(f"there is a topology `{name.text}` already")
+    refuse_taken(name, registry, TOPOLOGIES, "topology")
+    source = (ROOT / TOPOLOGIES / "parking_lot.rs").read_text(encoding="utf-8")
+    head = "//! Say here which nodes there are, and which links join them.\n"
+    source = head + re.sub(r"\A(//!.*\n)+", "", source)
+    source = exchange(source, {"ParkingLot": name.type}).replace('name: "parking-lot"', f'name: "{name.text}"')
+    write(TOPOLOGIES / f"{name.module}.rs", source)
+    declare_module(registry, f"mod {name.module};")
+    before(registry, "pub use parking_lot::ParkingLot;\n", f"pub use {name.module}::{name.type};\n")
+    append_line(registry, "topologies! {", f"    {name.type},")
+    cargo("fmt", "--all")
+    cargo("test", "--package", "headway-network", "--quiet", "--test", "pages", extra={"HEADWAY_BLESS": "1"})
+    made(name, TOPOLOGIES / f"{name.module}.rs")
+    print("  cargo test -p headway-network holds it against what every topology promises")
+
+
 def finish_transport(name: Name) -> None:
     """What is written from the declaration: the page, the snapshot, the digest of its order of events."""
     write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
@@ -180,7 +202,7 @@ def finish_transport(name: Name) -> None:
 def made(name: Name, place: Path) -> None:
     """Say what there is now."""
     print(f"made {name.text}; git status shows every file")
-    print(f"  {place}: begin here, docs/adding-a-transport.md says how")
+    print(f"  {place}: begin here, CONTRIBUTING.md says how")
 
 
 def refuse_taken(name: Name, registry: Path, folder: Path, kind: str) -> None:
@@ -261,7 +283,12 @@ def cargo(*arguments: str, extra: Mapping[str, str] | None = None) -> None:
         raise Mistake(f"cargo {arguments[0]} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
 
-KINDS = {"transport": new_transport, "discipline": new_discipline, "controller": new_controller}
+KINDS = {
+    "transport": new_transport,
+    "discipline": new_discipline,
+    "controller": new_controller,
+    "topology": new_topology,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,9 +1,9 @@
 //! What must hold for the reader of topology files on any text. The fuzz target and the test that replays the corpus
 //! run this same function.
 
-use headway_lab::scenario::graph;
 use headway_lab::text::Source;
-use headway_sim::TopologySpec;
+use headway_lab::topology::graph;
+use headway_network::topology::{Graph, Topology};
 
 /// Panics when a text is neither read nor refused at a place of it, or is read as something that is no network.
 pub fn check(bytes: &[u8]) {
@@ -18,20 +18,19 @@ pub fn check(bytes: &[u8]) {
         }
     };
     let again = read().expect("it was read before");
-    assert_eq!((&found.spec, &found.resolved, &found.parts), (&again.spec, &again.resolved, &again.parts));
-    let TopologySpec::Graph { hosts, switches, links } = &found.spec else {
-        panic!("it is another topology")
-    };
-    assert!(*hosts == found.hosts && found.parts.len() == *hosts as usize);
+    assert_eq!((&found.graph, &found.resolved), (&again.graph, &again.resolved));
+    let Graph { hosts, switches, links } = &found.graph;
+    let pieces = found.graph.pieces().expect("a graph may be in pieces");
+    assert_eq!(pieces.len(), *hosts as usize);
     let mut ends = vec![0; *hosts as usize];
     for (a, b, _) in links {
         assert!(a != b && *a.max(b) < hosts + switches);
         for host in [a, b].into_iter().filter(|node| *node < hosts) {
             ends[*host as usize] += 1;
         }
-        let part = |node: &u32| found.parts.get(*node as usize);
-        // Two hosts that a link joins are in one part.
-        if let (Some(one), Some(other)) = (part(a), part(b)) {
+        let piece = |node: &u32| pieces.get(*node as usize);
+        // Two hosts that a link joins are in one piece.
+        if let (Some(one), Some(other)) = (piece(a), piece(b)) {
             assert_eq!(one, other);
         }
     }

@@ -5,6 +5,7 @@
 //! Headway header, any bytes, and time. Buffers are so small that frames are displaced, cut and returned.
 
 use headway_fabric::{Buffer, Limit, registry};
+use headway_network::topology::Dumbbell;
 use headway_network::{FabricSpec, LinkSpec, Network, Routing, TopologySpec};
 use headway_packet::{HostId, PacketKind, PacketView, Sizes, WIRE_HEADER, WIRE_VERSION};
 use headway_switch::{Addresses, Core, CoreConfig, inspect, parse};
@@ -84,8 +85,12 @@ fn core(name: u8, data: u8, control: u8) -> Core {
         rate: Rate::new(mbps * 1_000_000).unwrap_or(Rate::gbps(1)),
         delay: Time::us(3),
     };
-    let topology =
-        TopologySpec::Dumbbell { senders: 2, receivers: 2, access: link(100), bottleneck: link(10) };
+    let topology = TopologySpec::Dumbbell(Dumbbell {
+        senders: 2,
+        receivers: 2,
+        access: link(100),
+        bottleneck: link(10),
+    });
     let limit = |n: u8| Limit::Packets(1 + u32::from(n % 8));
     let fabric = FabricSpec {
         discipline: names[usize::from(name) % names.len()].into(),

@@ -1,9 +1,9 @@
 //! Everything that can be named in a scenario, as JSON.
 
-use crate::scenario::fabric::param_json;
-use crate::scenario::topology;
+use crate::fabric::param_json;
 use crate::text::ScenarioError;
 use crate::workload::library;
+use headway_network::topology;
 use headway_transport::states::StateTable;
 use headway_units::{ParamKind, ParamSpec};
 use serde_json::{Value as Json, json};
@@ -25,7 +25,7 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
             };
             headway_fabric::registry::all().iter().map(one).collect()
         }
-        "topologies" => topology::KINDS.iter().map(kind).collect(),
+        "topologies" => topology::KINDS.iter().map(|(info, _)| topology_kind(info)).collect(),
         "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
         _ => return Ok(None),
     }))
@@ -57,13 +57,13 @@ fn parameter(spec: &ParamSpec) -> Json {
     map
 }
 
-fn kind(kind: &topology::Kind) -> Json {
+fn topology_kind(info: &topology::Info) -> Json {
     let key = |k: &topology::Key| {
-        let default = (!k.default.is_empty()).then_some(k.default);
-        json!({ "name": k.name, "kind": k.kind, "default": default, "doc": k.doc })
+        let usual = Some(k.usual.text()).filter(|text| !text.is_empty());
+        json!({ "name": k.name, "kind": k.kind.name(), "default": usual, "doc": k.doc })
     };
-    let params: Vec<Json> = kind.keys.iter().map(key).collect();
-    json!({ "name": kind.name, "summary": kind.summary, "paper": "", "params": params })
+    let params: Vec<Json> = info.all_keys().map(key).collect();
+    json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
 }
 
 fn workload(workload: &library::Workload) -> Result<Json, ScenarioError> {

@@ -6,12 +6,15 @@
 
 pub mod capture;
 pub mod catalogue;
+pub mod fabric;
+mod files;
 pub mod import;
 pub mod model;
 pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod text;
+pub mod topology;
 pub mod traffic;
 pub mod workload;
 

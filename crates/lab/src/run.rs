@@ -2,8 +2,9 @@
 
 use crate::capture::{Capture, Recorder};
 use crate::results::manifest::{self, Circumstances};
-use crate::results::{RunOutput, seconds, summary, tables, write};
+use crate::results::{RunOutput, summary, tables, write};
 use crate::scenario::{Resolved, Scenario};
+use crate::text::quantity::seconds;
 use crate::text::{LabError, Problem, ScenarioError};
 use headway_sim::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError};
 use std::cell::Cell;

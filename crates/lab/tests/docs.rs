@@ -6,9 +6,10 @@ mod common;
 
 use common::{good, load, run};
 use headway_lab::results::tables;
-use headway_lab::scenario::{graph, topology};
 use headway_lab::text::Source;
+use headway_lab::topology::graph;
 use headway_lab::traffic;
+use headway_network::topology;
 use serde_json::Value as Json;
 
 fn page(name: &str) -> String {
@@ -66,9 +67,9 @@ fn examples_are_right_and_wrong_as_they_say() {
 fn every_key_is_explained() {
     let page = page("scenario-format.md");
     let explained = |key: &str| page.contains(&format!("`{key}`"));
-    for kind in topology::KINDS {
-        assert!(explained(kind.name), "{}", kind.name);
-        kind.keys.iter().for_each(|k| assert!(explained(k.name), "{}", k.name));
+    for (info, _) in topology::KINDS {
+        assert!(explained(info.name), "{}", info.name);
+        info.all_keys().for_each(|k| assert!(explained(k.name), "{}", k.name));
     }
     for (kind, _) in traffic::KINDS {
         assert!(page.contains(&format!("**`{kind}`**")), "{kind}");

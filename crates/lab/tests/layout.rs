@@ -4,7 +4,7 @@
 mod common;
 
 use common::good;
-use headway_lab::scenario::layout::topology_json;
+use headway_lab::topology::layout::topology_json;
 use headway_sim::Network;
 use std::collections::BTreeSet;
 

@@ -6,8 +6,10 @@
 //! drivers, simulator and real switch, use this.
 
 use crate::detours::{Detours, Joints};
-use crate::faults::{Change, Down, Fault, FaultSpec, chosen};
-use crate::network::{BuildError, Network};
+use crate::error::BuildError;
+use crate::faults::{Change, Down, Fault, FaultSpec};
+use crate::injector::chosen;
+use crate::network::Network;
 use crate::routes::Choice;
 use crate::spec::Routing;
 use headway_packet::Packet;
@@ -298,7 +300,7 @@ fn of_switch(name: &str, network: &Network) -> Result<Vec<usize>, BuildError> {
     let hosts = network.hosts();
     let node = (hosts..hosts + network.switches()).find(|node| network.node_name(*node) == name);
     let node = node.ok_or_else(|| BuildError::Fault(format!("there is no switch `{name}`")))?;
-    let joins = |(_, link): &(usize, &crate::network::Link)| link.from == node || link.to == node;
+    let joins = |(_, link): &(usize, &crate::link::Link)| link.from == node || link.to == node;
     Ok(network.links().iter().enumerate().filter(joins).map(|(number, _)| number).collect())
 }
 

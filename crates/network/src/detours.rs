@@ -4,7 +4,8 @@
 //! down. Where all usual next hops are still next hops, and no others, the choice among them is the usual one, so
 //! that flows which a failure does not concern stay where they are.
 
-use crate::network::{Link, Network};
+use crate::link::Link;
+use crate::network::Network;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 

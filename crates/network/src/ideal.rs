@@ -161,7 +161,9 @@ fn keep(ways: &mut Vec<Alone>, way: Alone) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FabricSpec, LinkSpec, TopologySpec, TransportSpec};
+    use crate::spec::{FabricSpec, TransportSpec};
+    use crate::topology::Graph;
+    use crate::{LinkSpec, TopologySpec};
     use headway_fabric::{Buffer, Limit};
     use headway_packet::Sizes;
     use headway_transport::Opening;
@@ -187,7 +189,7 @@ mod tests {
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
         };
-        let topology = TopologySpec::Graph { hosts: 2, switches: 4, links };
+        let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links });
         Network::build(&topology, &fabric).expect("a network")
     }
 
@@ -206,7 +208,7 @@ mod tests {
             connection: None,
         };
         RunSpec {
-            topology: TopologySpec::Graph { hosts: 2, switches: 4, links: Vec::new() },
+            topology: TopologySpec::Graph(Graph { hosts: 2, switches: 4, links: Vec::new() }),
             fabric: fork(Routing::Pinned).fabric().clone(),
             transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
             flows: vec![flow],

@@ -3,25 +3,31 @@
 
 mod changes;
 mod detours;
+mod error;
 pub mod faults;
 mod ideal;
+mod injector;
+mod link;
 mod network;
 pub mod outcome;
 pub mod rng;
+mod router;
 mod routes;
 pub mod spec;
 mod timing;
+pub mod topology;
 
 pub use changes::{Changes, Flight, Instant, Step, conflict};
-pub use faults::{Change, Down, Fault, FaultCounts, FaultSpec, Injector, Verdict};
+pub use error::BuildError;
+pub use faults::{Change, Down, Fault, FaultSpec};
 pub use ideal::Ideals;
-pub use network::{BuildError, Link, Network};
+pub use injector::{FaultCounts, Injector, Verdict};
+pub use link::{Link, LinkChoice, LinkSpec};
+pub use network::Network;
 pub use outcome::{
     Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,
 };
 pub use routes::Choice;
-pub use spec::{
-    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, RunSpec, SampleSpec, TopologySpec,
-    TransportSpec,
-};
+pub use spec::{FabricSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
 pub use timing::HostTiming;
+pub use topology::TopologySpec;

@@ -3,80 +3,19 @@
 //! Nodes are numbered hosts first, then switches. Every directed link has the number of the port it
 //! leaves by; the link of host `h` towards its switch is number `h`.
 
+use crate::error::BuildError;
+use crate::link::Link;
 use crate::rng::{Purpose, derive};
-use crate::routes::{Router, RouterKind};
-use crate::spec::{FabricSpec, FlowSpec, LinkSpec, Routing, TopologySpec};
+use crate::router::Router;
+use crate::spec::{FabricSpec, FlowSpec, Routing};
+use crate::topology::{TopologySpec, Wiring};
 use headway_fabric::registry::AnyDiscipline;
-use headway_fabric::{Need, Offers, PortContext, Unoffered};
+use headway_fabric::{Need, Offers, PortContext};
 use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
 use headway_units::{Rate, Time};
 use std::sync::Arc;
-
-/// Why a network cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// A count that must be positive is zero, or an even one odd.
-    #[error("{0}")]
-    Shape(String),
-    /// Host without a link, or with more than one.
-    #[error("host {host} has {links} links; it needs exactly one")]
-    HostLinks {
-        /// Which.
-        host: u32,
-        /// How many it has.
-        links: usize,
-    },
-    /// A link names a node that is not there.
-    #[error("link {link} names node {node}, but there are only {nodes} nodes")]
-    NoSuchNode {
-        /// Position in the list of links.
-        link: usize,
-        /// The node.
-        node: u32,
-        /// How many there are.
-        nodes: u32,
-    },
-    /// No path.
-    #[error("host {dst} cannot be reached from host {src}")]
-    Unreachable {
-        /// From.
-        src: u32,
-        /// To.
-        dst: u32,
-    },
-    /// No such discipline, or a parameter it refuses.
-    #[error("port discipline `{name}`: {reason}")]
-    Discipline {
-        /// Its name.
-        name: String,
-        /// Why not.
-        reason: String,
-    },
-    /// The discipline wants more than the driver of the ports offers.
-    #[error("port discipline `{name}`: {source}")]
-    Unoffered {
-        /// Its name.
-        name: String,
-        /// What it wants.
-        source: Unoffered,
-    },
-    /// Faults that cannot be injected.
-    #[error("faults: {0}")]
-    Fault(String),
-}
-
-/// One directed link between two nodes; hosts are numbered first, then switches.
-#[derive(Clone, Copy, Debug)]
-pub struct Link {
-    /// Node it leaves.
-    pub from: u32,
-    /// Node it ends at.
-    pub to: u32,
-    /// Rate and delay.
-    pub spec: LinkSpec,
-}
 
 /// See the module.
 pub struct Network {
@@ -85,28 +24,22 @@ pub struct Network {
     pub(crate) router: Router,
     fabric: FabricSpec,
     switches: u32,
-    names: Names,
+    topology: TopologySpec,
     /// Of a discipline that needs one.
     round_trip: Option<Time>,
-}
-
-/// How nodes are called.
-enum Names {
-    Plain,
-    LeafSpine { racks: u32 },
-    FatTree { half: u32, pods: u32 },
 }
 
 impl Network {
     /// Builds the network, or says what is wrong with its shape.
     pub fn build(topology: &TopologySpec, fabric: &FabricSpec) -> Result<Network, BuildError> {
-        let mut plan = plan(topology)?;
-        let hosts = plan.hosts;
+        let mut wiring = Wiring::default();
+        topology.wire(&mut wiring)?;
+        let (hosts, switches) = (wiring.hosts, wiring.switches);
         // Hosts' own links first, in order of host, so that a host's number is its port's.
-        let mut links = Vec::with_capacity(plan.links.len());
+        let mut links = Vec::with_capacity(wiring.links.len());
         let mut own = vec![None; hosts as usize];
         let mut count = vec![0usize; hosts as usize];
-        for link in &plan.links {
+        for link in &wiring.links {
             if link.from < hosts {
                 own[link.from as usize] = Some(*link);
                 count[link.from as usize] += 1;
@@ -118,11 +51,10 @@ impl Network {
                 _ => return Err(BuildError::HostLinks { host: host as u32, links: count[host] }),
             }
         }
-        links.extend(plan.links.drain(..).filter(|l| l.from >= hosts));
-        let router = Router::new(plan.router, hosts, plan.switches, &links);
-        let fabric = fabric.clone();
-        let (switches, names) = (plan.switches, plan.names);
-        let mut network = Network { hosts, links, router, fabric, switches, names, round_trip: None };
+        links.extend(wiring.links.into_iter().filter(|l| l.from >= hosts));
+        let router = Router::new(topology, hosts, switches, &links);
+        let (fabric, topology) = (fabric.clone(), topology.clone());
+        let mut network = Network { hosts, links, router, fabric, switches, topology, round_trip: None };
         network.round_trip = network.longest_round_trip();
         Ok(network)
     }
@@ -179,20 +111,7 @@ impl Network {
         if node < self.hosts {
             return format!("h{node}");
         }
-        let switch = node - self.hosts;
-        match self.names {
-            Names::Plain => format!("s{switch}"),
-            Names::LeafSpine { racks } if switch < racks => format!("leaf{switch}"),
-            Names::LeafSpine { racks } => format!("spine{}", switch - racks),
-            Names::FatTree { half, pods } => {
-                let tier = half * pods;
-                match switch / tier {
-                    0 => format!("edge{}.{}", switch / half, switch % half),
-                    1 => format!("agg{}.{}", (switch - tier) / half, switch % half),
-                    _ => format!("core{}", switch - 2 * tier),
-                }
-            }
-        }
+        self.topology.switch_name(node - self.hosts)
     }
 
     /// Whether packets from `src` reach `dst`.
@@ -323,139 +242,4 @@ impl Network {
             .map_err(|e| fail(e.to_string()))?;
         Ok((rules, context))
     }
-}
-
-/// A topology as a list of directed links.
-struct Plan {
-    hosts: u32,
-    switches: u32,
-    links: Vec<Link>,
-    router: RouterKind,
-    names: Names,
-}
-
-impl Plan {
-    fn new(hosts: u32, switches: u32, router: RouterKind, names: Names) -> Plan {
-        Plan { hosts, switches, links: Vec::new(), router, names }
-    }
-
-    /// Both directions of a link, one after the other.
-    fn join(&mut self, a: u32, b: u32, spec: LinkSpec) {
-        self.one_way(a, b, spec);
-        self.one_way(b, a, spec);
-    }
-
-    fn one_way(&mut self, from: u32, to: u32, spec: LinkSpec) {
-        self.links.push(Link { from, to, spec });
-    }
-}
-
-fn positive(what: &str, n: u32) -> Result<(), BuildError> {
-    if n == 0 { Err(BuildError::Shape(format!("{what} must be at least 1"))) } else { Ok(()) }
-}
-
-fn plan(topology: &TopologySpec) -> Result<Plan, BuildError> {
-    match topology {
-        TopologySpec::SingleSwitch { hosts, link } => {
-            positive("hosts", *hosts)?;
-            let mut plan = Plan::new(*hosts, 1, RouterKind::Table, Names::Plain);
-            (0..*hosts).for_each(|h| plan.join(h, *hosts, *link));
-            Ok(plan)
-        }
-        TopologySpec::Dumbbell { senders, receivers, access, bottleneck } => {
-            positive("senders", *senders)?;
-            positive("receivers", *receivers)?;
-            let hosts = senders + receivers;
-            let mut plan = Plan::new(hosts, 2, RouterKind::Table, Names::Plain);
-            (0..hosts).for_each(|h| plan.join(h, hosts + u32::from(h >= *senders), *access));
-            plan.join(hosts, hosts + 1, *bottleneck);
-            Ok(plan)
-        }
-        TopologySpec::ParkingLot { bottlenecks, hosts_per_switch, access, bottleneck } => {
-            positive("bottlenecks", *bottlenecks)?;
-            positive("hosts_per_switch", *hosts_per_switch)?;
-            let switches = bottlenecks + 1;
-            let hosts = switches * hosts_per_switch;
-            let mut plan = Plan::new(hosts, switches, RouterKind::Table, Names::Plain);
-            (0..hosts).for_each(|h| plan.join(h, hosts + h / hosts_per_switch, *access));
-            (0..*bottlenecks).for_each(|i| plan.join(hosts + i, hosts + i + 1, *bottleneck));
-            Ok(plan)
-        }
-        TopologySpec::LeafSpine { racks, hosts_per_rack, spines, host, spine } => {
-            leaf_spine(*racks, *hosts_per_rack, *spines, *host, *spine)
-        }
-        TopologySpec::FatTree { k, hosts_per_edge, host, fabric } => {
-            fat_tree(*k, *hosts_per_edge, *host, *fabric)
-        }
-        TopologySpec::Graph { hosts, switches, links } => graph(*hosts, *switches, links),
-    }
-}
-
-fn leaf_spine(
-    racks: u32,
-    per: u32,
-    spines: u32,
-    host: LinkSpec,
-    spine: LinkSpec,
-) -> Result<Plan, BuildError> {
-    positive("racks", racks)?;
-    positive("hosts_per_rack", per)?;
-    positive("spines", spines)?;
-    let hosts = racks * per;
-    let router = RouterKind::LeafSpine { racks, hosts_per_rack: per, spines };
-    let mut plan = Plan::new(hosts, racks + spines, router, Names::LeafSpine { racks });
-    let (leaf, top) = (|r: u32| hosts + r, |s: u32| hosts + racks + s);
-    (0..hosts).for_each(|h| plan.one_way(h, leaf(h / per), host));
-    (0..hosts).for_each(|h| plan.one_way(leaf(h / per), h, host));
-    for r in 0..racks {
-        (0..spines).for_each(|s| plan.one_way(leaf(r), top(s), spine));
-    }
-    for s in 0..spines {
-        (0..racks).for_each(|r| plan.one_way(top(s), leaf(r), spine));
-    }
-    Ok(plan)
-}
-
-fn fat_tree(k: u32, per: u32, host: LinkSpec, fabric: LinkSpec) -> Result<Plan, BuildError> {
-    if k < 2 || !k.is_multiple_of(2) {
-        return Err(BuildError::Shape(format!("k must be even and at least 2, not {k}")));
-    }
-    positive("hosts_per_edge", per)?;
-    let half = k / 2;
-    let edges = k * half;
-    let hosts = edges * per;
-    let switches = 2 * edges + half * half;
-    let router = RouterKind::FatTree { k, hosts_per_edge: per };
-    let mut plan = Plan::new(hosts, switches, router, Names::FatTree { half, pods: k });
-    let (edge, agg, core) = (|e: u32| hosts + e, |a: u32| hosts + edges + a, |c: u32| hosts + 2 * edges + c);
-    (0..hosts).for_each(|h| plan.one_way(h, edge(h / per), host));
-    (0..hosts).for_each(|h| plan.one_way(edge(h / per), h, host));
-    for e in 0..edges {
-        (0..half).for_each(|a| plan.one_way(edge(e), agg(e / half * half + a), fabric));
-    }
-    for a in 0..edges {
-        (0..half).for_each(|e| plan.one_way(agg(a), edge(a / half * half + e), fabric));
-    }
-    for a in 0..edges {
-        (0..half).for_each(|c| plan.one_way(agg(a), core(a % half * half + c), fabric));
-    }
-    for c in 0..half * half {
-        (0..k).for_each(|pod| plan.one_way(core(c), agg(pod * half + c / half), fabric));
-    }
-    Ok(plan)
-}
-
-fn graph(hosts: u32, switches: u32, links: &[(u32, u32, LinkSpec)]) -> Result<Plan, BuildError> {
-    positive("hosts", hosts)?;
-    let nodes = hosts + switches;
-    let mut plan = Plan::new(hosts, switches, RouterKind::Table, Names::Plain);
-    for (link, &(a, b, spec)) in links.iter().enumerate() {
-        for node in [a, b] {
-            if node >= nodes {
-                return Err(BuildError::NoSuchNode { link, node, nodes });
-            }
-        }
-        plan.join(a, b, spec);
-    }
-    Ok(plan)
 }

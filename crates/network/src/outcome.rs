@@ -1,6 +1,6 @@
 //! What a run leaves behind.
 
-use crate::faults::FaultCounts;
+use crate::injector::FaultCounts;
 use headway_fabric::PortCounters;
 use headway_units::{Gauge, Rate, RoundTrips, Time};
 

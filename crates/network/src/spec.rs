@@ -2,86 +2,12 @@
 //! and explained elsewhere.
 
 use crate::faults::FaultSpec;
+use crate::link::LinkChoice;
+use crate::topology::TopologySpec;
 use headway_fabric::Buffer;
 use headway_packet::{HostId, Sizes};
 use headway_transport::{Message, Opening};
-use headway_units::{ParamValue, Rate, Time};
-
-/// Rate and one-way propagation delay of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkSpec {
-    /// In each direction.
-    pub rate: Rate,
-    /// One way.
-    pub delay: Time,
-}
-
-/// The shape of a network. Hosts are numbered from 0 in the order given at each shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TopologySpec {
-    /// `hosts` hosts around switch `s0`.
-    SingleSwitch {
-        /// How many.
-        hosts: u32,
-        /// Each host's link.
-        link: LinkSpec,
-    },
-    /// Hosts `0 .. senders` at `s0`, then `receivers` hosts at `s1`, one link between.
-    Dumbbell {
-        /// Hosts at `s0`.
-        senders: u32,
-        /// Hosts at `s1`.
-        receivers: u32,
-        /// Each host's link.
-        access: LinkSpec,
-        /// The link `s0->s1`.
-        bottleneck: LinkSpec,
-    },
-    /// Switches `s0 .. s<bottlenecks>` in a row; host `i * hosts_per_switch + j` at switch `i`.
-    ParkingLot {
-        /// Links between switches.
-        bottlenecks: u32,
-        /// Hosts at each switch.
-        hosts_per_switch: u32,
-        /// Each host's link.
-        access: LinkSpec,
-        /// Each link between switches.
-        bottleneck: LinkSpec,
-    },
-    /// Every leaf joined to every spine; host `r * hosts_per_rack + j` at leaf `r`.
-    LeafSpine {
-        /// Leaves.
-        racks: u32,
-        /// Hosts at each leaf.
-        hosts_per_rack: u32,
-        /// Spines.
-        spines: u32,
-        /// Each host's link.
-        host: LinkSpec,
-        /// Each link between a leaf and a spine.
-        spine: LinkSpec,
-    },
-    /// `k` pods of `k/2` edge and `k/2` aggregation switches, `(k/2)^2` cores.
-    FatTree {
-        /// Ports a switch, even.
-        k: u32,
-        /// Hosts at each edge switch (`k/2` in the textbook).
-        hosts_per_edge: u32,
-        /// Each host's link.
-        host: LinkSpec,
-        /// Each link between switches.
-        fabric: LinkSpec,
-    },
-    /// Any graph: nodes `0 .. hosts` are hosts (one link each), then switches.
-    Graph {
-        /// Hosts.
-        hosts: u32,
-        /// Switches.
-        switches: u32,
-        /// Undirected links by node number.
-        links: Vec<(u32, u32, LinkSpec)>,
-    },
-}
+use headway_units::{ParamValue, Time};
 
 /// How a switch chooses among equal next hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,28 +121,6 @@ pub enum FlowChoice {
     All,
     /// These.
     Some(Vec<u32>),
-}
-
-/// Which links.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkChoice {
-    /// None.
-    None,
-    /// All that leave a switch.
-    All,
-    /// These names.
-    Some(Vec<String>),
-}
-
-impl LinkChoice {
-    /// Whether a link is in both, as far as names tell.
-    pub(crate) fn meets(&self, other: &LinkChoice) -> bool {
-        match (self, other) {
-            (LinkChoice::None, _) | (_, LinkChoice::None) => false,
-            (LinkChoice::Some(names), LinkChoice::Some(others)) => names.iter().any(|n| others.contains(n)),
-            _ => true,
-        }
-    }
 }
 
 /// A whole run.

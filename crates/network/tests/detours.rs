@@ -1,6 +1,7 @@
 //! Routes around links that are down: they reach whoever can be reached, over links that are up, without circles.
 
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::{FatTree, Graph, LeafSpine};
 use headway_network::{
     Changes, Choice, Down, FabricSpec, Fault, FaultSpec, LinkChoice, LinkSpec, Network, Routing, TopologySpec,
 };
@@ -29,9 +30,15 @@ fn shapes() -> Vec<TopologySpec> {
     let ring = [(5, 6), (6, 7), (7, 8), (8, 9), (9, 5), (5, 7), (6, 7)];
     let links = ring.into_iter().chain((0..5).map(|h| (h, 5 + h))).map(|(a, b)| (a, b, LINK)).collect();
     vec![
-        TopologySpec::LeafSpine { racks: 3, hosts_per_rack: 2, spines: 3, host: LINK, spine: LINK },
-        TopologySpec::FatTree { k: 4, hosts_per_edge: 1, host: LINK, fabric: LINK },
-        TopologySpec::Graph { hosts: 5, switches: 5, links },
+        TopologySpec::LeafSpine(LeafSpine {
+            racks: 3,
+            hosts_per_rack: 2,
+            spines: 3,
+            host: LINK,
+            spine: LINK,
+        }),
+        TopologySpec::FatTree(FatTree { k: 4, hosts_per_edge: 1, host: LINK, fabric: LINK }),
+        TopologySpec::Graph(Graph { hosts: 5, switches: 5, links }),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Symmetric routes: both directions of a flow on the same links, whatever the network; other modes are not.
 
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::{FatTree, Graph, LeafSpine};
 use headway_network::{Choice, FabricSpec, LinkSpec, Network, Routing, TopologySpec};
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
 use headway_units::{Rate, Time};
@@ -78,17 +79,29 @@ fn mesh() -> TopologySpec {
             links.push(if pair % 2 == 0 { (a, b, LINK) } else { (b, a, LINK) });
         }
     }
-    TopologySpec::Graph { hosts: 6, switches: 12, links }
+    TopologySpec::Graph(Graph { hosts: 6, switches: 12, links })
 }
 
 fn shapes() -> Vec<(&'static str, TopologySpec)> {
     vec![
         (
             "leaf-spine",
-            TopologySpec::LeafSpine { racks: 4, hosts_per_rack: 3, spines: 5, host: LINK, spine: LINK },
+            TopologySpec::LeafSpine(LeafSpine {
+                racks: 4,
+                hosts_per_rack: 3,
+                spines: 5,
+                host: LINK,
+                spine: LINK,
+            }),
         ),
-        ("fat-tree of 4", TopologySpec::FatTree { k: 4, hosts_per_edge: 2, host: LINK, fabric: LINK }),
-        ("fat-tree of 6", TopologySpec::FatTree { k: 6, hosts_per_edge: 1, host: LINK, fabric: LINK }),
+        (
+            "fat-tree of 4",
+            TopologySpec::FatTree(FatTree { k: 4, hosts_per_edge: 2, host: LINK, fabric: LINK }),
+        ),
+        (
+            "fat-tree of 6",
+            TopologySpec::FatTree(FatTree { k: 6, hosts_per_edge: 1, host: LINK, fabric: LINK }),
+        ),
         ("graph", mesh()),
     ]
 }

@@ -79,7 +79,7 @@ impl Scenario {
     /// Nodes and links with places, as JSON.
     fn topology_json(&self) -> String {
         match &self.inner.setup {
-            Some(setup) => headway_lab::scenario::layout::topology_json(&setup.topology).to_string(),
+            Some(setup) => headway_lab::topology::layout::topology_json(&setup.topology).to_string(),
             None => r#"{"nodes":[],"links":[]}"#.into(),
         }
     }

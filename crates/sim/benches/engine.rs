@@ -6,6 +6,7 @@
 
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
+use headway_sim::topology::FatTree;
 use headway_sim::{
     FabricSpec, FlowSpec, FlowState, LinkSpec, Outcome, Routing, RunSpec, TopologySpec, TransportSpec, run,
 };
@@ -191,7 +192,7 @@ fn specification(case: &Case) -> RunSpec {
     let link = LinkSpec { rate: Rate::gbps(100), delay: Time::us(1) };
     let k = case.k;
     let run = RunSpec {
-        topology: TopologySpec::FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link },
+        topology: TopologySpec::FatTree(FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link }),
         fabric: FabricSpec {
             discipline: "anti-ecn".into(),
             params: Vec::new(),

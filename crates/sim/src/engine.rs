@@ -5,6 +5,7 @@
 
 use crate::estimate::{PER_PACKET, PER_SAMPLE};
 use crate::pool::Pool;
+use crate::progressing::Progressing;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use crate::tap::Tap;
@@ -37,18 +38,6 @@ struct Host<E> {
     endpoint: Checked<E>,
     /// Earliest timer event waiting in the queue; `Time::MAX` when none.
     armed: Time,
-}
-
-/// What a flow has gone through so far.
-#[derive(Clone, Copy)]
-pub(crate) struct Progressing {
-    pub(crate) state: FlowState,
-    pub(crate) delivered: u64,
-    finish: Time,
-    retransmitted: u64,
-    drops: u32,
-    trims: u32,
-    marks: u32,
 }
 
 /// One run in progress.

@@ -4,8 +4,8 @@
 //! of flows and of samples beside what they are made from. `crates/lab/tests/memory.rs` compares them with the
 //! peaks of real processes.
 
-use crate::run::Estimate;
 use headway_fabric::Limit;
+use headway_network::topology::Size;
 use headway_network::{FlowChoice, LinkChoice, LinkSpec, RunSpec, TopologySpec};
 use headway_transport::registry;
 use headway_units::Time;
@@ -53,34 +53,25 @@ impl Flows {
     }
 }
 
-/// Hosts, switches and directed links of a topology.
-pub fn size(topology: &TopologySpec) -> (u64, u64, u64) {
-    match *topology {
-        TopologySpec::SingleSwitch { hosts, .. } => (hosts.into(), 1, 2 * u64::from(hosts)),
-        TopologySpec::Dumbbell { senders, receivers, .. } => {
-            let hosts = u64::from(senders) + u64::from(receivers);
-            (hosts, 2, 2 * hosts + 2)
-        }
-        TopologySpec::ParkingLot { bottlenecks, hosts_per_switch, .. } => {
-            let switches = u64::from(bottlenecks) + 1;
-            let hosts = switches.saturating_mul(hosts_per_switch.into());
-            (hosts, switches, 2 * hosts + 2 * u64::from(bottlenecks))
-        }
-        TopologySpec::LeafSpine { racks, hosts_per_rack, spines, .. } => {
-            let (racks, spines) = (u64::from(racks), u64::from(spines));
-            let hosts = racks * u64::from(hosts_per_rack);
-            (hosts, racks + spines, 2 * hosts + 2 * racks * spines)
-        }
-        TopologySpec::FatTree { k, hosts_per_edge, .. } => {
-            let half = u64::from(k / 2);
-            let edges = u64::from(k) * half;
-            let hosts = edges * u64::from(hosts_per_edge);
-            (hosts, 2 * edges + half * half, 2 * hosts + 4 * edges * half)
-        }
-        TopologySpec::Graph { hosts, switches, ref links } => {
-            (hosts.into(), switches.into(), 2 * links.len() as u64)
-        }
-    }
+/// Size of a run before it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// Hosts.
+    pub hosts: u64,
+    /// Directed links.
+    pub links: u64,
+    /// Flows.
+    pub flows: u64,
+    /// Bytes of memory that the network takes without a packet in it.
+    pub network_bytes: u64,
+    /// Bytes of memory that flows and their packets take.
+    pub flow_bytes: u64,
+    /// What of it packets in flight take.
+    pub packet_bytes: u64,
+    /// Bytes of memory that samples may take.
+    pub sample_bytes: u64,
+    /// Bytes of memory at the most, as long as the run ends at its stated end.
+    pub memory_bytes: u64,
 }
 
 /// Hosts, links, flows, and memory of a run.
@@ -90,7 +81,7 @@ pub fn estimate(spec: &RunSpec) -> Estimate {
 
 /// The same for other flows than those that the specification holds, which may not be made yet.
 pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
-    let (hosts, switches, links) = size(&spec.topology);
+    let Size { hosts, switches, links } = spec.topology.size();
     let sum = |parts: &[u64]| parts.iter().fold(0u64, |sum, part| sum.saturating_add(*part));
     let network_bytes = sum(&[
         hosts.saturating_mul(PER_HOST),
@@ -121,19 +112,19 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
         Limit::Packets(n) => u64::from(n),
         Limit::Bytes(n) => n / wire + 1,
     };
-    let groups = link_groups(&spec.topology);
+    let tiers = spec.topology.tiers();
     let on = |link: &LinkSpec| link.rate.bytes_in(link.delay) / wire + 1;
-    let held = groups.iter().fold(0u64, |sum, group| {
-        let one = on(&group.link).saturating_add(if group.from_switch { room } else { 0 });
-        sum.saturating_add(group.count.saturating_mul(one))
+    let held = tiers.iter().fold(0u64, |sum, tier| {
+        let one = on(&tier.link).saturating_add(if tier.from_switch { room } else { 0 });
+        sum.saturating_add(tier.count.saturating_mul(one))
     });
     // The longest path there and back, at the rate of the fastest host.
-    let trip = groups.iter().fold(Time::ZERO, |sum, group| {
-        let hop = group.link.delay.saturating_add(spec.fabric.switch_latency);
-        let hop = hop.saturating_add(group.link.rate.time_of(wire));
-        sum.saturating_add(hop.saturating_mul(group.hops))
+    let trip = tiers.iter().fold(Time::ZERO, |sum, tier| {
+        let hop = tier.link.delay.saturating_add(spec.fabric.switch_latency);
+        let hop = hop.saturating_add(tier.link.rate.time_of(wire));
+        sum.saturating_add(hop.saturating_mul(tier.hops))
     });
-    let fastest = groups.iter().filter(|g| !g.from_switch).map(|g| g.link.rate).max_by_key(|rate| rate.bps());
+    let fastest = tiers.iter().filter(|g| !g.from_switch).map(|g| g.link.rate).max_by_key(|rate| rate.bps());
     let filled = fastest.map_or(0, |rate| rate.bytes_in(trip.saturating_mul(2)) / wire + 1);
     let entries: Vec<_> = spec.transports.iter().filter_map(|t| registry::find(&t.name)).collect();
     let queue = if entries.iter().any(|e| e.window_grows) { room } else { 0 };
@@ -141,63 +132,17 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
     let data = sent.min(flows.total.saturating_mul(window)).min(held);
     let credits = match entries.iter().any(|e| e.credits) {
-        true => flows.total.min(size(&spec.topology).0).saturating_mul(filled).min(sent),
+        true => flows.total.min(spec.topology.size().hosts).saturating_mul(filled).min(sent),
         false => 0,
     };
     data.saturating_add(credits)
-}
-
-/// Directed links that are alike.
-struct Group {
-    count: u64,
-    link: LinkSpec,
-    from_switch: bool,
-    /// How many of them the longest path crosses.
-    hops: u64,
-}
-
-fn link_groups(topology: &TopologySpec) -> Vec<Group> {
-    let (hosts, _, links) = size(topology);
-    let ends = |link: LinkSpec| {
-        let group = |from_switch| Group { count: hosts, link, from_switch, hops: 1 };
-        [group(false), group(true)]
-    };
-    let between = |link: LinkSpec, hops: u64| Group {
-        count: links.saturating_sub(2 * hosts),
-        link,
-        from_switch: true,
-        hops,
-    };
-    match *topology {
-        TopologySpec::SingleSwitch { link, .. } => ends(link).into(),
-        TopologySpec::Dumbbell { access, bottleneck, .. } => {
-            ends(access).into_iter().chain([between(bottleneck, 1)]).collect()
-        }
-        TopologySpec::ParkingLot { access, bottleneck, bottlenecks, .. } => {
-            ends(access).into_iter().chain([between(bottleneck, bottlenecks.into())]).collect()
-        }
-        TopologySpec::LeafSpine { host, spine, .. } => {
-            ends(host).into_iter().chain([between(spine, 2)]).collect()
-        }
-        TopologySpec::FatTree { host, fabric, .. } => {
-            ends(host).into_iter().chain([between(fabric, 4)]).collect()
-        }
-        TopologySpec::Graph { hosts, ref links, .. } => {
-            // A path may cross every link of a graph once, one way.
-            let one = |&(a, b, link): &(u32, u32, LinkSpec)| {
-                let group = |from: u32, hops| Group { count: 1, link, from_switch: from >= hosts, hops };
-                [group(a, 1), group(b, 0)]
-            };
-            links.iter().flat_map(one).collect()
-        }
-    }
 }
 
 /// Rows of the series at the most: each interval has three a link and one a flow, and the end of the run
 /// has them once more.
 fn sample_rows(spec: &RunSpec, sampled_flows: u64) -> u64 {
     let Some(sample) = &spec.sample else { return 0 };
-    let (hosts, _, links) = size(&spec.topology);
+    let Size { hosts, links, .. } = spec.topology.size();
     let links = match &sample.links {
         LinkChoice::None => 0,
         LinkChoice::All => links.saturating_sub(hosts),
@@ -210,7 +155,7 @@ fn sample_rows(spec: &RunSpec, sampled_flows: u64) -> u64 {
 /// Bytes of the table of next hops, where they are not arithmetic: a range for each pair of switches, and
 /// at the most every link of a switch towards every other, in a list that doubles as it grows.
 fn next_hops(topology: &TopologySpec, hosts: u64, switches: u64, links: u64) -> u64 {
-    if matches!(topology, TopologySpec::LeafSpine { .. } | TopologySpec::FatTree { .. }) {
+    if topology.has_computed_hops() {
         return 0;
     }
     let between = links.saturating_sub(2 * hosts);

@@ -8,6 +8,7 @@ mod estimate;
 mod mixed;
 mod outages;
 mod pool;
+mod progressing;
 mod queue;
 mod run;
 mod sampler;
@@ -16,11 +17,11 @@ mod tap;
 mod transit;
 mod wires;
 
-pub use estimate::{BASE, Flows, PER_SAMPLE, estimate, estimate_for, size};
+pub use estimate::{BASE, Estimate, Flows, PER_SAMPLE, estimate, estimate_for};
 pub use headway_network::{
     BuildError, Change, Down, Entity, FabricSpec, Fault, FaultCounts, FaultSpec, FlowChoice, FlowRecord,
     FlowSpec, FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing,
-    RunSpec, Sample, SampleSpec, TopologySpec, TransportRecord, TransportSpec, conflict,
+    RunSpec, Sample, SampleSpec, TopologySpec, TransportRecord, TransportSpec, conflict, topology,
 };
-pub use run::{Estimate, RunError, parameters, run, run_tapped, run_within};
+pub use run::{RunError, parameters, run, run_tapped, run_within};
 pub use tap::Tap;

@@ -198,24 +198,3 @@ fn mixture<'a>(
     let hosts = hosts.collect::<Result<Vec<_>, RunError>>()?;
     drive(spec, network, hosts, watch, |host: &Mixed| host.each().collect())
 }
-
-/// Size of a run before it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Estimate {
-    /// Hosts.
-    pub hosts: u64,
-    /// Directed links.
-    pub links: u64,
-    /// Flows.
-    pub flows: u64,
-    /// Bytes of memory that the network takes without a packet in it.
-    pub network_bytes: u64,
-    /// Bytes of memory that flows and their packets take.
-    pub flow_bytes: u64,
-    /// What of it packets in flight take.
-    pub packet_bytes: u64,
-    /// Bytes of memory that samples may take.
-    pub sample_bytes: u64,
-    /// Bytes of memory at the most, as long as the run ends at its stated end.
-    pub memory_bytes: u64,
-}

@@ -1,6 +1,6 @@
 //! Time series, taken at fixed intervals.
 
-use crate::engine::Progressing;
+use crate::progressing::Progressing;
 use crate::wires::Egress;
 use headway_network::Network;
 use headway_network::{Entity, FlowState, Metric, Sample};

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{fair, flow, link, link_series, mean, outcome, rule, sampled, spec};
+use headway_sim::topology::{Dumbbell, SingleSwitch};
 use headway_sim::{Metric, RunSpec, TopologySpec};
 use headway_transport::Opening;
 use headway_units::Time;
@@ -13,7 +14,7 @@ fn quarter(clump: u32) -> RunSpec {
     // make a round trip of exactly 40 slots.
     let slot = 1_230_400u64;
     let delay = Time((40 * slot - 2 * slot - 2 * 67_200) / 4);
-    let topology = TopologySpec::SingleSwitch { hosts: 2, link: link(10, delay) };
+    let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link: link(10, delay) });
     let mut f = flow(0, 1, 4_000_000, Time::ZERO);
     f.opening = Opening { share: 4, clump, ..Opening::default() };
     sampled(spec(topology, "amrt", vec![f], Time::ms(4)), Time(40 * slot))
@@ -38,12 +39,12 @@ fn spread_vacancies_fill_in_three_round_trips_and_a_block_in_about_thirty() {
 /// Two hosts send to two others through one link, together filling it from the start.
 fn two_flows(bytes: [u64; 2]) -> RunSpec {
     let delay = Time(40_000_000 / 6);
-    let topology = TopologySpec::Dumbbell {
+    let topology = TopologySpec::Dumbbell(Dumbbell {
         senders: 2,
         receivers: 2,
         access: link(10, delay),
         bottleneck: link(10, delay),
-    };
+    });
     let flows = (0..2).map(|i| fair(flow(i, 2 + i, bytes[i as usize], Time::ZERO), 2, i)).collect();
     sampled(spec(topology, "amrt", flows, Time::ms(6)), Time::us(44))
 }
@@ -88,7 +89,7 @@ fn a_gap_rule_of_a_full_slot_never_fills_gaps_shorter_than_a_slot() {
     // stands idle for 0.9 of a slot between any two.
     let slot = 1_230_400u64;
     let delay = Time((40 * slot - 2 * slot - 2 * 67_200) / 4);
-    let topology = TopologySpec::SingleSwitch { hosts: 22, link: link(10, delay) };
+    let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 22, link: link(10, delay) });
     let one_packet = |i: u32| {
         let mut f = flow(i, 21, 10_000_000, Time(u64::from(i) * 40 * slot / 21));
         f.opening.window = Some(1);
@@ -108,7 +109,7 @@ fn a_gap_rule_of_a_full_slot_never_fills_gaps_shorter_than_a_slot() {
 
 #[test]
 fn a_sender_of_two_messages_does_not_overcommit_its_own_wire() {
-    let topology = TopologySpec::SingleSwitch { hosts: 3, link: link(10, Time::us(12)) };
+    let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 3, link: link(10, Time::us(12)) });
     let flows = vec![flow(0, 1, 3_000_000, Time::ZERO), flow(0, 2, 3_000_000, Time::ZERO)];
     let out = outcome(&spec(topology, "amrt", flows, Time::ms(10)));
     let own = out.links.iter().find(|l| l.name == "h0->s0").expect("the sender's link");

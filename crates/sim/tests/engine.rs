@@ -4,18 +4,19 @@ mod common;
 
 use common::{flow, link, outcome, spec};
 use headway_fabric::Limit;
+use headway_sim::topology::{FatTree, Graph, LeafSpine};
 use headway_sim::{FlowState, Outcome, Routing, RunSpec, TopologySpec, TransportSpec, run};
 use headway_transport::registry;
 use headway_units::Time;
 
 fn leaf_spine() -> TopologySpec {
     let (host, spine) = (link(10, Time::us(2)), link(10, Time::us(1)));
-    TopologySpec::LeafSpine { racks: 3, hosts_per_rack: 4, spines: 2, host, spine }
+    TopologySpec::LeafSpine(LeafSpine { racks: 3, hosts_per_rack: 4, spines: 2, host, spine })
 }
 
 fn fat_tree(k: u32, hosts_per_edge: u32) -> TopologySpec {
     let fabric = link(40, Time::us(1));
-    TopologySpec::FatTree { k, hosts_per_edge, host: link(10, Time::us(1)), fabric }
+    TopologySpec::FatTree(FatTree { k, hosts_per_edge, host: link(10, Time::us(1)), fabric })
 }
 
 /// Every host sends to three others, sizes from one packet to a few windows.
@@ -154,11 +155,11 @@ fn impossible_runs_are_refused_with_a_reason() {
     assert!(refused(&|r| r.transports[0].name = "amrd".into()).contains("amrd"));
     assert!(refused(&|r| r.fabric.discipline = "none".into()).contains("none"));
     assert!(refused(&|r| r.topology = fat_tree(3, 2)).contains("even"));
-    let island = TopologySpec::Graph {
+    let island = TopologySpec::Graph(Graph {
         hosts: 2,
         switches: 2,
         links: vec![(0, 2, link(1, Time::ZERO)), (1, 3, link(1, Time::ZERO))],
-    };
+    });
     assert!(refused(&|r| (r.topology, r.flows[0].dst) = (island.clone(), 1)).contains("cannot be reached"));
 }
 

@@ -6,6 +6,7 @@ use common::{flow, link, mean, outcome, param, sampled, spec};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, DropReason, Limit, Packets, Port, PortContext};
 use headway_packet::Packet;
+use headway_sim::topology::{Dumbbell, FatTree, Graph, SingleSwitch};
 use headway_sim::{Entity, FlowSpec, FlowState, Metric, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_sim::{Tap, run_tapped};
 use headway_units::{ParamValue, Time};
@@ -25,12 +26,12 @@ fn word(run: RunSpec, name: &str, word: &str) -> RunSpec {
 
 /// `n` senders, one receiver, 10 Gb/s, 4 us a link.
 fn star(hosts: u32) -> TopologySpec {
-    TopologySpec::SingleSwitch { hosts, link: link(10, Time::us(4)) }
+    TopologySpec::SingleSwitch(SingleSwitch { hosts, link: link(10, Time::us(4)) })
 }
 
 fn dumbbell(pairs: u32) -> TopologySpec {
     let link = link(10, Time::us(4));
-    TopologySpec::Dumbbell { senders: pairs, receivers: pairs, access: link, bottleneck: link }
+    TopologySpec::Dumbbell(Dumbbell { senders: pairs, receivers: pairs, access: link, bottleneck: link })
 }
 
 fn data_drops(out: &Outcome) -> u64 {
@@ -149,7 +150,7 @@ fn an_incast_loses_no_data_and_takes_the_time_of_its_credits() {
 /// Flows between pods of a fat-tree, several for each host.
 fn crossed(routing: Routing) -> RunSpec {
     let link = link(10, Time::us(2));
-    let topology = TopologySpec::FatTree { k: 4, hosts_per_edge: 2, host: link, fabric: link };
+    let topology = TopologySpec::FatTree(FatTree { k: 4, hosts_per_edge: 2, host: link, fabric: link });
     let flows = (0..48).map(|i| flow(i % 16, (i % 16 + 5 + i / 16) % 16, 3_000_000, Time::us(i.into())));
     let mut run = xpass(topology, flows.collect(), Time::s(1));
     run.fabric.routing = routing;
@@ -242,7 +243,7 @@ fn ports_that_nobody_looks_at_send_when_they_should() {
     let hosts = 9;
     let delay = |host: u32| Time(3_000_000 + u64::from(host) * 100_003);
     let links = (0..hosts).map(|host| (host, hosts, link(10, delay(host)))).collect();
-    let topology = TopologySpec::Graph { hosts, switches: 1, links };
+    let topology = TopologySpec::Graph(Graph { hosts, switches: 1, links });
     let flows = (0..40u32).map(|i| (i % 4, (i % 4 + 1 + i / 4 % 8) % hosts, i));
     let flows = flows.map(|(src, dst, i)| flow(src, dst, 190_000 + u64::from(i * 7919), Time::us(i.into())));
     let mut run = xpass(topology, flows.collect(), Time::s(1));

@@ -5,18 +5,19 @@ mod common;
 
 use common::{flow, link, outcome, spec};
 use headway_packet::PacketKind;
+use headway_sim::topology::{Dumbbell, LeafSpine};
 use headway_sim::{Fault, FaultSpec, FlowState, LinkChoice, Outcome, RunSpec, TopologySpec};
 use headway_transport::registry;
 use headway_units::Time;
 
 fn leaf_spine() -> TopologySpec {
     let (host, spine) = (link(10, Time::us(2)), link(10, Time::us(2)));
-    TopologySpec::LeafSpine { racks: 3, hosts_per_rack: 4, spines: 2, host, spine }
+    TopologySpec::LeafSpine(LeafSpine { racks: 3, hosts_per_rack: 4, spines: 2, host, spine })
 }
 
 fn dumbbell() -> TopologySpec {
     let access = link(10, Time::us(10));
-    TopologySpec::Dumbbell { senders: 2, receivers: 2, access, bottleneck: access }
+    TopologySpec::Dumbbell(Dumbbell { senders: 2, receivers: 2, access, bottleneck: access })
 }
 
 fn chance(loss: f64, duplicate: f64, reorder: f64) -> FaultSpec {

@@ -4,6 +4,7 @@ mod common;
 
 use common::{flow, link, outcome, spec};
 use headway_packet::Sizes;
+use headway_sim::topology::{Dumbbell, Graph};
 use headway_sim::{Network, TopologySpec};
 use headway_units::{Rate, Time};
 
@@ -20,7 +21,7 @@ fn line(links: u32, delay: Time) -> TopologySpec {
         }
     };
     let links = (0..links).map(|i| (node(i), node(i + 1), link(10, delay))).collect();
-    TopologySpec::Graph { hosts: 2, switches, links }
+    TopologySpec::Graph(Graph { hosts: 2, switches, links })
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn ideal_time_follows_the_recursion_packet_by_packet() {
     let specs: Vec<_> = (0..4).map(|i| link(rates[i], Time::us(delays[i]))).collect();
     let node = |i: usize| [0, 2, 3, 4, 1][i];
     let links = (0..4).map(|i| (node(i), node(i + 1), specs[i])).collect();
-    let topology = TopologySpec::Graph { hosts: 2, switches: 3, links };
+    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 3, links });
     let mut run = spec(topology, "amrt", vec![], Time::s(1));
     run.fabric.switch_latency = Time::ns(450);
     let network = Network::build(&run.topology, &run.fabric).expect("a network");
@@ -88,12 +89,12 @@ fn ideal_time_follows_the_recursion_packet_by_packet() {
 fn the_bandwidth_delay_product_counts_serialisation() {
     // 40 us of propagation over three links at 10 Gb/s: 43.9 us and 36 packets, not 33.
     let delay = Time(40_000_000 / 6);
-    let topology = TopologySpec::Dumbbell {
+    let topology = TopologySpec::Dumbbell(Dumbbell {
         senders: 1,
         receivers: 1,
         access: link(10, delay),
         bottleneck: link(10, delay),
-    };
+    });
     let run = spec(topology, "amrt", vec![], Time::s(1));
     let network = Network::build(&run.topology, &run.fabric).expect("a network");
     let path = network.path(0, 1);

@@ -4,6 +4,7 @@ mod common;
 
 use common::{flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::{Buffer, DropReason, Limit};
+use headway_sim::topology::SingleSwitch;
 use headway_sim::{FlowSpec, FlowState, LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Rate, Time};
 
@@ -11,7 +12,7 @@ const BOTH: [&str; 2] = ["homa", "homa-aeolus"];
 
 /// Hosts around a switch, 10 Gb/s and 5 us a link: a round trip of 2 x (1.2304 + 0.0672) + 20 us, 19 packets.
 fn star(hosts: u32) -> TopologySpec {
-    TopologySpec::SingleSwitch { hosts, link: link(10, Time::us(5)) }
+    TopologySpec::SingleSwitch(SingleSwitch { hosts, link: link(10, Time::us(5)) })
 }
 
 /// Packets of a bandwidth-delay product there, and their wire bytes.

@@ -5,6 +5,7 @@ mod common;
 use common::{flow, link, outcome, param, spec};
 use headway_fabric::Limit;
 use headway_packet::Packet;
+use headway_sim::topology::{Graph, SingleSwitch};
 use headway_sim::{FlowSpec, FlowState, Outcome, RunError, RunSpec, Tap, TopologySpec, run, run_tapped};
 use headway_transport::registry;
 use headway_units::{ParamValue, Time};
@@ -18,7 +19,7 @@ fn linux(spec: RunSpec) -> RunSpec {
 
 /// Ten hosts of 1 Gb/s send to one for as long as the run lasts; buffers of 16 packets.
 fn incast(transport: &str, jitter: Time) -> RunSpec {
-    let topology = TopologySpec::SingleSwitch { hosts: 11, link: link(1, Time::ns(500)) };
+    let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 11, link: link(1, Time::ns(500)) });
     let flows = (0..10).map(|src| flow(src, 10, 1 << 40, Time::ns(900 * u64::from(src)))).collect();
     let run = linux(spec(topology, transport, flows, Time::s(2)));
     let mut run = param(run, "min_rto", ParamValue::Time(Time::ms(10)));
@@ -57,7 +58,7 @@ impl Tap for Starts {
 fn lateness(transport: &str, jitter: Time, seed: u64) -> Vec<Time> {
     let slow = link(1, Time::us(2));
     let links = vec![(0, 2, slow), (1, 2, link(100, Time::us(2)))];
-    let topology = TopologySpec::Graph { hosts: 2, switches: 1, links };
+    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 1, links });
     let mut run = spec(topology, transport, vec![flow(0, 1, 400_000, Time::ZERO)], Time::s(1));
     (run.jitter, run.seed) = (jitter, seed);
     let mut starts = Starts::default();
@@ -97,7 +98,7 @@ proptest! {
         jitter_ns in 0u64..30_000,
         seed in 1u64..1000,
     ) {
-        let topology = TopologySpec::SingleSwitch { hosts: 6, link: link(10, Time::us(2)) };
+        let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 6, link: link(10, Time::us(2)) });
         let sizes = [1, 1460, 20_000, 150_000, 400_000];
         let flows = (1u32..).zip(sizes).map(|(src, bytes)| flow(src, 0, bytes, Time::us(7 * u64::from(src))));
         let mut run = spec(topology, name, flows.collect(), Time::s(20));
@@ -122,7 +123,7 @@ fn noise_moves_the_digest_and_its_absence_does_not() {
 
 /// A request and its reply on an idle network, over one connection or two.
 fn exchange(transport: &str, reply_at: Time, connection: Option<u32>) -> RunSpec {
-    let topology = TopologySpec::SingleSwitch { hosts: 2, link: link(1, Time::us(1)) };
+    let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link: link(1, Time::us(1)) });
     let reply = FlowSpec { connection, ..flow(1, 0, 100, reply_at) };
     let run = spec(topology, transport, vec![flow(0, 1, 100, Time::ZERO), reply], Time::s(1));
     if transport == "homa" { run } else { linux(run) }
@@ -160,7 +161,7 @@ fn a_connection_that_is_not_open_yet_is_no_help_and_said_to_be_none() {
 #[test]
 fn a_connection_between_other_hosts_is_refused() {
     let mut spec = exchange("cubic", Time::ms(1), Some(0));
-    spec.topology = TopologySpec::SingleSwitch { hosts: 3, link: link(1, Time::us(1)) };
+    spec.topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 3, link: link(1, Time::us(1)) });
     spec.flows[1].src = 2;
     for carrier in [0, 7] {
         spec.flows[1].connection = Some(carrier);

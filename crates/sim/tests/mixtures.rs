@@ -5,6 +5,7 @@ mod common;
 use common::{flow, link, outcome, spec};
 use headway_fabric::DropReason;
 use headway_packet::Packet;
+use headway_sim::topology::SingleSwitch;
 use headway_sim::{
     Down, Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec, Tap, TopologySpec,
     TransportSpec, run_tapped,
@@ -14,7 +15,7 @@ use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn star(hosts: u32) -> TopologySpec {
-    TopologySpec::SingleSwitch { hosts, link: link(10, Time::us(5)) }
+    TopologySpec::SingleSwitch(SingleSwitch { hosts, link: link(10, Time::us(5)) })
 }
 
 fn of(transport: u8, mut flow: FlowSpec) -> FlowSpec {

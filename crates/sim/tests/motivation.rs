@@ -3,17 +3,18 @@
 mod common;
 
 use common::{fair, flow, link, link_series, mean, outcome, param, sampled, spec};
+use headway_sim::topology::ParkingLot;
 use headway_sim::{Metric, Outcome, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
 /// AMRT Fig. 1: f0 over both links, f1 over the first, f2 (1 ms) and f3 (2.5 ms) over the second.
 fn two_bottlenecks(transport: &str, shared_start: bool) -> RunSpec {
-    let topology = TopologySpec::ParkingLot {
+    let topology = TopologySpec::ParkingLot(ParkingLot {
         bottlenecks: 2,
         hosts_per_switch: 4,
         access: link(10, Time::us(10)),
         bottleneck: link(10, Time::ZERO),
-    };
+    });
     let share = if shared_start { 2 } else { 1 };
     let flows = vec![
         fair(flow(0, 8, 10_000_000, Time::ZERO), share, 0),

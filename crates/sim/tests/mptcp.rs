@@ -5,6 +5,7 @@ mod common;
 use common::{flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::{PacketKind, Sizes};
+use headway_sim::topology::{Dumbbell, Graph, LeafSpine};
 use headway_sim::{
     Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec,
     TopologySpec, TransportSpec,
@@ -44,7 +45,7 @@ fn second(mut flow: FlowSpec) -> FlowSpec {
 fn shared(transport: &str, rate: Rate, loss: f64, buffer: u32, stop: Time) -> RunSpec {
     let access = LinkSpec { rate: Rate::gbps(10), delay: Time::us(20) };
     let bottleneck = LinkSpec { rate, delay: Time::ns(108_100) };
-    let topology = TopologySpec::Dumbbell { senders: 2, receivers: 2, access, bottleneck };
+    let topology = TopologySpec::Dumbbell(Dumbbell { senders: 2, receivers: 2, access, bottleneck });
     let flows = vec![flow(0, 2, FOREVER, Time::ZERO), second(flow(1, 3, FOREVER, Time::us(137)))];
     let mut run = with_second(spec(topology, transport, flows, stop), "tcp");
     run.fabric.sizes = frames();
@@ -111,7 +112,7 @@ fn coupled_subflows_take_little_more_than_one_share_of_a_full_buffer() {
 /// a path's bottleneck.
 fn two_paths(transport: &str, rate: Rate, flows: Vec<FlowSpec>, stop: Time) -> RunSpec {
     let (host, spine) = (link(10, Time::us(20)), LinkSpec { rate, delay: Time::us(52) });
-    let topology = TopologySpec::LeafSpine { racks: 2, hosts_per_rack: 9, spines: 2, host, spine };
+    let topology = TopologySpec::LeafSpine(LeafSpine { racks: 2, hosts_per_rack: 9, spines: 2, host, spine });
     let mut run = with_second(spec(topology, transport, flows, stop), "tcp");
     run.fabric.routing = Routing::Pinned;
     run.fabric.sizes = frames();
@@ -245,7 +246,7 @@ fn fast_and_slow(set: &[(&str, ParamValue)], stop: Time) -> RunSpec {
         (2, 5, link(narrow, Time::ms(25))),
         (5, 3, link(wide, Time::ms(25))),
     ];
-    let topology = TopologySpec::Graph { hosts: 2, switches: 4, links };
+    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links });
     let flows = vec![FlowSpec { path: Some(0), ..flow(0, 1, FOREVER, Time::ZERO) }];
     let mut run = spec(topology, "mptcp-lia", flows, stop);
     run.fabric.routing = Routing::Pinned;

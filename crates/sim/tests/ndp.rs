@@ -5,6 +5,7 @@ mod common;
 use common::{flow, link, outcome, param, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
+use headway_sim::topology::FatTree;
 use headway_sim::{FlowState, Outcome, Routing, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
@@ -23,7 +24,7 @@ fn ndp(topology: TopologySpec, flows: Vec<headway_sim::FlowSpec>, window: u64) -
 /// `k`-ary fat-tree, 10 Gb/s, 1 us a link.
 fn fat_tree(k: u32) -> TopologySpec {
     let link = link(10, Time::us(1));
-    TopologySpec::FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link }
+    TopologySpec::FatTree(FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link })
 }
 
 fn last(out: &Outcome) -> Time {

@@ -10,6 +10,7 @@ mod common;
 use common::{flow, link, param, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
+use headway_sim::topology::FatTree;
 use headway_sim::{FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
@@ -32,7 +33,7 @@ fn matrix(file: &str) -> Vec<headway_sim::FlowSpec> {
 /// over all paths and none of them left out.
 fn csg(k: u32, file: &str, mtu: u16, window: u64) -> RunSpec {
     let link = link(100, Time::us(1));
-    let topology = TopologySpec::FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link };
+    let topology = TopologySpec::FatTree(FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link });
     let mut run = spec(topology, "ndp", matrix(file), Time::s(10));
     run.fabric.sizes = Sizes { payload: mtu, header: 64, framing: 0, control: 64 };
     run.fabric.params = vec![("variant".into(), ParamValue::Choice("csg-htsim".into()))];

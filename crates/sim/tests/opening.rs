@@ -3,6 +3,7 @@
 mod common;
 
 use common::{fair, flow, link, link_series, mean, outcome, sampled, spec};
+use headway_sim::topology::Dumbbell;
 use headway_sim::{Metric, TopologySpec};
 use headway_units::Time;
 
@@ -15,12 +16,12 @@ const ROUND_TRIP: Time = Time::us(480);
 /// data, from a host at 40 Gb/s.
 fn first_use(transport: &str, bottleneck: u64, part: u64) -> f64 {
     let delay = Time(ROUND_TRIP.0 / 6);
-    let topology = TopologySpec::Dumbbell {
+    let topology = TopologySpec::Dumbbell(Dumbbell {
         senders: 1,
         receivers: 1,
         access: link(40, delay),
         bottleneck: link(bottleneck, delay),
-    };
+    });
     let flows = vec![fair(flow(0, 1, 20_000_000, Time::ZERO), 4, 0)];
     let every = Time(ROUND_TRIP.0 / SAMPLES);
     let out = outcome(&sampled(spec(topology, transport, flows, ROUND_TRIP * 4), every));

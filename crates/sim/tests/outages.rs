@@ -6,6 +6,7 @@ mod common;
 use common::{flow, link, outcome, spec};
 use headway_fabric::DropReason;
 use headway_packet::Packet;
+use headway_sim::topology::{Dumbbell, LeafSpine};
 use headway_sim::{
     Change, Down, Fault, FaultSpec, FlowState, LinkChoice, LinkRecord, Outcome, Routing, RunSpec, Tap,
     TopologySpec, run_tapped,
@@ -23,7 +24,7 @@ fn packet() -> Time {
 /// Two spines between two racks of four hosts.
 fn leaf_spine() -> TopologySpec {
     let both = link(10, Time::us(1));
-    TopologySpec::LeafSpine { racks: 2, hosts_per_rack: 4, spines: 2, host: both, spine: both }
+    TopologySpec::LeafSpine(LeafSpine { racks: 2, hosts_per_rack: 4, spines: 2, host: both, spine: both })
 }
 
 fn named(names: &[&str]) -> LinkChoice {
@@ -92,7 +93,7 @@ fn volley(src: u32, dst: u32) -> headway_sim::FlowSpec {
 /// One message over links of 10 Gb/s and 10 us, its packets at a distance of one packet's time everywhere.
 fn row(sources: u32) -> RunSpec {
     let access = link(10, DELAY);
-    let topology = TopologySpec::Dumbbell { senders: 2, receivers: 2, access, bottleneck: access };
+    let topology = TopologySpec::Dumbbell(Dumbbell { senders: 2, receivers: 2, access, bottleneck: access });
     let flows = (0..sources).map(|src| volley(src, src + 2)).collect();
     let mut run = spec(topology, "amrt", flows, Time::us(62));
     run.fabric.discipline = "drop-tail".into();
@@ -165,7 +166,7 @@ fn a_host_whose_own_link_is_down_loses_what_it_sends_at_the_pace_of_its_link() {
 fn routes_avoid_a_link_once_they_have_converged_and_return_once_they_have_again() {
     let mut run = spec(leaf_spine(), "amrt", vec![volley(0, 4)], Time::us(62));
     let (host, spine) = (link(10, DELAY), link(10, DELAY));
-    run.topology = TopologySpec::LeafSpine { racks: 2, hosts_per_rack: 4, spines: 2, host, spine };
+    run.topology = TopologySpec::LeafSpine(LeafSpine { racks: 2, hosts_per_rack: 4, spines: 2, host, spine });
     run.fabric.discipline = "drop-tail".into();
     run.fabric.routing = Routing::Pinned;
     run.flows[0].path = Some(1);
@@ -366,8 +367,13 @@ fn links_between_an_only_spine_end_what_crosses_it_and_leave_the_rest_alone() {
     for transport in registry::NAMES {
         let mut run = across(transport);
         let both = link(10, Time::us(1));
-        run.topology =
-            TopologySpec::LeafSpine { racks: 2, hosts_per_rack: 4, spines: 1, host: both, spine: both };
+        run.topology = TopologySpec::LeafSpine(LeafSpine {
+            racks: 2,
+            hosts_per_rack: 4,
+            spines: 1,
+            host: both,
+            spine: both,
+        });
         run.flows.push(flow(0, 1, 400_000, Time::us(300)));
         run.stop = Time::ms(300);
         run.faults = vec![switch_down("spine0", Time::us(60), Time::MAX, Time::us(50))];
@@ -403,8 +409,13 @@ fn a_change_to_what_was_before_changes_nothing() {
 #[test]
 fn a_look_ahead_in_a_large_network_meets_changes_too() {
     let both = link(10, Time::us(1));
-    let topology =
-        TopologySpec::LeafSpine { racks: 16, hosts_per_rack: 60, spines: 8, host: both, spine: both };
+    let topology = TopologySpec::LeafSpine(LeafSpine {
+        racks: 16,
+        hosts_per_rack: 60,
+        spines: 8,
+        host: both,
+        spine: both,
+    });
     let flows = (0..200u32).map(|i| flow(i, 959 - i * 3, 60_000, Time::us(u64::from(i)))).collect();
     let mut run = spec(topology, "dctcp", flows, Time::s(5));
     run.faults = vec![switch_down("spine3", Time::us(50), Time::us(400), Time::us(20))];

@@ -18,6 +18,7 @@ mod common;
 use common::{flow, link, param, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
+use headway_sim::topology::LeafSpine;
 use headway_sim::{FlowSpec, FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
@@ -27,7 +28,8 @@ const SEEDS: u64 = 4;
 /// 144 hosts at 40 Gb/s in 9 racks, 4 spines at 160 Gb/s, 200 ns a link, 1460 + 40 bytes and 40 of control.
 fn yaps(flows: Vec<FlowSpec>) -> RunSpec {
     let (host, spine) = (link(40, Time::ns(200)), link(160, Time::ns(200)));
-    let topology = TopologySpec::LeafSpine { racks: 9, hosts_per_rack: 16, spines: 4, host, spine };
+    let topology =
+        TopologySpec::LeafSpine(LeafSpine { racks: 9, hosts_per_rack: 16, spines: 4, host, spine });
     let mut run = spec(topology, "phost", flows, Time::s(1));
     run.fabric.sizes = Sizes { payload: 1460, header: 40, framing: 0, control: 40 };
     run.fabric.buffer = Buffer { data: Limit::Bytes(36_864), control: Limit::Bytes(36_864) };

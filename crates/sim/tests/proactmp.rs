@@ -6,6 +6,7 @@ mod common;
 
 use common::{flow, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::Limit;
+use headway_sim::topology::{Graph, LeafSpine};
 use headway_sim::{
     Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec,
     TopologySpec,
@@ -22,7 +23,8 @@ fn testbed(core: u64, flows: Vec<FlowSpec>, stop: Time) -> RunSpec {
     let delay = Time(250_000);
     let host = LinkSpec { rate: Rate::gbps(1), delay };
     let spine = LinkSpec { rate: Rate::gbps(core), delay };
-    let topology = TopologySpec::LeafSpine { racks: 2, hosts_per_rack: 10, spines: 2, host, spine };
+    let topology =
+        TopologySpec::LeafSpine(LeafSpine { racks: 2, hosts_per_rack: 10, spines: 2, host, spine });
     let mut run = spec(topology, "proactmp", flows, stop);
     run.fabric.routing = Routing::Pinned;
     run.fabric.buffer.data = Limit::Packets(250);
@@ -152,7 +154,7 @@ fn migration(third: Time, load: u64) -> RunSpec {
     let link =
         |mbps: u64| LinkSpec { rate: Rate::new(mbps * 1_000_000).expect("a rate"), delay: Time(250_000) };
     let fast = link(1000);
-    let topology = TopologySpec::Graph {
+    let topology = TopologySpec::Graph(Graph {
         hosts: 4,
         switches: 4,
         links: vec![
@@ -165,7 +167,7 @@ fn migration(third: Time, load: u64) -> RunSpec {
             (6, 5, fast),
             (7, 5, fast),
         ],
-    };
+    });
     let long = third.0 / 1000 * 3 / 8;
     let packets = (third.0 / 1000 * load / 1000 / 8 / FRAME) as u32;
     let mut source = flow(1, 3, u64::from(packets) * 1460, third);

@@ -7,6 +7,7 @@ mod common;
 
 use common::{flow, link, link_series, mean, outcome, sampled, spec};
 use headway_fabric::{Buffer, Limit};
+use headway_sim::topology::{ParkingLot, SingleSwitch};
 use headway_sim::{FlowSpec, FlowState, Metric, Outcome, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
@@ -15,7 +16,10 @@ const CONTROL: u64 = 67_200;
 
 /// Hosts around a switch, a round trip of 40 full packets at 10 Gb/s.
 fn star(hosts: u32) -> TopologySpec {
-    TopologySpec::SingleSwitch { hosts, link: link(10, Time((40 * SLOT - 2 * SLOT - 2 * CONTROL) / 4)) }
+    TopologySpec::SingleSwitch(SingleSwitch {
+        hosts,
+        link: link(10, Time((40 * SLOT - 2 * SLOT - 2 * CONTROL) / 4)),
+    })
 }
 
 const RTT: Time = Time(40 * SLOT);
@@ -133,7 +137,8 @@ fn a_flow_over_two_bottlenecks_gets_the_lower_rate_and_leaves_the_rest() {
     // two thirds for the other one.
     let delay = Time::us(5);
     let (access, bottleneck) = (link(40, delay), link(10, delay));
-    let topology = TopologySpec::ParkingLot { bottlenecks: 2, hosts_per_switch: 3, access, bottleneck };
+    let topology =
+        TopologySpec::ParkingLot(ParkingLot { bottlenecks: 2, hosts_per_switch: 3, access, bottleneck });
     let pairs = [(0, 6), (1, 3), (4, 7), (5, 8)];
     let flows = pairs.iter().zip(0..).map(|(&(src, dst), n)| flow(src, dst, 100_000_000, Time::us(7) * n));
     let run = rcp(topology, flows.collect(), Time::ms(20));

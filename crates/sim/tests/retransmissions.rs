@@ -4,6 +4,7 @@ mod common;
 
 use common::{flow, link, spec};
 use headway_packet::{Packet, PacketKind};
+use headway_sim::topology::SingleSwitch;
 use headway_sim::{Fault, FaultSpec, FlowState, LinkChoice, RunSpec, Tap, TopologySpec, run_tapped};
 use headway_transport::registry;
 use headway_units::Time;
@@ -27,7 +28,7 @@ impl Tap for Departures {
 /// Runs to the end and compares what is counted with what left; the bytes that left again, and the packets lost on links.
 #[track_caller]
 fn repeated(run: &RunSpec) -> (u64, u64) {
-    let TopologySpec::SingleSwitch { hosts, .. } = run.topology else { panic!("a star") };
+    let TopologySpec::SingleSwitch(SingleSwitch { hosts, .. }) = run.topology else { panic!("a star") };
     let mut seen = Departures { hosts, left: BTreeSet::new(), again: vec![0; run.flows.len()] };
     let out = run_tapped(run, &mut seen, &mut |_| true).expect("a valid run");
     let name = &run.transports[0].name;
@@ -41,7 +42,12 @@ fn repeated(run: &RunSpec) -> (u64, u64) {
 }
 
 fn star(transport: &str, flows: Vec<headway_sim::FlowSpec>) -> RunSpec {
-    spec(TopologySpec::SingleSwitch { hosts: 4, link: link(10, Time::us(5)) }, transport, flows, Time::s(20))
+    spec(
+        TopologySpec::SingleSwitch(SingleSwitch { hosts: 4, link: link(10, Time::us(5)) }),
+        transport,
+        flows,
+        Time::s(20),
+    )
 }
 
 fn lose(links: LinkChoice, kind: Option<PacketKind>, what: Fault) -> Vec<FaultSpec> {

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{flow, link, outcome, spec};
+use headway_sim::topology::SingleSwitch;
 use headway_sim::{Outcome, TopologySpec};
 use headway_units::{RoundTrips, Time};
 
@@ -10,7 +11,8 @@ use headway_units::{RoundTrips, Time};
 const EMPTY: Time = Time(6_595_200);
 
 fn over_a_switch(transport: &str, senders: u32, bytes: u64) -> Outcome {
-    let topology = TopologySpec::SingleSwitch { hosts: senders + 1, link: link(10, Time::us(1)) };
+    let topology =
+        TopologySpec::SingleSwitch(SingleSwitch { hosts: senders + 1, link: link(10, Time::us(1)) });
     let flows = (0..senders).map(|host| flow(host, senders, bytes, Time::ZERO)).collect();
     outcome(&spec(topology, transport, flows, Time::ms(100)))
 }

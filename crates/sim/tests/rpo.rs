@@ -4,6 +4,7 @@ mod common;
 
 use common::{fair, flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::Limit;
+use headway_sim::topology::{Dumbbell, SingleSwitch};
 use headway_sim::{LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
@@ -28,12 +29,12 @@ fn fast_host(bytes: u64) -> RunSpec {
     // 307,600 + 1,230,400 + 307,600 ps of data, 16,800 + 67,200 + 16,800 ps of a grant, rest propagation.
     let serialised = 2 * 307_600 + SLOT + 2 * 16_800 + 67_200;
     let delay = Time((RTT.0 - serialised) / 6);
-    let topology = TopologySpec::Dumbbell {
+    let topology = TopologySpec::Dumbbell(Dumbbell {
         senders: 1,
         receivers: 1,
         access: link(40, delay),
         bottleneck: link(10, delay),
-    };
+    });
     let mut one = fair(flow(0, 1, bytes, Time::ZERO), 8, 0);
     one.opening.window = Some(40);
     let run = spec(topology, "rpo", vec![one], Time::ms(20));
@@ -98,12 +99,12 @@ fn a_message_alone_repeats_at_most_what_was_not_acknowledged_at_the_meeting() {
 /// Two hosts send to two others through one link, together filling it from the start.
 fn two_flows(bytes: [u64; 2]) -> RunSpec {
     let delay = Time(40_000_000 / 6);
-    let topology = TopologySpec::Dumbbell {
+    let topology = TopologySpec::Dumbbell(Dumbbell {
         senders: 2,
         receivers: 2,
         access: link(10, delay),
         bottleneck: link(10, delay),
-    };
+    });
     let flows = (0..2).map(|i| fair(flow(i, 2 + i, bytes[i as usize], Time::ZERO), 2, i)).collect();
     let run = spec(topology, "rpo", flows, Time::ms(6));
     sampled(run, Time::us(44))
@@ -154,7 +155,7 @@ fn a_newcomer_takes_spare_room_alone_until_what_it_lost_is_granted_again() {
 
 #[test]
 fn without_marks_at_the_host_a_lone_flow_queues_there() {
-    let topology = TopologySpec::SingleSwitch { hosts: 2, link: link(10, Time::us(10)) };
+    let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link: link(10, Time::us(10)) });
     let run = spec(topology, "rpo", vec![flow(0, 1, 3_000_000, Time::ZERO)], Time::ms(10));
     let low = |run: &RunSpec| {
         let out = outcome(run);
@@ -170,7 +171,7 @@ fn without_marks_at_the_host_a_lone_flow_queues_there() {
 
 #[test]
 fn incast_completes_whatever_the_first_window_loses() {
-    let topology = TopologySpec::SingleSwitch { hosts: 21, link: link(10, Time::us(10)) };
+    let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 21, link: link(10, Time::us(10)) });
     // 20 x 10 packets are in flight where the path holds 20 or so: what is granted again is lost again.
     let readings = [
         ("acknowledgements", 16, 4),

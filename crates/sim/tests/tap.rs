@@ -5,6 +5,7 @@ mod common;
 use common::{flow, link, outcome, spec};
 use headway_network::Network;
 use headway_packet::{Ecn, Packet};
+use headway_sim::topology::LeafSpine;
 use headway_sim::{Outcome, RunSpec, Tap, TopologySpec, run_tapped};
 use headway_units::Time;
 
@@ -20,7 +21,7 @@ impl Tap for Seen {
 /// Six hosts of two racks send to one, so that ports queue, mark and drop.
 fn incast(transport: &str) -> RunSpec {
     let (host, spine) = (link(10, Time::us(2)), link(10, Time::us(5)));
-    let topology = TopologySpec::LeafSpine { racks: 2, hosts_per_rack: 4, spines: 2, host, spine };
+    let topology = TopologySpec::LeafSpine(LeafSpine { racks: 2, hosts_per_rack: 4, spines: 2, host, spine });
     let flows = (1..7).map(|src| flow(src, 0, 200_000 + u64::from(src), Time::us(u64::from(src)))).collect();
     let mut run = spec(topology, transport, flows, Time::s(1));
     run.fabric.buffer.data = headway_fabric::Limit::Packets(16);

@@ -5,6 +5,7 @@ mod common;
 use common::{flow, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::{PacketKind, Sizes};
+use headway_sim::topology::Dumbbell;
 use headway_sim::{
     Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkSpec, Metric, Outcome, RunSpec, TopologySpec,
 };
@@ -22,7 +23,7 @@ fn reference(transport: &str, senders: u32, flows: Vec<FlowSpec>, stop: Time) ->
     let access = LinkSpec { rate: Rate::gbps(10), delay: Time::us(20) };
     // 12 + 3 x 1.2 us of serialisation forward, 0.5 us back; the rest is propagation.
     let bottleneck = LinkSpec { rate: Rate::gbps(1), delay: Time::ns(102_800) };
-    let topology = TopologySpec::Dumbbell { senders, receivers: 1, access, bottleneck };
+    let topology = TopologySpec::Dumbbell(Dumbbell { senders, receivers: 1, access, bottleneck });
     let mut spec = spec(topology, transport, flows, stop);
     spec.fabric.sizes = Sizes { payload: 1460, header: 40, framing: 0, control: 40 };
     spec.fabric.buffer = Buffer { data: Limit::Packets(249), control: Limit::Packets(1000) };
@@ -230,7 +231,7 @@ fn share_of(weights: [f64; 2], min_window: u64) -> f64 {
     let mut flows = vec![flow(0, 2, 1 << 40, Time::ZERO), flow(1, 3, 1 << 40, Time::ZERO)];
     flows[1].transport = 1;
     let mut spec = reference("l2dct", 2, flows, Time::s(1));
-    if let TopologySpec::Dumbbell { receivers, .. } = &mut spec.topology {
+    if let TopologySpec::Dumbbell(Dumbbell { receivers, .. }) = &mut spec.topology {
         *receivers = 2;
     }
     let transport = |weight: f64| {

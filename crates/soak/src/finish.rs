@@ -1,6 +1,6 @@
 //! Which flows have to finish.
 
-use crate::invariants::Run;
+use crate::run::Run;
 use headway_sim::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice};
 use headway_units::{ParamValue, Time};
 

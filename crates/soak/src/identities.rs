@@ -1,6 +1,6 @@
 //! The sums that docs/results.md promises, read from there and held against tables.
 
-use crate::invariants::Run;
+use crate::run::Run;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};

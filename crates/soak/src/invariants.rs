@@ -1,40 +1,10 @@
 //! What must hold of every run, whatever is run.
 
-use crate::links::Extremes;
+use crate::run::Run;
 use crate::{finish, identities};
-use headway_lab::{RunOutput, Scenario};
 use headway_network::Ideals;
-use headway_sim::{Entity, FlowSpec, FlowState, Metric, Network, Outcome, RunSpec};
+use headway_sim::{Entity, FlowSpec, FlowState, Metric};
 use headway_units::Time;
-
-/// A run and everything that is known of it.
-pub struct Run<'a> {
-    /// What was asked for.
-    pub scenario: &'a Scenario,
-    /// What the simulator got.
-    pub spec: RunSpec,
-    /// The network of it.
-    pub network: Network,
-    /// What faults make of its links.
-    pub extremes: Vec<Extremes>,
-    /// What came out.
-    pub outcome: Outcome,
-    /// What of it is written.
-    pub output: RunOutput,
-    /// Bytes of memory that were said.
-    pub said: u64,
-    /// Most bytes of the heap; 0 where nobody counted.
-    pub peak: u64,
-    /// What came out when the same was run once more.
-    pub again: Option<Outcome>,
-}
-
-impl Run<'_> {
-    /// Whether the counters of a link are those of one rate, from the first bit of each packet to its last.
-    pub fn is_steady(&self, link: usize) -> bool {
-        !self.extremes[link].retuned && self.extremes[link].downs == 0
-    }
-}
 
 /// One thing that must hold.
 #[derive(Clone, Copy)]

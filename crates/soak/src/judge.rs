@@ -1,7 +1,8 @@
 //! One scenario, run and held against what must hold.
 
 use crate::case::Case;
-use crate::invariants::{Invariant, Run};
+use crate::invariants::Invariant;
+use crate::run::Run;
 use crate::{links, memory};
 use headway_lab::results::manifest::Circumstances;
 use headway_lab::{Options, Scenario, conclude};

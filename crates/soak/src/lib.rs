@@ -14,6 +14,7 @@ pub mod invariants;
 pub mod judge;
 pub mod links;
 pub mod memory;
+pub mod run;
 pub mod shrink;
 
 pub use case::Case;

@@ -55,11 +55,11 @@ fn every_registered_name_is_drawn() {
         let entries = case.scenario.get("traffic").and_then(|t| t.as_array()).expect("traffic");
         drawn.extend(entries.iter().filter_map(|e| e.get("kind")?.as_str()).map(str::to_string));
     }
-    let topologies = headway_lab::scenario::topology::KINDS.iter().map(|k| k.name);
+    let topologies = headway_network::topology::KINDS.iter().map(|(info, _)| info.name);
     let traffic = headway_lab::traffic::KINDS.iter().map(|k| k.0);
     let transports = headway_transport::registry::NAMES.iter().copied();
     let disciplines = headway_fabric::registry::NAMES.iter().copied();
-    let routings = headway_lab::scenario::fabric::ROUTINGS.iter().copied();
+    let routings = headway_lab::fabric::ROUTINGS.iter().copied();
     for name in topologies.chain(traffic).chain(transports).chain(disciplines).chain(routings) {
         assert!(drawn.contains(name), "no seed draws {name}");
     }

@@ -29,8 +29,7 @@ fn what_broke_once_holds() {
         let text = fs::read_to_string(&path).expect("a text");
         let mut file: Table = text.parse().unwrap_or_else(|error| panic!("{name}: {error}"));
         let scenario = tree(&mut file, "scenario").unwrap_or_else(|| panic!("{name} has no `scenario`"));
-        let case =
-            Case { scenario, graph: tree(&mut file, "graph"), flows: tree(&mut file, "flows") };
+        let case = Case { scenario, graph: tree(&mut file, "graph"), flows: tree(&mut file, "flows") };
         assert_eq!(file.keys().collect::<Vec<_>>(), ["why"], "{name}");
         let verdict = judge(&case, folder.path(), invariants::ALL);
         assert!(matches!(verdict, Verdict::Passed(_)), "{name}: {verdict:?}");

@@ -1,6 +1,7 @@
 //! What fails is shown as the smallest scenario that fails alike.
 
-use headway_soak::invariants::{ALL, Invariant, Run};
+use headway_soak::invariants::{ALL, Invariant};
+use headway_soak::run::Run;
 use headway_soak::shrink::shrink;
 use headway_soak::{Case, Failure, Size, Verdict, generate, judge};
 use std::path::Path;

@@ -2,6 +2,7 @@
 
 use etherparse::PacketBuilder;
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::Dumbbell;
 use headway_network::{
     Change, Down, FabricSpec, Fault, FaultSpec, LinkChoice, LinkSpec, Metric, Network, Routing, SampleSpec,
     TopologySpec,
@@ -26,8 +27,12 @@ fn core_of(discipline: &str, bottleneck: u64, packets: u32) -> Core {
 fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultSpec>) -> Core {
     let link =
         |mbps: u64| LinkSpec { rate: Rate::new(mbps * 1_000_000).expect("a rate"), delay: Time::us(100) };
-    let topology =
-        TopologySpec::Dumbbell { senders: 2, receivers: 2, access: link(100), bottleneck: link(bottleneck) };
+    let topology = TopologySpec::Dumbbell(Dumbbell {
+        senders: 2,
+        receivers: 2,
+        access: link(100),
+        bottleneck: link(bottleneck),
+    });
     let limit = Limit::Packets(packets);
     let fabric = FabricSpec {
         discipline: discipline.into(),

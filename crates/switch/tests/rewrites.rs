@@ -2,6 +2,7 @@
 
 use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use headway_fabric::{Buffer, Limit, PortCounters};
+use headway_network::topology::Dumbbell;
 use headway_network::{FabricSpec, LinkSpec, Network, Routing, TopologySpec};
 use headway_packet::session::{SESSION_HEADER, Session};
 use headway_packet::{
@@ -18,8 +19,12 @@ const SIZES: Sizes = Sizes { payload: 1388, header: 112, framing: 38, control: 1
 fn core(discipline: &str, params: &[(&str, ParamValue)], data: u32, control: Limit) -> Core {
     let link =
         |mbps: u64| LinkSpec { rate: Rate::new(mbps * 1_000_000).expect("a rate"), delay: Time::us(10) };
-    let topology =
-        TopologySpec::Dumbbell { senders: 2, receivers: 2, access: link(100), bottleneck: link(10) };
+    let topology = TopologySpec::Dumbbell(Dumbbell {
+        senders: 2,
+        receivers: 2,
+        access: link(100),
+        bottleneck: link(10),
+    });
     let fabric = FabricSpec {
         discipline: discipline.into(),
         params: params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),

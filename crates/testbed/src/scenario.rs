@@ -1,7 +1,7 @@
 //! The same scenario in every process of a testbed: each resolves it for itself, and finds the same flows.
 
 use crate::TestbedError;
-use crate::slowdown::{factor_for, fastest, slow_down};
+use crate::slowdown::{factor_for, slow_down};
 use headway_host::{Admission, PreSharedKey};
 use headway_lab::{Request, Resolved, Scenario, ScenarioError};
 use headway_network::{FabricSpec, Network, RunSpec};
@@ -74,7 +74,7 @@ impl Job {
         let request = Request::file(&args.scenario, &args.sets, args.scale.as_deref())?;
         let scenario = request.load()?;
         let resolved = scenario.setup()?.resolve(scenario.seed)?;
-        let usual = factor_for(fastest(&resolved.spec.topology), USUAL_RATE);
+        let usual = factor_for(resolved.spec.topology.fastest(), USUAL_RATE);
         let factor = args.slowdown.unwrap_or(usual);
         let slow = slow_down(&resolved.spec, factor, sizes);
         let network = Arc::new(build(&slow)?);

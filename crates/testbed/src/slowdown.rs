@@ -4,16 +4,14 @@
 //! product in packets and every ratio of times; ordinary hosts keep up then (10 Gb/s and 100 us become
 //! 100 Mb/s and 10 ms at a factor of 100). Results are scaled back into the scenario's own units.
 
-use headway_network::{
-    Entity, Fault, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TopologySpec, TransportSpec,
-};
+use headway_network::{Entity, Fault, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TransportSpec};
 use headway_packet::Sizes;
 use headway_units::{Gauge, ParamValue, Rate, Time};
 
 /// A run that is `factor` times slower, with packets of these sizes.
 pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
     let mut slow = spec.clone();
-    slow.topology = topology(&spec.topology, factor);
+    slow.topology.links_mut().into_iter().for_each(|one| *one = link(*one, factor));
     slow.fabric.sizes = sizes;
     slow.fabric.switch_latency = spec.fabric.switch_latency * factor;
     slow.fabric.params = params(&spec.fabric.params, factor);
@@ -60,27 +58,6 @@ fn link(spec: LinkSpec, factor: u64) -> LinkSpec {
     LinkSpec { rate: rate(spec.rate, factor), delay: spec.delay * factor }
 }
 
-fn topology(spec: &TopologySpec, factor: u64) -> TopologySpec {
-    let mut slow = spec.clone();
-    match &mut slow {
-        TopologySpec::SingleSwitch { link: one, .. } => *one = link(*one, factor),
-        TopologySpec::Dumbbell { access, bottleneck, .. }
-        | TopologySpec::ParkingLot { access, bottleneck, .. } => {
-            (*access, *bottleneck) = (link(*access, factor), link(*bottleneck, factor));
-        }
-        TopologySpec::LeafSpine { host, spine, .. } => {
-            (*host, *spine) = (link(*host, factor), link(*spine, factor));
-        }
-        TopologySpec::FatTree { host, fabric, .. } => {
-            (*host, *fabric) = (link(*host, factor), link(*fabric, factor));
-        }
-        TopologySpec::Graph { links, .. } => {
-            links.iter_mut().for_each(|(_, _, spec)| *spec = link(*spec, factor));
-        }
-    }
-    slow
-}
-
 fn params(list: &[(String, ParamValue)], factor: u64) -> Vec<(String, ParamValue)> {
     let slow = |value: &ParamValue| match value {
         // What lasts longer than a day lasts longer than any run, however slow.
@@ -88,22 +65,6 @@ fn params(list: &[(String, ParamValue)], factor: u64) -> Vec<(String, ParamValue
         other => other.clone(),
     };
     list.iter().map(|(name, value)| (name.clone(), slow(value))).collect()
-}
-
-/// Fastest link of a topology.
-pub fn fastest(spec: &TopologySpec) -> Rate {
-    let of = |specs: &[LinkSpec]| {
-        let bps = specs.iter().map(|s| s.rate.bps()).max().unwrap_or(1);
-        Rate::new(bps).unwrap_or(Rate::gbps(1))
-    };
-    match spec {
-        TopologySpec::SingleSwitch { link, .. } => link.rate,
-        TopologySpec::Dumbbell { access, bottleneck, .. }
-        | TopologySpec::ParkingLot { access, bottleneck, .. } => of(&[*access, *bottleneck]),
-        TopologySpec::LeafSpine { host, spine, .. } => of(&[*host, *spine]),
-        TopologySpec::FatTree { host, fabric, .. } => of(&[*host, *fabric]),
-        TopologySpec::Graph { links, .. } => of(&links.iter().map(|l| l.2).collect::<Vec<_>>()),
-    }
 }
 
 /// An outcome of a slowed run in the units of the scenario that was slowed.

@@ -1,26 +1,10 @@
 //! The numbers of a run of several transports, for each of them.
 
-use super::summary;
-use crate::scenario::fabric::param_json;
-use headway_sim::{FlowRecord, FlowSpec, Outcome, RunSpec, TransportRecord, TransportSpec};
+use super::labels::labels;
+use super::measures;
+use headway_sim::{FlowRecord, FlowSpec, Outcome, RunSpec, TransportRecord};
 use headway_units::{RoundTrips, Time};
 use serde_json::{Map, Value as Json, json};
-
-/// What the transports of a run are called in its results: by their names, and where several have one name, with the
-/// parameters that each of them sets, as in `dctcp(g=0.25)`.
-pub fn labels(transports: &[TransportSpec]) -> Vec<String> {
-    let label = |one: &TransportSpec| {
-        let alone = transports.iter().filter(|other| other.name == one.name).count() == 1;
-        if alone || one.params.is_empty() {
-            return one.name.clone();
-        }
-        let show = |value: Json| value.as_str().map_or(value.to_string(), str::to_string);
-        let set: Vec<String> =
-            one.params.iter().map(|(key, value)| format!("{key}={}", show(param_json(value)))).collect();
-        format!("{}({})", one.name, set.join(","))
-    };
-    transports.iter().map(label).collect()
-}
 
 /// An object for each transport, by its label.
 pub(super) fn split(spec: &RunSpec, warmup: Time, outcome: &Outcome) -> Json {
@@ -39,7 +23,7 @@ fn part(spec: &RunSpec, warmup: Time, outcome: &Outcome, own: &[usize]) -> Map<S
     let mine = |(flow, _): &(&FlowSpec, &FlowRecord)| own.contains(&usize::from(flow.transport));
     let flows: Vec<_> = spec.flows.iter().zip(&outcome.flows).filter(mine).collect();
     let mut map = Map::new();
-    summary::of_flows(&mut map, &flows, warmup, outcome.end);
+    measures::of_flows(&mut map, &flows, warmup, outcome.end);
     let delivered = flows.iter().map(|(_, record)| record.delivered).sum::<u64>();
     let all: u64 = outcome.flows.iter().map(|record| record.delivered).sum();
     map.insert("delivered_bytes".into(), delivered.into());
@@ -51,27 +35,8 @@ fn part(spec: &RunSpec, warmup: Time, outcome: &Outcome, own: &[usize]) -> Map<S
     let known = |of| sum(of).filter(|_| !records.is_empty());
     map.insert("drops".into(), json!(known(|r| r.drops)));
     map.insert("data_drops".into(), json!(known(|r| r.data_drops)));
-    map.insert("gauges".into(), summary::gauges(records.iter().flat_map(|record| &record.gauges)));
+    map.insert("gauges".into(), measures::gauges(records.iter().flat_map(|record| &record.gauges)));
     let trips = RoundTrips::together(records.iter().filter_map(|record| record.round_trips.as_ref()));
-    map.insert("round_trips".into(), json!(trips.as_ref().map(summary::round_trips)));
+    map.insert("round_trips".into(), json!(trips.as_ref().map(measures::round_trips)));
     map
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use headway_units::ParamValue;
-
-    #[test]
-    fn transports_of_one_name_are_told_apart_by_what_they_set() {
-        let named = |name: &str, params: &[(&str, ParamValue)]| TransportSpec {
-            name: name.into(),
-            params: params.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
-        };
-        let preset = ParamValue::Choice("linux-4.19".into());
-        let two = [named("dctcp", &[("preset", preset.clone())]), named("cubic", &[])];
-        assert_eq!(labels(&two), ["dctcp", "cubic"]);
-        let three = [two[0].clone(), named("dctcp", &[]), named("dctcp", &[("g", ParamValue::Float(0.25))])];
-        assert_eq!(labels(&three), ["dctcp(preset=linux-4.19)", "dctcp", "dctcp(g=0.25)"]);
-    }
 }

@@ -2,8 +2,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "the manifest says on which machine a run was made")]
 
-use crate::scenario::{Scenario, VERSION, layout};
+use crate::scenario::{Scenario, VERSION};
 use crate::text::ScenarioError;
+use crate::topology::layout;
 use headway_sim::{LinkRecord, Outcome};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub fn manifest(
         "digest": scenario.digest(),
         "host": machine(),
         "wall_s": wall,
-        "virtual_s": super::seconds(outcome.end),
+        "virtual_s": crate::text::quantity::seconds(outcome.end),
         "events": outcome.events,
         "events_per_s": per_s(outcome.events),
         "packet_hops": outcome.packet_hops,

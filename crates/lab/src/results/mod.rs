@@ -1,14 +1,15 @@
 //! What a run directory holds, and how it is written.
 
 pub mod by_transport;
+mod labels;
 pub mod manifest;
+mod measures;
 pub mod statistics;
 pub mod summary;
 pub mod tables;
 pub mod write;
 
 use arrow_array::RecordBatch;
-use headway_units::Time;
 use serde_json::Value as Json;
 
 /// Everything that one run leaves behind, in memory.
@@ -24,9 +25,4 @@ pub struct RunOutput {
     pub summary: Json,
     /// What was run, where and how.
     pub manifest: Json,
-}
-
-/// Seconds, rounded once: dividing keeps 1 us at 1e-6 where multiplying by 1e-12 does not.
-pub fn seconds(time: Time) -> f64 {
-    time.0 as f64 / 1e12
 }

@@ -2,8 +2,8 @@
 
 #![allow(clippy::disallowed_types, reason = "metadata of Arrow schemas is a std HashMap")]
 
-use super::by_transport::labels;
-use super::seconds;
+use super::labels::labels;
+use crate::text::quantity::seconds;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;

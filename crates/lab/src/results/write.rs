@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "this is where run directories are written")]
 
 use super::RunOutput;
-use crate::scenario::files::hex;
+use crate::files::hex;
 use crate::text::LabError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt16Type, UInt32Type, UInt64Type};

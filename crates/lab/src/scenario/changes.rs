@@ -1,6 +1,6 @@
 //! The `[[fault]]` tables in which links or switches go down, or links get another rate or delay.
 
-use super::faults::{Known, choice, links_json};
+use super::link_choice::{Known, choice, links_json};
 use crate::text::{Item, Problem, Reader, ScenarioError, names};
 use headway_sim::{Change, Down, Fault, FaultSpec, LinkChoice};
 use headway_units::Time;

@@ -1,22 +1,14 @@
 //! The `[[fault]]` tables: what goes wrong on links.
 
 use super::changes;
-use super::sample::check_link;
-use crate::text::{Item, Problem, Reader, ScenarioError, Value, names};
+use super::link_choice::{Known, choice, links_json};
+use crate::text::{Item, Problem, Reader, ScenarioError, names};
 use headway_packet::PacketKind;
 use headway_sim::{Fault, FaultSpec, LinkChoice};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
 type Read<T> = Result<T, ScenarioError>;
-
-/// Names that a table may use, made when they are wanted.
-pub struct Known<'a> {
-    /// Of all links.
-    pub links: &'a dyn Fn() -> Vec<String>,
-    /// Of all switches.
-    pub switches: &'a dyn Fn() -> Vec<String>,
-}
 
 /// Reads the list.
 pub fn read(item: &Item<'_>, known: &Known<'_>) -> Read<Vec<FaultSpec>> {
@@ -47,35 +39,6 @@ fn one(table: &Reader<'_>, known: &Known<'_>) -> Read<FaultSpec> {
     };
     table.finish(&[], None)?;
     Ok(FaultSpec { links, kind, what })
-}
-
-/// Which links: all, or a list of names, of which `a<->b` is both directions.
-pub(super) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
-    match item.value() {
-        Value::List(nodes) if nodes.is_empty() => Err(item.range("at least one link", "an empty list")),
-        Value::List(_) => Ok(LinkChoice::Some(directed(item, &(known.links)())?)),
-        Value::Text(_) => item.choice(&["all"]).map(|_| LinkChoice::All),
-        _ => Err(item.wrong("\"all\" or a list of links")),
-    }
-}
-
-fn directed(list: &Item<'_>, names: &[String]) -> Read<Vec<String>> {
-    let mut chosen: Vec<String> = Vec::new();
-    for item in list.list()? {
-        let written = item.text()?;
-        let directions = match written.split_once("<->") {
-            Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
-            None => vec![written.to_string()],
-        };
-        for name in directions {
-            check_link(&item, written, &name, names)?;
-            if chosen.contains(&name) {
-                return Err(item.fail(Problem::Contradiction(format!("link `{name}` is listed twice"))));
-            }
-            chosen.push(name);
-        }
-    }
-    Ok(chosen)
 }
 
 fn kind(item: &Item<'_>) -> Read<PacketKind> {
@@ -174,13 +137,5 @@ pub fn to_json(spec: &FaultSpec) -> Json {
         Fault::Change(change) => changes::change_json(&spec.links, change),
         Fault::Random { loss, duplicate, reorder, reorder_by } => json!({ "links": links, "kind": kind,
             "loss": loss, "duplicate": duplicate, "reorder": reorder, "reorder_by": reorder_by.to_string() }),
-    }
-}
-
-pub(super) fn links_json(links: &LinkChoice) -> Json {
-    match links {
-        LinkChoice::Some(names) => json!(names),
-        LinkChoice::None => json!([]),
-        LinkChoice::All => json!("all"),
     }
 }

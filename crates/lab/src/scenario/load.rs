@@ -2,10 +2,11 @@
 
 use super::plan;
 use super::sample;
-use super::topology::{self, Topology};
-use super::{About, Scenario, Setup, fabric};
+use super::{About, Scenario, Setup};
+use crate::fabric;
 use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};
+use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
 use headway_sim::{Network, Routing};
 use headway_units::Time;
@@ -243,7 +244,7 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
     let sampling = table.get("sample").map(|i| i.table()).transpose()?;
     let sample = sampling.map(|t| sample::read(&t, &setup.topology, &names, &bottleneck)).transpose()?;
     let switches = || network_switches(&setup.topology, &setup.fabric);
-    let known = super::faults::Known { links: &names, switches: &switches };
+    let known = super::link_choice::Known { links: &names, switches: &switches };
     let faults = table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();
     (setup.bottleneck, setup.sample, setup.faults) = (bottleneck, sample, faults);
     Ok(())

@@ -1,13 +1,13 @@
 //! What a run needs against what it may take: refused before anything is made, at the key to change.
 
+use super::Setup;
 use super::sample::{Flows, Sample};
-use super::topology::{Named, Topology};
-use super::{Setup, fabric};
+use crate::fabric;
 use crate::text::{Origin, Problem, ScenarioError, quantity};
-use crate::traffic;
+use crate::topology::{Named, Topology};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
-use headway_sim::{Estimate, FabricSpec, FlowChoice, Routing, RunSpec, TopologySpec};
+use headway_sim::{Estimate, FabricSpec, FlowChoice, Routing, RunSpec};
 use headway_units::Time;
 
 /// What the network alone needs, before anything is made for its hosts.
@@ -66,7 +66,7 @@ impl Setup {
 
     /// The run without its flows, up to its expected end.
     fn bare(&self) -> RunSpec {
-        let rate = traffic::load::slowest(&self.topology.spec);
+        let rate = self.topology.spec.slowest();
         let ends = self.traffic.iter().map(|e| e.horizon(self.topology.hosts, rate));
         // Entries may send at the same time over the same links: the last start, then all of their bytes.
         let (start, length) = ends.fold((Time::ZERO, Time::ZERO), |(start, length), (last, takes)| {
@@ -130,11 +130,6 @@ fn or_raise(estimate: &Estimate) -> String {
 fn network_too_big(topology: &Topology, estimate: &Estimate, limit: u64) -> ScenarioError {
     let Named { key, at } = &topology.size;
     let (hosts, links) = (estimate.hosts, estimate.links);
-    // The table of next hops grows with the square of the switches, which no key of a graph hides.
-    let key = match topology.spec {
-        TopologySpec::Graph { .. } => "hosts` and `switches",
-        _ => key,
-    };
     let raise = or_raise(estimate);
     too_big(estimate, limit, at).help(format!("{hosts} hosts, {links} links: change `{key}`{raise}"))
 }

@@ -1,18 +1,14 @@
 //! Scenarios: TOML with every key checked and every default filled in.
 
 mod changes;
-pub mod fabric;
 pub mod faults;
-pub mod files;
-pub mod graph;
 mod hosts;
-pub mod layout;
+mod link_choice;
 pub mod load;
 mod memory;
 pub mod model;
 pub mod plan;
 pub mod sample;
-pub mod topology;
 mod tuning;
 
 pub use load::Request;
@@ -20,15 +16,14 @@ pub use plan::{Plan, Point};
 
 use crate::import;
 use crate::text::{Origin, Problem, ScenarioError, names};
+use crate::topology::Topology;
 use crate::traffic::{self, Flow};
-use headway_sim::{
-    FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TopologySpec, TransportSpec,
-};
+use crate::{fabric, files};
+use headway_sim::{FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
 use serde_json::{Map, Value as Json, json};
-use topology::Topology;
 
 /// Version of the simulator, part of every run's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -368,11 +363,7 @@ impl Setup {
 
     /// Whether switches have paths to choose from.
     fn has_many_paths(&self) -> bool {
-        match &self.topology.spec {
-            TopologySpec::LeafSpine { spines, .. } => *spines > 1,
-            TopologySpec::FatTree { .. } | TopologySpec::Graph { .. } => true,
-            _ => false,
-        }
+        self.topology.spec.has_many_paths()
     }
 
     /// Names of flows: their own, or their number.

@@ -1,8 +1,8 @@
 //! The `[sample]` table and the names of links.
 
-use super::topology::Topology;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
-use headway_sim::{LinkChoice, TopologySpec};
+use crate::topology::Topology;
+use headway_sim::LinkChoice;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
@@ -116,16 +116,14 @@ fn bottlenecks(item: &Item<'_>, topology: &Topology, named: &[String]) -> Result
     if !named.is_empty() {
         return Ok(named.to_vec());
     }
-    match topology.spec {
-        TopologySpec::Dumbbell { .. } => Ok(vec!["s0->s1".into()]),
-        TopologySpec::ParkingLot { bottlenecks, .. } => {
-            Ok((0..bottlenecks).map(|i| format!("s{i}->s{}", i + 1)).collect())
-        }
-        _ => {
-            let text = format!("a topology of kind \"{}\" has no obvious bottleneck", topology.kind);
-            Err(item.fail(Problem::Contradiction(text)).help("name links: bottleneck = [\"leaf0->spine0\"]"))
-        }
+    let obvious = topology.spec.bottlenecks();
+    if obvious.is_empty() {
+        let text = format!("a topology of kind \"{}\" has no obvious bottleneck", topology.kind);
+        return Err(item
+            .fail(Problem::Contradiction(text))
+            .help("name links: bottleneck = [\"leaf0->spine0\"]"));
     }
+    Ok(obvious)
 }
 
 impl Sample {

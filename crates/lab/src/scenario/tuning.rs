@@ -1,6 +1,6 @@
 //! Parameters of transports that follow from the traffic, where a scenario names flow-size distributions.
 
-use super::topology::Topology;
+use crate::topology::Topology;
 use crate::traffic::{Entry, Pattern};
 use crate::workload::{Cdf, Interpolation};
 use headway_sim::{FabricSpec, Network, TransportSpec};

@@ -1,6 +1,7 @@
 //! Numbers with units, exact in decimal: `10 Gbps`, `4 us`, `1 MB` (10^6 bytes), `128 packets`.
 
 use super::names;
+use headway_units::Time;
 
 /// What a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,6 +228,11 @@ pub fn show_bytes(bytes: u64) -> String {
     };
     let value = format!("{:.2}", bytes as f64 / scale);
     format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Seconds, rounded once: dividing keeps 1 us at 1e-6 where multiplying by 1e-12 does not.
+pub fn seconds(time: Time) -> f64 {
+    time.0 as f64 / 1e12
 }
 
 #[cfg(test)]

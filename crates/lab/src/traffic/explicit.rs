@@ -1,8 +1,8 @@
 //! Flows written out one by one, in the scenario or in a file.
 
 use super::{Common, Context, Pattern, Resolved, check_reachable, host, message, object, too_long};
+use crate::files;
 use crate::import::{self, ImportedFlow};
-use crate::scenario::files;
 use crate::text::error::counted;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, names};
 use headway_sim::{FlowSpec, Routing};

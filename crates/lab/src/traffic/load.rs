@@ -10,11 +10,10 @@
 //!   it is slower. Load 0.6 means that these links carry 0.6 of their rate on average.
 //! * `payload` counts application bytes, `wire` also headers, framing, and the padding of short packets.
 
-use crate::scenario::topology::Topology;
+use crate::topology::Topology;
 use crate::workload::{Cdf, Interpolation};
+use headway_network::TopologySpec;
 use headway_packet::Sizes;
-use headway_sim::TopologySpec;
-use headway_units::Rate;
 
 /// Which links a load is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,20 +50,9 @@ pub struct Racks {
 }
 
 impl Racks {
-    /// The groups of a topology; `None` for graphs and single switches.
+    /// The groups of a topology, where it has several.
     pub fn of(spec: &TopologySpec) -> Option<Racks> {
-        let even = |groups: u32, each: u32| Some(Racks { bounds: (0..=groups).map(|g| g * each).collect() });
-        match *spec {
-            TopologySpec::Dumbbell { senders, receivers, .. } => {
-                Some(Racks { bounds: vec![0, senders, senders + receivers] })
-            }
-            TopologySpec::ParkingLot { bottlenecks, hosts_per_switch, .. } => {
-                even(bottlenecks + 1, hosts_per_switch)
-            }
-            TopologySpec::LeafSpine { racks, hosts_per_rack, .. } => even(racks, hosts_per_rack),
-            TopologySpec::FatTree { k, hosts_per_edge, .. } => even(k * (k / 2), hosts_per_edge),
-            TopologySpec::SingleSwitch { .. } | TopologySpec::Graph { .. } => None,
-        }
+        spec.racks().map(|bounds| Racks { bounds })
     }
 
     /// First host of a host's group, and the group's size.
@@ -83,81 +71,17 @@ impl Racks {
 
 /// Capacities of a topology.
 pub fn capacity(topology: &Topology) -> Capacity {
-    let hosts = f64::from(topology.hosts);
     let crossing = Racks::of(&topology.spec).map_or(0.0, |r| r.crossing());
-    let bps = |link: &headway_sim::LinkSpec| link.rate.bps() as f64;
-    match &topology.spec {
-        TopologySpec::SingleSwitch { link, .. } => {
-            Capacity { hosts_bps: hosts * bps(link), core_bps: None, crossing }
-        }
-        TopologySpec::Dumbbell { access, bottleneck, .. } => {
-            Capacity { hosts_bps: hosts * bps(access), core_bps: Some(2.0 * bps(bottleneck)), crossing }
-        }
-        // A flow along a parking lot crosses any number of links: there is no one core capacity.
-        TopologySpec::ParkingLot { access, .. } => {
-            Capacity { hosts_bps: hosts * bps(access), core_bps: None, crossing }
-        }
-        TopologySpec::LeafSpine { racks, spines, host, spine, .. } => {
-            let core = f64::from(*racks) * f64::from(*spines) * bps(spine);
-            Capacity { hosts_bps: hosts * bps(host), core_bps: Some(core), crossing }
-        }
-        TopologySpec::FatTree { k, host, fabric, .. } => {
-            let half = f64::from(k / 2);
-            let core = f64::from(*k) * half * half * bps(fabric);
-            Capacity { hosts_bps: hosts * bps(host), core_bps: Some(core), crossing }
-        }
-        TopologySpec::Graph { hosts, links, .. } => {
-            let of_hosts = links.iter().flat_map(|(a, b, link)| [(*a, link), (*b, link)]);
-            let sum = of_hosts.filter(|(node, _)| node < hosts).map(|(_, link)| bps(link)).sum();
-            Capacity { hosts_bps: sum, core_bps: None, crossing }
-        }
-    }
+    let all: Vec<u32> = (0..topology.hosts).collect();
+    Capacity { hosts_bps: topology.spec.host_bps(&all), core_bps: topology.spec.core_bps(), crossing }
 }
 
 /// What flows from some hosts to others can take, in bits per second: the receivers' links, or the middle link of
 /// a dumbbell.
 pub fn inflow(topology: &Topology, senders: &[u32], receivers: &[u32]) -> f64 {
-    let links = host_links(topology, receivers);
-    let TopologySpec::Dumbbell { senders: left, bottleneck, .. } = &topology.spec else { return links };
-    let (from_left, to_left) = (senders.iter().filter(|h| *h < left), receivers.iter().filter(|h| *h < left));
-    match (from_left.count(), to_left.count()) {
-        (n, 0) if n == senders.len() => links.min(bottleneck.rate.bps() as f64),
-        (0, n) if n == receivers.len() => links.min(bottleneck.rate.bps() as f64),
-        _ => links,
-    }
-}
-
-/// Sum of the rates of some hosts' links, in bits per second.
-fn host_links(topology: &Topology, hosts: &[u32]) -> f64 {
-    match &topology.spec {
-        TopologySpec::SingleSwitch { link: host, .. }
-        | TopologySpec::Dumbbell { access: host, .. }
-        | TopologySpec::ParkingLot { access: host, .. }
-        | TopologySpec::LeafSpine { host, .. }
-        | TopologySpec::FatTree { host, .. } => host.rate.bps() as f64 * hosts.len() as f64,
-        TopologySpec::Graph { links, .. } => {
-            let of_hosts = links.iter().filter(|(a, b, _)| hosts.contains(a) || hosts.contains(b));
-            of_hosts.map(|(_, _, link)| link.rate.bps() as f64).sum()
-        }
-    }
-}
-
-/// Rate of the slowest link.
-pub fn slowest(topology: &TopologySpec) -> Rate {
-    match topology {
-        TopologySpec::SingleSwitch { link, .. } => link.rate,
-        TopologySpec::Dumbbell { access: a, bottleneck: b, .. }
-        | TopologySpec::ParkingLot { access: a, bottleneck: b, .. }
-        | TopologySpec::LeafSpine { host: a, spine: b, .. }
-        | TopologySpec::FatTree { host: a, fabric: b, .. } => slower(a.rate, b.rate),
-        TopologySpec::Graph { links, .. } => {
-            links.iter().map(|l| l.2.rate).reduce(slower).unwrap_or(Rate::gbps(1))
-        }
-    }
-}
-
-fn slower(a: Rate, b: Rate) -> Rate {
-    if a.bps() < b.bps() { a } else { b }
+    let links = topology.spec.host_bps(receivers);
+    let between = topology.spec.between(senders, receivers);
+    between.map_or(links, |rate| links.min(rate.bps() as f64))
 }
 
 /// Mean bytes on the wire of a message whose size has this distribution: exact, by summing the wire size

@@ -6,8 +6,8 @@ pub mod patterns;
 pub mod poisson;
 mod sizes;
 
-use crate::scenario::topology::{Named, Topology};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
+use crate::topology::{Named, Topology};
 use crate::workload::random::{Purpose, Stream};
 use headway_packet::Sizes;
 use headway_sim::{FlowSpec, Routing, TransportSpec};
@@ -252,7 +252,7 @@ fn common(
 ) -> Result<Common, ScenarioError> {
     let chosen = match (table.get("transport"), own) {
         (Some(item), own) => {
-            let asked = crate::scenario::fabric::transport(&item)?;
+            let asked = crate::fabric::transport(&item)?;
             // A bare name means the scenario's own transport, parameters included, when it is that one.
             own.filter(|o| o.name == asked.name && asked.params.is_empty()).cloned().unwrap_or(asked)
         }

@@ -1,7 +1,7 @@
 //! Sizes of messages: a named table, a table in a file, or a distribution in closed form.
 
 use super::{Context, check_size};
-use crate::scenario::files;
+use crate::files;
 use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
 use crate::workload::{Cdf, Interpolation, library};
 use serde_json::{Value as Json, json};

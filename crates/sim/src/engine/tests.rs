@@ -2,6 +2,7 @@
 
 use super::*;
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::FatTree;
 use headway_network::{
     FabricSpec, FlowChoice, LinkChoice, LinkSpec, Routing, SampleSpec, TopologySpec, TransportSpec,
 };
@@ -27,7 +28,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         connection: None,
     };
     RunSpec {
-        topology: TopologySpec::FatTree { k: 4, hosts_per_edge: 2, host: link, fabric: link },
+        topology: TopologySpec::FatTree(FatTree { k: 4, hosts_per_edge: 2, host: link, fabric: link }),
         fabric: FabricSpec {
             discipline: discipline.into(),
             params: Vec::new(),

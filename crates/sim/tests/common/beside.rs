@@ -3,6 +3,7 @@
 use super::{flow, link, outcome, param, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
+use headway_sim::topology::SingleSwitch;
 use headway_sim::{FlowSpec, FlowState, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
@@ -43,7 +44,7 @@ pub fn homa(
     queues: u64,
     settings: impl IntoIterator<Item = (&'static str, ParamValue)>,
 ) -> RunSpec {
-    let star = TopologySpec::SingleSwitch { hosts: 17, link: link(10, Time::us(2)) };
+    let star = TopologySpec::SingleSwitch(SingleSwitch { hosts: 17, link: link(10, Time::us(2)) });
     let mut run = spec(star, "homa", flows, Time::s(10));
     run.fabric.sizes = sizes;
     run.fabric.buffer = Buffer { data: Limit::Packets(1_000_000), control: Limit::Packets(1_000_000) };

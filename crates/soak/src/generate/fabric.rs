@@ -2,7 +2,7 @@
 
 use crate::case::{duration, number, table};
 use crate::dice::Dice;
-use headway_lab::scenario::fabric::ROUTINGS;
+use headway_lab::fabric::ROUTINGS;
 use headway_units::{ParamKind, ParamSpec, ParamValue};
 use toml::{Table, Value};
 

@@ -3,7 +3,7 @@
 use super::Size;
 use crate::case::{GRAPH, duration, number, table};
 use crate::dice::Dice;
-use headway_lab::scenario::topology::{KINDS, Key};
+use headway_network::topology::{KINDS, Key, Kind, Usual};
 use toml::{Table, Value};
 
 /// Bits of a full packet of default sizes.
@@ -20,20 +20,20 @@ struct Links {
 
 /// A topology, and the graph if it is one.
 pub(super) fn draw(dice: &mut Dice, size: Size) -> (Table, Option<Table>) {
-    let kind = dice.pick(KINDS);
+    let (info, _) = dice.pick(KINDS);
     let links = Links { rate: dice.magnitude(RATES.0, RATES.1), flight: dice.magnitude(0.01, size.flight) };
-    let mut topology = table([("kind", kind.name.into())]);
+    let mut topology = table([("kind", info.name.into())]);
     let mut graph = None;
-    for key in kind.keys {
-        if !key.default.is_empty() && dice.percent(50) {
+    for key in info.all_keys() {
+        if !matches!(key.usual, Usual::Needed) && dice.percent(50) {
             continue;
         }
         let value = match key.kind {
-            "path" => {
+            Kind::Graph => {
                 graph = Some(graph_of(dice, &links));
                 GRAPH.into()
             }
-            _ => value(dice, key, &links),
+            Kind::Count | Kind::EvenCount | Kind::Rate | Kind::Duration => value(dice, key, &links),
         };
         topology.insert(key.name.into(), value);
     }
@@ -42,10 +42,10 @@ pub(super) fn draw(dice: &mut Dice, size: Size) -> (Table, Option<Table>) {
 
 fn value(dice: &mut Dice, key: &Key, links: &Links) -> Value {
     match key.kind {
-        "rate" => links.rate(dice),
-        "duration" => links.delay(dice),
-        "even count" => number(2 * dice.between(1, 3)),
-        _ => number(dice.count(1, 6)),
+        Kind::Rate => links.rate(dice),
+        Kind::Duration => links.delay(dice),
+        Kind::EvenCount => number(2 * dice.between(1, 3)),
+        Kind::Count | Kind::Graph => number(dice.count(1, 6)),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::text::{Item, Problem, ScenarioError};
 use std::path::{Path, PathBuf};
 
 /// The path and the text of a file named in a scenario; relative paths start at `folder`.
-pub fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), ScenarioError> {
+pub(crate) fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), ScenarioError> {
     let path = folder.join(item.text()?);
     let fail = |reason: String| {
         let problem = Problem::Unreadable { path: path.display().to_string(), reason };
@@ -23,12 +23,12 @@ pub fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), Scenari
 }
 
 /// Digest of a file's text, so that a run is identified by what it read and not by where.
-pub fn digest(text: &str) -> String {
+pub(crate) fn digest(text: &str) -> String {
     use sha2::Digest;
     hex(&sha2::Sha256::digest(text.as_bytes()))
 }
 
 /// Bytes as hexadecimal text.
-pub fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

@@ -1,41 +1,35 @@
 //! A topology from a file: `hosts = N`, `switches = M`, `link = [{ a = "h0", b = "s0", rate, delay }, ...]`.
 
-use super::files;
-use super::topology::Named;
+use crate::files;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, parse, tree::Value};
-use headway_sim::{LinkSpec, TopologySpec};
+use headway_network::LinkSpec;
+use headway_network::topology::Graph;
 use rustc_hash::FxHashMap;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
 
 /// A graph, checked.
 #[derive(Debug)]
-pub struct Graph {
+pub struct Found {
     /// What the simulator builds.
-    pub spec: TopologySpec,
-    /// Hosts.
-    pub hosts: u32,
-    /// Where their number is written.
-    pub named: Named,
-    /// Which connected part each host is in.
-    pub parts: Vec<u32>,
+    pub graph: Graph,
+    /// Where the number of its hosts is written.
+    pub at: Origin,
     /// Every key with its value.
-    pub resolved: Json,
+    pub resolved: Map<String, Json>,
 }
 
 /// Reads the file that `file` names.
-pub fn read(file: &Item<'_>, folder: &Path) -> Result<Graph, ScenarioError> {
+pub fn read(file: &Item<'_>, folder: &Path) -> Result<Found, ScenarioError> {
     let (path, text) = files::read(file, folder)?;
-    let mut graph = parse(&Source::new(path.display().to_string(), text))?;
-    if let Json::Object(map) = &mut graph.resolved {
-        map.insert("file".into(), file.text()?.into());
-    }
-    Ok(graph)
+    let mut found = parse(&Source::new(path.display().to_string(), text))?;
+    found.resolved.insert("file".into(), file.text()?.into());
+    Ok(found)
 }
 
 /// Reads a graph from its text.
-pub fn parse(source: &Arc<Source>) -> Result<Graph, ScenarioError> {
+pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
     let document = parse::document(source)?;
     let Value::Table(table) = &document.value else { return Err(empty(source)) };
     let root = Reader::root(table, &document.at, "the graph file");
@@ -70,14 +64,15 @@ pub fn parse(source: &Arc<Source>) -> Result<Graph, ScenarioError> {
         let problem = Problem::Topology(format!("host h{host} has no link"));
         return Err(hosts_item.fail(problem));
     }
-    let parts = parts(hosts, switches, &links);
     let rows: Vec<Json> = links
         .iter()
         .map(|(a, b, l)| json!([name(*a, hosts), name(*b, hosts), l.rate.to_string(), l.delay.to_string()]))
         .collect();
-    let resolved = json!({ "kind": "graph", "hosts": hosts, "switches": switches, "links": rows });
-    let spec = TopologySpec::Graph { hosts, switches, links };
-    Ok(Graph { spec, hosts, named: Named::of("hosts", &hosts_item), parts, resolved })
+    let mut resolved = Map::new();
+    for (key, value) in [("hosts", json!(hosts)), ("switches", json!(switches)), ("links", rows.into())] {
+        resolved.insert(key.into(), value);
+    }
+    Ok(Found { graph: Graph { hosts, switches, links }, at: hosts_item.at().clone(), resolved })
 }
 
 fn empty(source: &Arc<Source>) -> ScenarioError {
@@ -105,36 +100,21 @@ fn name(node: u32, hosts: u32) -> String {
     if node < hosts { format!("h{node}") } else { format!("s{}", node - hosts) }
 }
 
-/// The connected part of each host.
-fn parts(hosts: u32, switches: u32, links: &[(u32, u32, LinkSpec)]) -> Vec<u32> {
-    let mut parent: Vec<u32> = (0..hosts + switches).collect();
-    fn find(parent: &mut [u32], mut node: u32) -> u32 {
-        while parent[node as usize] != node {
-            parent[node as usize] = parent[parent[node as usize] as usize];
-            node = parent[node as usize];
-        }
-        node
-    }
-    for &(a, b, _) in links {
-        let (a, b) = (find(&mut parent, a), find(&mut parent, b));
-        parent[a as usize] = b;
-    }
-    (0..hosts).map(|h| find(&mut parent, h)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_network::topology::Topology;
 
     const TWO: &str = "hosts = 4\nswitches = 1\nlink = [\n  {a=\"h0\", b=\"s0\", rate=\"10 Gbps\", delay=\"1 us\"},\n  \
         {a=\"h1\", b=\"s0\", rate=\"10 Gbps\", delay=\"1 us\"},\n  {a=\"h2\", b=\"h3\", rate=\"1 Gbps\", delay=\"1 us\"},\n]\n";
 
     #[test]
     fn parts_are_what_links_join() {
-        let graph = parse(&Source::new("g.toml", TWO)).expect("a graph");
-        assert_eq!(graph.parts[0], graph.parts[1]);
-        assert_eq!(graph.parts[2], graph.parts[3]);
-        assert_ne!(graph.parts[0], graph.parts[2]);
+        let found = parse(&Source::new("g.toml", TWO)).expect("a graph");
+        let pieces = found.graph.pieces().expect("a graph may be in pieces");
+        assert_eq!(pieces[0], pieces[1]);
+        assert_eq!(pieces[2], pieces[3]);
+        assert_ne!(pieces[0], pieces[2]);
     }
 
     #[test]

@@ -1,0 +1,40 @@
+//! What the transports of a run are called.
+
+use crate::fabric::param_json;
+use headway_sim::TransportSpec;
+use serde_json::Value as Json;
+
+/// What the transports of a run are called in its results: by their names, and where several have one name, with the
+/// parameters that each of them sets, as in `dctcp(g=0.25)`.
+pub(super) fn labels(transports: &[TransportSpec]) -> Vec<String> {
+    let label = |one: &TransportSpec| {
+        let alone = transports.iter().filter(|other| other.name == one.name).count() == 1;
+        if alone || one.params.is_empty() {
+            return one.name.clone();
+        }
+        let show = |value: Json| value.as_str().map_or(value.to_string(), str::to_string);
+        let set: Vec<String> =
+            one.params.iter().map(|(key, value)| format!("{key}={}", show(param_json(value)))).collect();
+        format!("{}({})", one.name, set.join(","))
+    };
+    transports.iter().map(label).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_units::ParamValue;
+
+    #[test]
+    fn transports_of_one_name_are_told_apart_by_what_they_set() {
+        let named = |name: &str, params: &[(&str, ParamValue)]| TransportSpec {
+            name: name.into(),
+            params: params.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+        };
+        let preset = ParamValue::Choice("linux-4.19".into());
+        let two = [named("dctcp", &[("preset", preset.clone())]), named("cubic", &[])];
+        assert_eq!(labels(&two), ["dctcp", "cubic"]);
+        let three = [two[0].clone(), named("dctcp", &[]), named("dctcp", &[("g", ParamValue::Float(0.25))])];
+        assert_eq!(labels(&three), ["dctcp(preset=linux-4.19)", "dctcp", "dctcp(g=0.25)"]);
+    }
+}

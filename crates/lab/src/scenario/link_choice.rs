@@ -1,0 +1,53 @@
+//! Which links a table means, and how that is written out.
+
+use super::sample::check_link;
+use crate::text::{Item, Problem, ScenarioError, Value};
+use headway_sim::LinkChoice;
+use serde_json::{Value as Json, json};
+
+type Read<T> = Result<T, ScenarioError>;
+
+/// Names that a table may use, made when they are wanted.
+pub struct Known<'a> {
+    /// Of all links.
+    pub links: &'a dyn Fn() -> Vec<String>,
+    /// Of all switches.
+    pub switches: &'a dyn Fn() -> Vec<String>,
+}
+
+/// Which links: all, or a list of names, of which `a<->b` is both directions.
+pub(super) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
+    match item.value() {
+        Value::List(nodes) if nodes.is_empty() => Err(item.range("at least one link", "an empty list")),
+        Value::List(_) => Ok(LinkChoice::Some(directed(item, &(known.links)())?)),
+        Value::Text(_) => item.choice(&["all"]).map(|_| LinkChoice::All),
+        _ => Err(item.wrong("\"all\" or a list of links")),
+    }
+}
+
+fn directed(list: &Item<'_>, names: &[String]) -> Read<Vec<String>> {
+    let mut chosen: Vec<String> = Vec::new();
+    for item in list.list()? {
+        let written = item.text()?;
+        let directions = match written.split_once("<->") {
+            Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
+            None => vec![written.to_string()],
+        };
+        for name in directions {
+            check_link(&item, written, &name, names)?;
+            if chosen.contains(&name) {
+                return Err(item.fail(Problem::Contradiction(format!("link `{name}` is listed twice"))));
+            }
+            chosen.push(name);
+        }
+    }
+    Ok(chosen)
+}
+
+pub(super) fn links_json(links: &LinkChoice) -> Json {
+    match links {
+        LinkChoice::Some(names) => json!(names),
+        LinkChoice::None => json!([]),
+        LinkChoice::All => json!("all"),
+    }
+}

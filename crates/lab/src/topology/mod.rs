@@ -1,0 +1,163 @@
+//! The `[topology]` table: whatever kinds of topology there are, key by key as they are declared.
+
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
+use headway_network::TopologySpec;
+use headway_network::topology::{Info, KINDS, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
+use headway_units::Time;
+use serde_json::{Map, Value as Json};
+use std::path::Path;
+
+pub mod graph;
+pub mod layout;
+
+/// A key that was read, and where its value is written.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The key; several are written with "` and `" between.
+    pub key: String,
+    /// Its value's place.
+    pub at: Origin,
+}
+
+impl Named {
+    /// The key of an item.
+    pub fn of(key: &str, item: &Item<'_>) -> Named {
+        Named { key: key.into(), at: item.at().clone() }
+    }
+}
+
+/// A topology, checked.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    /// Its kind.
+    pub kind: &'static str,
+    /// What the simulator builds.
+    pub spec: TopologySpec,
+    /// Time a switch takes beyond store-and-forward.
+    pub switch_latency: Time,
+    /// Hosts.
+    pub hosts: u32,
+    /// The key that says most about its size.
+    pub size: Named,
+    /// Which part of the network each host is in, for graphs that may be in pieces.
+    pieces: Option<Vec<u32>>,
+    resolved: Json,
+}
+
+impl Topology {
+    /// Every key with its value.
+    pub fn to_json(&self) -> Json {
+        self.resolved.clone()
+    }
+
+    /// Whether there is a path between two hosts.
+    pub fn reachable(&self, src: u32, dst: u32) -> bool {
+        self.pieces.as_ref().is_none_or(|pieces| pieces[src as usize] == pieces[dst as usize])
+    }
+
+    /// Refuses a host that is not there.
+    pub fn check_host(&self, host: u64) -> Result<u32, Problem> {
+        match u32::try_from(host) {
+            Ok(h) if h < self.hosts => Ok(h),
+            _ => Err(Problem::NoSuchHost { host: host as i64, hosts: u64::from(self.hosts) }),
+        }
+    }
+}
+
+/// Reads the table; `folder` is where relative paths start.
+pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError> {
+    let names: Vec<&str> = KINDS.iter().map(|(info, _)| info.name).collect();
+    let (info, make) = &KINDS[table.need("kind")?.choice(&names)?];
+    let mut keys = Keys::new(table, info, folder);
+    keys.key(&SWITCH_LATENCY)?;
+    let Value::Duration(switch_latency) = *keys.values.get(SWITCH_LATENCY.name) else { unreachable!() };
+    for key in info.keys {
+        keys.key(key)?;
+    }
+    let elsewhere: Vec<&str> = KINDS.iter().flat_map(|(info, _)| info.all_keys()).map(|k| k.name).collect();
+    table.finish(&elsewhere, Some(format!("kind = \"{}\"", info.name)))?;
+    let (spec, size) = (make(&keys.values), keys.size());
+    let hosts = spec.size().hosts;
+    let hosts = u32::try_from(hosts).ok().filter(|h| *h < 1 << 30).ok_or_else(|| {
+        let problem = Problem::Topology(format!("{hosts} hosts are more than can be numbered"));
+        ScenarioError::new(problem, &size.at)
+    })?;
+    let mut resolved = keys.resolved;
+    // It was read first, and has always been written last.
+    if let Some(latency) = resolved.shift_remove(SWITCH_LATENCY.name) {
+        resolved.insert(SWITCH_LATENCY.name.into(), latency);
+    }
+    let pieces = spec.pieces();
+    Ok(Topology { kind: info.name, spec, switch_latency, hosts, size, pieces, resolved: resolved.into() })
+}
+
+/// The keys of a table as they are read.
+struct Keys<'a, 'b> {
+    table: &'a Reader<'b>,
+    info: &'a Info,
+    folder: &'a Path,
+    values: Values,
+    resolved: Map<String, Json>,
+    /// Those that say most about the size, with their values.
+    sizes: Vec<(u32, Named)>,
+}
+
+impl<'a, 'b> Keys<'a, 'b> {
+    fn new(table: &'a Reader<'b>, info: &'a Info, folder: &'a Path) -> Self {
+        let mut resolved = Map::new();
+        resolved.insert("kind".into(), info.name.into());
+        Keys { table, info, folder, values: Values::default(), resolved, sizes: Vec::new() }
+    }
+
+    fn key(&mut self, key: &Key) -> Result<(), ScenarioError> {
+        let item = match key.usual {
+            Usual::Needed => Some(self.table.need(key.name)?),
+            Usual::As(_) | Usual::Zero(_) | Usual::Count(..) => self.table.get(key.name),
+        };
+        let value = match (&item, key.usual) {
+            (Some(item), _) => self.value(key, item)?,
+            (None, Usual::As(other)) => self.values.get(other).clone(),
+            (None, Usual::Count(_, of)) => Value::Count(of(&self.values)),
+            (None, Usual::Zero(_) | Usual::Needed) => Value::Duration(Time::ZERO),
+        };
+        match &value {
+            Value::Count(n) => drop(self.resolved.insert(key.name.into(), (*n).into())),
+            Value::Rate(rate) => drop(self.resolved.insert(key.name.into(), rate.to_string().into())),
+            Value::Duration(time) => drop(self.resolved.insert(key.name.into(), time.to_string().into())),
+            Value::Graph(_) => {}
+        }
+        if let (Some(item), Value::Count(n), true) = (&item, &value, self.info.size.contains(&key.name)) {
+            self.sizes.push((*n, Named::of(key.name, item)));
+        }
+        self.values.put(key.name, value);
+        Ok(())
+    }
+
+    fn value(&mut self, key: &Key, item: &Item<'_>) -> Result<Value, ScenarioError> {
+        Ok(match key.kind {
+            Kind::Count => Value::Count(item.count()?),
+            Kind::EvenCount => match item.int(2, 65_534)? {
+                n if n.is_multiple_of(2) => Value::Count(n as u32),
+                odd => return Err(item.range("even", odd)),
+            },
+            Kind::Rate => Value::Rate(item.rate()?),
+            Kind::Duration => Value::Duration(item.time()?),
+            Kind::Graph => {
+                let found = graph::read(item, self.folder)?;
+                self.resolved.extend(found.resolved);
+                self.sizes
+                    .push((found.graph.hosts, Named { key: self.info.size.join("` and `"), at: found.at }));
+                Value::Graph(found.graph)
+            }
+        })
+    }
+
+    /// The largest of the keys that say most about the size, the first of those that are alike.
+    fn size(&self) -> Named {
+        let largest = self.sizes.iter().rev().max_by_key(|(n, _)| *n);
+        largest.map_or_else(
+            || Named { key: "kind".into(), at: self.table.at().clone() },
+            |(_, named)| named.clone(),
+        )
+    }
+}

@@ -1,0 +1,45 @@
+//! Links: what they are like, between which nodes they are, and which are meant.
+
+use headway_units::{Rate, Time};
+
+/// Rate and one-way propagation delay of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSpec {
+    /// In each direction.
+    pub rate: Rate,
+    /// One way.
+    pub delay: Time,
+}
+
+/// One directed link between two nodes; hosts are numbered first, then switches.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Node it leaves.
+    pub from: u32,
+    /// Node it ends at.
+    pub to: u32,
+    /// Rate and delay.
+    pub spec: LinkSpec,
+}
+
+/// Which links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkChoice {
+    /// None.
+    None,
+    /// All that leave a switch.
+    All,
+    /// These names.
+    Some(Vec<String>),
+}
+
+impl LinkChoice {
+    /// Whether a link is in both, as far as names tell.
+    pub(crate) fn meets(&self, other: &LinkChoice) -> bool {
+        match (self, other) {
+            (LinkChoice::None, _) | (_, LinkChoice::None) => false,
+            (LinkChoice::Some(names), LinkChoice::Some(others)) => names.iter().any(|n| others.contains(n)),
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Next hops: computed on regular topologies, from a table on the rest.
+
+use crate::link::Link;
+use crate::topology::{Computed, Hop, TopologySpec};
+use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
+
+/// Finds the port that leads towards a host.
+pub(crate) struct Router {
+    hosts: u32,
+    computed: Computed,
+    table: Table,
+}
+
+impl Router {
+    pub(crate) fn new(topology: &TopologySpec, hosts: u32, switches: u32, links: &[Link]) -> Router {
+        let computed = Computed::new(topology);
+        let table = if computed.is_all() { Table::default() } else { Table::new(hosts, switches, links) };
+        Router { hosts, computed, table }
+    }
+
+    /// All of the equal next hops, and by what a path number is divided where they are chosen from.
+    pub(crate) fn all(&self, switch: u32, dst: u32) -> (Vec<u32>, u32) {
+        match self.hop(switch, dst) {
+            Hop::One(port) => (vec![port], 0),
+            Hop::Many { first, count, level } => ((first..first + count).collect(), level),
+            Hop::Listed { first, count } => {
+                (self.table.list[first as usize..(first + count) as usize].to_vec(), 0)
+            }
+            Hop::Nowhere => (Vec::new(), 0),
+        }
+    }
+
+    /// The first of the equal next hops; `None` when the host cannot be reached.
+    pub(crate) fn any(&self, switch: u32, dst: u32) -> Option<u32> {
+        match self.hop(switch, dst) {
+            Hop::One(port) => Some(port),
+            Hop::Many { first, .. } => Some(first),
+            Hop::Listed { first, .. } => Some(self.table.list[first as usize]),
+            Hop::Nowhere => None,
+        }
+    }
+
+    /// Whether a table of next hops leaves a switch a choice.
+    pub(crate) fn has_choice_in_table(&self) -> bool {
+        self.table.choices
+    }
+
+    /// How many path numbers lead differently from here on ([`Routing::Pinned`]): where a switch leaves a
+    /// choice, the number counts its choices, and on structured topologies those after it.
+    pub(crate) fn path_numbers(&self, switch: u32, dst: u32, links: &[Link]) -> u64 {
+        let mut numbers = 1u64;
+        let mut ahead = vec![switch];
+        let mut seen = FxHashSet::default();
+        while let Some(switch) = ahead.pop() {
+            let ports: &[u32] = match self.hop(switch, dst) {
+                Hop::One(port) => &[port],
+                // All of them go on alike: one shows the choices that follow.
+                Hop::Many { first, count, .. } => {
+                    numbers = numbers.saturating_mul(u64::from(count));
+                    &[first]
+                }
+                Hop::Listed { first, count } => {
+                    numbers = least_common_multiple(numbers, u64::from(count));
+                    &self.table.list[first as usize..(first + count) as usize]
+                }
+                Hop::Nowhere => &[],
+            };
+            let next = ports.iter().map(|port| links[*port as usize].to).filter(|node| *node >= self.hosts);
+            ahead.extend(next.map(|node| node - self.hosts).filter(|s| seen.insert(*s)));
+        }
+        numbers
+    }
+
+    #[inline(always)]
+    pub(crate) fn hop(&self, switch: u32, dst: u32) -> Hop {
+        match self.computed.hop(switch, dst) {
+            Some(hop) => hop,
+            None => self.table.hop(switch, dst),
+        }
+    }
+
+    /// The ports of a hop that is listed.
+    #[inline(always)]
+    pub(crate) fn listed(&self, place: u32) -> u32 {
+        self.table.list[place as usize]
+    }
+}
+
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x.max(1)).saturating_mul(b)
+}
+
+/// Shortest-path next hops from every switch to every switch that has hosts.
+#[derive(Default)]
+struct Table {
+    switches: u32,
+    /// By host: the switch it hangs on, and that switch's port to it.
+    attached: Vec<(u32, u32)>,
+    /// By (switch, destination switch): a range of `list`.
+    ranges: Vec<(u32, u32)>,
+    list: Vec<u32>,
+    /// Whether any range has several ports.
+    choices: bool,
+}
+
+impl Table {
+    fn new(hosts: u32, switches: u32, links: &[Link]) -> Table {
+        let mut attached = vec![(u32::MAX, u32::MAX); hosts as usize];
+        let mut out = vec![Vec::new(); switches as usize];
+        for (port, link) in links.iter().enumerate() {
+            if link.from < hosts {
+                continue;
+            }
+            let switch = link.from - hosts;
+            if link.to < hosts {
+                attached[link.to as usize] = (switch, port as u32);
+            } else {
+                out[switch as usize].push((port as u32, link.to - hosts));
+            }
+        }
+        let mut ranges = vec![(0, 0); switches as usize * switches as usize];
+        let mut list = Vec::new();
+        for target in 0..switches {
+            let distance = distances(target, &out);
+            for from in (0..switches).filter(|&s| s != target && distance[s as usize] != u32::MAX) {
+                let first = list.len() as u32;
+                let nearer = |to: u32| distance[to as usize].wrapping_add(1) == distance[from as usize];
+                list.extend(out[from as usize].iter().filter(|(_, to)| nearer(*to)).map(|(port, _)| *port));
+                ranges[from as usize * switches as usize + target as usize] =
+                    (first, list.len() as u32 - first);
+            }
+        }
+        let choices = ranges.iter().any(|(_, count)| *count > 1);
+        Table { switches, attached, ranges, list, choices }
+    }
+
+    #[inline]
+    fn hop(&self, switch: u32, dst: u32) -> Hop {
+        let (home, port) = self.attached[dst as usize];
+        if home == switch {
+            return Hop::One(port);
+        }
+        if home == u32::MAX {
+            return Hop::Nowhere;
+        }
+        match self.ranges[switch as usize * self.switches as usize + home as usize] {
+            (_, 0) => Hop::Nowhere,
+            (first, 1) => Hop::One(self.list[first as usize]),
+            (first, count) => Hop::Listed { first, count },
+        }
+    }
+}
+
+/// Hops from every switch to `target`; links are symmetric. `u32::MAX` where there is no way.
+fn distances(target: u32, out: &[Vec<(u32, u32)>]) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; out.len()];
+    distance[target as usize] = 0;
+    let mut queue = VecDeque::from([target]);
+    while let Some(node) = queue.pop_front() {
+        for &(_, next) in &out[node as usize] {
+            if distance[next as usize] == u32::MAX {
+                distance[next as usize] = distance[node as usize] + 1;
+                queue.push_back(next);
+            }
+        }
+    }
+    distance
+}

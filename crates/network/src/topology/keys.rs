@@ -1,0 +1,170 @@
+//! What a topology declares of its keys, and the values that it is made from.
+
+use crate::link::LinkSpec;
+use headway_units::{Rate, Time};
+use std::collections::BTreeMap;
+
+/// A kind of topology, for listings, for messages, and for whoever reads one.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Its keys, in the order in which they are read.
+    pub keys: &'static [Key],
+    /// Which of them say most about its size.
+    pub size: &'static [&'static str],
+}
+
+/// A key.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// How it is called.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it is when nothing is said.
+    pub usual: Usual,
+    /// One sentence.
+    pub doc: &'static str,
+}
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number of at least 1.
+    Count,
+    /// An even number from 2 to 65,534.
+    EvenCount,
+    /// A rate with a unit.
+    Rate,
+    /// A duration with a unit.
+    Duration,
+    /// A file with a graph.
+    Graph,
+}
+
+impl Kind {
+    /// In listings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Count => "count",
+            Kind::EvenCount => "even count",
+            Kind::Rate => "rate",
+            Kind::Duration => "duration",
+            Kind::Graph => "path",
+        }
+    }
+}
+
+/// The value of a key of which nothing is said.
+#[derive(Clone, Copy, Debug)]
+pub enum Usual {
+    /// It has to be given.
+    Needed,
+    /// That of another key, which is read before.
+    As(&'static str),
+    /// 0 of its unit.
+    Zero(&'static str),
+    /// A count that follows from others, and how.
+    Count(&'static str, fn(&Values) -> u32),
+}
+
+impl Usual {
+    /// In listings; empty where a value has to be given.
+    pub fn text(self) -> &'static str {
+        match self {
+            Usual::Needed => "",
+            Usual::As(text) | Usual::Zero(text) | Usual::Count(text, _) => text,
+        }
+    }
+}
+
+/// The value of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Of [`Kind::Count`] and [`Kind::EvenCount`].
+    Count(u32),
+    /// Of [`Kind::Rate`].
+    Rate(Rate),
+    /// Of [`Kind::Duration`].
+    Duration(Time),
+    /// Of [`Kind::Graph`].
+    Graph(super::Graph),
+}
+
+/// The values of all keys of a topology, each of the kind that is declared.
+#[derive(Clone, Debug, Default)]
+pub struct Values(BTreeMap<&'static str, Value>);
+
+impl Values {
+    /// Notes the value of a key.
+    pub fn put(&mut self, key: &'static str, value: Value) {
+        self.0.insert(key, value);
+    }
+
+    /// The value of a key.
+    ///
+    /// # Panics
+    /// When there is none: a topology asks for keys that it declares, and whoever reads one gives them all.
+    pub fn get(&self, key: &str) -> &Value {
+        self.0.get(key).unwrap_or_else(|| panic!("the key `{key}` has no value: it is not declared"))
+    }
+
+    /// A count.
+    ///
+    /// # Panics
+    /// As [`Values::get`], and when the key is declared as something else.
+    pub fn count(&self, key: &str) -> u32 {
+        match self.get(key) {
+            Value::Count(n) => *n,
+            other => panic!("`{key}` is no count but {other:?}"),
+        }
+    }
+
+    /// A link, from the key of its rate and that of its delay.
+    ///
+    /// # Panics
+    /// As [`Values::count`].
+    pub fn link(&self, rate: &str, delay: &str) -> LinkSpec {
+        match (self.get(rate), self.get(delay)) {
+            (Value::Rate(rate), Value::Duration(delay)) => LinkSpec { rate: *rate, delay: *delay },
+            other => panic!("`{rate}` and `{delay}` are no rate and no duration but {other:?}"),
+        }
+    }
+}
+
+/// The key that topologies of every kind have beside their own.
+pub const SWITCH_LATENCY: Key = Key {
+    name: "switch_latency",
+    kind: Kind::Duration,
+    usual: Usual::Zero("0 s"),
+    doc: "time a switch takes beyond store-and-forward",
+};
+
+impl Info {
+    /// All keys of a topology of this kind, the common one included.
+    pub fn all_keys(&self) -> impl Iterator<Item = &'static Key> {
+        self.keys.iter().chain([&SWITCH_LATENCY])
+    }
+}
+
+/// A key that has to be given.
+pub(super) const fn needed(name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, usual: Usual::Needed, doc }
+}
+
+/// A key that is like another where nothing is said.
+pub(super) const fn like(other: &'static str, name: &'static str, kind: Kind, doc: &'static str) -> Key {
+    Key { name, kind, usual: Usual::As(other), doc }
+}
+
+pub(super) const RATE: Key = needed("rate", Kind::Rate, "of each host's link");
+pub(super) const DELAY: Key = needed("delay", Kind::Duration, "of each host's link, one way");
+pub(super) const HOST_RATE: Key = needed("host_rate", Kind::Rate, "of each host's link");
+pub(super) const HOST_DELAY: Key = needed("host_delay", Kind::Duration, "of each host's link, one way");
+pub(super) const BOTTLENECK_RATE: Key =
+    like("rate", "bottleneck_rate", Kind::Rate, "of each link between switches");
+pub(super) const BOTTLENECK_DELAY: Key =
+    like("delay", "bottleneck_delay", Kind::Duration, "of each link between switches");

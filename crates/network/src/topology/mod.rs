@@ -1,0 +1,270 @@
+//! Kinds of topology: each is a file here, and a line in [`topologies!`] below.
+//!
+//! A topology declares its keys, and from what they say it is made ([`Declared`]). Everything else that anybody asks
+//! about a shape is a method of [`Topology`]: its wiring, its size, its capacities, and how it is drawn. Nothing outside
+//! its file knows a topology by its name.
+
+mod dumbbell;
+mod fat_tree;
+mod graph;
+mod keys;
+mod leaf_spine;
+mod next_hops;
+mod parking_lot;
+mod single_switch;
+pub mod sketch;
+
+pub use dumbbell::Dumbbell;
+pub use fat_tree::FatTree;
+pub use graph::Graph;
+pub use keys::{Info, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
+pub use leaf_spine::LeafSpine;
+pub(crate) use next_hops::{FromTable, Hop, NextHops};
+pub use parking_lot::ParkingLot;
+pub use single_switch::SingleSwitch;
+
+use crate::error::BuildError;
+use crate::link::{Link, LinkSpec};
+use headway_units::Rate;
+use sketch::Sketch;
+
+/// Makes the enum of all topologies, the list of what they are called, and the enum of how they compute next hops.
+macro_rules! topologies {
+    ($($name:ident),+ $(,)?) => {
+        /// A topology of any kind.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum TopologySpec {
+            $(
+                #[doc = concat!("See [`", stringify!($name), "`].")]
+                $name($name),
+            )+
+        }
+
+        $(impl From<$name> for TopologySpec {
+            fn from(topology: $name) -> TopologySpec {
+                TopologySpec::$name(topology)
+            }
+        })+
+
+        impl std::ops::Deref for TopologySpec {
+            type Target = dyn Topology;
+
+            fn deref(&self) -> &(dyn Topology + 'static) {
+                match self {
+                    $(TopologySpec::$name(topology) => topology),+
+                }
+            }
+        }
+
+        impl std::ops::DerefMut for TopologySpec {
+            fn deref_mut(&mut self) -> &mut (dyn Topology + 'static) {
+                match self {
+                    $(TopologySpec::$name(topology) => topology),+
+                }
+            }
+        }
+
+        /// Every kind: what it declares, and how one of it is made.
+        pub const KINDS: &[(Info, fn(&Values) -> TopologySpec)] =
+            &[$((<$name as Declared>::INFO, |values| <$name as Declared>::of(values).into())),+];
+
+        /// How a topology computes next hops, if it does.
+        pub(crate) enum Computed {
+            $($name(<$name as Declared>::NextHops)),+
+        }
+
+        impl Computed {
+            pub(crate) fn new(topology: &TopologySpec) -> Computed {
+                match topology {
+                    $(TopologySpec::$name(topology) => Computed::$name(NextHops::new(topology))),+
+                }
+            }
+
+            /// Whether no table is needed.
+            pub(crate) fn is_all(&self) -> bool {
+                match self {
+                    $(Computed::$name(_) => <<$name as Declared>::NextHops as NextHops<$name>>::COMPUTED),+
+                }
+            }
+
+            /// The next hop from a switch to a host; `None` where a table has it.
+            #[inline(always)]
+            pub(crate) fn hop(&self, switch: u32, dst: u32) -> Option<Hop> {
+                match self {
+                    $(Computed::$name(hops) => NextHops::<$name>::hop(hops, switch, dst)),+
+                }
+            }
+        }
+    };
+}
+
+topologies! {
+    SingleSwitch,
+    Dumbbell,
+    ParkingLot,
+    LeafSpine,
+    FatTree,
+    Graph,
+}
+
+/// How many there are of everything, before anything is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Hosts.
+    pub hosts: u64,
+    /// Switches.
+    pub switches: u64,
+    /// Directed links.
+    pub links: u64,
+}
+
+/// Directed links that are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// How many.
+    pub count: u64,
+    /// What each is like.
+    pub link: LinkSpec,
+    /// Whether they leave a switch.
+    pub from_switch: bool,
+    /// How many of them the longest path crosses.
+    pub hops: u64,
+}
+
+/// What there is to know of a shape. Hosts are numbered from 0, and switches from 0.
+pub trait Topology {
+    /// How large it is.
+    fn size(&self) -> Size;
+
+    /// Adds its hosts, its switches and its links; an error says what is wrong with it.
+    fn wire(&self, wiring: &mut Wiring) -> Result<(), BuildError>;
+
+    /// Its links by their likeness. Where a path may cross a link more than once, it counts once.
+    fn tiers(&self) -> Vec<Tier>;
+
+    /// All that describe its links, to be changed.
+    fn links_mut(&mut self) -> Vec<&mut LinkSpec>;
+
+    /// The link of every host, where all are alike.
+    fn host_link(&self) -> Option<LinkSpec>;
+
+    /// Adds its picture.
+    fn draw(&self, sketch: &mut Sketch);
+
+    /// How a switch is called.
+    fn switch_name(&self, switch: u32) -> String {
+        format!("s{switch}")
+    }
+
+    /// Sum of the rates of some hosts' links, in bits per second.
+    fn host_bps(&self, hosts: &[u32]) -> f64 {
+        self.host_link().map_or(0.0, |link| link.rate.bps() as f64 * hosts.len() as f64)
+    }
+
+    /// The first host of each switch that has hosts, and at the end the number of hosts; `None` where switches are not
+    /// told apart.
+    fn racks(&self) -> Option<Vec<u32>> {
+        None
+    }
+
+    /// Capacity from hosts' switches into the rest of the network, in bits per second, where it is one number.
+    fn core_bps(&self) -> Option<f64> {
+        None
+    }
+
+    /// Rate of the one link that all flows from some hosts to others cross, where there is one between switches.
+    fn between(&self, _senders: &[u32], _receivers: &[u32]) -> Option<Rate> {
+        None
+    }
+
+    /// Names of the links that are meant when somebody says "the bottleneck"; empty where none is obvious.
+    fn bottlenecks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether switches may have several paths to choose from.
+    fn has_many_paths(&self) -> bool {
+        false
+    }
+
+    /// By host the piece of the network that it is in, where there may be several.
+    fn pieces(&self) -> Option<Vec<u32>> {
+        None
+    }
+}
+
+/// A kind of topology: what it is called, what its keys are, and what it is made from.
+pub(crate) trait Declared: Topology + Clone + Into<TopologySpec> {
+    /// Its name, its keys.
+    const INFO: Info;
+    /// How it computes next hops; [`FromTable`] where it does not.
+    type NextHops: NextHops<Self>;
+
+    /// One of it, from the values of all its keys.
+    fn of(values: &Values) -> Self;
+}
+
+/// A network as it is wired.
+#[derive(Debug, Default)]
+pub struct Wiring {
+    pub(crate) hosts: u32,
+    pub(crate) switches: u32,
+    pub(crate) links: Vec<Link>,
+}
+
+impl Wiring {
+    /// Says how many nodes there are.
+    pub fn nodes(&mut self, hosts: u32, switches: u32) {
+        (self.hosts, self.switches) = (hosts, switches);
+    }
+
+    /// The node of a switch.
+    pub fn switch(&self, number: u32) -> u32 {
+        self.hosts + number
+    }
+
+    /// Both directions of a link between two nodes, one after the other.
+    pub fn join(&mut self, a: u32, b: u32, spec: LinkSpec) {
+        self.one_way(a, b, spec);
+        self.one_way(b, a, spec);
+    }
+
+    /// One direction of it.
+    pub fn one_way(&mut self, from: u32, to: u32, spec: LinkSpec) {
+        self.links.push(Link { from, to, spec });
+    }
+}
+
+fn positive(what: &str, n: u32) -> Result<(), BuildError> {
+    if n == 0 { Err(BuildError::Shape(format!("{what} must be at least 1"))) } else { Ok(()) }
+}
+
+/// The links of hosts, to their switch and from it.
+fn ends(hosts: u64, link: LinkSpec) -> Vec<Tier> {
+    [false, true].map(|from_switch| Tier { count: hosts, link, from_switch, hops: 1 }).into()
+}
+
+/// The same, and links between switches.
+fn two_tiers(size: Size, host: LinkSpec, inner: LinkSpec, hops: u64) -> Vec<Tier> {
+    let mut tiers = ends(size.hosts, host);
+    let count = size.links.saturating_sub(2 * size.hosts);
+    tiers.push(Tier { count, link: inner, from_switch: true, hops });
+    tiers
+}
+
+impl TopologySpec {
+    /// Rate of its slowest link.
+    pub fn slowest(&self) -> Rate {
+        self.tiers().iter().map(|t| t.link.rate).min_by_key(|r| r.bps()).unwrap_or(Rate::gbps(1))
+    }
+
+    /// Rate of its fastest link.
+    pub fn fastest(&self) -> Rate {
+        self.tiers().iter().map(|t| t.link.rate).max_by_key(|r| r.bps()).unwrap_or(Rate::gbps(1))
+    }
+
+    /// Whether its next hops are computed. A table of them takes memory for each pair of switches.
+    pub fn has_computed_hops(&self) -> bool {
+        Computed::new(self).is_all()
+    }
+}

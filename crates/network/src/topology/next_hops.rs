@@ -1,0 +1,45 @@
+//! Next hops that are computed: regular shapes need no table.
+
+/// Equal next hops: ports `first .. first + count`, or `count` entries of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    One(u32),
+    /// Consecutive ports; `level` counts the choices made before this one on the way up.
+    Many {
+        first: u32,
+        count: u32,
+        level: u32,
+    },
+    Listed {
+        first: u32,
+        count: u32,
+    },
+    Nowhere,
+}
+
+/// How a topology of kind `T` computes next hops. Ports are numbered as the links are wired, those of hosts first.
+pub(crate) trait NextHops<T> {
+    /// Whether it does.
+    const COMPUTED: bool;
+
+    fn new(topology: &T) -> Self;
+
+    /// The next hop from a switch to a host.
+    fn hop(&self, switch: u32, dst: u32) -> Option<Hop>;
+}
+
+/// Not at all: a table has them.
+pub(crate) struct FromTable;
+
+impl<T> NextHops<T> for FromTable {
+    const COMPUTED: bool = false;
+
+    fn new(_: &T) -> FromTable {
+        FromTable
+    }
+
+    #[inline(always)]
+    fn hop(&self, _: u32, _: u32) -> Option<Hop> {
+        None
+    }
+}
