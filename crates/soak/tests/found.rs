@@ -1,5 +1,6 @@
 //! Scenarios that broke an invariant once, as small as they were made: `found/NAME.toml` holds the scenario, the graph
 //! and the flows that it names, and why it broke.
+#![allow(clippy::disallowed_methods, reason = "reads the scenarios")]
 
 use headway_soak::memory::Counting;
 use headway_soak::{Case, Verdict, invariants, judge};
