@@ -8,6 +8,7 @@ use super::{callgrind, flow};
 use headway_fabric::{Buffer, Limit};
 use headway_network::{Fault, FaultSpec};
 use headway_packet::Sizes;
+use headway_sim::topology::FatTree;
 use headway_sim::{
     FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Outcome, Routing, RunSpec, SampleSpec,
     TopologySpec, TransportSpec, run,
@@ -132,7 +133,7 @@ fn specification(row: &Row) -> RunSpec {
     let transport = |name: &&str| TransportSpec { name: (*name).into(), params: Vec::new() };
     let loss = Fault::Random { loss: 0.001, duplicate: 0.0, reorder: 0.0, reorder_by: Time::ZERO };
     RunSpec {
-        topology: TopologySpec::FatTree { k: K, hosts_per_edge: K / 2, host: link, fabric: link },
+        topology: TopologySpec::FatTree(FatTree { k: K, hosts_per_edge: K / 2, host: link, fabric: link }),
         fabric: FabricSpec {
             discipline: row.discipline.into(),
             params: Vec::new(),
