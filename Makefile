@@ -93,6 +93,7 @@ testbed-matrix: tools
 
 bench: install
 	cargo bench -p headway-sim --bench engine
+	cargo bench -p headway-sim --bench engine -- instructions
 	cargo bench -p headway-testbed --bench datapath
 	rm -rf $(BENCH_OUT)
 	for figure in fig01-multi-bottleneck fig13-testbed-multi-bottleneck; do \

@@ -3,6 +3,8 @@
 //! One plain struct of at most one cache line serves every protocol; which fields a kind uses is
 //! written at [`PacketKind`]. The wire codec is a view over bytes beside this representation.
 
+mod fields;
+mod header;
 mod meaning;
 mod packet;
 mod sack;
@@ -11,11 +13,13 @@ mod sizes;
 mod subflow;
 mod wire;
 
+pub use fields::{Mutable, WireField};
+pub use header::{WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
 pub use meaning::{FAMILIES, MEANINGS, Meaning};
 pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 pub use sizes::Sizes;
 pub use subflow::MOST_SUBFLOWS;
 pub use wire::{
-    CHECK_FIELDS, Envelope, HEADER_CHECK, MUTABLE_BITS, Mutable, PacketView, SEAL_TAG, UDP_PORT, WIRE_FIELDS,
-    WIRE_FRONT, WIRE_HEADER, WIRE_VERSION, WireError, WireField, covered, covered_of_cut,
+    CHECK_FIELDS, Envelope, HEADER_CHECK, MUTABLE_BITS, PacketView, SEAL_TAG, UDP_PORT, WIRE_FRONT,
+    WireError, covered, covered_of_cut,
 };

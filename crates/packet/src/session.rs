@@ -9,7 +9,8 @@
 //!
 //! **Panics: none**, whatever the bytes.
 
-use crate::wire::{WIRE_HEADER, WIRE_VERSION, WireField, wire_fields};
+use crate::fields::wire_fields;
+use crate::header::{WIRE_HEADER, WIRE_VERSION};
 use std::fmt;
 use std::mem::{offset_of, size_of};
 use zerocopy::byteorder::network_endian::{U16, U64};

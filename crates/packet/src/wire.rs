@@ -14,63 +14,19 @@
 //! What a switch may rewrite is declared with the field ([`Mutable`]); what a seal covers follows from that
 //! ([`covered`], [`covered_of_cut`]).
 
+use crate::fields::{Mutable, WireField};
+use crate::header::{Header, WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
 use crate::session::{SESSION_HEADER, Session};
 use crate::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
-use std::mem::{offset_of, size_of};
-use zerocopy::byteorder::network_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
-
-/// Version of the layout, in the first byte.
-pub const WIRE_VERSION: u8 = 1;
+use std::mem::offset_of;
+use zerocopy::FromBytes;
 
 /// UDP port of Headway, in captures of the simulator and by default on real hosts.
 ///
 /// `HW` in ASCII, 0x4857. IANA has it unassigned (nothing stands between 18516 and 18634), and it lies below
 /// 32768, where Linux begins to take ports for clients, so that no other socket has it by chance.
 pub const UDP_PORT: u16 = u16::from_be_bytes(*b"HW");
-
-/// One field of the header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WireField {
-    /// Name, as in [`Packet`].
-    pub name: &'static str,
-    /// First bit, counted from the start of the packet.
-    pub offset: usize,
-    /// Width in bits.
-    pub bits: usize,
-    /// What it holds, with its unit.
-    pub doc: &'static str,
-    /// Names of values, or of single bits where the field is a set of flags.
-    pub values: &'static [(u64, &'static str)],
-    /// What a switch may do to it.
-    pub mutable: Mutable,
-}
-
-/// What a switch may do to a field on a packet's way. No seal covers it then, and a receiver believes it no more
-/// than its doc says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mutable {
-    /// Nothing.
-    Never,
-    /// Write a lower rate, in packets that ask for one: [`PacketFlags::RATE`].
-    Rate,
-    /// Say what is left of a data packet whose payload it cuts off: see [`Packet::trim`].
-    Cut,
-    /// Set [`PacketFlags::BOUNCED`] as it returns such a header to its sender.
-    Return,
-}
-
-impl Mutable {
-    /// The bits of a byte of the field that may change.
-    const fn bits(self) -> u8 {
-        match self {
-            Mutable::Never => 0,
-            Mutable::Rate | Mutable::Cut => 0xff,
-            Mutable::Return => PacketFlags::BOUNCED.0,
-        }
-    }
-}
 
 /// Bits of the header that may change in one of these ways.
 const fn mutable_bits(ways: &[Mutable]) -> [u8; WIRE_HEADER] {
@@ -209,64 +165,6 @@ impl Envelope {
     }
 }
 
-/// Declares the header and the table of its fields together.
-///
-/// `$name` is the struct as it lies in memory, `$table` every field in order and without gaps, `$start` the
-/// byte of the packet at which they begin.
-macro_rules! wire_fields {
-    ($(#[$about:meta])* $table:ident of $name:ident from $start:expr;
-     $($(#[values($values:expr)])? $(#[mutable($mutable:ident)])? $field:ident: $type:ty, $doc:literal;)+) => {
-        #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Clone, Copy, Debug)]
-        #[repr(C)]
-        struct $name {
-            $($field: $type),+
-        }
-
-        $(#[$about])*
-        pub const $table: &[WireField] = &[$(WireField {
-            name: stringify!($field),
-            offset: ($start + offset_of!($name, $field)) * 8,
-            bits: size_of::<$type>() * 8,
-            doc: $doc,
-            values: wire_fields!(@values $($values)?),
-            mutable: wire_fields!(@mutable $($mutable)?),
-        }),+];
-    };
-    (@mutable) => { $crate::wire::Mutable::Never };
-    (@mutable $way:ident) => { $crate::wire::Mutable::$way };
-    (@values) => { &[] };
-    (@values $values:expr) => { $values };
-}
-pub(crate) use wire_fields;
-
-const KIND_NAMES: &[(u64, &str)] = &[
-    (0, "data"),
-    (1, "grant"),
-    (2, "rts"),
-    (3, "token"),
-    (4, "ack"),
-    (5, "finished"),
-    (6, "header"),
-    (7, "nack"),
-    (8, "pull"),
-    (9, "resend"),
-    (10, "busy"),
-    (11, "credit"),
-    (12, "credit-stop"),
-    (13, "probe"),
-];
-const ECN_NAMES: &[(u64, &str)] = &[(0, "not-ect"), (1, "spare"), (2, "ect"), (3, "ce")];
-const FLAG_NAMES: &[(u64, &str)] = &[
-    (1, "ece"),
-    (2, "again"),
-    (4, "unscheduled"),
-    (8, "pull"),
-    (16, "bounced"),
-    (64, "rate"),
-    (128, "call"),
-];
-const ENVELOPE_NAMES: &[(u64, &str)] = &[(0, "bare"), (1, "session"), (2, "sealed")];
-
 /// The check between session and payload of sealed data packets; offsets count from the start of the packet.
 pub const CHECK_FIELDS: &[WireField] = &[WireField {
     name: "check",
@@ -276,9 +174,6 @@ pub const CHECK_FIELDS: &[WireField] = &[WireField {
     values: &[],
     mutable: Mutable::Never,
 }];
-
-/// Bytes of the header.
-pub const WIRE_HEADER: usize = size_of::<Header>();
 
 /// A packet in bytes that have been checked.
 #[derive(Clone, Copy, Debug)]
@@ -446,38 +341,4 @@ impl Packet {
 fn check_sizes(kind: PacketKind, wire: u16, payload: u16) -> Result<(), WireError> {
     let possible = if kind == PacketKind::Data { payload <= wire } else { payload == 0 };
     if possible { Ok(()) } else { Err(WireError::Sizes { kind: kind.name(), wire, payload }) }
-}
-
-wire_fields! {
-    /// Every field of the header, in order and without gaps.
-    WIRE_FIELDS of Header from 0;
-    version: u8, "Version of this layout: 1";
-    #[values(KIND_NAMES)]
-    #[mutable(Cut)]
-    kind: u8, "What the packet is";
-    #[values(FLAG_NAMES)]
-    #[mutable(Return)]
-    flags: u8, "One-bit facts";
-    #[values(ECN_NAMES)]
-    ecn: u8, "ECN code point, in the two low bits";
-    #[mutable(Cut)]
-    priority: u8, "Queue class at every port, 0 served first";
-    #[values(ENVELOPE_NAMES)]
-    envelope: u8, "What stands between this header and the payload";
-    reserved: [u8; 2], "Zero";
-    #[mutable(Cut)]
-    wire: U16, "Bytes on the wire, framing included";
-    #[mutable(Cut)]
-    payload: U16, "Bytes of payload after the header";
-    src: U32, "Sending host";
-    dst: U32, "Receiving host";
-    message: U32, "Number of the message among those of its sender to its receiver";
-    index: U32, "Position in the message, in packets";
-    count: U32, "Packets spoken of: granted, sent without permission, or acknowledged cumulatively";
-    #[mutable(Rate)]
-    token: U32, "By kind and transport: number of the authorisation used or given, a SACK block, packets permitted, a subflow; with the flag rate, kb/s";
-    remaining: U32, "By kind and transport: packets still to be received or sent, a window, a class, a subflow, a round trip in ns; in an answer of RCP, kb/s";
-    entropy: U32, "What multipath hashes beside the addresses";
-    message_bytes: U64, "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each";
-    lifetime: U64, "How long a permission is valid, or an echoed time, in picoseconds";
 }

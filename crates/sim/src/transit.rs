@@ -126,31 +126,45 @@ impl<'a> Transit<'a> {
         if verdict == Verdict::Drop {
             return self.lose(handle);
         }
-        let Some(changes) = &faults.changes else {
-            return self.follow(verdict, handle, |transit, handle, late| {
-                transit.carry(link, handle, left.saturating_add(late));
-            });
-        };
-        let flight = changes.launch(link.number, packet.wire, left);
-        if flight.cut {
-            faults.injector.note_cut(link.number);
-            return self.lose(handle);
+        if faults.changes.is_some() {
+            return self.launch_around(link, handle, left, verdict);
         }
-        self.follow(verdict, handle, |transit, handle, late| {
-            transit.carry_around(link, handle, flight.arrives.saturating_add(late));
-        });
+        let (handle, left) = match verdict {
+            Verdict::Pass | Verdict::Drop => (handle, left),
+            Verdict::Duplicate => (self.first_of_two(link, handle, left), left),
+            Verdict::Delay(by) => (handle, left.saturating_add(by)),
+        };
+        self.carry(link, handle, left);
     }
 
-    /// Carries a packet that is not lost, as late and as often as a fault says.
-    fn follow(&mut self, verdict: Verdict, handle: u32, carry: impl Fn(&mut Self, u32, Time)) {
+    /// Carries a packet and gives the copy that follows it.
+    #[cold]
+    #[inline(never)]
+    fn first_of_two(&mut self, link: Link, handle: u32, left: Time) -> u32 {
+        let copy = self.pool.insert(*self.pool.get(handle));
+        self.carry(link, handle, left);
+        copy
+    }
+
+    /// Brings a packet that left a link on its way where links change during the run, unless that hits it.
+    #[inline(never)]
+    fn launch_around(&mut self, link: Link, handle: u32, left: Time, verdict: Verdict) {
+        let Some(Faults { injector, changes: Some(changes), .. }) = self.faults.as_deref_mut() else {
+            return;
+        };
+        let flight = changes.launch(link.number, self.pool.get(handle).wire, left);
+        if flight.cut {
+            injector.note_cut(link.number);
+            return self.lose(handle);
+        }
         match verdict {
-            Verdict::Pass | Verdict::Drop => carry(self, handle, Time::ZERO),
+            Verdict::Pass | Verdict::Drop => self.carry_around(link, handle, flight.arrives),
             Verdict::Duplicate => {
                 let copy = self.pool.insert(*self.pool.get(handle));
-                carry(self, handle, Time::ZERO);
-                carry(self, copy, Time::ZERO);
+                self.carry_around(link, handle, flight.arrives);
+                self.carry_around(link, copy, flight.arrives);
             }
-            Verdict::Delay(by) => carry(self, handle, by),
+            Verdict::Delay(by) => self.carry_around(link, handle, flight.arrives.saturating_add(by)),
         }
     }
 
@@ -164,6 +178,7 @@ impl<'a> Transit<'a> {
     }
 
     /// [`Transit::carry`] where routes avoid links that are down: by those in force when the packet `arrives`.
+    #[inline(never)]
     fn carry_around(&mut self, link: Link, handle: u32, arrives: Time) {
         let Some(switch) = link.to.checked_sub(self.hosts) else {
             return self.queue.push(arrives.0, CLASS_PACKET, DELIVER | link.to, handle);

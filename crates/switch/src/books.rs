@@ -1,6 +1,6 @@
 //! What a switch writes down: link records and samples, in the form in which simulations leave theirs.
 
-use crate::core::Egress;
+use crate::egress::Egress;
 use crate::frame::FrameError;
 use headway_network::{Entity, Injector, LinkChoice, LinkRecord, Metric, Network, Sample, SampleSpec};
 use headway_units::{Gauge, Time};

@@ -5,6 +5,7 @@
 //! function of the frames and their arrival times alone.
 
 use crate::books::Books;
+use crate::egress::Egress;
 use crate::frame::{self, FrameError, Seen};
 use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
@@ -122,14 +123,6 @@ impl Frames {
 pub trait Tap {
     /// A frame began to be sent on link number `link` at `start`.
     fn started(&mut self, link: u32, start: Time, frame: &[u8]);
-}
-
-pub(crate) struct Egress {
-    pub(crate) port: Port<u32>,
-    to: u32,
-    delay: Time,
-    /// The event in force that looks after this port; `Time::MAX` when none is.
-    due: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

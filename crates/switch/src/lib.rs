@@ -12,6 +12,7 @@
 mod addresses;
 mod books;
 mod core;
+mod egress;
 mod frame;
 pub mod interface;
 mod lateness;

@@ -138,5 +138,28 @@ impl HostContext {
 /// A time multiplied by a parameter, in whole picoseconds.
 pub fn scale(time: Time, factor: f64) -> Time {
     // The factor is a scenario constant with few digits; thousandths keep the product an integer.
-    Time((u128::from(time.0) * (factor * 1000.0 + 0.5) as u128 / 1000) as u64)
+    let thousandths = factor * 1000.0 + 0.5;
+    // Most products have room; those of 128 bits cost a hundred instructions.
+    match time.0.checked_mul(thousandths as u64) {
+        Some(product) if thousandths < 1e18 => Time(product / 1000),
+        _ => Time((u128::from(time.0) * thousandths as u128 / 1000) as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_product_of_64_bits_is_that_of_128() {
+        let times = [0, 1, 999, 52_480_000, 1 << 40, u64::MAX / 3000, u64::MAX / 2999, u64::MAX];
+        for factor in [0.0, 0.1, 1.0, 2.9996, 3.0, 1000.0, 1e15, 1e16, 2e16, f64::INFINITY, f64::NAN] {
+            for time in times {
+                let wide = u128::from(time).saturating_mul((factor * 1000.0 + 0.5) as u128) / 1000;
+                if wide <= u64::MAX.into() {
+                    assert_eq!(scale(Time(time), factor), Time(wide as u64), "{time} by {factor}");
+                }
+            }
+        }
+    }
 }

@@ -79,23 +79,29 @@ impl Expected {
         }
     }
 
-    /// The earliest time at which a packet that has not arrived is overdue.
-    pub(super) fn next(&mut self, timeout: Time, received: &IndexWindow) -> Option<Time> {
-        while self.window.is_some_and(|(_, index, _)| received.contains(index)) {
+    /// The earliest time at which a packet that has not arrived is overdue; `Time::MAX` if there is none.
+    pub(super) fn next(&mut self, timeout: Time, received: &IndexWindow) -> Time {
+        let mut earliest = Time::MAX;
+        while let Some((by, index, _)) = self.window {
+            if !received.contains(index) {
+                earliest = by;
+                break;
+            }
             self.pass_window();
         }
         for granted in &mut self.granted {
-            while granted.front().is_some_and(|&(_, index)| received.contains(index)) {
+            while let Some(&(at, index)) = granted.front() {
+                if !received.contains(index) {
+                    earliest = earliest.min(at.saturating_add(timeout));
+                    break;
+                }
                 granted.pop_front();
             }
         }
         while self.again.first().is_some_and(|(index, _)| received.contains(index)) {
             self.again.pop_due(Time::MAX);
         }
-        let [normal, low] = &self.granted;
-        let granted = [normal, low].map(|g| g.front().map(|e| e.0.saturating_add(timeout)));
-        let window = self.window.map(|(by, ..)| by);
-        [window, granted[0], granted[1], self.again.next()].into_iter().flatten().min()
+        earliest.min(self.again.next().unwrap_or(Time::MAX))
     }
 
     fn pass_window(&mut self) {
@@ -121,21 +127,21 @@ mod tests {
     fn each_packet_is_overdue_once_a_permission_and_never_after_it_has_arrived() {
         let (mut expected, mut received) = (Expected::new(Time(100), Time(10), 3, 9), IndexWindow::default());
         received.insert(0);
-        assert_eq!(expected.next(Time(100), &received), Some(Time(110)), "packet 1 of the first window");
+        assert_eq!(expected.next(Time(100), &received), Time(110), "packet 1 of the first window");
         expected.permit(Time(5), false);
-        assert_eq!(expected.next(Time(100), &received), Some(Time(105)));
+        assert_eq!(expected.next(Time(100), &received), Time(105));
         assert!(expected.is_from_the_end(8) && !expected.is_from_the_end(7));
         expected.permit(Time(50), true);
         assert_eq!(overdue(&mut expected, 104, &received), []);
         assert_eq!(overdue(&mut expected, 110, &received), [(1, 0), (3, 0), (8, 0)]);
         expected.permit_again(Time(130), 1, 1);
-        assert_eq!(expected.next(Time(100), &received), Some(Time(120)));
+        assert_eq!(expected.next(Time(100), &received), Time(120));
         received.insert(2);
-        assert_eq!(expected.next(Time(100), &received), Some(Time(130)));
+        assert_eq!(expected.next(Time(100), &received), Time(130));
         // The time-out is what it is now: a shorter one brings forward what was granted.
-        assert_eq!(expected.next(Time(70), &received), Some(Time(120)));
+        assert_eq!(expected.next(Time(70), &received), Time(120));
         assert_eq!(overdue(&mut expected, 150, &received), [(4, 0), (1, 1)]);
-        assert_eq!(expected.next(Time(100), &received), None);
+        assert_eq!(expected.next(Time(100), &received), Time::MAX);
     }
 
     #[test]

@@ -342,8 +342,8 @@ impl Incoming {
 
     /// Arms this message's one deadline in the machine.
     fn arm(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
-        let overdue = self.expected.as_mut().and_then(|e| e.next(self.timeout, &self.received));
-        let earliest = overdue.unwrap_or(Time::MAX).min(self.silent_at());
+        let overdue = self.expected.as_mut().map_or(Time::MAX, |e| e.next(self.timeout, &self.received));
+        let earliest = overdue.min(self.silent_at());
         // A deadline in force that is not later is looked at when it comes, and moved on.
         if self.loss_at.is_none_or(|at| at <= now || earliest < at) {
             shared.timers.arm(earliest, TimerKey::Loss(peer, id));

@@ -1,8 +1,13 @@
 //! Engine speed: packet-hops per second, instructions a packet-hop, memory, and growth with size.
 //!
-//! `cargo bench -p headway-sim` prints everything; `cargo bench -p headway-sim -- CASE` one case. Wall
+//! `cargo bench -p headway-sim --bench engine` prints these of all cases, with `-- CASE` at the end of one. Wall
 //! times on shared machines vary: compare ratios within one run. Instruction counts need valgrind.
+//!
+//! `-- instructions` counts them for every transport and discipline, `-- instructions ndp` for some,
+//! `-- instructions against FILE` beside a table that an earlier commit printed.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads files, the wall clock and its arguments")]
+
+mod instructions;
 
 use headway_fabric::{Buffer, Limit};
 use headway_packet::Sizes;
@@ -92,6 +97,11 @@ const CASES: &[Case] = &[
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    match &wanted.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["instructions", "once", row, part] => return instructions::once(row, *part == "whole"),
+        ["instructions", ..] => return instructions::table(&wanted[1..]),
+        _ => {}
+    }
     if let [once, name] = &wanted[..]
         && once == "once"
     {
@@ -115,7 +125,7 @@ fn main() {
             case.name,
             out.flows.len(),
             out.packet_hops,
-            if case.k <= 8 { instructions(case, out.packet_hops) } else { "-".into() },
+            if case.k <= 8 { instructions_a_hop(case, out.packet_hops) } else { "-".into() },
             peak_megabytes(case),
         );
     }
@@ -128,18 +138,20 @@ fn measure(case: &Case) -> (Outcome, f64) {
     (outcome, start.elapsed().as_secs_f64())
 }
 
-/// Runs this case alone in a fresh process under `program`, and gives what it wrote.
-fn apart(program: &str, arguments: &[&str], case: &Case) -> Option<String> {
+/// Instructions of this program with these arguments in a fresh process; `None` without valgrind.
+fn callgrind(arguments: &[&str]) -> Option<u64> {
     let me = std::env::current_exe().ok()?;
-    let output = Command::new(program).args(arguments).arg(me).args(["once", case.name]).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(me).args(arguments);
+    let output = command.output().ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stderr);
+    text.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok())
 }
 
-fn instructions(case: &Case, hops: u64) -> String {
-    let arguments = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
-    let Some(text) = apart("valgrind", &arguments, case) else { return "valgrind is missing".into() };
-    let count = text.lines().find_map(|l| l.split("Collected :").nth(1)?.trim().parse::<u64>().ok());
-    count.map_or("no count".into(), |n| format!("{:.0}", n as f64 / hops as f64))
+fn instructions_a_hop(case: &Case, hops: u64) -> String {
+    let count = callgrind(&["once", case.name]);
+    count.map_or("valgrind is missing".into(), |count| format!("{:.0}", count as f64 / hops as f64))
 }
 
 fn peak_megabytes(case: &Case) -> String {
