@@ -153,7 +153,7 @@ fn specification(row: &Row) -> RunSpec {
             most: 1_000_000,
         }),
         faults: (row.extra == Extra::Losses)
-            .then(|| FaultSpec { links: LinkChoice::All, kind: None, what: loss })
+            .then_some(FaultSpec { links: LinkChoice::All, kind: None, what: loss })
             .into_iter()
             .collect(),
         jitter: Time::ZERO,
