@@ -159,14 +159,23 @@ impl Law {
             let quiet = self.input == 0.0 && self.queue == 0 && self.bytes_with_rtt == 0.0;
             if quiet && self.rate >= self.target {
                 // Nothing changes at an idle port that gives all it has.
-                let passed = (now - self.ends).0 / self.length.0 + 1;
-                self.ends = self.ends.saturating_add(self.length.saturating_mul(passed));
-                return;
+                return self.skip(now);
             }
+            let before = (self.rate, self.rtt);
             self.compute();
             self.length = self.interval();
             self.ends = self.ends.saturating_add(self.length);
+            if quiet && self.input == 0.0 && before == (self.rate, self.rtt) && now >= self.ends {
+                // Nor does it at one that gives less and does not get nearer, as with an `alpha` of 0.
+                return self.skip(now);
+            }
         }
+    }
+
+    /// Passes the intervals that are over, in which nothing has changed.
+    fn skip(&mut self, now: Time) {
+        let passed = (now - self.ends).0 / self.length.0 + 1;
+        self.ends = self.ends.saturating_add(self.length.saturating_mul(passed));
     }
 
     // rcp.cc §queue_timeout
@@ -355,6 +364,18 @@ mod tests {
         flooded.0.advance(RTT);
         // 10 bytes in 40 us.
         assert_eq!(flooded.0.stamp, 2_000);
+    }
+
+    #[test]
+    fn months_without_a_packet_are_passed_at_once_where_the_rate_stays() {
+        let mut stuck = rules(|p| p.alpha = 0.0);
+        (stuck.0.queue, stuck.0.waiting) = (10_000_000, 10_000);
+        stuck.0.advance(RTT);
+        (stuck.0.queue, stuck.0.waiting) = (0, 0);
+        let now = Time::DAY * 100 + Time::ns(1);
+        stuck.0.advance(now);
+        assert_eq!(stuck.0.stamp, 2_000);
+        assert!(stuck.0.ends > now && stuck.0.ends <= now + stuck.0.length, "{:?}", stuck.0);
     }
 
     #[test]
