@@ -13,6 +13,7 @@ mod handshake;
 mod incoming;
 mod outgoing;
 mod peers;
+mod progress;
 mod watch;
 
 use crate::budget::{Budget, Charge};
