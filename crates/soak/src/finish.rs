@@ -55,11 +55,11 @@ fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
     }
     let there = run.network.links_any(flow.src, flow.dst);
     let back = run.network.links_any(flow.dst, flow.src);
-    let mut taken = there.iter().chain(&back).map(|n| &names[*n as usize]);
+    let taken: Vec<&String> = there.iter().chain(&back).map(|n| &names[*n as usize]).collect();
     on.any(|links| match links {
         LinkChoice::None => false,
         LinkChoice::All => true,
-        LinkChoice::Some(list) => taken.any(|name| list.contains(name)),
+        LinkChoice::Some(list) => taken.iter().any(|name| list.contains(name)),
     })
 }
 
