@@ -165,6 +165,27 @@ fn a_rate_of_less_than_a_packet_a_round_trip_is_asked_about_in_between() {
 }
 
 #[test]
+fn slow_messages_ask_with_a_twentieth_of_the_link_at_most_however_many_they_are() {
+    // 84 bytes are 67.2 ns of the link. A message alone asks each 13 us; these would take half of the link.
+    const MESSAGES: u32 = 100;
+    let mut s = Script::new(RcpParams::default());
+    for id in 0..MESSAGES {
+        s.open(us(0), Message { id, ..message(1000) });
+    }
+    for id in 0..MESSAGES {
+        // A packet each 12.3 ms: none is due in what follows.
+        s.on(us(13), Packet { message: id, ..answer(us(0), 1000, 0, &[]) });
+    }
+    let asked =
+        |s: &mut Script, until| s.effects(us(until)).iter().flat_map(|(_, out)| out.clone()).collect();
+    let all: Vec<String> = asked(&mut s, 13 + 1344);
+    assert!(all.iter().all(|word| word == "rts"), "{all:?}");
+    let turns = 1344 * 1000 / (20 * 67);
+    let found = all.len();
+    assert!(found <= turns && found + MESSAGES as usize >= turns, "{found} times, {turns} are a twentieth");
+}
+
+#[test]
 fn a_syn_goes_again_after_40_us_and_then_less_and_less_often() {
     let mut s = Script::new(RcpParams::default());
     assert_eq!(s.open(us(1), message(1)), ["rts"]);

@@ -60,6 +60,7 @@ impl Transport for Rcp {
             "rcp.cc §do_on_packet_arrival: routers learn round trips from packets towards the receiver; the authors' acknowledgements carry them as well.",
             "rcp-host.cc §retrans_timeout: acknowledgements name what has arrived, cumulatively and in up to three blocks, and a packet is sent again once three that left later have arrived or after two largest round trips in silence. The authors' agent waits two round trips after its last packet and sends as many more as the receiver's count is short.",
             "rcp-host.cc §ref_timeout: an unanswered SYN is repeated after two largest round trips and then twice that, and so on (theirs: every 500 ms).",
+            "rcp-host.cc §ref_timeout: reference packets of all messages of one host take no more than a twentieth of its link (theirs: once a round trip each), because they count as load and so would keep down the rate that they ask for.",
             "rcp-host.cc §recv: a rate of zero does not occur, because ports give at least a hundredth of a packet a round trip; the agent's state for it, and its chance of giving up, are left out.",
             "rcp-host.cc §sendlast: the last packet carries no FIN; a message ends with the acknowledgement of all of its packets.",
             "rcp-host.cc §sendpkt: a sender stops when as many packets are not acknowledged as fit its link in a largest round trip, which happens only after losses; the agent has no such bound.",
@@ -70,7 +71,7 @@ impl Transport for Rcp {
 
     fn endpoint(params: &RcpParams, context: HostContext) -> RcpEndpoint {
         RcpEndpoint {
-            sender: Sender::new(params.clone()),
+            sender: Sender::new(params.clone(), &context),
             receiver: Receiver::default(),
             shared: Shared::new(context),
         }

@@ -27,6 +27,9 @@ crate::state_machine! {
 /// The rate of a packet that no router has lowered.
 const ANY_RATE: u32 = u32::MAX;
 
+/// Reference packets take one part of this many of the host's link, however many messages ask.
+const REFERENCE_PARTS: u64 = 20;
+
 /// A message being sent.
 struct Outgoing {
     message: Message,
@@ -65,15 +68,19 @@ pub(super) struct Sender {
     messages: Messages<Outgoing>,
     /// Messages whose next packet is due: each sends one, and goes to the end.
     ready: VecDeque<DefaultKey>,
+    /// Time between reference packets, whichever messages they are of.
+    reference_slot: Time,
     round_trips: RoundTrips,
 }
 
 impl Sender {
-    pub(super) fn new(params: RcpParams) -> Sender {
+    pub(super) fn new(params: RcpParams, context: &HostContext) -> Sender {
+        let control = context.nic.time_of(context.sizes.control.into());
         Sender {
             params,
             messages: Messages::default(),
             ready: VecDeque::new(),
+            reference_slot: control.saturating_mul(REFERENCE_PARTS),
             round_trips: RoundTrips::default(),
         }
     }
@@ -251,11 +258,13 @@ impl Sender {
         }
     }
 
-    /// The time between reference packets: a smallest round trip of data, which on short paths is much longer
-    /// than that of a SYN.
+    /// The time between reference packets of a message: a smallest round trip of data, which on short paths is much
+    /// longer than that of a SYN, but no less than the turns of all messages take. Without those, slow messages fill
+    /// the link with questions: the port that counts them as load lowers its rate, and all stay slow for ever.
     fn reference_gap(&self, out: &Outgoing) -> Time {
         let rtt = out.min_rtt.min(out.max_rtt).max(out.base_rtt);
-        scale(rtt, self.params.reference).max(Time(1))
+        let turns = self.reference_slot.saturating_mul(self.messages.len() as u64);
+        scale(rtt, self.params.reference).max(turns)
     }
 
     /// Whether the message's packets are further apart than reference packets would be.
