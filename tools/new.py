@@ -1,7 +1,8 @@
-"""Makes a new transport, port discipline, congestion controller or topology from the template.
+"""Makes a new transport, port discipline, congestion controller, topology or traffic pattern from the template.
 
     make new-transport NAME=mine       make new-discipline NAME=mine
     make new-controller NAME=mine      make new-topology NAME=mine
+    make new-traffic NAME=mine
 
 What it writes compiles and passes the tests as it stands; `git status` shows it. Needs Python and cargo only.
 """
@@ -24,6 +25,7 @@ TRANSPORTS = Path("crates/transport/src")
 CONTROLLERS = TRANSPORTS / "tcp/control"
 DISCIPLINES = Path("crates/fabric/src")
 TOPOLOGIES = Path("crates/network/src/topology")
+TRAFFIC = Path("crates/lab/src/traffic")
 PAGES = Path("docs/transports")
 
 # Words that cannot name a module.
@@ -192,6 +194,28 @@ def new_topology(name: Name) -> None:
     print("  cargo test -p headway-network holds it against what every topology promises")
 
 
+def new_traffic(name: Name) -> None:
+    """A file from the permutation, its lines, and its table in docs/scenario-format.md."""
+    registry = TRAFFIC / "mod.rs"
+    if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TRAFFIC).glob("*.rs")):
+        raise Mistake(f"there is a traffic pattern `{name.text}` already")
+    refuse_taken(name, registry, TRAFFIC, "traffic pattern")
+    source = (ROOT / TRAFFIC / "permutation.rs").read_text(encoding="utf-8")
+    head = "//! Say here who sends to whom, how much, and when.\n"
+    source = head + re.sub(r"\A(//!.*\n)+", "", source)
+    # The purpose of a random stream is no name of the pattern.
+    source = exchange(source, {"Purpose::Permutation": "Purpose::Permutation", "Permutation": name.type})
+    source = source.replace('name: "permutation"', f'name: "{name.text}"')
+    write(TRAFFIC / f"{name.module}.rs", source)
+    declare_module(registry, f"mod {name.module};")
+    before(registry, "pub use permutation::Permutation;\n", f"pub use {name.module}::{name.type};\n")
+    append_line(registry, "patterns! {", f"    {name.type},")
+    cargo("fmt", "--all")
+    cargo("test", "--workspace", "--quiet", "--test", "it", "--", "traffic::the_page", extra={"HEADWAY_BLESS": "1"})
+    made(name, TRAFFIC / f"{name.module}.rs")
+    print("  cargo test -p headway-lab --test it traffic:: holds it against what every pattern promises")
+
+
 def finish_transport(name: Name) -> None:
     """What is written from the declaration: page, snapshot, digest of its order of events, table of its behaviour."""
     write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
@@ -293,6 +317,7 @@ KINDS = {
     "discipline": new_discipline,
     "controller": new_controller,
     "topology": new_topology,
+    "traffic": new_traffic,
 }
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = REPOSITORY / "tools/new.py"
 # What a built dependency consists of; everything else in a target directory is the workspace's own.
 LIBRARIES = (".rlib", ".rmeta", ".so", ".d")
-SUITE = ("properties", "contract", "tables", "pages", "order", "behaviour", "sequences", "topologies", "docs")
+SUITE = ("properties", "contract", "tables", "pages", "order", "behaviour", "sequences", "topologies", "traffic", "docs")
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 
@@ -56,7 +56,13 @@ def _of_the_workspace(folder: str, names: list[str]) -> list[str]:
 
 @needs_cargo
 def test_what_is_made_passes_the_suite(copy: Path) -> None:
-    wanted = {"discipline": "plain-fifo", "transport": "my-thing", "controller": "quarter", "topology": "my-row"}
+    wanted = {
+        "discipline": "plain-fifo",
+        "transport": "my-thing",
+        "controller": "quarter",
+        "topology": "my-row",
+        "traffic": "my-pattern",
+    }
     for kind, name in wanted.items():
         made = run(copy, "make", f"new-{kind}", f"NAME={name}")
         assert made.returncode == 0, made.stderr
@@ -70,6 +76,7 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
         assert table.read_text("utf-8").startswith("scenario")
         assert "## Declared" in (copy / f"docs/transports/{name}.md").read_text("utf-8")
     assert "| `my-row` |" in (copy / "docs/scenario-format.md").read_text("utf-8")
+    assert "**`my-pattern`**" in (copy / "docs/scenario-format.md").read_text("utf-8")
     again = run(copy, "make", "new-transport", "NAME=my-thing")
     assert "there is a transport `my-thing` already" in again.stderr
     assert again.returncode != 0
@@ -83,6 +90,8 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
         ("discipline", "drop-tail", "there is a discipline `drop-tail` already"),
         ("topology", "fat-tree", "there is a topology `fat-tree` already"),
         ("topology", "sketch", "crates/network/src/topology/sketch.rs is there already"),
+        ("traffic", "incast", "there is a traffic pattern `incast` already"),
+        ("traffic", "sizes", "crates/lab/src/traffic/sizes.rs is there already"),
         ("transport", "shared", "crates/transport/src/shared.rs is there already"),
         ("discipline", "port", "crates/fabric/src/port.rs is there already"),
         ("transport", "My_Thing", "small letters and digits"),

@@ -2,6 +2,7 @@
 
 use crate::fabric::param_json;
 use crate::text::ScenarioError;
+use crate::traffic;
 use crate::workload::library;
 use headway_network::topology;
 use headway_transport::states::StateTable;
@@ -9,7 +10,7 @@ use headway_units::{ParamKind, ParamSpec};
 use serde_json::{Value as Json, json};
 
 /// What can be listed.
-pub const THINGS: &[&str] = &["transports", "topologies", "workloads", "disciplines"];
+pub const THINGS: &[&str] = &["transports", "topologies", "traffic", "workloads", "disciplines"];
 
 /// A list of things with their names, summaries and parameters; `None` for what cannot be listed.
 pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
@@ -26,6 +27,7 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
             headway_fabric::registry::all().iter().map(one).collect()
         }
         "topologies" => topology::KINDS.iter().map(|(info, _)| topology_kind(info)).collect(),
+        "traffic" => traffic::KINDS.iter().map(|kind| traffic_kind(&kind.info)).collect(),
         "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
         _ => return Ok(None),
     }))
@@ -63,6 +65,15 @@ fn topology_kind(info: &topology::Info) -> Json {
         json!({ "name": k.name, "kind": k.kind.name(), "default": usual, "doc": k.doc })
     };
     let params: Vec<Json> = info.all_keys().map(key).collect();
+    json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
+}
+
+fn traffic_kind(info: &traffic::Info) -> Json {
+    let key = |k: &traffic::Key| {
+        let usual = Some(k.usual).filter(|text| !text.is_empty());
+        json!({ "name": k.name, "kind": k.takes, "default": usual, "doc": k.doc })
+    };
+    let params: Vec<Json> = info.keys.iter().chain(traffic::COMMON).map(key).collect();
     json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
 }
 

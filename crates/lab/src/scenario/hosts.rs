@@ -2,7 +2,7 @@
 
 use super::Setup;
 use crate::text::{Reader, ScenarioError};
-use crate::traffic::{Entry, Pattern};
+use crate::traffic::Entry;
 use headway_sim::{FlowSpec, Network};
 use headway_units::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -77,8 +77,7 @@ impl Setup {
         };
         self.traffic.iter().filter(grows).flat_map(move |entry| {
             let mut flows = Vec::new();
-            let random = matches!(entry.pattern, Pattern::Poisson(_) | Pattern::OnOff(_));
-            if !random && entry.expected_flows(hosts) <= LOOKED_AT {
+            if !entry.pattern.is_spread() && entry.expected_flows(hosts) <= LOOKED_AT {
                 entry.generate(0, 0, hosts, &mut flows);
             }
             flows.into_iter().map(|f| f.spec).filter(move |f| sizes.packets(f.bytes) >= LONG)

@@ -221,10 +221,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
 
 /// Refuses a path number beyond the paths that there are between the two hosts.
 fn check_paths(setup: &Setup) -> Result<(), ScenarioError> {
-    let flows = setup.traffic.iter().flat_map(|entry| match &entry.pattern {
-        traffic::Pattern::Explicit(explicit) => explicit.flows.as_slice(),
-        _ => &[],
-    });
+    let flows = setup.traffic.iter().flat_map(|entry| entry.pattern.written());
     let mut network = None;
     for flow in flows {
         let (Some(path), Some(at)) = (flow.spec.path, &flow.path_at) else { continue };

@@ -297,10 +297,7 @@ impl Setup {
     /// What looks odd in it before it is run: loads that cannot be carried, transports in a network that is not what
     /// they need.
     pub fn warnings(&self) -> Vec<String> {
-        let overload = self.traffic.iter().filter_map(|entry| match &entry.pattern {
-            traffic::Pattern::Poisson(poisson) => poisson.warning.clone(),
-            _ => None,
-        });
+        let overload = self.traffic.iter().filter_map(|entry| entry.pattern.warning());
         let fabric = self.misfits().chain(self.hashed_subflows()).chain(self.uneven_routes());
         overload.chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
     }
@@ -407,13 +404,8 @@ impl Setup {
     /// Where the last flow of this name, or its traffic entry, is written.
     pub(crate) fn origin_of(&self, entry: usize, name: Option<&str>) -> &Origin {
         let entry = &self.traffic[entry];
-        match &entry.pattern {
-            traffic::Pattern::Explicit(explicit) => {
-                let named = explicit.flows.iter().rev().find(|f| f.name.as_deref() == name);
-                named.map_or(&entry.at, |f| &f.at)
-            }
-            _ => &entry.at,
-        }
+        let named = entry.pattern.written().iter().rev().find(|f| f.name.as_deref() == name);
+        named.map_or(&entry.at, |f| &f.at)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parameters of transports that follow from the traffic, where a scenario names flow-size distributions.
 
 use crate::topology::Topology;
-use crate::traffic::{Entry, Pattern};
+use crate::traffic::Entry;
 use crate::workload::{Cdf, Interpolation};
 use headway_sim::{FabricSpec, Network, TransportSpec};
 use headway_transport::endpoint::Traffic;
@@ -36,10 +36,7 @@ fn traffic<'a>(
     topology: &Topology,
     fabric: &FabricSpec,
 ) -> Option<Traffic> {
-    let random = entries.filter_map(|entry| match &entry.pattern {
-        Pattern::Poisson(poisson) => Some((poisson.cdf(), poisson.rate())),
-        _ => None,
-    });
+    let random = entries.filter_map(|entry| entry.pattern.random_sizes());
     let random: Vec<(&Cdf, f64)> = random.collect();
     let all: f64 = random.iter().map(|(_, rate)| rate).sum();
     if random.is_empty() {

@@ -96,6 +96,11 @@ impl<'a> Reader<'a> {
         Err(error.maybe_help(names::suggestion(&entry.key, known)))
     }
 
+    /// The keys that were asked for so far.
+    pub fn asked(&self) -> Vec<String> {
+        self.asked.borrow().clone()
+    }
+
     fn was_asked(&self, key: &str) -> bool {
         self.asked.borrow().iter().any(|k| k == key)
     }

@@ -1,77 +1,171 @@
-//! The `[[traffic]]` tables: what hosts are asked to send.
+//! The `[[traffic]]` tables: what hosts are asked to send. Each kind is a file here, and a line in [`patterns!`] below.
+//!
+//! A kind declares its keys and reads them; everything else that anybody asks about its flows is a method of
+//! [`Pattern`]. Nothing outside its file knows a kind by its name.
 
-pub mod explicit;
+mod common;
+pub mod draw;
+mod file;
+mod flows;
+mod incast;
+mod keys;
+mod list;
 pub mod load;
-pub mod patterns;
-pub mod poisson;
+mod many_to_many;
+mod on_off;
+mod permutation;
+mod poisson;
+mod reading;
 mod sizes;
 
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
+pub use common::{COMMON, Common, Deadlines};
+pub use file::File;
+pub use flows::Flows;
+pub use incast::Incast;
+pub use keys::{Info, Key};
+pub use list::Written;
+pub use many_to_many::ManyToMany;
+pub use on_off::OnOff;
+pub use permutation::Permutation;
+pub use poisson::Poisson;
+
+use crate::text::{Item, Origin, Reader, ScenarioError};
 use crate::topology::{Named, Topology};
+use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
+use draw::Ground;
+use headway_network::{FlowSpec, Routing, TransportSpec};
 use headway_packet::Sizes;
-use headway_sim::{FlowSpec, Routing, TransportSpec};
-use headway_transport::Opening;
 use headway_units::{Rate, Time};
-use rustc_hash::FxHashSet;
-use serde_json::{Map, Value as Json, json};
+use reading::Resolved;
+use serde_json::{Map, Value as Json};
+use std::fmt::Debug;
 use std::path::Path;
+use std::sync::Arc;
 
-/// Kinds of traffic with one line each.
-pub const KINDS: &[(&str, &str)] = &[
-    ("flows", "flows written out one by one"),
-    ("file", "flows from a connection matrix (.cm) or a table (.csv)"),
-    ("poisson", "Poisson arrivals over a flow-size distribution at a load"),
-    ("incast", "many senders to one receiver at once, perhaps repeated"),
-    ("permutation", "every host sends to one other, every host receives from one"),
-    ("many-to-many", "some hosts send to some others, of which not all may answer"),
-    ("on-off", "one source that sends a message in each ON period"),
-];
+/// Makes the list of all kinds.
+macro_rules! patterns {
+    ($($name:ident),+ $(,)?) => {
+        /// Every kind of traffic.
+        pub const KINDS: &[Kind] = &[$(Kind::of::<$name>()),+];
+    };
+}
 
-/// Every key of every kind, to tell an unused key from an unknown one.
-pub const ALL_KEYS: &[&str] = &[
-    "flows",
-    "path",
-    "start_unit",
-    "cdf",
-    "interpolation",
-    "load",
-    "load_reference",
-    "load_bytes",
-    "mean",
-    "pairs",
-    "duration",
-    "start",
-    "senders",
-    "receiver",
-    "bytes",
-    "repeat",
-    "period",
-    "receivers",
-    "fan_out",
-    "responsive_ratio",
-    "src",
-    "dst",
-    "rate",
-    "on",
-    "off",
-    "until",
-    "mean_deadline",
-    "least_deadline",
-];
+patterns! {
+    Flows,
+    File,
+    Poisson,
+    Incast,
+    Permutation,
+    ManyToMany,
+    OnOff,
+}
 
-/// For each kind, the keys that say how many flows it makes: the first that is there says it.
-const COUNTS: &[(&str, &str)] = &[
-    ("flows", "flows"),
-    ("file", "path"),
-    ("poisson", "flows"),
-    ("poisson", "duration"),
-    ("incast", "repeat"),
-    ("incast", "senders"),
-    ("many-to-many", "fan_out"),
-    ("many-to-many", "senders"),
-    ("on-off", "until"),
-];
+type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, Resolved), ScenarioError>;
+
+/// A kind of traffic: what it declares, how one is read, and how one is drawn.
+pub struct Kind {
+    /// Its name and its keys.
+    pub info: Info,
+    /// An entry at random, without `kind` and without what entries of every kind may have.
+    pub draw: fn(&mut Ground<'_>) -> Json,
+    read: Read,
+}
+
+impl Kind {
+    const fn of<P: Declared>() -> Kind {
+        Kind { info: P::INFO, draw: P::draw, read: read_one::<P> }
+    }
+}
+
+fn read_one<P: Declared>(
+    table: &Reader<'_>,
+    context: &Context<'_>,
+    common: &Common,
+) -> Result<(Arc<dyn Pattern>, Resolved), ScenarioError> {
+    let (pattern, resolved) = P::read(table, context, common)?;
+    Ok((Arc::new(pattern), resolved))
+}
+
+/// What there is to know of the flows of an entry.
+pub trait Pattern: Debug + Send + Sync {
+    /// Makes its flows, in their order.
+    fn generate(&self, making: &mut Making<'_>);
+
+    /// When its last flow starts, and how many bytes have to be sent after that at most, both roughly: for estimates
+    /// of runs that have no stated end.
+    fn horizon(&self, hosts: u32) -> (Time, u64);
+
+    /// Roughly how many flows it makes, before they are made.
+    fn expected_flows(&self, hosts: u32) -> f64;
+
+    /// Roughly how many bytes all of its flows have.
+    fn expected_bytes(&self, hosts: u32) -> u64;
+
+    /// Whether its flows start at different times, so that they do not meet again and again in the same phase.
+    fn is_spread(&self) -> bool;
+
+    /// What looks odd about it before it is run.
+    fn warning(&self) -> Option<String> {
+        None
+    }
+
+    /// The distribution of its sizes and its messages a second, where it has both.
+    fn random_sizes(&self) -> Option<(&Cdf, f64)> {
+        None
+    }
+
+    /// Its flows, where each is written somewhere.
+    fn written(&self) -> &[Written] {
+        &[]
+    }
+}
+
+/// A kind of traffic: its keys, and how an entry is read and drawn.
+pub(crate) trait Declared: Pattern + Sized + 'static {
+    /// Its name, its keys.
+    const INFO: Info;
+
+    /// One of it, and its keys with their values.
+    fn read(
+        table: &Reader<'_>,
+        context: &Context<'_>,
+        common: &Common,
+    ) -> Result<(Self, Resolved), ScenarioError>;
+
+    /// An entry at random that the reader mostly accepts.
+    fn draw(ground: &mut Ground<'_>) -> Json;
+}
+
+/// Where the flows of an entry are made.
+pub struct Making<'a> {
+    /// What they have in common.
+    pub common: &'a Common,
+    /// Of the run.
+    pub seed: u64,
+    /// The number of the entry, which keeps its random streams apart from those of others.
+    pub entity: u64,
+    /// Hosts of the network.
+    pub hosts: u32,
+    push: &'a mut dyn FnMut(FlowSpec, Option<&str>),
+}
+
+impl Making<'_> {
+    /// The entry's random stream for a purpose.
+    pub fn stream(&self, purpose: Purpose) -> Stream {
+        Stream::new(self.seed, purpose, self.entity)
+    }
+
+    /// Adds a flow without a name.
+    pub fn push(&mut self, spec: FlowSpec) {
+        (self.push)(spec, None);
+    }
+
+    /// Adds a flow; its `connection` counts from the first flow of the entry.
+    pub fn push_named(&mut self, spec: FlowSpec, name: Option<&str>) {
+        (self.push)(spec, name);
+    }
+}
 
 /// How flows begin: the `[start]` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,73 +190,6 @@ pub struct Context<'a> {
     pub start: Start,
 }
 
-/// What every kind of traffic may carry.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Common {
-    /// Application class.
-    pub class: u16,
-    /// From a flow's start.
-    pub deadline: Option<Time>,
-    /// Instead of it, one drawn for each flow.
-    pub deadlines: Option<Deadlines>,
-    /// Each start is later by a random time below this.
-    pub jitter: Time,
-    /// Each flow starts as one of this many.
-    pub share: u32,
-    /// Packets back to back before a pause.
-    pub clump: u32,
-    /// Index into the run's transports.
-    pub transport: u8,
-    line_rate: bool,
-}
-
-impl Common {
-    /// The first window of the `index`-th flow of an entry.
-    fn opening(&self, index: usize) -> Opening {
-        self.opening_of(self.share, self.clump, None, index)
-    }
-
-    fn opening_of(&self, share: u32, clump: u32, slot: Option<u32>, index: usize) -> Opening {
-        if self.line_rate || share == 1 {
-            return Opening::default();
-        }
-        let slot = slot.unwrap_or((index % share as usize) as u32);
-        Opening { share, clump, slot, ..Opening::default() }
-    }
-
-    /// A flow with everything that is common to its entry.
-    fn flow(&self, src: u32, dst: u32, bytes: u64, start: Time, index: usize) -> FlowSpec {
-        FlowSpec {
-            src,
-            dst,
-            bytes,
-            start,
-            class: self.class,
-            deadline: self.deadline.map(|d| start.saturating_add(d)),
-            opening: self.opening(index),
-            responsive: true,
-            transport: self.transport,
-            path: None,
-            connection: None,
-        }
-    }
-}
-
-/// Deadlines at random: exponential above the smallest.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Deadlines {
-    /// Mean, the smallest included.
-    pub mean: Time,
-    /// Smallest.
-    pub least: Time,
-}
-
-impl Deadlines {
-    fn draw(&self, stream: &mut Stream) -> Time {
-        self.least.saturating_add(stream.exponential((self.mean - self.least).0 as f64))
-    }
-}
-
 /// One flow to run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
@@ -172,23 +199,6 @@ pub struct Flow {
     pub name: Option<String>,
     /// Which `[[traffic]]` entry it comes from.
     pub entry: usize,
-}
-
-/// What an entry sends.
-#[derive(Clone, Debug)]
-pub enum Pattern {
-    /// Flows written out, or from a file.
-    Explicit(explicit::Explicit),
-    /// Poisson arrivals.
-    Poisson(Box<poisson::Poisson>),
-    /// Many to one.
-    Incast(patterns::Incast),
-    /// One to one.
-    Permutation(patterns::Permutation),
-    /// Many to many.
-    ManyToMany(patterns::ManyToMany),
-    /// ON and OFF periods.
-    OnOff(patterns::OnOff),
 }
 
 /// One `[[traffic]]` entry, checked.
@@ -201,7 +211,7 @@ pub struct Entry {
     /// What its flows have in common.
     pub common: Common,
     /// Its flows.
-    pub pattern: Pattern,
+    pub pattern: Arc<dyn Pattern>,
     resolved: Json,
 }
 
@@ -213,19 +223,21 @@ pub fn read(
     own: Option<&TransportSpec>,
 ) -> Result<Entry, ScenarioError> {
     let table = item.table()?;
-    let names: Vec<&str> = KINDS.iter().map(|k| k.0).collect();
-    let kind = names[table.need("kind")?.choice(&names)?];
-    let common = common(&table, context, transports, own)?;
-    let (pattern, mut resolved) = match kind {
-        "flows" => explicit::read_flows(&table, context, &common)?,
-        "file" => explicit::read_file(&table, context, &common)?,
-        "poisson" => poisson::read(&table, context)?,
-        "incast" => patterns::read_incast(&table, context)?,
-        "permutation" => patterns::read_permutation(&table, context)?,
-        "many-to-many" => patterns::read_many_to_many(&table, context)?,
-        _ => patterns::read_on_off(&table, context)?,
-    };
-    table.finish(ALL_KEYS, Some(format!("kind = \"{kind}\"")))?;
+    let names: Vec<&str> = KINDS.iter().map(|k| k.info.name).collect();
+    let Kind { info, read, .. } = &KINDS[table.need("kind")?.choice(&names)?];
+    let kind = info.name;
+    let common = common::read(&table, context, transports, own)?;
+    let before = table.asked();
+    let (pattern, mut resolved) = read(&table, context, &common)?;
+    let undeclared =
+        |key: &&String| !before.contains(key) && info.keys.iter().chain(COMMON).all(|k| k.name != **key);
+    debug_assert_eq!(
+        table.asked().iter().find(undeclared),
+        None,
+        "kind = \"{kind}\" reads what it does not declare"
+    );
+    let elsewhere = KINDS.iter().flat_map(|k| k.info.keys).chain(COMMON).map(|k| k.name);
+    table.finish(&elsewhere.collect::<Vec<_>>(), Some(format!("kind = \"{kind}\"")))?;
     let mut map = Map::new();
     map.insert("kind".into(), kind.into());
     map.append(&mut resolved);
@@ -239,63 +251,8 @@ pub fn read(
     map.insert("share".into(), common.share.into());
     map.insert("clump".into(), common.clump.into());
     map.insert("transport".into(), transports[usize::from(common.transport)].name.as_str().into());
-    let count =
-        COUNTS.iter().filter(|(k, _)| *k == kind).find_map(|(_, key)| Some(Named::of(key, &table.get(key)?)));
+    let count = info.counts.iter().find_map(|key| Some(Named::of(key, &table.get(key)?)));
     Ok(Entry { at: item.at().clone(), count, common, pattern, resolved: Json::Object(map) })
-}
-
-fn common(
-    table: &Reader<'_>,
-    context: &Context<'_>,
-    transports: &mut Vec<TransportSpec>,
-    own: Option<&TransportSpec>,
-) -> Result<Common, ScenarioError> {
-    let chosen = match (table.get("transport"), own) {
-        (Some(item), own) => {
-            let asked = crate::fabric::transport(&item)?;
-            // A bare name means the scenario's own transport, parameters included, when it is that one.
-            own.filter(|o| o.name == asked.name && asked.params.is_empty()).cloned().unwrap_or(asked)
-        }
-        (None, Some(own)) => own.clone(),
-        (None, None) => {
-            let problem = Problem::MissingKey { key: "transport".into(), table: table.name() };
-            let error = ScenarioError::new(problem, table.at());
-            return Err(error.help("name one for all in [transport], or one for each [[traffic]]"));
-        }
-    };
-    let position = transports.iter().position(|t| *t == chosen).unwrap_or_else(|| {
-        transports.push(chosen);
-        transports.len() - 1
-    });
-    let transport = u8::try_from(position).map_err(|_| {
-        ScenarioError::new(Problem::Contradiction("more than 256 transports".into()), table.at())
-    })?;
-    let deadlines = read_deadlines(table)?;
-    Ok(Common {
-        deadlines,
-        jitter: table.get("jitter").map_or(Ok(Time::ZERO), |i| i.time())?,
-        class: table.get("class").map_or(Ok(0), |i| i.int(0, u64::from(u16::MAX)))? as u16,
-        deadline: table.get("deadline").map(|i| i.period()).transpose()?,
-        share: table.get("share").map_or(Ok(1), |i| i.count())?,
-        clump: table.get("clump").map_or(Ok(context.start.clump), |i| i.count())?,
-        transport,
-        line_rate: context.start.line_rate,
-    })
-}
-
-/// `mean_deadline` and `least_deadline`, which stand instead of `deadline`.
-fn read_deadlines(table: &Reader<'_>) -> Result<Option<Deadlines>, ScenarioError> {
-    let Some(item) = table.get("mean_deadline") else { return Ok(None) };
-    let (mean, least_item) = (item.period()?, table.get("least_deadline"));
-    let least = least_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;
-    if let Some(item) = least_item.filter(|_| least >= mean) {
-        return Err(item.range(format!("shorter than the mean, {mean}"), least));
-    }
-    if let Some(item) = table.get("deadline") {
-        let text = "`deadline` and `mean_deadline` both say when flows are due".to_string();
-        return Err(item.fail(Problem::Contradiction(text)).help("keep one of them"));
-    }
-    Ok(Some(Deadlines { mean, least }))
 }
 
 impl Entry {
@@ -307,20 +264,13 @@ impl Entry {
     /// Adds this entry's flows, the `index`-th of the scenario, under a seed.
     pub fn generate(&self, index: usize, seed: u64, hosts: u32, flows: &mut Vec<Flow>) {
         let (entity, first) = (index as u64, flows.len());
-        let mut push = |spec: FlowSpec, name: Option<String>| flows.push(Flow { spec, name, entry: index });
-        match &self.pattern {
-            Pattern::Explicit(explicit) => explicit.flows.iter().for_each(|f| {
-                let connection = f.spec.connection.map(|carrier| first as u32 + carrier);
-                push(FlowSpec { connection, ..f.spec }, f.name.clone());
-            }),
-            Pattern::Poisson(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
-            Pattern::Incast(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
-            Pattern::Permutation(p) => {
-                p.generate(&self.common, seed, entity, hosts, &mut |spec| push(spec, None))
-            }
-            Pattern::ManyToMany(p) => p.generate(&self.common, seed, entity, &mut |spec| push(spec, None)),
-            Pattern::OnOff(p) => p.generate(&self.common, &mut |spec| push(spec, None)),
-        }
+        let push = &mut |spec: FlowSpec, name: Option<&str>| {
+            // Flows of a pattern are numbered from its first, those of a run from the first of all.
+            let connection = spec.connection.map(|carrier| first as u32 + carrier);
+            let spec = FlowSpec { connection, ..spec };
+            flows.push(Flow { spec, name: name.map(str::to_string), entry: index });
+        };
+        self.pattern.generate(&mut Making { common: &self.common, seed, entity, hosts, push });
         self.shift_starts(seed, entity, &mut flows[first..]);
         let Some(deadlines) = &self.common.deadlines else { return };
         let mut stream = Stream::new(seed, Purpose::Deadlines, entity);
@@ -348,135 +298,18 @@ impl Entry {
     /// When its last flow starts, and how long its flows take one after the other at `rate`, roughly: for
     /// estimates of runs that have no stated end.
     pub fn horizon(&self, hosts: u32, rate: Rate) -> (Time, Time) {
-        let (last, bytes) = self.last_start_and_bytes(hosts);
+        let (last, bytes) = self.pattern.horizon(hosts);
         let ps = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.bps());
         (last.saturating_add(self.common.jitter), Time(u64::try_from(ps).unwrap_or(u64::MAX)))
     }
 
-    fn last_start_and_bytes(&self, hosts: u32) -> (Time, u64) {
-        match &self.pattern {
-            Pattern::Explicit(explicit) => {
-                let last = explicit.flows.iter().map(|f| f.spec.start).max().unwrap_or_default();
-                (last, explicit.flows.iter().map(|f| f.spec.bytes).fold(0, u64::saturating_add))
-            }
-            Pattern::Poisson(p) => p.horizon(),
-            Pattern::Incast(p) => {
-                let bytes = p.mean_bytes().saturating_mul(p.senders.len() as u64).saturating_mul(p.repeat);
-                (p.start.saturating_add(p.period.saturating_mul(p.repeat)), bytes)
-            }
-            Pattern::Permutation(p) => (p.start, p.bytes.saturating_mul(u64::from(hosts))),
-            Pattern::ManyToMany(p) => {
-                (p.start, p.bytes.saturating_mul(p.senders.len() as u64 * u64::from(p.fan_out)))
-            }
-            Pattern::OnOff(p) => p.horizon(),
-        }
-    }
-
     /// Roughly how many bytes all of its flows have.
     pub fn expected_bytes(&self, hosts: u32) -> u64 {
-        match &self.pattern {
-            Pattern::Poisson(p) => (p.expected_flows() * p.mean_bytes()) as u64,
-            Pattern::OnOff(p) => p.horizon().1.saturating_mul(p.periods()),
-            _ => self.last_start_and_bytes(hosts).1,
-        }
+        self.pattern.expected_bytes(hosts)
     }
 
     /// Roughly how many flows it makes, before they are made.
     pub fn expected_flows(&self, hosts: u32) -> f64 {
-        match &self.pattern {
-            Pattern::Explicit(explicit) => explicit.flows.len() as f64,
-            Pattern::Poisson(p) => p.expected_flows(),
-            Pattern::Incast(p) => p.senders.len() as f64 * p.repeat as f64,
-            Pattern::Permutation(_) => f64::from(hosts),
-            Pattern::ManyToMany(p) => p.senders.len() as f64 * f64::from(p.fan_out),
-            Pattern::OnOff(p) => p.periods() as f64,
-        }
+        self.pattern.expected_flows(hosts)
     }
-}
-
-/// A host named by number.
-fn host(item: &Item<'_>, topology: &Topology) -> Result<u32, ScenarioError> {
-    let crate::text::Value::Int(number) = item.value() else {
-        return Err(item.wrong("the number of a host"));
-    };
-    let unknown = || item.fail(Problem::NoSuchHost { host: *number, hosts: u64::from(topology.hosts) });
-    u32::try_from(*number).ok().filter(|h| *h < topology.hosts).ok_or_else(unknown)
-}
-
-/// Hosts given as a list of numbers, or `first` of them by count.
-fn host_set(
-    item: &Item<'_>,
-    topology: &Topology,
-    first: impl Fn(u32) -> Option<Vec<u32>>,
-) -> Result<Vec<u32>, ScenarioError> {
-    if let crate::text::Value::List(_) = item.value() {
-        let hosts = item.list()?.iter().map(|i| host(i, topology)).collect::<Result<Vec<_>, _>>()?;
-        if hosts.is_empty() {
-            return Err(item.range("at least one host", "an empty list"));
-        }
-        let mut seen = FxHashSet::default();
-        if let Some(twice) = hosts.iter().position(|host| !seen.insert(*host)) {
-            let problem = Problem::Contradiction(format!("host {} is listed twice", hosts[twice]));
-            return Err(ScenarioError::new(problem, element(item, twice)));
-        }
-        return Ok(hosts);
-    }
-    let count = item.count()?;
-    first(count).ok_or_else(|| item.range(format!("what {} hosts allow", topology.hosts), count))
-}
-
-/// Where the entry of a list is written, or the whole value when it is none.
-fn element<'a>(item: &Item<'a>, index: usize) -> &'a Origin {
-    match item.value() {
-        crate::text::Value::List(nodes) => nodes.get(index).map_or(item.at(), |node| &node.at),
-        _ => item.at(),
-    }
-}
-
-/// Packets that a message may have.
-const MOST_PACKETS: u64 = u32::MAX as u64;
-
-/// The size of a message in bytes.
-fn message(item: &Item<'_>, context: &Context<'_>) -> Result<u64, ScenarioError> {
-    let bytes = item.bytes(1)?;
-    check_size(item, bytes, context)?;
-    Ok(bytes)
-}
-
-fn check_size(item: &Item<'_>, bytes: u64, context: &Context<'_>) -> Result<(), ScenarioError> {
-    too_long(bytes, context).map_or(Ok(()), |problem| Err(item.fail(problem)))
-}
-
-fn too_long(bytes: u64, context: &Context<'_>) -> Option<Problem> {
-    let packets = context.sizes.packets(bytes);
-    let text = format!("a message of {bytes} B is {packets} packets, more than can be numbered");
-    (packets > MOST_PACKETS).then_some(Problem::Contradiction(text))
-}
-
-/// An optional `start`.
-fn start(table: &Reader<'_>) -> Result<Time, ScenarioError> {
-    table.get("start").map_or(Ok(Time::ZERO), |i| i.time())
-}
-
-/// An error unless there is a path between every pair of hosts.
-fn check_reachable(at: &Origin, topology: &Topology, src: u32, dst: u32) -> Result<(), ScenarioError> {
-    if topology.reachable(src, dst) {
-        return Ok(());
-    }
-    let error = ScenarioError::new(Problem::Unreachable { src, dst }, at);
-    Err(error.help("the graph is in pieces: no chain of links joins the two"))
-}
-
-/// Resolved keys of an entry.
-type Resolved = Map<String, Json>;
-
-fn object(value: Json) -> Resolved {
-    match value {
-        Json::Object(map) => map,
-        other => Map::from_iter([("value".into(), other)]),
-    }
-}
-
-fn hosts_json(hosts: &[u32]) -> Json {
-    json!(hosts)
 }

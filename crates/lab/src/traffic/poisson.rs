@@ -1,14 +1,14 @@
 //! Poisson arrivals over a flow-size distribution.
 
+use super::draw::Ground;
+use super::keys::{START, key, needed};
 use super::load::{self, Capacity, Racks, Reference};
+use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
 use super::sizes::{self, Sizes};
-use super::{
-    Common, Context, Pattern, Resolved, check_reachable, element, host_set, hosts_json, object, start,
-};
+use super::{Common, Context, Declared, Info, Making, Pattern};
 use crate::text::{Item, Problem, Reader, ScenarioError};
-use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
-use headway_sim::FlowSpec;
+use crate::workload::{Cdf, library};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
@@ -28,7 +28,7 @@ pub struct Poisson {
     until: Until,
     pairs: Pairs,
     /// What the offered load is on other links, when it is more than they carry.
-    pub warning: Option<String>,
+    warning: Option<String>,
 }
 
 /// Who may send to whom.
@@ -40,54 +40,182 @@ enum Pairs {
     Between(Vec<u32>, Vec<u32>),
 }
 
-/// `kind = "poisson"`.
-pub fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<(Pattern, Resolved), ScenarioError> {
-    let sizes = sizes::read(table, context)?;
-    let load_item = table.need("load")?;
-    let load = load_item.number()?;
-    if load > 1.0 {
-        let text = format!("a load of {load} is more than the reference links carry");
-        return Err(load_item
-            .fail(Problem::Overload(text))
-            .help("a load is a share of capacity, from 0 to 1"));
+impl Declared for Poisson {
+    const INFO: Info = Info {
+        name: "poisson",
+        summary: "Poisson arrivals over a flow-size distribution at a load",
+        keys: &[
+            needed(
+                "cdf",
+                "name (`headway list workloads`), a path to a CSV `bytes,cdf`, or a table",
+                "flow sizes; see below",
+            ),
+            sizes::INTERPOLATION,
+            needed("load", "above 0, at most 1", "see below"),
+            key(
+                "load_reference",
+                "`host-links`, `core-links`, `receiver-links`",
+                "`host-links`; with `senders` `receiver-links`",
+                "which links the load is a share of",
+            ),
+            key(
+                "load_bytes",
+                "`payload`, `wire`",
+                "`wire`",
+                "application bytes, or also headers, framing and padding",
+            ),
+            key(
+                "mean",
+                "`exact`, `published`",
+                "`exact`",
+                "mean of the table, or the constant that the source's scripts divide by",
+            ),
+            key(
+                "pairs",
+                "`any`, `inter-rack`",
+                "`any`",
+                "whether source and destination may hang on one switch",
+            ),
+            key(
+                "senders",
+                "list of hosts, or count",
+                "all hosts",
+                "who sends, instead of `pairs`; a count means the first hosts",
+            ),
+            key(
+                "receivers",
+                "list of hosts, or count",
+                "all hosts",
+                "to whom, with `senders`; a count means the hosts after the last sender",
+            ),
+            key("flows", "count", "or `duration`", "when arrivals end"),
+            key("duration", "duration", "or `flows`", "when arrivals end"),
+            START,
+        ],
+        counts: &["flows", "duration"],
+    };
+
+    fn read(
+        table: &Reader<'_>,
+        context: &Context<'_>,
+        _: &Common,
+    ) -> Result<(Self, Resolved), ScenarioError> {
+        let sizes = sizes::read(table, context)?;
+        let load_item = table.need("load")?;
+        let load = load_item.number()?;
+        if load > 1.0 {
+            let text = format!("a load of {load} is more than the reference links carry");
+            return Err(load_item
+                .fail(Problem::Overload(text))
+                .help("a load is a share of capacity, from 0 to 1"));
+        }
+        if load <= 0.0 {
+            return Err(load_item.range("more than 0", load));
+        }
+        let wire = table.get("load_bytes").map_or(Ok(1), |i| i.choice(&["payload", "wire"]))? == 1;
+        let pairs = read_pairs(table, context)?;
+        let mean = mean_payload(table, &sizes)?;
+        // Headers come on top of a published mean as they do on top of the exact one.
+        let overhead = load::mean_wire(&sizes.cdf, &context.sizes) / sizes.cdf.mean();
+        let counted_bits = 8.0 * mean * if wire { overhead } else { 1.0 };
+        let capacity = load::capacity(context.topology);
+        let crossing = if matches!(pairs, Pairs::Hosts(_, Some(_))) { 1.0 } else { capacity.crossing };
+        let (reference, loaded_bps) = read_reference(table, &load_item, context, &pairs, crossing)?;
+        let rate = load * loaded_bps / counted_bits;
+        let (start, until) = (start(table)?, read_until(table)?);
+        let true_bits = 8.0 * load::mean_wire(&sizes.cdf, &context.sizes) * rate;
+        let warning = overload(&capacity, true_bits, crossing, &pairs, table.name());
+        let core = |c: f64| matches!(pairs, Pairs::Hosts(..)).then_some(true_bits * crossing / c);
+        let mut resolved = json!({
+            "cdf": sizes.name, "interpolation": sizes.cdf.interpolation().name(), "cdf_digest": sizes.digest,
+            "load": load, "load_reference": Reference::NAMES[reference as usize],
+            "load_bytes": if wire { "wire" } else { "payload" },
+            "mean": if mean == sizes.cdf.mean() { "exact" } else { "published" },
+            "pairs": if matches!(pairs, Pairs::Hosts(_, Some(_))) { "inter-rack" } else { "any" },
+            "flows": if let Until::Flows(n) = until { Some(n) } else { None },
+            "duration": if let Until::Time(t) = until { Some(t.to_string()) } else { None },
+            "start": start.to_string(),
+            "mean_bytes": mean, "mean_wire_bytes": mean * overhead, "arrivals_per_s": rate,
+            "host_link_load": true_bits / capacity.hosts_bps,
+            "core_link_load": capacity.core_bps.and_then(core),
+        });
+        if let Pairs::Between(senders, receivers) = &pairs {
+            resolved["senders"] = hosts_json(senders);
+            resolved["receivers"] = hosts_json(receivers);
+            resolved["receiver_link_load"] = Json::from(true_bits / loaded_bps);
+        }
+        let poisson = Poisson { cdf: sizes.cdf, mean_gap_ps: 1e12 / rate, start, until, pairs, warning };
+        Ok((poisson, object(resolved)))
     }
-    if load <= 0.0 {
-        return Err(load_item.range("more than 0", load));
+
+    fn draw(ground: &mut Ground<'_>) -> Json {
+        let flows = ground.dice.count(1, ground.packets.min(80));
+        let mean = ground.dice.count(1, (ground.packets / flows).max(1)) * ground.payload;
+        let cdf = match ground.dice.below(3) {
+            // A published table has its own mean, in tens of packets or in thousands.
+            0 if flows < 4 && ground.packets > 1_000 => {
+                let workloads = library::WORKLOADS;
+                workloads[ground.dice.below(workloads.len() as u64) as usize].name.into()
+            }
+            1 => json!({ "kind": "pareto", "mean": format!("{mean} B"), "shape": 1.1 + ground.dice.share(),
+                "most": format!("{} B", mean.saturating_mul(20)) }),
+            _ => json!({ "kind": "uniform", "mean": format!("{mean} B"), "spread": ground.dice.share() }),
+        };
+        let load = ground.dice.magnitude(0.05, 1.0);
+        json!({ "cdf": cdf, "load": load, "flows": flows, "start": ground.start() })
     }
-    let wire = table.get("load_bytes").map_or(Ok(1), |i| i.choice(&["payload", "wire"]))? == 1;
-    let pairs = read_pairs(table, context)?;
-    let mean = mean_payload(table, &sizes)?;
-    // Headers come on top of a published mean as they do on top of the exact one.
-    let overhead = load::mean_wire(&sizes.cdf, &context.sizes) / sizes.cdf.mean();
-    let counted_bits = 8.0 * mean * if wire { overhead } else { 1.0 };
-    let capacity = load::capacity(context.topology);
-    let crossing = if matches!(pairs, Pairs::Hosts(_, Some(_))) { 1.0 } else { capacity.crossing };
-    let (reference, loaded_bps) = read_reference(table, &load_item, context, &pairs, crossing)?;
-    let rate = load * loaded_bps / counted_bits;
-    let (start, until) = (start(table)?, read_until(table)?);
-    let true_bits = 8.0 * load::mean_wire(&sizes.cdf, &context.sizes) * rate;
-    let warning = overload(&capacity, true_bits, crossing, &pairs, table.name());
-    let core = |c: f64| matches!(pairs, Pairs::Hosts(..)).then_some(true_bits * crossing / c);
-    let mut resolved = json!({
-        "cdf": sizes.name, "interpolation": sizes.cdf.interpolation().name(), "cdf_digest": sizes.digest,
-        "load": load, "load_reference": Reference::NAMES[reference as usize],
-        "load_bytes": if wire { "wire" } else { "payload" },
-        "mean": if mean == sizes.cdf.mean() { "exact" } else { "published" },
-        "pairs": if matches!(pairs, Pairs::Hosts(_, Some(_))) { "inter-rack" } else { "any" },
-        "flows": if let Until::Flows(n) = until { Some(n) } else { None },
-        "duration": if let Until::Time(t) = until { Some(t.to_string()) } else { None },
-        "start": start.to_string(),
-        "mean_bytes": mean, "mean_wire_bytes": mean * overhead, "arrivals_per_s": rate,
-        "host_link_load": true_bits / capacity.hosts_bps,
-        "core_link_load": capacity.core_bps.and_then(core),
-    });
-    if let Pairs::Between(senders, receivers) = &pairs {
-        resolved["senders"] = hosts_json(senders);
-        resolved["receivers"] = hosts_json(receivers);
-        resolved["receiver_link_load"] = Json::from(true_bits / loaded_bps);
+}
+
+impl Pattern for Poisson {
+    /// Gaps, sizes and pairs have streams of their own: another load keeps the sizes and the pairs.
+    fn generate(&self, making: &mut Making<'_>) {
+        let mut gaps = making.stream(Purpose::Gaps);
+        let mut sizes = making.stream(Purpose::Sizes);
+        let mut pairs = making.stream(Purpose::Pairs);
+        let mut now = self.start;
+        for index in 0.. {
+            now = now.saturating_add(gaps.exponential(self.mean_gap_ps));
+            let over = match self.until {
+                Until::Flows(n) => index >= n,
+                Until::Time(length) => now >= self.start.saturating_add(length),
+            };
+            if over {
+                break;
+            }
+            let bytes = self.cdf.sample(&mut sizes);
+            let (src, dst) = self.pair(&mut pairs);
+            making.push(making.common.flow(src, dst, bytes, now, index as usize));
+        }
     }
-    let poisson = Poisson { cdf: sizes.cdf, mean_gap_ps: 1e12 / rate, start, until, pairs, warning };
-    Ok((Pattern::Poisson(Box::new(poisson)), object(resolved)))
+
+    /// Twice the expected time of all arrivals, and some of the largest messages after them.
+    fn horizon(&self, hosts: u32) -> (Time, u64) {
+        let arrivals = 2.0 * self.expected_flows(hosts) * self.mean_gap_ps;
+        (self.start.saturating_add(Time(arrivals as u64)), self.cdf.range().1.saturating_mul(4))
+    }
+
+    fn expected_flows(&self, _: u32) -> f64 {
+        match self.until {
+            Until::Flows(n) => n as f64,
+            Until::Time(t) => t.0 as f64 / self.mean_gap_ps,
+        }
+    }
+
+    fn expected_bytes(&self, hosts: u32) -> u64 {
+        (self.expected_flows(hosts) * self.cdf.mean()) as u64
+    }
+
+    fn is_spread(&self) -> bool {
+        true
+    }
+
+    fn warning(&self) -> Option<String> {
+        self.warning.clone()
+    }
+
+    fn random_sizes(&self) -> Option<(&Cdf, f64)> {
+        Some((&self.cdf, 1e12 / self.mean_gap_ps))
+    }
 }
 
 /// Which links the load is a share of, and their bits per second for flows that all count.
@@ -222,56 +350,6 @@ fn overload(capacity: &Capacity, bits: f64, crossing: f64, pairs: &Pairs, name: 
 }
 
 impl Poisson {
-    /// Flows on average.
-    pub fn expected_flows(&self) -> f64 {
-        match self.until {
-            Until::Flows(n) => n as f64,
-            Until::Time(t) => t.0 as f64 / self.mean_gap_ps,
-        }
-    }
-
-    /// Distribution of sizes.
-    pub(crate) fn cdf(&self) -> &Cdf {
-        &self.cdf
-    }
-
-    /// Messages a second.
-    pub(crate) fn rate(&self) -> f64 {
-        1e12 / self.mean_gap_ps
-    }
-
-    /// Bytes of a flow on average.
-    pub(super) fn mean_bytes(&self) -> f64 {
-        self.cdf.mean()
-    }
-
-    /// Twice the expected time of all arrivals, and some of the largest messages after them.
-    pub(super) fn horizon(&self) -> (Time, u64) {
-        let arrivals = 2.0 * self.expected_flows() * self.mean_gap_ps;
-        (self.start.saturating_add(Time(arrivals as u64)), self.cdf.range().1.saturating_mul(4))
-    }
-
-    /// Gaps, sizes and pairs have streams of their own: another load keeps the sizes and the pairs.
-    pub(super) fn generate(&self, common: &Common, seed: u64, entity: u64, push: &mut dyn FnMut(FlowSpec)) {
-        let mut gaps = Stream::new(seed, Purpose::Gaps, entity);
-        let mut sizes = Stream::new(seed, Purpose::Sizes, entity);
-        let mut pairs = Stream::new(seed, Purpose::Pairs, entity);
-        let mut now = self.start;
-        for index in 0.. {
-            now = now.saturating_add(gaps.exponential(self.mean_gap_ps));
-            let over = match self.until {
-                Until::Flows(n) => index >= n,
-                Until::Time(length) => now >= self.start.saturating_add(length),
-            };
-            if over {
-                break;
-            }
-            let bytes = self.cdf.sample(&mut sizes);
-            let (src, dst) = self.pair(&mut pairs);
-            push(common.flow(src, dst, bytes, now, index as usize));
-        }
-    }
-
     /// A random source, and a random destination among the hosts that it may send to.
     fn pair(&self, stream: &mut Stream) -> (u32, u32) {
         match &self.pairs {

@@ -1,6 +1,8 @@
 //! Sizes of messages: a named table, a table in a file, or a distribution in closed form.
 
-use super::{Context, check_size};
+use super::Context;
+use super::keys::{Key, key};
+use super::reading::check_size;
 use crate::files;
 use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
 use crate::workload::{Cdf, Interpolation, library};
@@ -17,6 +19,14 @@ pub(super) struct Sizes {
     /// As in the scenario, with defaults.
     pub name: Json,
 }
+
+/// The key beside `cdf`.
+pub(super) const INTERPOLATION: Key = key(
+    "interpolation",
+    "`linear`, `step`",
+    "`linear`",
+    "of a file: straight lines between rows, or only the rows' own sizes",
+);
 
 /// Kinds of distributions in closed form.
 const CLOSED: [&str; 2] = ["uniform", "pareto"];

@@ -13,5 +13,6 @@ mod never_panics;
 mod order;
 mod runs;
 mod scenarios;
+mod traffic;
 mod tuning;
 mod workloads;

@@ -52,7 +52,7 @@ fn every_registered_name_is_drawn() {
         drawn.extend(entries.iter().filter_map(|e| e.get("kind")?.as_str()).map(str::to_string));
     }
     let topologies = headway_network::topology::KINDS.iter().map(|(info, _)| info.name);
-    let traffic = headway_lab::traffic::KINDS.iter().map(|k| k.0);
+    let traffic = headway_lab::traffic::KINDS.iter().map(|k| k.info.name);
     let transports = headway_transport::registry::NAMES.iter().copied();
     let disciplines = headway_fabric::registry::NAMES.iter().copied();
     let routings = headway_lab::fabric::ROUTINGS.iter().copied();

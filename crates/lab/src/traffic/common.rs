@@ -1,0 +1,158 @@
+//! What entries of every kind may carry: a class, deadlines, a first window, a transport.
+
+use super::Context;
+use super::keys::{Key, key};
+use crate::text::{Problem, Reader, ScenarioError};
+use crate::workload::random::Stream;
+use headway_network::{FlowSpec, TransportSpec};
+use headway_transport::Opening;
+use headway_units::Time;
+
+/// The keys of every kind beside its own.
+pub const COMMON: &[Key] = &[
+    key("class", "whole number", "0", "application class"),
+    key("deadline", "duration", "none", "from a flow's start"),
+    key(
+        "mean_deadline",
+        "duration",
+        "none",
+        "instead of `deadline`: drawn for each flow from an exponential distribution",
+    ),
+    key(
+        "least_deadline",
+        "duration",
+        "`\"0 s\"`",
+        "smallest that is drawn; `mean_deadline` is the mean with it",
+    ),
+    key(
+        "jitter",
+        "duration",
+        "`\"0 s\"`",
+        "each flow starts later by a random time below this, and its deadline with it",
+    ),
+    key("share", "count", "1", "as one of how many flows that share the path each flow begins, see above"),
+    key("clump", "count", "`[start] clump`", "packets back to back before a pause, see above"),
+    key("transport", "name or table", "`[transport]`", "for mixtures"),
+];
+
+/// What every kind of traffic may carry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Common {
+    /// Application class.
+    pub class: u16,
+    /// From a flow's start.
+    pub deadline: Option<Time>,
+    /// Instead of it, one drawn for each flow.
+    pub deadlines: Option<Deadlines>,
+    /// Each start is later by a random time below this.
+    pub jitter: Time,
+    /// Each flow starts as one of this many.
+    pub share: u32,
+    /// Packets back to back before a pause.
+    pub clump: u32,
+    /// Index into the run's transports.
+    pub transport: u8,
+    line_rate: bool,
+}
+
+impl Common {
+    /// The first window of the `index`-th flow of an entry.
+    fn opening(&self, index: usize) -> Opening {
+        self.opening_of(self.share, self.clump, None, index)
+    }
+
+    pub(super) fn opening_of(&self, share: u32, clump: u32, slot: Option<u32>, index: usize) -> Opening {
+        if self.line_rate || share == 1 {
+            return Opening::default();
+        }
+        let slot = slot.unwrap_or((index % share as usize) as u32);
+        Opening { share, clump, slot, ..Opening::default() }
+    }
+
+    /// A flow with everything that is common to its entry.
+    pub(super) fn flow(&self, src: u32, dst: u32, bytes: u64, start: Time, index: usize) -> FlowSpec {
+        FlowSpec {
+            src,
+            dst,
+            bytes,
+            start,
+            class: self.class,
+            deadline: self.deadline.map(|d| start.saturating_add(d)),
+            opening: self.opening(index),
+            responsive: true,
+            transport: self.transport,
+            path: None,
+            connection: None,
+        }
+    }
+}
+
+/// Deadlines at random: exponential above the smallest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deadlines {
+    /// Mean, the smallest included.
+    pub mean: Time,
+    /// Smallest.
+    pub least: Time,
+}
+
+impl Deadlines {
+    pub(super) fn draw(&self, stream: &mut Stream) -> Time {
+        self.least.saturating_add(stream.exponential((self.mean - self.least).0 as f64))
+    }
+}
+
+/// Reads what an entry of any kind may have. Its transport is its own, or the scenario's.
+pub(super) fn read(
+    table: &Reader<'_>,
+    context: &Context<'_>,
+    transports: &mut Vec<TransportSpec>,
+    own: Option<&TransportSpec>,
+) -> Result<Common, ScenarioError> {
+    let chosen = match (table.get("transport"), own) {
+        (Some(item), own) => {
+            let asked = crate::fabric::transport(&item)?;
+            // A bare name means the scenario's own transport, parameters included, when it is that one.
+            own.filter(|o| o.name == asked.name && asked.params.is_empty()).cloned().unwrap_or(asked)
+        }
+        (None, Some(own)) => own.clone(),
+        (None, None) => {
+            let problem = Problem::MissingKey { key: "transport".into(), table: table.name() };
+            let error = ScenarioError::new(problem, table.at());
+            return Err(error.help("name one for all in [transport], or one for each [[traffic]]"));
+        }
+    };
+    let position = transports.iter().position(|t| *t == chosen).unwrap_or_else(|| {
+        transports.push(chosen);
+        transports.len() - 1
+    });
+    let transport = u8::try_from(position).map_err(|_| {
+        ScenarioError::new(Problem::Contradiction("more than 256 transports".into()), table.at())
+    })?;
+    let deadlines = read_deadlines(table)?;
+    Ok(Common {
+        deadlines,
+        jitter: table.get("jitter").map_or(Ok(Time::ZERO), |i| i.time())?,
+        class: table.get("class").map_or(Ok(0), |i| i.int(0, u64::from(u16::MAX)))? as u16,
+        deadline: table.get("deadline").map(|i| i.period()).transpose()?,
+        share: table.get("share").map_or(Ok(1), |i| i.count())?,
+        clump: table.get("clump").map_or(Ok(context.start.clump), |i| i.count())?,
+        transport,
+        line_rate: context.start.line_rate,
+    })
+}
+
+/// `mean_deadline` and `least_deadline`, which stand instead of `deadline`.
+fn read_deadlines(table: &Reader<'_>) -> Result<Option<Deadlines>, ScenarioError> {
+    let Some(item) = table.get("mean_deadline") else { return Ok(None) };
+    let (mean, least_item) = (item.period()?, table.get("least_deadline"));
+    let least = least_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;
+    if let Some(item) = least_item.filter(|_| least >= mean) {
+        return Err(item.range(format!("shorter than the mean, {mean}"), least));
+    }
+    if let Some(item) = table.get("deadline") {
+        let text = "`deadline` and `mean_deadline` both say when flows are due".to_string();
+        return Err(item.fail(Problem::Contradiction(text)).help("keep one of them"));
+    }
+    Ok(Some(Deadlines { mean, least }))
+}

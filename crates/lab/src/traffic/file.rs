@@ -1,0 +1,150 @@
+//! Flows from a file: a connection matrix of htsim, or a table.
+
+use super::draw::{Ground, Listed};
+use super::keys::{key, needed};
+use super::list::{self, Written};
+use super::reading::{Resolved, check_reachable, object, too_long};
+use super::{Common, Context, Declared, Info, Making, Pattern};
+use crate::files;
+use crate::import::{self, ImportedFlow};
+use crate::text::error::counted;
+use crate::text::{Origin, Problem, Reader, ScenarioError, Source};
+use headway_units::Time;
+use serde_json::{Value as Json, json};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The flows of a file.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// In the order written.
+    pub flows: Vec<Written>,
+}
+
+impl Declared for File {
+    const INFO: Info = Info {
+        name: "file",
+        summary: "flows from a connection matrix (.cm) or a table (.csv)",
+        keys: &[
+            needed("path", "path", "of the file, relative to the scenario"),
+            key("start_unit", "`ps`, `us`", "`ps`", "what start times of a matrix count"),
+        ],
+        counts: &["path"],
+    };
+
+    fn read(
+        table: &Reader<'_>,
+        context: &Context<'_>,
+        common: &Common,
+    ) -> Result<(Self, Resolved), ScenarioError> {
+        let item = table.need("path")?;
+        let (path, text) = files::read(&item, context.folder)?;
+        let source = Source::new(path.display().to_string(), text);
+        let matrix = path.extension().is_some_and(|e| e == "cm");
+        let mut resolved = json!({ "path": item.text()?, "digest": files::digest(&source.text) });
+        let imported = if matrix {
+            let unit = table.get("start_unit").map_or(Ok(0), |i| i.choice(import::cm::START_UNITS))?;
+            resolved["start_unit"] = import::cm::START_UNITS[unit].into();
+            let matrix = import::cm::parse(&source, import::cm::start_unit(unit))?;
+            check_nodes(&matrix, context)?;
+            matrix.flows
+        } else if path.extension().is_some_and(|e| e == "csv") {
+            import::csv::parse(&source)?
+        } else {
+            return Err(item.range("a .cm or a .csv file", format!("`{}`", path.display())));
+        };
+        let flows = imported.iter().enumerate().map(|(i, f)| accept(f, i, &source, context, common));
+        let flows = flows.collect::<Result<Vec<_>, _>>()?;
+        if flows.is_empty() {
+            return Err(item.fail(Problem::Contradiction(format!("{} holds no flow", path.display()))));
+        }
+        resolved["flows"] = flows.len().into();
+        Ok((File { flows }, object(resolved)))
+    }
+
+    fn draw(ground: &mut Ground<'_>) -> Json {
+        if ground.file.is_none() {
+            let count = ground.dice.count(1, ground.packets.min(60));
+            let latest = ground.latest() / 1_000_000;
+            let one = |_| {
+                let (src, dst) = ground.pair();
+                let bytes = ground.bytes(ground.packets / count);
+                let start_us = ground.dice.below(latest + 1);
+                Listed { src, dst, bytes, start_us, class: ground.dice.below(8) }
+            };
+            let flows = (0..count).map(one).collect();
+            *ground.file = Some(flows);
+        }
+        // Entries that read a file read the same one, as a table or as a matrix.
+        if ground.dice.below(2) == 0 {
+            json!({ "path": ground.file_names[0] })
+        } else {
+            json!({ "path": ground.file_names[1], "start_unit": "us" })
+        }
+    }
+}
+
+impl Pattern for File {
+    fn generate(&self, making: &mut Making<'_>) {
+        list::generate(&self.flows, making);
+    }
+
+    fn horizon(&self, _: u32) -> (Time, u64) {
+        list::horizon(&self.flows)
+    }
+
+    fn expected_flows(&self, _: u32) -> f64 {
+        self.flows.len() as f64
+    }
+
+    fn expected_bytes(&self, _: u32) -> u64 {
+        list::horizon(&self.flows).1
+    }
+
+    fn is_spread(&self) -> bool {
+        false
+    }
+
+    fn written(&self) -> &[Written] {
+        &self.flows
+    }
+}
+
+/// A matrix for another network would be another experiment.
+fn check_nodes(matrix: &import::cm::Imported, context: &Context<'_>) -> Result<(), ScenarioError> {
+    let hosts = context.topology.hosts;
+    if matrix.nodes == u64::from(hosts) {
+        return Ok(());
+    }
+    let text = format!("the matrix is for {}, the network has {hosts}", counted(matrix.nodes, "host"));
+    Err(ScenarioError::new(Problem::Contradiction(text), &matrix.nodes_at))
+}
+
+/// An imported flow, checked against the network.
+fn accept(
+    flow: &ImportedFlow,
+    index: usize,
+    source: &Arc<Source>,
+    context: &Context<'_>,
+    common: &Common,
+) -> Result<Written, ScenarioError> {
+    let places = &flow.places;
+    let at = |part: &Range<usize>| Origin::new(source, part.clone());
+    let fail = |problem, part: &Range<usize>| ScenarioError::new(problem, &at(part));
+    let src = context.topology.check_host(flow.src).map_err(|p| fail(p, &places.src))?;
+    let dst = context.topology.check_host(flow.dst).map_err(|p| fail(p, &places.dst))?;
+    if src == dst {
+        return Err(fail(Problem::SelfFlow { flow: flow.id.clone(), host: src }, &places.dst));
+    }
+    check_reachable(&at(&places.dst), context.topology, src, dst)?;
+    if let Some(problem) = too_long(flow.bytes, context) {
+        return Err(fail(problem, &places.bytes));
+    }
+    let start: Time = flow.start;
+    let mut spec = common.flow(src, dst, flow.bytes, start, index);
+    spec.class = flow.class.unwrap_or(common.class);
+    if let Some(deadline) = flow.deadline {
+        spec.deadline = Some(start.saturating_add(deadline));
+    }
+    Ok(Written { spec, name: Some(flow.id.clone()), at: at(&places.row), path_at: None })
+}

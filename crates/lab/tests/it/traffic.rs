@@ -1,0 +1,228 @@
+//! What every kind of traffic promises, whichever kinds there are: entries are drawn at random and held against it. And
+//! docs/scenario-format.md holds what each kind declares; `HEADWAY_BLESS=1` writes it anew.
+#![allow(clippy::disallowed_methods, reason = "reads documentation, writes the file that an entry names")]
+
+use crate::common::repository;
+use headway_lab::traffic::draw::{Dice, Ground, Listed};
+use headway_lab::traffic::{COMMON, KINDS, Key, Kind};
+use headway_lab::{Request, Scenario, ScenarioError};
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+const DRAWS: u64 = 200;
+const HOSTS: u64 = 6;
+
+struct Random(Pcg64Mcg);
+
+impl Dice for Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0.next_u64() % n
+    }
+
+    fn share(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn magnitude(&mut self, least: f64, most: f64) -> f64 {
+        (least * libm::pow(most / least, self.share())).clamp(least, most)
+    }
+
+    fn count(&mut self, least: u64, most: u64) -> u64 {
+        (self.magnitude(least.max(1) as f64, most.max(1) as f64) as u64).clamp(least, most)
+    }
+}
+
+/// An entry of a kind at random; the file that it may name is written into the folder.
+fn draw(kind: &Kind, seed: u64, folder: &Path) -> Map<String, Json> {
+    let mut file = None;
+    let mut ground = Ground {
+        dice: &mut Random(Pcg64Mcg::new(u128::from(seed))),
+        hosts: HOSTS,
+        packets: 500,
+        payload: 1460,
+        wire: 1538,
+        slot: 1_230_400,
+        round_trip: 10_000_000,
+        pinned: false,
+        file_names: ["flows.csv", "flows.cm"],
+        file: &mut file,
+    };
+    let drawn = (kind.draw)(&mut ground);
+    if let Some(flows) = file {
+        write_files(&flows, folder);
+    }
+    let Json::Object(mut entry) = drawn else { panic!("{} draws no table", kind.info.name) };
+    entry.insert("kind".into(), kind.info.name.into());
+    entry
+}
+
+fn write_files(flows: &[Listed], folder: &Path) {
+    let mut csv = "id,src,dst,bytes,start_s,class\n".to_string();
+    let mut matrix = format!("Nodes {HOSTS}\nConnections {}\n", flows.len());
+    for (id, f) in flows.iter().enumerate() {
+        let start = format!("{}.{:06}", f.start_us / 1_000_000, f.start_us % 1_000_000);
+        let _ = writeln!(csv, "{id},{},{},{},{start},{}", f.src, f.dst, f.bytes, f.class);
+        let _ = writeln!(matrix, "{}->{} id {} start {} size {}", f.src, f.dst, id + 1, f.start_us, f.bytes);
+    }
+    std::fs::write(folder.join("flows.csv"), csv).expect("a temporary file");
+    std::fs::write(folder.join("flows.cm"), matrix).expect("a temporary file");
+}
+
+/// The value as TOML writes it in a line.
+fn toml(value: &Json) -> String {
+    match value {
+        Json::Array(list) => format!("[{}]", list.iter().map(toml).collect::<Vec<_>>().join(", ")),
+        Json::Object(map) => {
+            let pairs: Vec<String> =
+                map.iter().map(|(key, value)| format!("{key} = {}", toml(value))).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        Json::Null => panic!("TOML has no null"),
+        Json::Bool(_) | Json::Number(_) | Json::String(_) => value.to_string(),
+    }
+}
+
+fn load(entry: &Map<String, Json>, folder: &Path) -> Result<Scenario, ScenarioError> {
+    let keys: String = entry.iter().map(|(key, value)| format!("{key} = {}\n", toml(value))).collect();
+    let text = format!(
+        "[topology]\nkind = \"single-switch\"\nhosts = {HOSTS}\nrate = \"10 Gbps\"\ndelay = \"1 us\"\n\
+         [transport]\nname = \"amrt\"\n[[traffic]]\n{keys}"
+    );
+    Request::text(&text, "scenario.toml", folder, &[], None).load()
+}
+
+/// Every draw of a kind that the reader accepts, and how many there were.
+fn every(kind: &Kind, mut check: impl FnMut(&Map<String, Json>, &Scenario, &Path)) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let mut accepted = 0;
+    for seed in 1..=DRAWS {
+        let entry = draw(kind, seed, folder.path());
+        if let Ok(scenario) = load(&entry, folder.path()) {
+            accepted += 1;
+            check(&entry, &scenario, folder.path());
+        }
+    }
+    assert!(accepted * 2 >= DRAWS, "{}: {accepted} of {DRAWS} draws are accepted", kind.info.name);
+}
+
+#[test]
+fn names_and_keys_are_declared_once_and_explained() {
+    let names: BTreeSet<&str> = KINDS.iter().map(|k| k.info.name).collect();
+    assert_eq!(names.len(), KINDS.len());
+    for Kind { info, .. } in KINDS {
+        let keys: BTreeSet<&str> = info.keys.iter().chain(COMMON).map(|k| k.name).collect();
+        assert_eq!(keys.len(), info.keys.len() + COMMON.len(), "{}", info.name);
+        assert!(!info.summary.is_empty() && !keys.contains("kind"), "{}", info.name);
+        assert!(info.keys.iter().all(|k| !k.doc.is_empty() && !k.takes.is_empty()), "{}", info.name);
+        assert!(info.counts.iter().all(|c| info.keys.iter().any(|k| k.name == *c)), "{}", info.name);
+    }
+}
+
+#[test]
+fn estimates_are_near_what_is_made() {
+    for kind in KINDS {
+        every(kind, |entry, scenario, _| {
+            let setup = scenario.setup().expect("a network");
+            let traffic = &setup.traffic[0];
+            let (mut flows, mut again) = (Vec::new(), Vec::new());
+            traffic.generate(0, 7, HOSTS as u32, &mut flows);
+            traffic.generate(0, 7, HOSTS as u32, &mut again);
+            assert_eq!(flows, again, "{entry:?}: one seed, two lists of flows");
+            assert!(!flows.is_empty(), "{entry:?} makes no flow");
+            assert!(flows.iter().all(|f| f.spec.src != f.spec.dst && f.spec.bytes > 0), "{entry:?}");
+            let hosts = flows.iter().flat_map(|f| [f.spec.src, f.spec.dst]);
+            assert!(hosts.max() < Some(HOSTS as u32), "{entry:?}");
+            let expected = traffic.expected_flows(HOSTS as u32);
+            assert!(expected == flows.len() as f64, "{entry:?}: {} flows, not {expected}", flows.len());
+            // Sizes and gaps at random may be far from their means.
+            if traffic.pattern.random_sizes().is_some() {
+                return;
+            }
+            let bytes: u64 = flows.iter().map(|f| f.spec.bytes).sum();
+            assert_eq!(traffic.expected_bytes(HOSTS as u32), bytes, "{entry:?}");
+            let last = flows.iter().map(|f| f.spec.start).max();
+            assert!(last <= Some(traffic.pattern.horizon(HOSTS as u32).0), "{entry:?}");
+        });
+    }
+}
+
+#[test]
+fn what_is_needed_is_asked_for_and_strangers_are_refused() {
+    for kind in KINDS {
+        every(kind, |entry, _, folder| {
+            for key in kind.info.keys.iter().filter(|k| k.usual.is_empty()) {
+                let mut less = entry.clone();
+                assert!(less.remove(key.name).is_some(), "{entry:?} is drawn without `{}`", key.name);
+                let error = load(&less, folder).expect_err("a key is missing").render();
+                assert!(error.contains(&format!("`{}`", key.name)), "{error}");
+            }
+            let mut more = entry.clone();
+            more.insert("no_such_key".into(), 1.into());
+            let error = load(&more, folder).expect_err("a stranger").render();
+            assert!(error.contains("no_such_key"), "{error}");
+        });
+    }
+}
+
+#[test]
+fn keys_of_other_kinds_are_refused() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let every_key: BTreeSet<&str> = KINDS.iter().flat_map(|k| k.info.keys).map(|k| k.name).collect();
+    for kind in KINDS {
+        let drawn = (1..=DRAWS).map(|seed| draw(kind, seed, folder.path()));
+        let entry =
+            drawn.into_iter().find(|e| load(e, folder.path()).is_ok()).expect("an entry that is accepted");
+        for key in every_key.iter().filter(|name| kind.info.keys.iter().all(|k| k.name != **name)) {
+            let mut more = entry.clone();
+            more.insert((*key).into(), 1.into());
+            let error = load(&more, folder.path()).expect_err("a key of another kind").render();
+            assert!(error.contains("no effect") && error.contains(key), "{}: {error}", kind.info.name);
+        }
+    }
+}
+
+fn table(keys: &[Key]) -> String {
+    let mut table = String::from("| key | takes | default | meaning |\n|---|---|---|---|\n");
+    for key in keys {
+        let _ = writeln!(table, "| `{}` | {} | {} | {} |", key.name, key.takes, key.usual, key.doc);
+    }
+    table
+}
+
+/// The page with what stands between two markers exchanged.
+fn exchanged(page: &str, begin: &str, end: &str, text: &str) -> String {
+    let from = page.find(begin).expect("its marker") + begin.len();
+    let to = page.find(end).expect("its end");
+    format!("{}{text}{}", &page[..from], &page[to..])
+}
+
+#[test]
+fn the_page_lists_every_kind_with_its_keys() {
+    let mut kinds = String::new();
+    for Kind { info, .. } in KINDS {
+        let _ = writeln!(kinds, "**`{}`**: {}.\n\n{}", info.name, info.summary, table(info.keys));
+    }
+    let path = repository().join("docs/scenario-format.md");
+    let page = std::fs::read_to_string(&path).expect("the page");
+    let fresh = exchanged(
+        &page,
+        "<!-- traffic of every kind: written from what it declares, do not edit -->\n",
+        "<!-- end of traffic of every kind -->",
+        &table(COMMON),
+    );
+    let fresh = exchanged(
+        &fresh,
+        "<!-- kinds of traffic: written from what they declare, do not edit -->\n",
+        "<!-- end of kinds of traffic -->",
+        &kinds,
+    );
+    let bless = std::env::var_os("HEADWAY_BLESS").is_some();
+    if bless {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    }
+    assert!(bless || page == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
+}
