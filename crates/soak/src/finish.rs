@@ -66,12 +66,14 @@ fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
 
 /// How often a time-out doubles that waits for a packet lost again and again; the first is two largest round trips.
 const DOUBLINGS: u32 = 10;
+/// Longest time-outs that a flow may need: packets that were lost together come back together.
+const LONGEST: u64 = 16;
 
-/// Whether time-outs may by their own rule add up to more than a hundred seconds. Such a run gets ten times as long,
-/// and has to finish in it: what waits for a time-out goes on, what stalls does not.
-fn may_wait(run: &Run<'_>, flow: &FlowSpec) -> bool {
+/// When a flow is over whose packets are lost as often as they may be: what waits for a time-out goes on until then,
+/// what stalls does not.
+fn patience(run: &Run<'_>, flow: &FlowSpec) -> Time {
     let longest = run.network.path(flow.src, flow.dst).max_rtt.saturating_mul(2 << DOUBLINGS);
-    run.spec.stop == SAFETY && SAFETY.saturating_sub(flow.start) < longest
+    flow.start.saturating_add(longest.saturating_mul(LONGEST))
 }
 
 pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
@@ -80,8 +82,12 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
         if record.state == FlowState::Done || may_stay(run, flow) {
             continue;
         }
-        if may_wait(run, flow) {
-            let longer = || simulate(&RunSpec { stop: SAFETY.saturating_mul(10), ..run.spec.clone() }).ok();
+        if run.spec.stop == SAFETY && patience(run, flow) > SAFETY {
+            // A run that goes on for as long as the most patient of its flows.
+            let longer = || {
+                let stop = run.spec.flows.iter().map(|flow| patience(run, flow)).max().unwrap_or(SAFETY);
+                simulate(&RunSpec { stop, ..run.spec.clone() }).ok()
+            };
             let outcome: &Option<Outcome> = later.get_or_insert_with(longer);
             if outcome.as_ref().is_some_and(|outcome| outcome.flows[number].state == FlowState::Done) {
                 continue;
