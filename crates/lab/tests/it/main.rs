@@ -5,6 +5,7 @@ mod behaviour;
 mod benchmark;
 mod common;
 mod corpus;
+mod diff;
 mod docs;
 mod layout;
 mod memory;
