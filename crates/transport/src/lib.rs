@@ -10,6 +10,7 @@ pub mod endpoint;
 pub mod expresspass;
 pub mod finished;
 pub mod homa;
+pub mod idle;
 pub mod index_window;
 pub mod message;
 mod messages;
@@ -28,6 +29,7 @@ pub mod tcp;
 pub mod template;
 pub mod timers;
 pub mod turns;
+pub mod two_sided;
 
 pub use endpoint::{Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
 pub use message::{Message, Opening};

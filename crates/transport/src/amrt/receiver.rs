@@ -1,12 +1,12 @@
 //! The receiving half of AMRT.
 
 use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
-use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::shared::scale;
 use crate::timers::Timers;
 use crate::turns::Turns;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -60,7 +60,7 @@ struct Missing {
 }
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     params: AmrtParams,
     messages: FxHashMap<(HostId, u32), Incoming>,
     finished: FinishedMessages,
@@ -82,17 +82,6 @@ impl Receiver {
         }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    /// The sender is gone.
-    pub(super) fn forget(&mut self, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.missing.retain(|missing| missing.message.0 != peer);
-        self.finished.forget(peer);
-    }
-
     /// AMRT §IV-B: every data packet is answered by a grant that echoes its mark.
     pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
@@ -104,13 +93,12 @@ impl Receiver {
             incoming.arm(shared, now, key);
             return;
         }
-        let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-        shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+        shared.delivered(packet);
         if incoming.received.len() == incoming.packets {
             self.complete(shared, key, packet);
             return;
         }
-        incoming.step(ReceiverEvent::Data);
+        incoming.state.step(ReceiverEvent::Data);
         let marked = packet.ecn == Ecn::Spare;
         if !self.params.fair_marks {
             incoming.grant_next(shared, now, key, marked);
@@ -169,10 +157,10 @@ impl Receiver {
     fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
         let (peer, id) = key;
         if let Some(mut incoming) = self.messages.remove(&key) {
-            incoming.step(ReceiverEvent::Last);
+            incoming.state.step(ReceiverEvent::Last);
         }
         self.finished.insert(peer, id);
-        shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
+        shared.completed(packet);
         shared.say_finished(packet);
     }
 
@@ -249,13 +237,20 @@ impl Receiver {
     }
 }
 
-impl Incoming {
-    fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.missing.retain(|missing| missing.message.0 != peer);
+        self.finished.forget(peer);
     }
 
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+}
+
+impl Incoming {
     /// Whether a packet came within the life of a mark.
     fn is_arriving(&self, now: Time) -> bool {
         self.heard.is_some_and(|heard| now <= heard.saturating_add(self.mark_life))
@@ -285,7 +280,7 @@ impl Incoming {
     /// Grants one missing packet again, unmarked, and doubles its patience.
     fn grant_again(&mut self, shared: &mut Shared, now: Time, missing: &Missing, backoff: u32) {
         let (peer, id) = missing.message;
-        self.step(ReceiverEvent::Overdue);
+        self.state.step(ReceiverEvent::Overdue);
         let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
         grant.index = missing.index;
         grant.count = 1;

@@ -9,9 +9,10 @@ mod pulls;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Ahead, Endpoint, HostContext, Path, Transport, TransportInfo};
-use crate::message::{Message, Opening};
+use crate::endpoint::{Ahead, HostContext, Path, Transport, TransportInfo};
+use crate::message::Opening;
 use crate::shared::scale;
+use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{ParamKind, Time};
 use receiver::{Receiver, ReceiverState};
@@ -110,45 +111,28 @@ impl Transport for Ndp {
     const MULTIPATH: bool = true;
 
     fn endpoint(params: &NdpParams, context: HostContext) -> NdpEndpoint {
-        NdpEndpoint {
-            sender: Sender::new(params.clone()),
-            receiver: Receiver::new(params.clone(), &context),
-            shared: Shared::new(context),
-        }
+        Machine::new(Sender::new(params.clone()), Receiver::new(params.clone(), &context), context)
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// A packet sent to this peer may be lost.
-    Lost(HostId, u32),
-    /// A pull may leave.
-    Pull,
-    /// Nothing has come of a message from this peer.
-    Silence(HostId, u32),
-}
-
-impl TimerKey {
-    /// Whom it is about, if anyone.
-    fn peer(self) -> Option<HostId> {
-        match self {
-            TimerKey::Opening(peer, _) | TimerKey::Lost(peer, _) | TimerKey::Silence(peer, _) => Some(peer),
-            TimerKey::Pull => None,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// A packet sent to this peer may be lost.
+        Lost(HostId, u32),
+        /// A pull may leave.
+        Pull,
+        /// Nothing has come of a message from this peer.
+        Idle(HostId, u32),
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's NDP.
-pub struct NdpEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type NdpEndpoint = Machine<Ndp>;
 
 /// Whether a packet comes from the message's sender.
 #[inline]
@@ -159,53 +143,45 @@ fn is_of_sender(packet: &Packet) -> bool {
     }
 }
 
-impl Endpoint for NdpEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for Ndp {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
             PacketKind::Data | PacketKind::Header if is_of_sender(packet) => {
-                self.receiver.arrived(&mut self.shared, now, packet);
+                receiver.arrived(shared, now, packet);
             }
             PacketKind::Header | PacketKind::Ack | PacketKind::Nack | PacketKind::Pull => {
-                self.sender.heard(&mut self.shared, now, packet);
+                sender.heard(shared, now, packet);
             }
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
-                TimerKey::Lost(peer, id) => self.sender.overdue(&mut self.shared, now, peer, id),
-                TimerKey::Pull => self.receiver.pull(&mut self.shared, now),
-                TimerKey::Silence(peer, id) => self.receiver.silence(&mut self.shared, now, peer, id),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::Lost(peer, id) => sender.overdue(shared, now, peer, id),
+            TimerKey::Pull => receiver.pull(shared, now),
+            TimerKey::Idle(peer, id) => receiver.idle_timeout(shared, now, peer, id),
         }
-    }
-
-    fn forget(&mut self, _now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == Some(peer));
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(peer);
     }
 
     #[inline]
-    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+    fn anticipate(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
         let id = packet.map(|packet| (packet.src, packet.message));
         if ahead == Ahead::Far {
-            self.shared.anticipate();
+            machine.shared.anticipate();
         }
         if packet.is_none_or(is_of_sender) {
-            self.receiver.anticipate(id, packet, ahead);
+            machine.receiver.anticipate(id, packet, ahead);
         }
         if !packet.is_some_and(is_of_sender) {
-            self.sender.anticipate(id, packet, ahead);
+            machine.sender.anticipate(id, packet, ahead);
         }
     }
-
-    crate::shared::outputs_of_halves!();
 }

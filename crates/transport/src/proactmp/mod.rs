@@ -16,10 +16,10 @@ mod receiver;
 mod sender;
 mod shares;
 
-use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
-use crate::message::Message;
+use crate::endpoint::{HostContext, Path, Promises, Transport, TransportInfo};
+use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{Gauge, RoundTrips, Time};
+use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
 pub use params::{Order, Owd, Preset, ProactMpParams, Settings, Weights};
@@ -71,31 +71,19 @@ impl Transport for ProactMp {
     }
 
     fn endpoint(params: &ProactMpParams, context: HostContext) -> ProactMpEndpoint {
-        ProactMpEndpoint {
-            sender: Sender::new(params.0.clone()),
-            receiver: Receiver::new(params.0.clone()),
-            shared: Shared::new(context),
-        }
+        Machine::new(Sender::new(params.0.clone()), Receiver::new(params.0.clone()), context)
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// More unscheduled packets may leave.
-    Opening(HostId, u32),
-    /// A sent message has heard nothing.
-    Silence(HostId, u32),
-    /// Packets of a received message may be missing.
-    Missing(HostId, u32),
-}
-
-impl TimerKey {
-    /// Whom it is about.
-    fn peer(self) -> HostId {
-        match self {
-            TimerKey::Opening(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Missing(peer, _) => peer,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More unscheduled packets may leave.
+        Opening(HostId, u32),
+        /// A sent message has heard nothing.
+        Idle(HostId, u32),
+        /// Packets of a received message may be missing.
+        Missing(HostId, u32),
     }
 }
 
@@ -119,53 +107,33 @@ const fn allowed_of(label: u32) -> u32 {
 }
 
 /// One host's ProactMP.
-pub struct ProactMpEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type ProactMpEndpoint = Machine<ProactMp>;
 
-impl Endpoint for ProactMpEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for ProactMp {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
-            PacketKind::Grant => self.sender.grant(&mut self.shared, now, packet),
-            PacketKind::Resend => self.sender.resend(&mut self.shared, now, packet),
-            PacketKind::Pull => self.sender.request(&mut self.shared, now, packet),
-            PacketKind::Rts => self.receiver.response(&mut self.shared, now, packet),
-            PacketKind::Probe => self.receiver.probe(&mut self.shared, now, packet),
-            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Grant => sender.grant(shared, now, packet),
+            PacketKind::Resend => sender.resend(shared, now, packet),
+            PacketKind::Pull => sender.request(shared, now, packet),
+            PacketKind::Rts => receiver.response(shared, now, packet),
+            PacketKind::Probe => receiver.probe(shared, now, packet),
+            PacketKind::Finished => sender.finished(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
-                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
-                TimerKey::Missing(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
+            TimerKey::Missing(peer, id) => receiver.overdue(shared, now, peer, id),
         }
     }
-
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == peer);
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(&mut self.shared, now, peer);
-    }
-
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
-        self.receiver.gauges(now).into()
-    }
-
-    fn round_trips(&self) -> Option<&RoundTrips> {
-        Some(self.sender.round_trips())
-    }
-
-    crate::shared::outputs_of_halves!();
 }
