@@ -182,7 +182,7 @@ def new_topology(name: Name) -> None:
     before(registry, "pub use parking_lot::ParkingLot;\n", f"pub use {name.module}::{name.type};\n")
     append_line(registry, "topologies! {", f"    {name.type},")
     cargo("fmt", "--all")
-    cargo("test", "--package", "headway-network", "--quiet", "--test", "pages", extra={"HEADWAY_BLESS": "1"})
+    cargo("test", "--package", "headway-network", "--quiet", "--test", "it", "--", "pages::", extra={"HEADWAY_BLESS": "1"})
     made(name, TOPOLOGIES / f"{name.module}.rs")
     print("  cargo test -p headway-network holds it against what every topology promises")
 
@@ -192,7 +192,7 @@ def finish_transport(name: Name) -> None:
     write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
     cargo("fmt", "--all")
     wanted = {"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"}
-    cargo("test", "--workspace", "--quiet", "--test", "tables", "--test", "pages", "--test", "order", extra=wanted)
+    cargo("test", "--workspace", "--quiet", "--test", "it", "--", "tables::", "pages::", "order::", extra=wanted)
     folder = TRANSPORTS / name.module
     made(name, folder if (ROOT / folder).is_dir() else CONTROLLERS / f"{name.module}.rs")
     print(f"  {PAGES / name.text}.md: its page, which waits for your words")

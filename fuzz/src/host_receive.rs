@@ -11,7 +11,7 @@ use headway_transport::registry;
 use headway_units::Time;
 use wire::{Datagram, Faults, World, address, config, content, identify, prefixes, shared_key};
 
-#[path = "../../crates/host/tests/wire/mod.rs"]
+#[path = "../../crates/host/tests/it/wire/mod.rs"]
 mod wire;
 
 const HONEST: usize = 0;

@@ -1,7 +1,7 @@
 //! How large a run is, before anything is allocated: a bound from above.
 //!
 //! The constants cover what the lab makes of a run as well, because both stand in memory at its end: tables
-//! of flows and of samples beside what they are made from. `crates/lab/tests/memory.rs` compares them with the
+//! of flows and of samples beside what they are made from. `crates/lab/tests/it/memory.rs` compares them with the
 //! peaks of real processes.
 
 use headway_fabric::Limit;

@@ -1,0 +1,10 @@
+//! The integration tests of `headway-host`, one module a subject, in one program that links once.
+
+mod core;
+mod cut;
+mod flood;
+mod loopback;
+mod lossy;
+mod meeting;
+mod receive;
+mod wire;

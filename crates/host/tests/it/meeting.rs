@@ -1,0 +1,342 @@
+//! How two cores meet: what they must have in common, who counts as new, and a peer that takes nothing.
+
+use crate::wire;
+
+use headway_host::{Admission, Cipher, Config, Count, Limits, PATIENCE, SendError};
+use headway_packet::PacketView;
+use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
+use headway_transport::registry;
+use headway_units::Time;
+use proptest::prelude::*;
+use wire::{Datagram, Faults, World, address, config, content, identify, prefixes, shared_key};
+
+fn count(world: &World, host: usize, what: Count) -> u64 {
+    world.hosts[host].counters.get(what)
+}
+
+/// Tickets of the messages that arrived, in order; every one intact.
+fn arrived(world: &World) -> Vec<u64> {
+    let mut tickets: Vec<u64> = world.got.iter().map(|got| identify(&got.bytes)).collect();
+    tickets.sort_unstable();
+    tickets
+}
+
+/// Two hosts that begin to talk, the first with `caller`.
+fn called(caller: &Config, callee: &Config) -> World {
+    let mut world = World::of(&[caller.clone(), callee.clone()], Faults::default(), 1);
+    world.keep_sent = true;
+    world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
+    world.run(Time::ms(100));
+    world
+}
+
+fn refusal(world: &World) -> String {
+    match world.outcomes.get(&0) {
+        Some(Err(error @ SendError::Refused(_))) => error.to_string(),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn every_transport_has_a_name_that_fits() {
+    for name in registry::NAMES {
+        assert!(Terms::new(name, 1500).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn another_transport_or_mtu_is_named_at_the_caller_at_once() {
+    for admission in [prefixes(), shared_key()] {
+        let ours = config("amrt", admission.clone());
+        let homa = config("homa", admission);
+        let jumbo = Config { mtu: 9000, ..ours.clone() };
+        let both = Config { mtu: 9000, ..homa.clone() };
+        for (theirs, expected) in [
+            (homa, "the peer speaks `homa`, this endpoint `amrt`"),
+            (jumbo, "the peer speaks packets of 9000 bytes (MTU), this endpoint of 1500"),
+            (
+                both,
+                "the peer speaks `homa`, this endpoint `amrt`; it speaks packets of 9000 bytes (MTU), this \
+                 endpoint of 1500",
+            ),
+        ] {
+            let world = called(&ours, &theirs);
+            assert_eq!(refusal(&world), expected);
+            assert_eq!(count(&world, 1, Count::handshakes_refused), 1);
+            let peers = [world.hosts[0].core.peers(), world.hosts[1].core.peers()];
+            assert_eq!((peers, world.hosts[0].memory.used()), ([0, 0], 0), "nothing is left of it");
+            let said =
+                |n: usize| world.sent.iter().filter(move |d| d.from == address(n)).map(|d| d.bytes.len());
+            assert!(said(1).sum::<usize>() <= said(0).sum(), "no answer is longer than its question");
+        }
+    }
+}
+
+/// What the caller asked, and a refusal of it by a peer with `terms`.
+fn refuse(world: &World, terms: Terms) -> Datagram {
+    let hello = world.sent.iter().find(|d| d.from == address(0)).expect("a hello");
+    let hello = Handshake::parse(&hello.bytes).expect("a handshake");
+    let refuse = Handshake {
+        kind: HandshakeKind::Refuse,
+        terms,
+        shown: hello.offered,
+        peer_epoch: hello.epoch,
+        offered: 7,
+        epoch: 8,
+        ..hello
+    };
+    Datagram { from: address(1), to: address(0), tos: 0, bytes: refuse.bytes().to_vec() }
+}
+
+/// A caller whose peer is silent, so that others can speak for it.
+fn calling(admission: Admission) -> World {
+    let mut world = World::new(&config("amrt", admission), 1, Faults::default(), 1);
+    world.keep_sent = true;
+    world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
+    world.run(Time::ms(1));
+    world
+}
+
+#[test]
+fn another_version_is_named_on_both_sides() {
+    let ours = Terms::new("amrt", 1500).expect("a name");
+    let theirs = Terms { session: 9, wire: 3, ..ours };
+    let mut world = calling(prefixes());
+    let datagram = refuse(&world, theirs);
+    world.inject(Time::ms(2), datagram);
+    world.run(Time::ms(3));
+    let version = format!("version {}.{}", ours.wire, ours.session);
+    assert_eq!(refusal(&world), format!("the peer speaks version 3.9, this endpoint {version}"));
+
+    // A host of that version that asks is refused, by a datagram as long as its own, and leaves nothing.
+    let mut world = called(&config("amrt", prefixes()), &config("amrt", prefixes()));
+    let mut hello = world.sent[0].clone();
+    (hello.from, hello.bytes[1], hello.bytes[2]) = (address(9), 3, 9);
+    world.sent.clear();
+    world.inject(Time::ms(101), hello);
+    world.run(Time::ms(200));
+    let [answer] = &world.sent[..] else { panic!("one answer: {:?}", world.sent) };
+    let said = Handshake::parse(&answer.bytes).expect("a handshake");
+    assert_eq!((said.kind, said.terms, answer.bytes.len()), (HandshakeKind::Refuse, ours, HANDSHAKE_BYTES));
+    assert_eq!(world.hosts[1].core.peers(), 1);
+}
+
+#[test]
+fn a_refusal_by_who_has_not_heard_the_question_or_has_no_key_is_not_believed() {
+    let theirs = Terms::new("homa", 1500).expect("a name");
+    for (admission, guessed) in [(prefixes(), true), (shared_key(), false)] {
+        let mut world = calling(admission);
+        let mut datagram = refuse(&world, theirs);
+        if guessed {
+            datagram.bytes[48] ^= 1;
+        }
+        world.inject(Time::ms(2), datagram);
+        world.run(Time::ms(50));
+        assert_eq!(world.outcomes.get(&0), None);
+        assert_eq!(count(&world, 0, Count::dropped_handshake), 1);
+    }
+    // Nor is one of a host that runs the same, or of one that was met.
+    let mut world = called(&config("amrt", prefixes()), &config("amrt", prefixes()));
+    let datagram = refuse(&world, theirs);
+    world.inject(Time::ms(101), datagram);
+    world.send(Time::ms(102), 0, 1, 1, content(1, 3000));
+    world.run(Time::ms(200));
+    assert_eq!(arrived(&world), [0, 1]);
+}
+
+#[test]
+fn processors_of_different_kinds_talk() {
+    let with = |cipher| Config { cipher, ..config("amrt", shared_key()) };
+    for (a, b) in [
+        (Cipher::Aes128Gcm, Cipher::Aes128Gcm),
+        (Cipher::Aes128Gcm, Cipher::ChaCha20Poly1305),
+        (Cipher::ChaCha20Poly1305, Cipher::Aes128Gcm),
+        (Cipher::ChaCha20Poly1305, Cipher::ChaCha20Poly1305),
+    ] {
+        let mut world = called(&with(a), &with(b));
+        world.send(Time::ms(101), 1, 0, 1, content(1, 30_000));
+        world.run(Time::ms(200));
+        assert_eq!(arrived(&world), [0, 1], "{a:?} and {b:?}");
+        assert_eq!(count(&world, 0, Count::dropped_forged) + count(&world, 1, Count::dropped_forged), 0);
+    }
+}
+
+/// A clock that was set back, or stands still, or was never right.
+#[test]
+fn a_restarted_host_is_met_whatever_its_epoch() {
+    for admission in [prefixes(), shared_key()] {
+        for epoch in [1, 999, 1000, 1001, 1002, u64::MAX] {
+            for host in [0, 1] {
+                let both = config("amrt", admission.clone());
+                let mut world = called(&both, &both);
+                world.restart_as(Time::ms(110), host, epoch);
+                // From the new process, and to it: what is sent first may fail, and says so.
+                world.send(Time::ms(120), host, 1 - host, 1, content(1, 9000));
+                world.send(Time::ms(200), 1 - host, host, 2, content(2, 9000));
+                world.run(Time::s(2));
+                assert_eq!(arrived(&world), [0, 1, 2], "epoch {epoch} of host {host}");
+                world.restart_as(Time::s(3), host, epoch);
+                world.send(Time::s(4), 1 - host, host, 3, content(3, 9000));
+                world.send(Time::s(5), 1 - host, host, 4, content(4, 9000));
+                world.run(Time::s(8));
+                assert_eq!(world.outcomes[&3], Err(SendError::PeerRestarted), "epoch {epoch}");
+                assert_eq!(arrived(&world), [0, 1, 2, 4], "epoch {epoch} of host {host}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
+
+    /// Everything that two hosts ever said, again and again over several restarts of both: no message arrives a
+    /// second time, and the hosts find back to each other.
+    #[test]
+    fn what_was_said_to_earlier_incarnations_revives_none(
+        seed: u64, sealed: bool, restarts in proptest::collection::vec((1u64..50, 0usize..2), 1..6),
+    ) {
+        let admission = if sealed { shared_key() } else { prefixes() };
+        let mut world = World::new(&config("amrt", admission), 2, Faults::default(), seed);
+        world.keep_sent = true;
+        let mut ticket = 0;
+        let mut talk = |world: &mut World| {
+            for from in [0, 1] {
+                world.send(world.now, from, 1 - from, ticket, content(ticket, 4000));
+                ticket += 1;
+            }
+            world.run(world.now + Time::ms(20));
+        };
+        talk(&mut world);
+        for (us, host) in restarts {
+            world.restart(world.now, host);
+            talk(&mut world);
+            let said = world.sent.clone();
+            for (n, datagram) in (0u64..).zip(said) {
+                world.inject(world.now + Time::us(us * n), datagram);
+            }
+            talk(&mut world);
+        }
+        let end = world.now + Time::s(2);
+        world.keep_sent = false;
+        world.run(end);
+        let before = world.got.len();
+        world.send(end, 0, 1, 1000, content(1000, 4000));
+        world.send(end + Time::ms(100), 0, 1, 1001, content(1001, 4000));
+        world.send(end + Time::ms(200), 1, 0, 1002, content(1002, 4000));
+        world.send(end + Time::ms(300), 1, 0, 1003, content(1003, 4000));
+        world.run(end + Time::s(5));
+        prop_assert!(world.got.len() > before + 1);
+        let tickets = arrived(&world);
+        prop_assert!(tickets.windows(2).all(|pair| pair[0] < pair[1]), "twice: {:?}", tickets);
+        prop_assert!(world.outcomes[&1001].is_ok() && world.outcomes[&1003].is_ok());
+    }
+}
+
+/// Whether a datagram is data of a message, and not its first packet.
+fn is_rest(datagram: &Datagram, message: u32) -> bool {
+    let packet = PacketView::parse(&datagram.bytes).map(|view| view.packet());
+    packet.is_ok_and(|p| p.is_data() && p.message == message && p.index > 0)
+}
+
+const WAIT: Time = Time::s(5);
+
+/// A host whose second message loses all but its first packet until `heals`.
+fn stalling(name: &str, heals: Time) -> World {
+    stalling_for(name, WAIT, heals)
+}
+
+/// The same where messages may be without progress for `wait`.
+fn stalling_for(name: &str, wait: Time, heals: Time) -> World {
+    let config = Config { progress_timeout: wait, ..config(name, prefixes()) };
+    let mut world = World::new(&config, 2, Faults::default(), 1);
+    let from = address(0);
+    world.swallows = Some(Box::new(move |d, now| now < heals && d.from == from && is_rest(d, 1)));
+    world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
+    world.send(Time::ms(50), 0, 1, 1, content(1, 200_000));
+    world
+}
+
+#[test]
+fn a_message_without_progress_fails_in_bounded_time_over_every_transport() {
+    for name in registry::NAMES {
+        let mut world = stalling(name, Time::MAX);
+        world.run(WAIT);
+        assert_eq!(world.outcomes.get(&1), None, "{name}: not before its time");
+        world.run(WAIT * 2 + Time::s(1));
+        assert_eq!(world.outcomes.get(&1), Some(&Err(SendError::Stalled)), "{name}");
+        assert_eq!(count(&world, 0, Count::peers_stalled), 1);
+        assert_eq!((world.hosts[0].core.live_messages(), world.hosts[0].memory.used()), (0, 0), "{name}");
+        // The peer is no worse for it.
+        world.swallows = None;
+        world.send(Time::s(12), 0, 1, 2, content(2, 200_000));
+        world.run(Time::s(30));
+        assert_eq!(world.outcomes.get(&2), Some(&Ok(())), "{name}");
+        assert_eq!(arrived(&world), [0, 2], "{name}");
+    }
+}
+
+#[test]
+fn a_message_that_is_held_up_for_less_arrives_over_every_transport() {
+    for name in registry::NAMES {
+        let mut world = stalling(name, Time::s(2));
+        world.run(Time::s(60));
+        assert_eq!(world.outcomes.get(&1), Some(&Ok(())), "{name}");
+        assert_eq!(count(&world, 0, Count::peers_stalled), 0, "{name}");
+    }
+}
+
+#[test]
+fn a_message_that_stalls_while_others_progress_fails_late_and_alone_over_every_transport() {
+    let wait = Time::ms(200);
+    for name in registry::NAMES {
+        let mut world = stalling_for(name, wait, wait * 22);
+        for n in 0..100u64 {
+            world.send(Time::ms(60 + 40 * n), 0, 1, 10 + n, content(10 + n, 3000));
+        }
+        world.run(wait * (PATIENCE - 1));
+        assert_eq!(world.outcomes.get(&1), None, "{name}: others buy it time");
+        world.run(wait * (PATIENCE + 2));
+        assert_eq!(world.outcomes.get(&1), Some(&Err(SendError::Stalled)), "{name}: but not for ever");
+        world.run(wait * 21);
+        let others: Vec<u64> = (10..110).filter(|n| world.outcomes.get(n) != Some(&Ok(()))).collect();
+        assert!(others.is_empty(), "{name}: {others:?} failed with it");
+        assert_eq!(count(&world, 0, Count::messages_stalled), 1, "{name}");
+        assert_eq!(count(&world, 0, Count::peers_stalled), 0, "{name}");
+        // What the machines still have of it goes when nothing else is under way, and the next message brings the news.
+        world.run(wait * 25);
+        assert_eq!((world.hosts[0].core.live_messages(), world.hosts[0].memory.used()), (0, 0), "{name}");
+        world.send(wait * 25, 0, 1, 2, content(2, 200_000));
+        world.run(wait * 30);
+        assert_eq!(world.outcomes.get(&2), Some(&Ok(())), "{name}");
+        assert_eq!(arrived(&world), [&[0, 2][..], &(10..110).collect::<Vec<u64>>()].concat(), "{name}");
+        assert_eq!(world.hosts[1].core.live_messages(), 0, "{name}");
+        world.got.clear();
+        assert_eq!(world.hosts[1].memory.used(), 0, "{name}");
+    }
+}
+
+#[test]
+fn messages_that_wait_behind_one_that_failed_alone_begin_anew() {
+    let limits = Limits { peer_messages: 2, ..config("amrt", prefixes()).limits };
+    let config = Config { progress_timeout: WAIT, limits, ..config("amrt", prefixes()) };
+    let mut world = World::new(&config, 2, Faults::default(), 1);
+    let from = address(0);
+    // Two places: one for each of two messages that stall a while apart, the second behind others that progress.
+    world.swallows = Some(Box::new(move |d, now| {
+        now < Time::s(90) && d.from == from && (is_rest(d, 1) || is_rest(d, 30))
+    }));
+    world.send(Time::ZERO, 0, 1, 0, content(0, 3000));
+    world.send(Time::ms(50), 0, 1, 1, content(1, 200_000));
+    for n in 0..60u64 {
+        let bytes = if n == 28 { 200_000 } else { 3000 };
+        world.send(Time::s(1 + n), 0, 1, 10 + n, content(10 + n, bytes));
+    }
+    world.run(Time::s(130));
+    assert_eq!(world.outcomes.len(), 62, "every message came to its end");
+    assert!(world.outcomes.values().all(|o| matches!(o, Ok(()) | Err(SendError::Stalled))));
+    assert_eq!(world.outcomes[&1], Err(SendError::Stalled));
+    world.send(Time::s(131), 0, 1, 100, content(100, 200_000));
+    world.run(Time::s(150));
+    assert_eq!(world.outcomes.get(&100), Some(&Ok(())));
+    assert_eq!((world.hosts[0].core.live_messages(), world.hosts[0].memory.used()), (0, 0));
+}

@@ -1,0 +1,159 @@
+//! The fuzz target of the receive path over its committed corpus, which
+//! `cargo test -p headway-host --test it receive:: -- --ignored` writes anew.
+
+#![allow(clippy::disallowed_methods, reason = "the corpus is files")]
+
+#[path = "../../../../fuzz/src/host_receive.rs"]
+#[allow(
+    unreachable_pub,
+    clippy::duplicate_mod,
+    reason = "it is public to the fuzz target, which has the wire too"
+)]
+mod host_receive;
+
+use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
+use headway_packet::{Envelope, HostId, Packet, PacketKind, WIRE_HEADER};
+use headway_transport::registry;
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::collections::BTreeMap;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/host_receive");
+
+#[test]
+fn the_corpus_holds() {
+    let mut seeds = 0;
+    for entry in std::fs::read_dir(FOLDER).expect("the corpus is committed") {
+        let path = entry.expect("an entry").path();
+        println!("{}", path.display());
+        host_receive::check(&std::fs::read(path).expect("a seed"));
+        seeds += 1;
+    }
+    assert!(seeds >= 50, "only {seeds} seeds");
+}
+
+/// A fuzzer for where there is none: seeds with bytes changed, cut and joined, for a minute of real time.
+/// `cargo test --release -p headway-host --test it receive::mutations -- --ignored`
+#[test]
+#[ignore = "takes a minute"]
+fn mutations_of_the_corpus_hold() {
+    let seeds: Vec<Vec<u8>> = std::fs::read_dir(FOLDER)
+        .expect("the corpus is committed")
+        .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a seed"))
+        .collect();
+    let start = std::time::Instant::now();
+    let mut rng = Pcg64Mcg::seed_from_u64(std::process::id().into());
+    let mut inputs = 0u64;
+    while start.elapsed().as_secs() < 60 {
+        let mut pick = || &seeds[rng.next_u32() as usize % seeds.len()];
+        let mut bytes = [&pick()[..], &pick()[1..], &pick()[1..]].concat();
+        for _ in 0..rng.next_u32() % 16 {
+            let at = rng.next_u32() as usize % bytes.len();
+            bytes[at] = rng.next_u32() as u8;
+        }
+        if rng.next_u32().is_multiple_of(4) {
+            bytes.truncate(1 + rng.next_u32() as usize % bytes.len());
+        }
+        if let Err(panic) = std::panic::catch_unwind(|| host_receive::check(&bytes)) {
+            println!("after {inputs} inputs: {bytes:?}");
+            std::panic::resume_unwind(panic);
+        }
+        inputs += 1;
+    }
+    println!("{inputs} inputs");
+}
+
+/// The first byte of a step.
+fn step(name: &str) -> u8 {
+    host_receive::STEPS.iter().position(|step| *step == name).expect("a step") as u8
+}
+
+/// A step with a datagram.
+fn raw(name: &str, bytes: &[u8]) -> Vec<u8> {
+    [&[step(name)], &(bytes.len() as u16).to_be_bytes()[..], bytes].concat()
+}
+
+fn crafted(packet: &Packet) -> Vec<u8> {
+    [&[step("crafted")][..], &packet.header_bytes_in(Envelope::Session), &[0]].concat()
+}
+
+/// A packet as one about message `number` of 4000 bytes would be.
+fn packet(kind: PacketKind, number: u32) -> Packet {
+    let mut packet = Packet::new(kind, HostId(1), HostId(2), number);
+    (packet.message_bytes, packet.count) = (4000, 1);
+    packet.payload = if packet.is_data() { 1388 } else { 0 };
+    packet.wire = packet.payload + 150;
+    packet
+}
+
+fn handshake(kind: HandshakeKind, terms: Terms) -> [u8; HANDSHAKE_BYTES] {
+    let mac = [0; 16];
+    Handshake { kind, terms, cipher: 0, epoch: 2000, peer_epoch: 1001, shown: 5, offered: 6, mac }.bytes()
+}
+
+/// What a stranger may say.
+fn strangers() -> BTreeMap<String, Vec<u8>> {
+    let mut seeds = BTreeMap::new();
+    for kind in HandshakeKind::ALL {
+        let terms = Terms::new("amrt", 1500).expect("not too long");
+        let (bytes, other) = (handshake(kind, terms), handshake(kind, Terms { wire: 77, ..terms }));
+        let name = format!("{kind:?}").to_lowercase();
+        seeds.insert(format!("{name}-other-terms"), raw("insider", &other));
+        seeds.insert(format!("{name}-from-stranger"), raw("stranger", &bytes));
+        seeds.insert(format!("{name}-from-insider"), raw("insider", &bytes));
+        seeds.insert(format!("{name}-cut"), raw("stranger", &bytes[..HANDSHAKE_BYTES / 2]));
+    }
+    let front = packet(PacketKind::Data, 1).header_bytes_in(Envelope::Session);
+    let whole = [&front[..], &[1; 24], &[2; 1388]].concat();
+    seeds.insert("data-from-stranger".into(), raw("stranger", &whole));
+    seeds.insert("data-cut".into(), raw("insider", &whole[..WIRE_HEADER + 10]));
+    let version = [&[9], &whole[1..]].concat();
+    seeds.insert("data-version".into(), raw("insider", &version));
+    seeds.insert("empty-datagram".into(), raw("stranger", &[]));
+    seeds.insert("zeros".into(), raw("stranger", &[0; 1500]));
+    seeds.insert("ones".into(), raw("insider", &[0xff; 1500]));
+    seeds
+}
+
+/// What a host that was met may say, and what may be done with what it said.
+fn insiders() -> BTreeMap<String, Vec<u8>> {
+    let mut seeds = BTreeMap::new();
+    let sends = |name: &str| [&[step(name)][..], &9000u16.to_be_bytes()].concat();
+    for kind in PacketKind::ALL {
+        let name = format!("{kind:?}").to_lowercase();
+        let good = packet(kind, 1);
+        let huge = Packet { message_bytes: u64::MAX, count: u32::MAX, index: u32::MAX, ..good };
+        let beyond = Packet { index: 3, ..good };
+        for (what, packet) in [("good", good), ("huge", huge), ("beyond", beyond)] {
+            let before = sends("target sends");
+            seeds.insert(format!("{name}-{what}"), [before, crafted(&packet)].concat());
+        }
+    }
+    for at in [0u16, 8, 30, 62, 70, 80, 100] {
+        for name in ["changed", "cut"] {
+            let place = [&[step(name)][..], &3u16.to_be_bytes(), &at.to_be_bytes(), &[0x41]].concat();
+            let seed = [sends("insider sends"), place.clone(), vec![step("time"), 1], place].concat();
+            seeds.insert(format!("{name}-{at}"), seed);
+        }
+    }
+    let restart =
+        [sends("insider sends"), vec![step("restart")], sends("insider sends"), sends("target sends")];
+    seeds.insert("restart".into(), restart.concat());
+    let silent = [crafted(&packet(PacketKind::Rts, 1)), [step("time"), 255].repeat(20)];
+    seeds.insert("silent".into(), silent.concat());
+    let many = (1..40).map(|number| crafted(&packet(PacketKind::Rts, number)));
+    seeds.insert("many".into(), many.collect::<Vec<_>>().concat());
+    seeds
+}
+
+#[test]
+#[ignore = "writes the corpus"]
+fn write_the_corpus() {
+    std::fs::create_dir_all(FOLDER).expect("a folder");
+    let seeds = strangers().into_iter().chain(insiders());
+    // Every seed with one transport and admission, in turn: all meet all in a long run.
+    for (number, (name, seed)) in seeds.enumerate() {
+        let mode = (number % (2 * registry::NAMES.len())) as u8;
+        std::fs::write(format!("{FOLDER}/{name}"), [&[mode][..], &seed].concat()).expect("written");
+    }
+}

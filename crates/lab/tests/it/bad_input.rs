@@ -1,0 +1,397 @@
+//! What is wrong with an input is said with file, line, caret and the nearest name: the texts themselves.
+
+#![allow(clippy::disallowed_methods, reason = "tests write temporary directories")]
+
+use crate::common;
+
+use common::{LEAF_SPINE, SMALL, fixtures, good, load};
+use headway_lab::{LabError, Options, Request, ScenarioError, run_scenario};
+
+/// The rendered diagnostic, with the folder of the fixtures cut off.
+fn shown(error: &ScenarioError) -> String {
+    error.render().replace(&format!("{}/", fixtures().display()), "")
+}
+
+#[track_caller]
+fn wrong(text: &str, sets: &[&str]) -> String {
+    match load(text, sets).and_then(|s| s.setup()?.resolve(s.seed)) {
+        Ok(_) => panic!("nothing was wrong"),
+        Err(error) => shown(&error),
+    }
+}
+
+/// [`SMALL`] with one text replaced, which must occur.
+fn edited(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "{from}");
+    SMALL.replacen(from, to, 1)
+}
+
+macro_rules! snapshot {
+    ($name:ident, $shown:expr) => {
+        #[test]
+        fn $name() {
+            let shown = $shown;
+            insta::with_settings!({ omit_expression => true }, {
+                insta::assert_snapshot!(stringify!($name), shown);
+            });
+        }
+    };
+}
+
+snapshot!(unknown_key, wrong(&edited("delay =", "dealy ="), &[]));
+snapshot!(unknown_table, wrong(&format!("{SMALL}\n[smaple]\nevery = \"1 us\"\n"), &[]));
+snapshot!(misspelt_optional_key, {
+    wrong(&edited("delay = \"10 us\"", "delay = \"10 us\"\nbottelneck_rate = \"1 Gbps\""), &[])
+});
+snapshot!(unused_key, wrong(&edited("delay = \"10 us\"", "delay = \"10 us\"\nspines = 4"), &[]));
+snapshot!(unknown_parameter, wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nfair_mark = true"), &[]));
+snapshot!(unused_parameter, {
+    // The advice lists the parameters of the transport, which are not this test's business.
+    let shown = wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nmode = \"paced\""), &[]);
+    shown.split("  help: it uses name,").next().map(str::to_string).unwrap_or_default()
+});
+snapshot!(
+    parameter_out_of_range,
+    wrong(&edited("name = \"amrt\"", "name = \"amrt\"\nloss_timeout = 0.0"), &[])
+);
+snapshot!(
+    duration_out_of_range,
+    wrong(&edited("name = \"amrt\"", "name = \"l2dct\"\ninitial_rto = \"3 ps\""), &[])
+);
+snapshot!(unknown_transport, wrong(&edited("\"amrt\"", "\"armt\""), &[]));
+/// [`SMALL`] with a second entry whose transport is `transport`, between hosts that the first has flows of.
+fn beside(transport: &str) -> String {
+    format!(
+        "{SMALL}\n[[traffic]]\nkind = \"flows\"\nflows = [{{ src = 0, dst = 2, bytes = 1 }}]\ntransport = {transport}\n"
+    )
+}
+
+snapshot!(unknown_transport_beside_another, wrong(&beside("\"cubik\""), &[]));
+snapshot!(transports_of_different_ports_at_one_host, wrong(&beside("\"dctcp\""), &[]));
+snapshot!(
+    parameter_of_a_transport_beside_another,
+    wrong(&beside("{ name = \"dctcp\", gg = 0.5 }"), &["fabric.discipline=anti-ecn"])
+);
+snapshot!(unknown_kind, wrong(&edited("\"dumbbell\"", "\"dumbell\""), &[]));
+snapshot!(missing_key, wrong(&edited("senders = 2\n", ""), &[]));
+snapshot!(wrong_unit, wrong(&edited("\"10 Gbps\"", "\"10 GB\""), &[]));
+snapshot!(misspelt_unit, wrong(&edited("\"10 Gbps\"", "\"10 gbps\""), &[]));
+snapshot!(no_unit, wrong(&edited("\"10 us\"", "10"), &[]));
+snapshot!(negative_rate, wrong(&edited("\"10 Gbps\"", "\"-10 Gbps\""), &[]));
+snapshot!(zero_rate, wrong(&edited("\"10 Gbps\"", "\"0 Gbps\""), &[]));
+snapshot!(flow_to_itself, wrong(&edited("dst = 2", "dst = 0"), &[]));
+snapshot!(flow_to_a_missing_host, wrong(&edited("dst = 3", "dst = 4"), &[]));
+snapshot!(flow_of_nothing, wrong(&edited("\"200 kB\"", "0"), &[]));
+snapshot!(two_flows_of_one_name, wrong(&edited("\"f1\"", "\"f0\""), &[]));
+snapshot!(not_a_number, wrong(&edited("\"200 kB\"", "nan"), &[]));
+snapshot!(not_a_number_with_a_unit, wrong(&edited("\"10 us\"", "\"nan us\""), &[]));
+snapshot!(not_toml, wrong(&edited("[transport]", "[transport"), &[]));
+snapshot!(key_twice, wrong(&edited("senders = 2", "senders = 2\nsenders = 3"), &[]));
+snapshot!(sampled_flow_that_is_not_there, {
+    wrong(&format!("{SMALL}\n[sample]\nevery = \"1 us\"\nflows = [\"f2\"]\n"), &[])
+});
+snapshot!(sampled_link_that_is_not_there, {
+    wrong(&format!("{SMALL}\n[sample]\nevery = \"1 us\"\nlinks = [\"s0-s1\"]\n"), &[])
+});
+
+snapshot!(load_above_one, wrong(&LEAF_SPINE.replace("0.5\nLOAD", "1.2\nflows = 10"), &[]));
+snapshot!(
+    unknown_workload,
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "dctp_websearch").replace("LOAD", "flows = 10"), &[])
+);
+snapshot!(two_ends_of_arrivals, wrong(&LEAF_SPINE.replace("LOAD", "flows = 10\nduration = \"1 ms\""), &[]));
+snapshot!(distribution_that_falls, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "falls.csv").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(distribution_in_percent, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "percent.csv").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(traffic_that_is_no_list, {
+    wrong(&LEAF_SPINE.replace("[[traffic]]", "[traffic]").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(distribution_that_ends_early, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "ends-early.csv").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(file_that_is_not_there, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "absent.csv").replace("LOAD", "flows = 10"), &[])
+});
+
+const FROM_FILE: &str = "[[traffic]]\nkind = \"file\"\npath = ";
+
+fn with_file(name: &str) -> String {
+    let head = &SMALL[..SMALL.find("[[traffic]]").unwrap_or_default()];
+    format!("{head}{FROM_FILE}\"{name}\"\n")
+}
+
+snapshot!(matrix_that_promises_more, wrong(&with_file("promises-more.cm"), &[]));
+snapshot!(matrix_with_triggers, wrong(&with_file("triggers.cm"), &[]));
+snapshot!(matrix_for_more_hosts, wrong(&with_file("more-hosts.cm"), &[]));
+snapshot!(table_with_a_misspelt_column, wrong(&with_file("misspelt.csv"), &[]));
+
+const PIECES: &str = r#"[topology]
+kind = "graph"
+file = "pieces.toml"
+
+[transport]
+name = "amrt"
+
+[[traffic]]
+kind = "flows"
+flows = [{ src = 0, dst = 1, bytes = "1 MB" }, { src = 0, dst = 2, bytes = "1 MB" }]
+"#;
+
+snapshot!(unreachable_host, wrong(PIECES, &[]));
+snapshot!(graph_with_a_wrong_node, wrong(&PIECES.replace("pieces.toml", "wrong-node.toml"), &[]));
+
+snapshot!(ten_million_hosts, {
+    let text =
+        LEAF_SPINE.replace("hosts_per_rack = 8", "hosts_per_rack = 2_500_000").replace("LOAD", "flows = 10");
+    let shown = wrong(&text, &["memory_limit=\"4 GB\""]);
+    // What a host takes is the simulator's business.
+    let (head, rest) = shown.split_once("about ").unwrap_or_default();
+    let (amount, tail) = rest.split_once(" GB,").unwrap_or_default();
+    assert!(amount.parse::<f64>().is_ok_and(|gb| gb > 4.0), "{amount}");
+    format!("{head}about N GB,{tail}")
+});
+
+snapshot!(override_of_an_unknown_key, wrong(SMALL, &["topology.sender=3"]));
+snapshot!(override_with_a_wrong_unit, wrong(SMALL, &["topology.delay=10 Gbps"]));
+snapshot!(override_that_leads_nowhere, wrong(SMALL, &["traffic.0.flows.7.bytes=1"]));
+snapshot!(override_without_a_value, wrong(SMALL, &["topology.delay"]));
+snapshot!(variant_with_an_unknown_key, {
+    let text = format!("{SMALL}\n[variants.slow]\n\"topology.delya\" = \"1 ms\"\n");
+    shown(&good(&text, &[]).points().expect_err("a wrong variant"))
+});
+snapshot!(swept_value_that_is_wrong, {
+    let text =
+        format!("{}\n[sweep]\n\"traffic.0.load\" = [0.5, 1.5]\n", LEAF_SPINE.replace("LOAD", "flows = 10"));
+    shown(&good(&text, &[]).points().expect_err("a wrong value"))
+});
+snapshot!(unknown_scale, {
+    let request = Request::text(SMALL, "scenario.toml", &fixtures(), &[], Some("papier"));
+    shown(&request.load().expect_err("an unknown scale"))
+});
+
+#[test]
+fn ten_million_hosts_are_refused_before_anything_is_built() {
+    // Names of links are made from the network: asking for them must not build it.
+    let text =
+        LEAF_SPINE.replace("hosts_per_rack = 8", "hosts_per_rack = 2_500_000").replace("LOAD", "flows = 10");
+    let text = text.replacen("seed = 1", "seed = 1\nbottleneck = [\"leaf0->spine0\"]", 1);
+    let before = peak_memory_kib();
+    let error = load(&text, &["memory_limit=\"4 GB\""]).expect_err("too many hosts");
+    assert!(error.to_string().contains("more than the limit of 4 GB"), "{error}");
+    // The names alone would take more than this.
+    assert!(peak_memory_kib() < before + (256 << 10));
+}
+
+/// The most memory that this process ever had, in KiB; 0 where the system does not say.
+fn peak_memory_kib() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    line.and_then(|l| l.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_results_directory_that_cannot_be_written_is_said_before_the_run() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("file");
+    std::fs::write(&file, b"x").expect("a file");
+    let out = file.join("results");
+    let options = Options { out: Some(&out), ..Options::default() };
+    let mut asked = false;
+    let error = run_scenario(&good(SMALL, &[]), &options, &mut |_| {
+        asked = true;
+        true
+    });
+    let error = error.expect_err("a file is no directory");
+    assert!(matches!(error, LabError::Unwritable { .. }), "{error:?}");
+    assert!(!asked, "the run had begun");
+    let shown = error.render().replace(&dir.path().display().to_string(), "DIR");
+    insta::assert_snapshot!("unwritable_directory", shown);
+}
+
+snapshot!(samples_that_would_not_fit, {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ps\"\nlinks = \"all\"\n");
+    wrong(&text, &["memory_limit=\"4 GB\""])
+});
+snapshot!(sampled_flows_that_would_not_fit, {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ns\"\nflows = \"all\"\n");
+    wrong(&text, &["memory_limit=\"200 MB\"", "stop=\"1 ms\""])
+});
+snapshot!(sampled_flow_twice, {
+    wrong(&format!("{SMALL}\n[sample]\nevery = \"1 us\"\nflows = [\"f0\", \"f0\"]\n"), &[])
+});
+snapshot!(flows_that_would_not_fit, {
+    wrong(&LEAF_SPINE.replace("LOAD", "flows = 1_000_000_000"), &["memory_limit=\"4 GB\""])
+});
+
+#[test]
+fn what_is_said_to_fit_fits() {
+    let text = format!("{SMALL}\n[sample]\nevery = \"1 ps\"\nlinks = \"all\"\n");
+    let shown = wrong(&text, &["memory_limit=\"4 GB\""]);
+    let every = shown.split("every = \"").last().and_then(|t| t.split('"').next()).expect("advice");
+    good(&text, &["memory_limit=\"4 GB\"", &format!("sample.every={every}")]);
+}
+
+const PINNED: &str = "[fabric]\nrouting = \"pinned\"\n";
+
+fn pinned(topology: &str, flow: &str) -> String {
+    let end = "[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n";
+    wrong(&format!("[topology]\n{topology}\n{PINNED}{end}flows = [{flow}]\n"), &[])
+}
+
+snapshot!(path_beyond_the_spines, {
+    let leaf_spine = "kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 3\nhost_rate = \"1 Gbps\"\nhost_delay = \"1 us\"";
+    pinned(leaf_spine, "{ src = 0, dst = 2, bytes = 1, path = 3 }")
+});
+snapshot!(path_within_one_rack, {
+    let fat_tree = "kind = \"fat-tree\"\nk = 4\nhost_rate = \"1 Gbps\"\nhost_delay = \"1 us\"";
+    pinned(fat_tree, "{ src = 0, dst = 1, bytes = 1, path = 1 }")
+});
+snapshot!(path_through_a_graph, {
+    pinned("kind = \"graph\"\nfile = \"ring.toml\"", "{ src = 0, dst = 1, bytes = 1, path = 7 }")
+});
+
+#[test]
+fn every_path_that_there_is_can_be_pinned() {
+    let fat_tree = |flow: &str| {
+        let head = "[topology]\nkind = \"fat-tree\"\nk = 4\nhost_rate = \"1 Gbps\"\nhost_delay = \"1 us\"\n";
+        let tail = "[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n";
+        load(&format!("{head}{PINNED}{tail}flows = [{flow}]\n"), &[]).is_ok()
+    };
+    let flow = |dst: u32, path: u32| format!("{{ src = 0, dst = {dst}, bytes = 1, path = {path} }}");
+    for (dst, paths) in [(1, 1), (2, 2), (4, 4)] {
+        assert!(fat_tree(&flow(dst, paths - 1)), "host {dst}");
+        assert!(!fat_tree(&flow(dst, paths)), "host {dst}");
+    }
+}
+
+snapshot!(scale_that_is_none, wrong(&format!("{SMALL}\n[scale.smok]\n\"stop\" = \"1 ms\"\n"), &[]));
+snapshot!(scale_with_an_unknown_key, {
+    let text = format!("{SMALL}\n[scale.smoke]\n\"topology.delya\" = \"1 ms\"\n");
+    shown(&good(&text, &[]).points().expect_err("a wrong scale"))
+});
+snapshot!(payload_beyond_its_range, wrong(&format!("{SMALL}\n[fabric]\npayload = \"20 kB\"\n"), &[]));
+snapshot!(payload_in_packets, wrong(&format!("{SMALL}\n[fabric]\npayload = \"1 packet\"\n"), &[]));
+
+#[test]
+fn packet_sizes_are_bytes_with_or_without_a_unit() {
+    let sizes = |fabric: &str| {
+        good(&format!("{SMALL}\n[fabric]\n{fabric}\n"), &[]).setup().expect("a network").fabric.sizes
+    };
+    let bare = sizes("payload = 1000\nheader = 64\nframing = 24\ncontrol = 128");
+    assert_eq!((bare.payload, bare.header, bare.framing, bare.control), (1000, 64, 24, 128));
+    let units = "payload = \"1 kB\"\nheader = \"64 B\"\nframing = \"24 B\"\ncontrol = \"0.128 kB\"";
+    assert_eq!(sizes(units), bare);
+}
+
+snapshot!(matrix_without_nodes, wrong(&with_file("no-nodes.cm"), &[]));
+snapshot!(matrix_for_another_network, wrong(&with_file("fewer-hosts.cm"), &[]));
+snapshot!(table_without_a_flow, wrong(&with_file("only-header.csv"), &[]));
+snapshot!(table_without_anything, wrong(&with_file("empty.csv"), &[]));
+snapshot!(table_with_a_missing_host, wrong(&with_file("missing-host.csv"), &[]));
+snapshot!(table_with_an_empty_field, wrong(&with_file("empty-field.csv"), &[]));
+snapshot!(distribution_that_begins_late, {
+    wrong(&LEAF_SPINE.replace("dctcp_websearch", "begins-late.csv").replace("LOAD", "flows = 10"), &[])
+});
+snapshot!(override_with_an_open_quote, wrong(SMALL, &["title=\"x"]));
+snapshot!(override_with_an_open_list, wrong(SMALL, &["traffic.0.flows=[{src = 0, dst = 2"]));
+snapshot!(override_without_anything_after_the_sign, wrong(SMALL, &["topology.dealy="]));
+snapshot!(misspelt_override_without_a_value, wrong(SMALL, &["topology.dealy"]));
+snapshot!(swept_value_twice, {
+    wrong(
+        &format!("{SMALL}\n[sweep]\n\"traffic.0.flows.0.bytes\" = [\"1 MB\", \"2 MB\", \"1000 kB\"]\n"),
+        &[],
+    )
+});
+snapshot!(swept_seed_twice, wrong(&format!("{SMALL}\n[sweep]\nseeds = [3, 4, 3]\n"), &[]));
+snapshot!(graph_without_hosts, wrong(&PIECES.replace("pieces.toml", "no-hosts.toml"), &[]));
+snapshot!(host_of_a_network_of_one, {
+    let text = "[topology]\nkind = \"single-switch\"\nhosts = 1\nrate = \"1 Gbps\"\ndelay = \"1 us\"\n\
+                [transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n\
+                flows = [{ src = 0, dst = 1, bytes = 1 }]\n";
+    wrong(text, &[])
+});
+snapshot!(unused_key_beside_keys_that_are_asked_for_twice, {
+    wrong(&format!("{SMALL}\n[fabric]\nrouting = \"ecmp\"\nclumps = 3\n"), &[])
+});
+
+fn faulty(fault: &str) -> String {
+    wrong(&format!("{SMALL}\n[[fault]]\n{fault}\n"), &[])
+}
+
+snapshot!(fault_without_anything_that_goes_wrong, faulty("links = \"all\""));
+snapshot!(fault_with_a_misspelt_key, faulty("los = 0.01"));
+snapshot!(fault_on_a_link_that_is_not_there, faulty("links = [\"s0->s2\"]\ndrop = [1]"));
+snapshot!(fault_of_an_unknown_kind, faulty("kind = \"dada\"\ndrop = [1]"));
+snapshot!(fault_of_packet_zero, faulty("drop = [1, 0]"));
+snapshot!(fault_of_a_packet_twice, faulty("drop = [3, 1, 3]"));
+snapshot!(fault_by_number_and_by_chance, faulty("drop = [3]\nloss = 0.1"));
+snapshot!(fault_beyond_certainty, faulty("loss = 1.5"));
+snapshot!(faults_that_add_up_to_too_much, faulty("loss = 0.6\nduplicate = 0.6"));
+snapshot!(reordering_by_an_unknown_time, faulty("reorder = 0.1"));
+snapshot!(reordering_time_without_reordering, faulty("loss = 0.1\nreorder_by = \"1 us\""));
+snapshot!(darkness_that_ends_before_it_begins, faulty("dark_from = \"3 us\"\ndark_until = \"2 us\""));
+snapshot!(darkness_and_chance, faulty("dark_from = \"3 us\"\nloss = 0.1"));
+snapshot!(darkness_without_a_beginning, faulty("drop = [1]\ndark_until = \"2 us\""));
+snapshot!(
+    link_that_comes_up_before_it_goes_down,
+    faulty("links = \"all\"\ndown_at = \"3 ms\"\nup_at = \"3 ms\"")
+);
+snapshot!(link_that_comes_up_and_never_goes_down, faulty("links = \"all\"\nup_at = \"3 ms\""));
+snapshot!(nothing_that_goes_down, faulty("down_at = \"3 ms\""));
+snapshot!(switch_that_is_not_there, faulty("switches = [\"s2\"]\ndown_at = \"3 ms\""));
+snapshot!(both_directions_of_a_link_that_is_not_there, faulty("links = [\"s0<->s3\"]\ndown_at = \"3 ms\""));
+snapshot!(a_link_twice_by_its_directions, faulty("links = [\"s0->s1\", \"s1<->s0\"]\ndown_at = \"3 ms\""));
+snapshot!(rate_without_a_time, faulty("links = [\"s0->s1\"]\nrate = \"1 Gbps\""));
+snapshot!(change_without_a_value, faulty("links = [\"s0->s1\"]\nat = \"1 ms\""));
+snapshot!(change_of_no_link, faulty("at = \"1 ms\"\nrate = \"1 Gbps\""));
+snapshot!(
+    change_that_ends_before_it_begins,
+    faulty("links = [\"s0->s1\"]\nat = \"2 ms\"\nuntil = \"1 ms\"\nrate = \"1 Gbps\"")
+);
+snapshot!(
+    link_that_goes_down_and_changes,
+    faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\nrate = \"1 Gbps\"")
+);
+snapshot!(link_that_goes_down_and_loses, faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\nloss = 0.1"));
+snapshot!(
+    kind_of_packet_of_a_link_that_goes_down,
+    faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\nkind = \"data\"")
+);
+snapshot!(
+    link_that_goes_down_with_a_misspelt_key,
+    faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\nconverg = \"1 us\"")
+);
+snapshot!(
+    link_that_is_down_twice_at_once,
+    faulty("links = [\"s0->s1\"]\ndown_at = \"2 ms\"\n[[fault]]\nlinks = [\"s0<->s1\"]\ndown_at = \"5 ms\"")
+);
+snapshot!(
+    rate_that_changes_while_it_is_said_to_hold,
+    faulty(
+        "links = [\"s0->s1\"]\nat = \"2 ms\"\nuntil = \"4 ms\"\nrate = \"1 Gbps\"\n[[fault]]\nlinks = \"all\"\nat = \"3 ms\"\nrate = \"2 Gbps\""
+    )
+);
+snapshot!(fault_that_is_no_list, wrong(&format!("{SMALL}\n[fault]\nloss = 0.1\n"), &[]));
+
+snapshot!(jitter_without_a_unit, wrong(&format!("{SMALL}\n[hosts]\njitter = 9\n"), &[]));
+snapshot!(hosts_with_a_misspelt_key, wrong(&format!("{SMALL}\n[hosts]\njiter = \"9 us\"\n"), &[]));
+snapshot!(hosts_that_are_a_number, wrong(&format!("hosts = 4\n{SMALL}"), &[]));
+
+/// Between the hosts of [`SMALL`]'s flows, a flow over the connection that it names.
+fn over(flow: &str) -> String {
+    wrong(&edited("start = \"50 us\" },", &format!("start = \"50 us\" }},\n  {{ {flow} }},")), &[])
+}
+
+snapshot!(connection_of_no_flow, over("src = 2, dst = 0, bytes = 1, start = \"1 ms\", connection = \"f00\""));
+snapshot!(
+    connection_between_other_hosts,
+    over("src = 2, dst = 0, bytes = 1, start = \"1 ms\", connection = \"f1\"")
+);
+snapshot!(connection_that_opens_later, over("src = 3, dst = 1, bytes = 1, connection = \"f1\""));
+snapshot!(
+    connection_of_the_flow_itself,
+    over("name = \"x\", src = 3, dst = 1, bytes = 1, connection = \"x\"")
+);

@@ -1,0 +1,109 @@
+//! The documentation of the formats says what is so: its examples are run, its tables are complete.
+
+#![allow(clippy::disallowed_methods, reason = "the documentation is files")]
+
+use crate::common;
+
+use common::{good, load, run};
+use headway_lab::results::tables;
+use headway_lab::text::Source;
+use headway_lab::topology::graph;
+use headway_lab::traffic;
+use headway_network::topology;
+use serde_json::Value as Json;
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(common::repository().join("docs").join(name)).expect("the page")
+}
+
+/// The fenced blocks of a page with the words after the fence.
+fn blocks(page: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some(words) = line.strip_prefix("```") {
+            let body: Vec<&str> = lines.by_ref().take_while(|l| *l != "```").collect();
+            found.push((words.to_string(), body.join("\n")));
+        }
+    }
+    found
+}
+
+#[test]
+fn examples_are_right_and_wrong_as_they_say() {
+    let page = page("scenario-format.md");
+    let blocks = blocks(&page);
+    let named = |name: &str| {
+        blocks.iter().filter(|(words, _)| words == name).map(|(_, body)| body.as_str()).collect::<Vec<_>>()
+    };
+    let whole = named("toml")[0];
+    run(&good(whole, &[]));
+    let swept = format!("{whole}\n{}", named("toml sweep")[0]);
+    assert_eq!(good(&swept, &[]).points().expect("points").len(), 20);
+    run(&good(&format!("{whole}\n{}", named("toml hosts")[0]), &[]));
+    let faults = named("toml fault");
+    assert_eq!(faults.len(), 3, "down, changed, lost");
+    let plain = run(&good(whole, &[])).summary["fct_mean_s"].clone();
+    for fault in faults {
+        let faulty = run(&good(&format!("{whole}\n{fault}"), &[]));
+        assert_eq!(faulty.summary["flows_unfinished"], 0);
+        assert_ne!(faulty.summary["fct_mean_s"], plain, "{fault}");
+        // Where packets are lost on links, the manifest says so, each way under a name that is explained.
+        let lost = faulty.manifest["faults"].as_array().expect("a list");
+        assert_eq!(lost.is_empty(), fault.contains("rate ="), "{fault}");
+        let results = self::page("results.md");
+        let names = lost.iter().flat_map(|row| row.as_object().expect("a table").keys());
+        names.for_each(|name| assert!(results.contains(&format!("`{name}`")), "{name}"));
+    }
+    graph::parse(&Source::new("graph.toml", named("toml graph")[0])).expect("a graph");
+    let (wrong, shown) = (named("toml wrong"), named("text"));
+    assert_eq!((wrong.len(), shown.len()), (2, 2));
+    for (text, shown) in wrong.iter().zip(shown) {
+        assert_eq!(load(text, &[]).expect_err("it is wrong").render(), shown);
+    }
+}
+
+#[test]
+fn every_key_is_explained() {
+    let page = page("scenario-format.md");
+    let explained = |key: &str| page.contains(&format!("`{key}`"));
+    for (info, _) in topology::KINDS {
+        assert!(explained(info.name), "{}", info.name);
+        info.all_keys().for_each(|k| assert!(explained(k.name), "{}", k.name));
+    }
+    for (kind, _) in traffic::KINDS {
+        assert!(page.contains(&format!("**`{kind}`**")), "{kind}");
+    }
+    traffic::ALL_KEYS.iter().for_each(|key| assert!(explained(key), "{key}"));
+    let resolved = good(common::SMALL, &["sample={every = \"1 us\", flows = \"all\"}"]).resolved_json();
+    for (key, value) in resolved.as_object().expect("a table") {
+        assert!(explained(key) || page.contains(&format!("[{key}]")) || key == "name", "{key}");
+        let parameters = ["transport", "report"].contains(&key.as_str());
+        let skip = |k: &str| key == "fabric" && ["rule", "gap_bytes"].contains(&k);
+        if let (Some(table), false) = (value.as_object(), parameters) {
+            table.keys().filter(|k| !skip(k)).for_each(|k| assert!(explained(k), "{key}.{k}"));
+        }
+    }
+}
+
+#[test]
+fn every_column_and_every_number_is_explained() {
+    let page = page("results.md");
+    let explained = |key: &str| page.contains(&format!("`{key}`"));
+    let links = tables::link_columns();
+    let columns =
+        tables::FLOWS.iter().chain(tables::SERIES).map(|c| c.0).chain(links.iter().map(|c| c.0.as_str()));
+    columns.for_each(|name| assert!(explained(name), "{name}"));
+    let output = run(&good(common::SMALL, &[]));
+    let keys = |json: &Json| json.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    for key in keys(&output.summary) {
+        let parts = ["by_size.equal_count", "by_size.bands"];
+        assert!(explained(&key) || (key == "by_size" && parts.iter().all(|p| explained(p))), "{key}");
+    }
+    for band in keys(&output.summary["by_size"]["bands"]) {
+        assert!(explained(&band), "{band}");
+    }
+    for key in keys(&output.manifest) {
+        assert!(explained(&key), "{key}");
+    }
+}

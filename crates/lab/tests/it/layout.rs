@@ -1,0 +1,71 @@
+//! Sketches of topologies: every node in the picture, every link between nodes that are there, and all of
+//! them names of the network.
+
+use crate::common;
+
+use common::good;
+use headway_lab::topology::layout::topology_json;
+use headway_sim::Network;
+use std::collections::BTreeSet;
+
+const REST: &str = "\n[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 1\n";
+const LINKS: &str = "host_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\n";
+const PLAIN: &str = "rate = \"10 Gbps\"\ndelay = \"1 us\"\n";
+
+/// Nodes, links, and hosts that the nodes stand for.
+fn check(keys: &str) -> (usize, usize, u64) {
+    let scenario = good(&format!("[topology]\n{keys}{REST}"), &[]);
+    let setup = scenario.setup().expect("a network");
+    let network = Network::build(&setup.topology.spec, &setup.fabric).expect("a network");
+    let known: BTreeSet<String> = network.link_names().into_iter().collect();
+    let sketch = topology_json(&setup.topology);
+    let nodes = sketch["nodes"].as_array().expect("nodes");
+    let mut names = BTreeSet::new();
+    let mut hosts = 0;
+    for node in nodes {
+        for axis in ["x", "y"] {
+            assert!(node[axis].as_f64().is_some_and(|v| (0.0..=1.0).contains(&v)), "{node}");
+        }
+        assert!(names.insert(node["name"].as_str().expect("a name")), "{node} is there twice");
+        if node["kind"] == "host" {
+            assert_eq!(node["tier"], 0);
+            hosts += node["count"].as_u64().expect("a count");
+        }
+    }
+    let links = sketch["links"].as_array().expect("links");
+    let mut seen = BTreeSet::new();
+    for link in links {
+        let (a, b) = (link["a"].as_str().expect("a name"), link["b"].as_str().expect("a name"));
+        assert!(names.contains(a) && names.contains(b), "{link}");
+        assert!(known.contains(&format!("{a}->{b}")) && known.contains(&format!("{b}->{a}")), "{link}");
+        assert!(seen.insert((a, b)), "{link} is there twice");
+        assert!(link["rate_bps"].as_u64().is_some_and(|r| r > 0));
+    }
+    (nodes.len(), links.len(), hosts)
+}
+
+#[test]
+fn small_networks_are_drawn_whole() {
+    assert_eq!(check(&format!("kind = \"single-switch\"\nhosts = 5\n{PLAIN}")), (6, 5, 5));
+    assert_eq!(check(&format!("kind = \"dumbbell\"\nsenders = 3\nreceivers = 2\n{PLAIN}")), (7, 6, 5));
+    let parking = format!("kind = \"parking-lot\"\nbottlenecks = 2\nhosts_per_switch = 4\n{PLAIN}");
+    assert_eq!(check(&parking), (15, 14, 12));
+    let leaf_spine = format!("kind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 4\nspines = 2\n{LINKS}");
+    assert_eq!(check(&leaf_spine), (17, 18, 12));
+    assert_eq!(check(&format!("kind = \"fat-tree\"\nk = 4\n{LINKS}")), (36, 48, 16));
+    assert_eq!(check("kind = \"graph\"\nfile = \"ring.toml\"\n"), (7, 7, 4));
+}
+
+#[test]
+fn big_networks_are_abbreviated_and_no_host_is_forgotten() {
+    for (keys, most, hosts) in [
+        (format!("kind = \"single-switch\"\nhosts = 500\n{PLAIN}"), 2, 500),
+        (format!("kind = \"leaf-spine\"\nracks = 10\nhosts_per_rack = 40\nspines = 8\n{LINKS}"), 28, 400),
+        (format!("kind = \"leaf-spine\"\nracks = 40\nhosts_per_rack = 10\nspines = 40\n{LINKS}"), 36, 400),
+        (format!("kind = \"fat-tree\"\nk = 16\n{LINKS}"), 60, 1024),
+    ] {
+        let (nodes, _, shown) = check(&keys);
+        assert!(nodes <= most, "{nodes} nodes for {keys}");
+        assert_eq!(shown, hosts, "{keys}");
+    }
+}

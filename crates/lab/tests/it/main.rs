@@ -1,0 +1,15 @@
+//! The integration tests of `headway-lab`, one module a subject, in one program that links once.
+
+mod bad_input;
+mod benchmark;
+mod common;
+mod corpus;
+mod docs;
+mod layout;
+mod memory;
+mod never_panics;
+mod order;
+mod runs;
+mod scenarios;
+mod tuning;
+mod workloads;

@@ -1,0 +1,42 @@
+//! The order of events is the same in every build: `tests/golden/order.digests` is compared here in the
+//! build of the tests, and by the Python tests in the release build.
+
+#![allow(clippy::disallowed_methods, reason = "tests read the repository")]
+
+use crate::common;
+
+use common::{good, repository, run};
+
+#[test]
+fn the_order_of_events_is_the_committed_one() {
+    let golden = repository().join("tests/golden");
+    let text = std::fs::read_to_string(golden.join("order.toml")).expect("the scenario");
+    let committed = std::fs::read_to_string(golden.join("order.digests")).expect("the digests");
+    let mut found = String::new();
+    for transport in headway_transport::registry::NAMES {
+        let output = run(&good(&text, &[&format!("transport.name={transport}")]));
+        let digest = output.manifest["order_digest"].as_str().expect("a digest").to_owned();
+        let line = format!("{transport} {digest}\n");
+        let known = committed.lines().find(|l| l.split_once(' ').is_some_and(|(name, _)| name == *transport));
+        match known {
+            Some(known) => {
+                assert_eq!(known, line.trim_end(), "if the change of order is meant, commit this line")
+            }
+            None => assert!(bless(), "{transport} has no line yet: HEADWAY_BLESS=1 writes it"),
+        }
+        found += &line;
+    }
+    if bless() {
+        std::fs::write(golden.join("order.digests"), &found).expect("the digests can be written");
+    } else {
+        assert_eq!(
+            committed, found,
+            "lines are in the order of the registry, and of transports that are there"
+        );
+    }
+}
+
+/// Whether lines of new transports are to be added; those that are there are only compared.
+fn bless() -> bool {
+    std::env::var_os("HEADWAY_BLESS").is_some()
+}

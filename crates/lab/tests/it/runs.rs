@@ -1,0 +1,487 @@
+//! A run directory: what is in it, what it says, and that it says it again.
+
+#![allow(clippy::disallowed_methods, reason = "tests write temporary directories")]
+
+use crate::common;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt64Type};
+use common::{LEAF_SPINE, SMALL, good, run};
+use headway_fabric::DropReason;
+use headway_lab::results::tables;
+use headway_lab::{Options, RunOutput, run_scenario};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::path::Path;
+
+fn sampled() -> String {
+    format!("{SMALL}\n[sample]\nevery = \"20 us\"\nflows = [\"f1\"]\nlinks = \"bottlenecks\"\n")
+}
+
+fn floats<'a>(table: &'a RecordBatch, name: &str) -> impl Iterator<Item = Option<f64>> + 'a {
+    table.column_by_name(name).expect("the column").as_primitive::<Float64Type>().iter()
+}
+
+fn texts<'a>(table: &'a RecordBatch, name: &str) -> Vec<&'a str> {
+    table.column_by_name(name).expect("the column").as_string::<i32>().iter().flatten().collect()
+}
+
+fn counts(table: &RecordBatch, name: &str) -> Vec<u64> {
+    table.column_by_name(name).expect("the column").as_primitive::<UInt64Type>().values().to_vec()
+}
+
+#[test]
+fn every_column_of_the_dictionary_is_there_with_its_unit() {
+    let output = run(&good(&sampled(), &[]));
+    let links = tables::link_columns();
+    let dictionary: [(&RecordBatch, Vec<(&str, &str)>); 3] = [
+        (&output.flows, tables::FLOWS.iter().map(|c| (c.0, c.1)).collect()),
+        (&output.links, links.iter().map(|c| (c.0.as_str(), c.1)).collect()),
+        (&output.series, tables::SERIES.iter().map(|c| (c.0, c.1)).collect()),
+    ];
+    for (table, columns) in dictionary {
+        let schema = table.schema();
+        let found: Vec<(&str, &str)> =
+            schema.fields().iter().map(|f| (f.name().as_str(), f.metadata()["unit"].as_str())).collect();
+        assert_eq!(found, columns);
+        assert!(schema.fields().iter().all(|f| !f.metadata()["doc"].is_empty()));
+    }
+}
+
+#[test]
+fn one_flow_alone_has_slowdown_one_and_its_formula() {
+    let alone = "flows = [{ name = \"only\", src = 0, dst = 2, bytes = \"1 MB\" }]";
+    let start = SMALL.find("flows = [").unwrap_or_default();
+    let output = run(&good(&format!("{}{alone}\n", &SMALL[..start]), &[]));
+    assert_eq!(floats(&output.flows, "slowdown").collect::<Vec<_>>(), [Some(1.0)]);
+    // Three links of 10 Gb/s and 10 us: 685 packets, the last of 1360 B payload, and two more hops of a full one.
+    let wire = 684 * 1538 + (1_000_000 - 684 * 1460 + 78) + 2 * 1538;
+    let expected = (wire * 800 + 3 * 10_000_000) as f64 / 1e12;
+    assert_eq!(floats(&output.flows, "ideal_s").collect::<Vec<_>>(), [Some(expected)]);
+    assert_eq!(output.summary["slowdown_mean"], 1.0);
+    assert!(output.manifest["ideal_fct_formula"].as_str().is_some_and(|f| f.contains("E[h][i]")));
+}
+
+#[test]
+fn the_summary_counts_what_the_tables_hold() {
+    let text = LEAF_SPINE.replace("LOAD", "flows = 300");
+    let output = run(&good(&text, &["stop=50 ms", "warmup=2 ms"]));
+    let (flows, links, summary) = (&output.flows, &output.links, &output.summary);
+    let states = texts(flows, "state");
+    let done = states.iter().filter(|s| **s == "done").count();
+    assert_eq!(summary["flows_done"], done);
+    assert_eq!(summary["flows_unfinished"], states.iter().filter(|s| **s == "unfinished").count());
+    let starts: Vec<f64> = floats(flows, "start_s").flatten().collect();
+    let mut fct: Vec<f64> = floats(flows, "fct_s")
+        .zip(&starts)
+        .filter(|(_, start)| **start >= 0.002)
+        .filter_map(|(fct, _)| fct)
+        .collect();
+    assert!(fct.len() < done, "the warm-up leaves some out");
+    assert_eq!(summary["flows_measured"], fct.len());
+    fct.sort_by(f64::total_cmp);
+    assert_eq!(summary["fct_p99_s"], fct[(0.99 * fct.len() as f64).ceil() as usize - 1]);
+    let mean = fct.iter().sum::<f64>() / fct.len() as f64;
+    assert!((summary["fct_mean_s"].as_f64().unwrap_or(0.0) / mean - 1.0).abs() < 1e-12);
+    let bins = summary["by_size"]["equal_count"].as_array().expect("bins");
+    let binned: u64 = bins.iter().filter_map(|b| b["count"].as_u64()).sum();
+    assert_eq!(binned, fct.len() as u64);
+    let bands = summary["by_size"]["bands"].as_object().expect("bands");
+    assert_eq!(bands.values().filter_map(|b| b["count"].as_u64()).sum::<u64>(), fct.len() as u64);
+    assert_eq!(summary["drops"], counts(links, "drops").iter().sum::<u64>());
+    let of_data = [counts(links, "drops_buffer_full"), counts(links, "drops_unscheduled")].concat();
+    assert_eq!(summary["data_drops"], of_data.iter().sum::<u64>());
+    assert_eq!(summary["marks"], counts(flows, "marks").iter().sum::<u64>());
+    for i in 0..links.num_rows() {
+        let count = |name: &str| counts(links, name)[i];
+        assert_eq!(count("received"), count("drops") + count("enqueued"));
+        let by_reason = DropReason::ALL.iter().map(|r| count(&format!("drops_{}", r.name())));
+        assert_eq!(count("drops"), by_reason.sum::<u64>());
+    }
+}
+
+#[test]
+fn samples_are_of_what_was_asked_for_at_the_end_of_each_interval() {
+    let output = run(&good(&sampled(), &[]));
+    let entities = texts(&output.series, "entity");
+    assert!(
+        entities.contains(&"f1") && entities.contains(&"s0->s1") && !entities.contains(&"f0"),
+        "{entities:?}"
+    );
+    let bits: f64 = texts(&output.series, "metric")
+        .iter()
+        .zip(&entities)
+        .zip(floats(&output.series, "value"))
+        .filter(|((metric, entity), _)| **metric == "throughput_bps" && **entity == "f1")
+        .filter_map(|(_, value)| value)
+        .map(|bps| bps * 20e-6)
+        .sum();
+    assert!((bits / 8.0 - 200_000.0).abs() < 1.0, "all of f1's bytes, not {}", bits / 8.0);
+    let mut times: Vec<f64> = floats(&output.series, "t_s").flatten().collect();
+    times.dedup();
+    // The last interval is cut short by the end of the run.
+    let end = output.manifest["virtual_s"].as_f64();
+    assert_eq!(times.pop(), end);
+    for t in times {
+        let intervals = t / 20e-6;
+        assert!((intervals - intervals.round()).abs() < 1e-6, "{t}");
+    }
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_run_and_another_seed_another() {
+    let text = LEAF_SPINE.replace("LOAD", "flows = 100");
+    let without_clock = |output: &RunOutput| {
+        let mut manifest = output.manifest.clone();
+        for key in ["wall_s", "events_per_s", "packet_hops_per_s"] {
+            manifest[key] = 0.into();
+        }
+        manifest.to_string()
+    };
+    let (first, second) = (run(&good(&text, &[])), run(&good(&text, &[])));
+    assert_eq!(without_clock(&first), without_clock(&second));
+    assert_eq!((&first.flows, &first.links), (&second.flows, &second.links));
+    assert_eq!(first.summary, second.summary);
+    let other = run(&good(&text, &["seed=2"]));
+    assert_ne!(first.manifest["order_digest"], other.manifest["order_digest"]);
+    assert_ne!(first.manifest["digest"], other.manifest["digest"]);
+}
+
+#[test]
+fn titles_and_sweeps_do_not_change_what_a_run_is() {
+    let base = good(SMALL, &[]).digest();
+    let dressed = format!("title = \"A title\"\n{SMALL}\n[sweep]\nseeds = 3\n[report]\nfigure = \"cdf\"\n");
+    assert_eq!(good(&dressed, &[]).digest(), base);
+    assert_eq!(good(SMALL, &["memory_limit=1 GB"]).digest(), base, "a limit of the machine");
+    assert_eq!(good(SMALL, &["fabric.buffer=128 packets"]).digest(), base, "what the default is anyway");
+    for set in
+        ["seed=2", "fabric.buffer=64 packets", "traffic.0.flows.0.bytes=5", "stop=1 s", "transport.window=3"]
+    {
+        assert_ne!(good(SMALL, &[set]).digest(), base, "{set}");
+    }
+}
+
+fn read_parquet(path: &Path) -> RecordBatch {
+    let file = std::fs::File::open(path).expect("the file");
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
+    let schema = builder.schema().clone();
+    let batches: Vec<RecordBatch> = builder.build().expect("Parquet").map(|b| b.expect("a batch")).collect();
+    match &batches[..] {
+        [] => RecordBatch::new_empty(schema),
+        [only] => only.clone(),
+        _ => panic!("more than one batch"),
+    }
+}
+
+#[test]
+fn a_run_directory_holds_what_is_in_memory() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("a/b");
+    let options = Options { out: Some(&out), csv: true, commit: Some("abc".into()), ..Options::default() };
+    let output = run_scenario(&good(&sampled(), &[]), &options, &mut |_| true).expect("a run");
+    let mut names: Vec<String> = std::fs::read_dir(&out)
+        .expect("the directory")
+        .map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let mut expected = vec![
+        "flows.csv",
+        "flows.parquet",
+        "links.parquet",
+        "manifest.json",
+        "series.parquet",
+        "summary.json",
+    ];
+    assert_eq!(names[1..], expected[..], "nothing half written is left");
+    let sums = std::fs::read_to_string(out.join(&names[0])).expect("the checksums");
+    let mut summed: Vec<&str> = sums.lines().filter_map(|line| line.split_once("  ").map(|l| l.1)).collect();
+    summed.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!((names[0].as_str(), summed), ("SHA256SUMS", expected), "every file has a checksum");
+    for (name, table) in [("flows", &output.flows), ("links", &output.links), ("series", &output.series)] {
+        let read = read_parquet(&out.join(format!("{name}.parquet")));
+        assert_eq!(read.columns(), table.columns(), "{name}");
+        let field = |t: &RecordBatch| t.schema().field(0).metadata().clone();
+        assert_eq!(field(&read), field(table), "units are in the file");
+    }
+    for (name, document) in [("summary", &output.summary), ("manifest", &output.manifest)] {
+        let written = std::fs::read_to_string(out.join(format!("{name}.json"))).expect("the file");
+        assert_eq!(written, format!("{document:#}\n"));
+    }
+    assert_eq!(output.manifest["commit"], "abc");
+    let csv = std::fs::read_to_string(out.join("flows.csv")).expect("the file");
+    assert_eq!(csv.lines().count(), 3);
+    assert!(csv.starts_with("flow,name,src,dst,class,transport,bytes,start_s,finish_s,"));
+    let again = Options { out: Some(&out), ..Options::default() };
+    run_scenario(&good(&sampled(), &[]), &again, &mut |_| true).expect("a run");
+    assert!(!out.join("flows.csv").exists(), "the table of an older run does not stay behind");
+}
+
+#[test]
+fn what_is_empty_says_why() {
+    let warnings = |text: &str, sets: &[&str]| run(&good(text, sets)).manifest["warnings"].to_string();
+    assert!(warnings(SMALL, &[]).contains("series.parquet is empty: the scenario has no [sample] table"));
+    let early = warnings(&sampled(), &["stop=10 us"]);
+    assert!(early.contains("completion times are empty: no flow finished"), "{early}");
+    assert!(early.contains("1 of 2 flows had not started"), "{early}");
+    let unseen = sampled().replace("links = \"bottlenecks\"\n", "");
+    let unseen = warnings(&unseen, &["stop=10 us"]);
+    assert!(unseen.contains("series.parquet is empty: nothing that is sampled happened"), "{unseen}");
+    let warm = warnings(SMALL, &["warmup=1 s"]);
+    assert!(warm.contains("every finished flow started in the warm-up"), "{warm}");
+    let text = LEAF_SPINE.replace("LOAD", "flows = 3").replace("spines = 4", "spines = 1");
+    assert!(warnings(&text, &[]).contains("times what the core links carry"), "five to one");
+    let room =
+        |buffer: &str| warnings(SMALL, &[buffer]).contains("has no room for a full packet, 1538 bytes");
+    assert!(room("fabric.buffer=1 kB") && room("fabric.buffer=1537 B") && !room("fabric.buffer=1538 B"));
+}
+
+#[test]
+fn deadlines_are_missed_by_flows_that_are_late_or_never_done() {
+    let text = SMALL.replace("bytes = \"1 MB\"", "bytes = \"1 MB\", deadline = \"100 us\"");
+    let text = text.replace("start = \"50 us\"", "start = \"50 us\", deadline = \"10 ms\"");
+    assert_eq!(run(&good(&text, &[])).summary["deadline_missed_fraction"], 0.5);
+    assert_eq!(run(&good(SMALL, &[])).summary["deadline_missed_fraction"], serde_json::Value::Null);
+}
+
+#[test]
+fn stopping_leaves_partial_results() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let text = SMALL.replace("\"1 MB\"", "\"1 GB\"");
+    let options = Options { out: Some(dir.path()), ..Options::default() };
+    let output = run_scenario(&good(&text, &[]), &options, &mut |_| false).expect("a run");
+    assert_eq!(output.manifest["interrupted"], true);
+    assert_eq!(output.summary["flows_unfinished"], 1);
+    assert_eq!(read_parquet(&dir.path().join("flows.parquet")).num_rows(), 2);
+}
+
+#[test]
+fn several_transports_share_a_network() {
+    let text = SMALL.replace("[[traffic]]\nkind = \"flows\"\nflows = [", "[[traffic]]\nkind = \"flows\"\ntransport = \"phost\"\nflows = [{ name = \"p\", src = 1, dst = 3, bytes = \"50 kB\" }]\n\n[[traffic]]\nkind = \"flows\"\nflows = [");
+    let text =
+        text.replace("  { name = \"f1\", src = 1, dst = 3, bytes = \"200 kB\", start = \"50 us\" },\n", "");
+    let error = common::load(&text, &[]).expect_err("two disciplines");
+    assert!(error.to_string().contains("is meant to run over"), "{error}");
+    let output = run(&good(&text, &["fabric.discipline=anti-ecn"]));
+    assert_eq!(texts(&output.flows, "transport"), ["phost", "amrt"]);
+    assert_eq!(texts(&output.flows, "state"), ["done", "done"]);
+}
+
+/// Two senders of each of two transports, and one receiver for all.
+const SHARED: &str = r#"
+[topology]
+kind = "single-switch"
+hosts = 5
+rate = "10 Gbps"
+delay = "5 us"
+
+[fabric]
+discipline = "ecn-threshold"
+
+[[traffic]]
+kind = "incast"
+transport = "dctcp"
+senders = [0, 1]
+receiver = 4
+bytes = "300 kB"
+repeat = 3
+period = "200 us"
+
+[[traffic]]
+kind = "incast"
+transport = "cubic"
+senders = [1, 2, 3]
+receiver = 4
+bytes = "100 kB"
+repeat = 4
+period = "150 us"
+"#;
+
+#[test]
+fn a_receiver_is_shared_and_every_number_is_split_by_transport() {
+    let output = run(&good(SHARED, &[]));
+    assert_eq!(output.summary["flows_done"], 18);
+    let parts = output.summary["by_transport"].as_object().expect("an object");
+    assert_eq!(parts.keys().collect::<Vec<_>>(), ["dctcp", "cubic"]);
+    assert_eq!((&parts["dctcp"]["flows_done"], &parts["cubic"]["flows_done"]), (&6.into(), &12.into()));
+    let sums = ["flows_done", "flows_unfinished", "flows_failed", "flows_measured", "drops", "data_drops"];
+    for key in [&sums[..], &["trims", "marks", "retransmitted_bytes"]].concat() {
+        let sum: u64 = parts.values().map(|part| part[key].as_u64().expect(key)).sum();
+        assert_eq!(output.summary[key], sum, "{key}");
+    }
+    let trips =
+        |numbers: &serde_json::Value| numbers["round_trips"]["samples"].as_u64().expect("round trips");
+    assert_eq!(parts.values().map(trips).sum::<u64>(), trips(&output.summary));
+    let shares: f64 = parts.values().map(|part| part["goodput_share"].as_f64().expect("a share")).sum();
+    assert!((shares - 1.0).abs() < 1e-12, "{shares}");
+    assert_eq!(parts["dctcp"]["delivered_bytes"], 1_800_000);
+    let own = |name: &str| {
+        let of: Vec<bool> = texts(&output.flows, "transport").iter().map(|t| *t == name).collect();
+        let fct: Vec<f64> =
+            floats(&output.flows, "fct_s").zip(of).filter(|(_, own)| *own).filter_map(|f| f.0).collect();
+        fct.iter().sum::<f64>() / fct.len() as f64
+    };
+    for name in ["dctcp", "cubic"] {
+        let mean = parts[name]["fct_mean_s"].as_f64().expect("a mean");
+        assert!((mean - own(name)).abs() < 1e-12, "{name}: {mean} and {}", own(name));
+    }
+    assert!(parts["dctcp"]["marks"].as_u64() > Some(0), "DCTCP is marked");
+    assert_eq!(parts["cubic"]["marks"], 0, "CUBIC is not");
+    assert!(run(&good(SMALL, &[])).summary.get("by_transport").is_none(), "one transport has no parts");
+}
+
+#[test]
+fn one_transport_with_two_settings_at_one_host_is_two() {
+    let text = SHARED.replace("\"cubic\"", "{ name = \"dctcp\", g = 0.5 }");
+    let output = run(&good(&text, &[]));
+    let parts = output.summary["by_transport"].as_object().expect("an object");
+    assert_eq!(parts.keys().collect::<Vec<_>>(), ["dctcp", "dctcp(g=0.5)"]);
+    assert_eq!(texts(&output.flows, "transport")[17], "dctcp(g=0.5)");
+    let point = &good(&text, &[]).points().expect("points")[0];
+    assert_eq!(point.variant, "dctcp");
+    assert_eq!(good(SHARED, &[]).points().expect("points")[0].variant, "dctcp+cubic");
+}
+
+#[test]
+fn each_transport_that_the_ports_do_not_suit_is_named_once() {
+    let text = SHARED.replace("\"cubic\"", "{ name = \"ndp\", backoff = 3 }");
+    let more = text + "\n[[traffic]]\nkind = \"permutation\"\nbytes = \"1 kB\"\ntransport = \"ndp\"\n";
+    let scenario = good(&more, &["fabric.discipline=drop-tail"]);
+    let said = scenario.setup().expect("a network").warnings();
+    let named = |name: &str| said.iter().filter(|w| w.starts_with(&format!("`{name}` is meant"))).count();
+    assert_eq!((named("dctcp"), named("ndp")), (1, 1), "{said:?}");
+}
+
+#[test]
+fn faults_of_a_scenario_are_in_its_results_and_every_flow_still_completes() {
+    for transport in ["amrt", "phost"] {
+        let fault = "loss = 0.01\nduplicate = 0.01\nreorder = 0.01\nreorder_by = \"100 us\"";
+        let text = format!("{SMALL}\n[[fault]]\n{fault}\n");
+        let output = run(&good(&text, &[&format!("transport.name={transport}")]));
+        assert_eq!(output.summary["flows_done"], 2, "{transport}");
+        let faults = output.manifest["faults"].as_array().expect("a list");
+        let sum = |key: &str| faults.iter().filter_map(|f| f[key].as_u64()).sum::<u64>();
+        assert!(sum("dropped_at_random") > 0 && sum("duplicated") > 0 && sum("delayed") > 0, "{faults:?}");
+        assert_eq!(sum("dropped_by_number"), 0);
+        assert!(counts(&output.links, "drops").iter().all(|n| *n == 0), "{transport}: ports dropped nothing");
+    }
+}
+
+#[test]
+fn a_link_may_be_dark_for_a_while() {
+    let dark = "links = [\"s0->s1\"]\ndark_from = \"20 us\"\ndark_until = \"90 us\"";
+    let output = run(&good(&format!("{SMALL}\n[[fault]]\n{dark}\n"), &[]));
+    assert_eq!(output.summary["flows_done"], 2);
+    let faults = output.manifest["faults"].as_array().expect("a list");
+    assert!(faults[0]["dropped_in_the_dark"].as_u64() > Some(0), "{faults:?}");
+    assert_eq!(output.manifest["scenario"]["fault"][0]["dark_until"], "90 us");
+}
+
+#[test]
+fn a_lost_packet_counts_for_its_flow_and_a_fault_that_never_comes_is_said() {
+    let fault =
+        |drop: u32| format!("{SMALL}\n[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"data\"\ndrop = [{drop}]\n");
+    let output = run(&good(&fault(3), &[]));
+    assert_eq!(counts(&output.flows, "drops"), [1, 0]);
+    assert_eq!(output.manifest["faults"][0]["link"], "s0->s1");
+    let never = run(&good(&fault(1_000_000), &[]));
+    let warnings = never.manifest["warnings"].as_array().expect("a list");
+    assert!(warnings.iter().any(|w| w.as_str().is_some_and(|w| w.contains("[[fault]]"))), "{warnings:?}");
+}
+
+/// One flow from rack to rack, over two spines.
+const RACK_TO_RACK: &str = "[topology]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\nhost_rate = \"10 Gbps\"\nspine_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\nspine_delay = \"1 us\"\n\n[transport]\nname = \"proactmp\"\n\n[[traffic]]\nkind = \"flows\"\nflows = [{ src = 0, dst = 2, bytes = \"10 kB\" }]\n";
+
+#[test]
+fn subflows_that_switches_hash_although_they_want_paths_of_their_own_are_warned_about() {
+    for (set, warned) in [
+        ("fabric.routing=ecmp", true),
+        ("fabric.routing=spray", true),
+        ("fabric.routing=pinned", false),
+        ("transport.path_manager=ndiffports", false),
+        ("transport.subflows=1", false),
+        ("topology.spines=1", false),
+        ("transport.name=mptcp-olia", false),
+    ] {
+        let output = run(&good(RACK_TO_RACK, &[set]));
+        let warnings = output.manifest["warnings"].to_string();
+        assert_eq!(warnings.contains("switches choose the paths"), warned, "{set}: {warnings}");
+    }
+}
+
+#[test]
+fn credits_that_take_another_way_than_data_are_warned_about() {
+    for (sets, warned) in [
+        (&["transport.name=expresspass", "fabric.routing=ecmp"][..], true),
+        (&["transport.name=expresspass-aeolus", "fabric.routing=spray"], true),
+        (&["transport.name=expresspass", "fabric.routing=symmetric"], false),
+        (&["transport.name=expresspass"], false),
+        (&["transport.name=expresspass", "fabric.routing=ecmp", "topology.spines=1"], false),
+        (&["transport.name=amrt", "fabric.routing=ecmp"], false),
+    ] {
+        let output = run(&good(RACK_TO_RACK, sets));
+        let warnings = output.manifest["warnings"].to_string();
+        assert_eq!(warnings.contains("on other links than its data"), warned, "{sets:?}: {warnings}");
+    }
+}
+
+/// Two long flows to one receiver over links of one rate.
+const LOCKED: &str = r#"
+[topology]
+kind = "single-switch"
+hosts = 3
+rate = "1 Gbps"
+delay = "1 us"
+
+[transport]
+name = "cubic"
+
+[[traffic]]
+kind = "incast"
+senders = 2
+receiver = 2
+bytes = "2 MB"
+"#;
+
+#[test]
+fn flows_that_would_lock_each_other_out_are_warned_of() {
+    let warned = |sets: &[&str], text: &str| {
+        let setup = good(LOCKED, sets).setup.expect("a network");
+        setup.warnings().iter().any(|w| w.contains(text))
+    };
+    let locked = |sets: &[&str]| warned(sets, "share `s0->h2`, which is as fast as their hosts' own links");
+    assert!(locked(&[]));
+    assert!(!locked(&["hosts.jitter=9 us"]), "there is noise");
+    assert!(!locked(&["traffic.0.bytes=1 MB"]), "flows are short");
+    assert!(!locked(&["traffic.0.senders=1"]), "nobody to lock out");
+    assert!(!locked(&["transport.name=homa"]), "the receiver gives the pace");
+    let faster = "topology={kind = \"dumbbell\", senders = 2, receivers = 1, rate = \"10 Gbps\", \
+                  delay = \"1 us\", bottleneck_rate = \"1 Gbps\"}";
+    assert!(!locked(&[faster]), "hosts are faster than the link that they share");
+    let long =
+        |jitter: &str| warned(&[&format!("hosts.jitter={jitter}")], "no less than a full packet's 12.304 us");
+    assert!(!long("12 us") && long("13 us"));
+}
+
+#[test]
+fn noise_and_connections_enter_the_identity_where_they_are_and_nowhere_else() {
+    let plain = good(LOCKED, &[]);
+    assert_eq!(good(LOCKED, &["hosts.jitter=0 s"]).digest(), plain.digest());
+    assert_eq!(good(LOCKED, &["hosts={}"]).resolved_json(), plain.resolved_json());
+    let noisy = good(LOCKED, &["hosts.jitter=9 us"]);
+    assert_ne!(noisy.digest(), plain.digest());
+    assert_eq!(noisy.resolved_json()["hosts"]["jitter"], "9 us");
+    assert!(plain.resolved_json().get("hosts").is_none());
+    assert_ne!(run(&noisy).manifest["order_digest"], run(&plain).manifest["order_digest"]);
+    let flows = |more: &str| {
+        let reply = format!(
+            "[{{ name = \"q\", src = 0, dst = 2, bytes = 100 }}, {{ src = 2, dst = 0, bytes = 100, start = \"1 ms\"{more} }}]"
+        );
+        format!("traffic=[{{ kind = \"flows\", flows = {reply} }}]")
+    };
+    let pair = |more: &str| good(LOCKED, &[&flows(more), "transport.preset=linux-4.19"]);
+    let (two, one) = (pair(""), pair(", connection = \"q\""));
+    assert!(!two.resolved_json().to_string().contains("connection"));
+    assert_eq!(one.resolved_json()["traffic"][0]["flows"][1]["connection"], "q");
+    assert_ne!(one.digest(), two.digest());
+}

@@ -1,0 +1,251 @@
+//! What generated traffic is: sizes, rates, pairs, and that it depends on seeds and on nothing else.
+
+use crate::common;
+
+use common::{LEAF_SPINE, SMALL, good};
+use headway_lab::import::{cm, csv};
+use headway_lab::scenario::{ExportFormat, Scenario};
+use headway_lab::text::Source;
+use headway_lab::traffic::load;
+use headway_lab::workload::library;
+use headway_packet::Sizes;
+use headway_sim::FlowSpec;
+use headway_units::Time;
+
+fn flows(scenario: &Scenario) -> Vec<FlowSpec> {
+    let setup = scenario.setup().expect("a network");
+    setup.resolve(scenario.seed).expect("flows").spec.flows
+}
+
+fn poisson(keys: &str, sets: &[&str]) -> Scenario {
+    good(&LEAF_SPINE.replace("LOAD", keys), sets)
+}
+
+/// The pattern of one `[[traffic]]` in place of the flows of [`SMALL`], on six hosts.
+fn pattern(keys: &str) -> Vec<FlowSpec> {
+    let head = &SMALL[..SMALL.find("[[traffic]]").unwrap_or_default()];
+    let text = format!("{}\n[[traffic]]\n{keys}\n", head.replace("senders = 2", "senders = 4"));
+    flows(&good(&text, &[]))
+}
+
+#[test]
+fn the_first_flows_of_a_seed_never_change() {
+    let shown: Vec<String> = flows(&poisson("flows = 5", &[]))
+        .iter()
+        .map(|f| format!("{} -> {}: {} B at {}", f.src, f.dst, f.bytes, f.start))
+        .collect();
+    insta::assert_snapshot!("first_flows", shown.join("\n"));
+}
+
+#[test]
+fn flows_depend_on_the_seed_and_not_on_the_transport_or_the_network_behind() {
+    let base = flows(&poisson("flows = 200", &[]));
+    let same =
+        ["transport.name=phost", "fabric.buffer=8 packets", "fabric.routing=spray", "fabric.control=90"];
+    assert_eq!(flows(&poisson("flows = 200", &same[..3])), base);
+    assert_ne!(flows(&poisson("flows = 200", &["seed=2"])), base);
+    let other_load = flows(&poisson("flows = 200", &["traffic.0.load=0.25"]));
+    for (a, b) in base.iter().zip(&other_load) {
+        assert_eq!((a.src, a.dst, a.bytes), (b.src, b.dst, b.bytes), "another load keeps sizes and pairs");
+        assert!((b.start.0 as f64 / a.start.0 as f64 - 2.0).abs() < 1e-6, "half the load is twice the time");
+    }
+    let second = poisson("flows = 200\n[[traffic]]\nkind = \"permutation\"\nbytes = 1000", &[]);
+    assert_eq!(flows(&second)[..200], base[..], "another entry shifts nothing");
+}
+
+/// Bytes offered over the time of the arrivals, in bits per second.
+fn offered(flows: &[FlowSpec], bytes: impl Fn(u64) -> u64) -> f64 {
+    let bits: f64 = flows.iter().map(|f| 8.0 * bytes(f.bytes) as f64).sum();
+    let last = flows.iter().map(|f| f.start.0).max().unwrap_or(1);
+    bits / (last as f64 / 1e12)
+}
+
+const HOSTS_BPS: f64 = 32.0 * 10e9;
+const CORE_BPS: f64 = 4.0 * 4.0 * 10e9;
+
+#[test]
+fn a_load_means_what_it_says() {
+    let wire = |b: u64| Sizes::default().message_wire(b);
+    let close = |measured: f64, wanted: f64| {
+        assert!((measured / wanted - 1.0).abs() < 0.02, "{measured:e} is not {wanted:e}");
+    };
+    let count = "flows = 60000\nload_bytes = ";
+    let cdf = ["traffic.0.cdf=homa_w3_google_all"];
+    // Small messages, so that headers and padding matter: W3's mean on the wire is 14 % above its mean.
+    let all = flows(&poisson(&format!("{count}\"payload\"\ncdf = \"x\"").replace("\ncdf = \"x\"", ""), &cdf));
+    let exact = library::find("homa_w3_google_all").expect("W3").cdf().expect("W3");
+    let sampled: f64 = all.iter().map(|f| f.bytes as f64).sum::<f64>() / all.len() as f64;
+    // W3's sizes vary so much that a sample mean is a few percent off; the rate of arrivals is not.
+    let arrivals = all.len() as f64 / (all.iter().map(|f| f.start.0).max().unwrap_or(1) as f64 / 1e12);
+    close(arrivals * 8.0 * exact.mean(), 0.5 * HOSTS_BPS);
+    close(offered(&all, |b| b), 0.5 * HOSTS_BPS * sampled / exact.mean());
+    let on_wire = flows(&poisson(&format!("{count}\"wire\""), &cdf));
+    let arrivals =
+        on_wire.len() as f64 / (on_wire.iter().map(|f| f.start.0).max().unwrap_or(1) as f64 / 1e12);
+    close(arrivals * 8.0 * load::mean_wire(&exact, &Sizes::default()), 0.5 * HOSTS_BPS);
+
+    let websearch = flows(&poisson("flows = 60000\nload_bytes = \"wire\"", &[]));
+    close(offered(&websearch, wire), 0.5 * HOSTS_BPS);
+    let core = flows(&poisson("flows = 60000\nload_reference = \"core-links\"", &[]));
+    let crossing: Vec<FlowSpec> = core.iter().filter(|f| f.src / 8 != f.dst / 8).copied().collect();
+    close(crossing.len() as f64 / core.len() as f64, 24.0 / 31.0);
+    close(offered(&crossing, wire), 0.5 * CORE_BPS);
+    let apart =
+        flows(&poisson("flows = 60000\nload_reference = \"core-links\"\npairs = \"inter-rack\"", &[]));
+    assert!(apart.iter().all(|f| f.src / 8 != f.dst / 8));
+    close(offered(&apart, wire), 0.5 * CORE_BPS);
+}
+
+#[test]
+fn a_published_mean_scales_the_arrivals_by_its_ratio_to_the_exact_one() {
+    let sets = ["traffic.0.cdf=xpass_websearch"];
+    let rate = |keys: &str| {
+        let resolved = poisson(keys, &sets).resolved_json();
+        resolved["traffic"][0]["arrivals_per_s"].as_f64().expect("a rate")
+    };
+    let ratio = rate("flows = 9\nmean = \"published\"") / rate("flows = 9\nmean = \"exact\"");
+    assert!((ratio - 1_710_004.4 / 1_654_275.0).abs() < 1e-6, "{ratio}");
+}
+
+#[test]
+fn sources_and_destinations_are_even_and_distinct() {
+    let flows = flows(&poisson("flows = 32000", &[]));
+    let mut sources = [0u32; 32];
+    let mut destinations = [0u32; 32];
+    for flow in &flows {
+        assert_ne!(flow.src, flow.dst);
+        sources[flow.src as usize] += 1;
+        destinations[flow.dst as usize] += 1;
+    }
+    for count in sources.iter().chain(&destinations) {
+        assert!((850..1150).contains(count), "{count} of about 1000");
+    }
+}
+
+#[test]
+fn a_duration_ends_the_arrivals() {
+    let flows = flows(&poisson("duration = \"20 ms\"\nstart = \"5 ms\"", &[]));
+    let bounds = 5_000_000_000..25_000_000_000;
+    assert!(flows.iter().all(|f| bounds.contains(&f.start.0)));
+    let setup = poisson("duration = \"20 ms\"", &[]);
+    let expected = setup.setup().expect("a network").traffic[0].expected_flows(32);
+    assert!((flows.len() as f64 / expected - 1.0).abs() < 0.2, "{} of about {expected}", flows.len());
+}
+
+#[test]
+fn sizes_follow_their_distribution() {
+    for name in ["dctcp_websearch", "xpass_webserver", "homa_w4_fb_hadoop"] {
+        let cdf = library::find(name).expect(name).cdf().expect(name);
+        let flows = flows(&poisson("flows = 50000", &[&format!("traffic.0.cdf={name}")]));
+        for bytes in [1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
+            let share = flows.iter().filter(|f| f.bytes <= bytes).count() as f64 / flows.len() as f64;
+            assert!((share - cdf.share_up_to(bytes)).abs() < 0.008, "{name} up to {bytes}: {share}");
+        }
+    }
+}
+
+#[test]
+fn an_incast_is_many_to_one_in_every_round() {
+    let flows = pattern(
+        "kind = \"incast\"\nsenders = 4\nreceiver = 1\nbytes = \"20 kB\"\nrepeat = 3\nperiod = \"1 ms\"",
+    );
+    let rows: Vec<_> = flows.iter().map(|f| (f.src, f.dst, f.start.0 / 1_000_000_000)).collect();
+    let senders = [0, 2, 3, 4];
+    let expected: Vec<_> = (0..3).flat_map(|round| senders.map(|s| (s, 1, round))).collect();
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn a_permutation_gives_every_host_one_other() {
+    for seed in 1..20 {
+        let text = LEAF_SPINE.replace("LOAD", "").replace(
+            "kind = \"poisson\"\ncdf = \"dctcp_websearch\"\nload = 0.5",
+            "kind = \"permutation\"\nbytes = 1000",
+        );
+        let flows = flows(&good(&text, &[&format!("seed={seed}")]));
+        let mut receivers: Vec<u32> = flows.iter().map(|f| f.dst).collect();
+        assert!(flows.iter().enumerate().all(|(i, f)| f.src == i as u32 && f.dst != f.src));
+        receivers.sort_unstable();
+        assert_eq!(receivers, (0..32).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn many_to_many_rotates_and_silences_the_share_that_is_asked_for() {
+    let keys = "kind = \"many-to-many\"\nsenders = 4\nreceivers = 2\nfan_out = 1\nbytes = 1000\nresponsive_ratio = 0.5";
+    let flows = pattern(keys);
+    assert_eq!(flows.iter().map(|f| (f.src, f.dst)).collect::<Vec<_>>(), [(0, 4), (1, 5), (2, 4), (3, 5)]);
+    assert_eq!(flows.iter().filter(|f| f.responsive).count(), 2);
+    let all = pattern("kind = \"many-to-many\"\nsenders = [0, 1, 2]\nreceivers = [0, 1, 2]\nbytes = 1000");
+    assert_eq!(all.len(), 6, "every pair but a host with itself");
+}
+
+#[test]
+fn on_off_sends_one_message_an_on_period() {
+    let keys = "kind = \"on-off\"\nsrc = 0\ndst = 5\nrate = \"4 Gbps\"\non = \"100 us\"\noff = \"300 us\"\nuntil = \"1 ms\"";
+    let flows = pattern(keys);
+    let starts: Vec<u64> = flows.iter().map(|f| f.start.0 / 1_000_000).collect();
+    assert_eq!(starts, [0, 400, 800]);
+    assert!(flows.iter().all(|f| f.bytes == 50_000));
+}
+
+#[test]
+fn flows_that_share_take_turns_unless_they_start_at_line_rate() {
+    let keys = "kind = \"flows\"\nshare = 2\nclump = 3\nflows = [{src = 0, dst = 4, bytes = 1}, {src = 1, dst = 5, bytes = 1}, {src = 2, dst = 5, bytes = 1, share = 1}]";
+    let openings: Vec<_> =
+        pattern(keys).iter().map(|f| (f.opening.share, f.opening.slot, f.opening.clump)).collect();
+    assert_eq!(openings, [(2, 0, 3), (2, 1, 3), (1, 0, 1)]);
+    let at_line_rate = pattern(&format!("{keys}\n[start]\nmode = \"line-rate\""));
+    assert!(at_line_rate.iter().all(|f| f.opening.share == 1));
+}
+
+#[test]
+fn flows_from_files_keep_their_names_classes_and_deadlines() {
+    let head = &SMALL[..SMALL.find("[[traffic]]").unwrap_or_default()];
+    let text = format!(
+        "{head}[[traffic]]\nkind = \"file\"\npath = \"flows.csv\"\n[[traffic]]\nkind = \"file\"\npath = \"two.cm\"\nstart_unit = \"us\"\n"
+    );
+    let scenario = good(&text, &[]);
+    let resolved = scenario.setup().expect("a network").resolve(1).expect("flows");
+    assert_eq!(resolved.names, ["a", "b", "1", "2"]);
+    let flows = &resolved.spec.flows;
+    assert_eq!((flows[0].class, flows[0].deadline.map(|d| d.0)), (1, Some(10_000_000_000)));
+    assert_eq!((flows[1].class, flows[1].deadline), (0, None));
+    assert_eq!(flows[3].start.0, 50_000_000);
+}
+
+#[test]
+fn generated_flows_do_not_take_the_name_of_another() {
+    let keys = "kind = \"flows\"\nflows = [{name = \"2\", src = 0, dst = 4, bytes = 1}]\n[[traffic]]\nkind = \"incast\"\nsenders = 2\nreceiver = 0\nbytes = 1";
+    let head = &SMALL[..SMALL.find("[[traffic]]").unwrap_or_default()];
+    let text = format!("{}\n[[traffic]]\n{keys}\n", head.replace("senders = 2", "senders = 4"));
+    let resolved = good(&text, &[]).setup().expect("a network").resolve(1).expect("flows");
+    assert_eq!(resolved.names, ["2", "1", "#2"]);
+}
+
+#[test]
+fn exported_flows_are_the_same_flows_when_they_are_read_again() {
+    let scenario = poisson("flows = 100\nclass = 3\ndeadline = \"2 ms\"", &[]);
+    let written = scenario.export_flows(ExportFormat::Csv).expect("flows");
+    let read = csv::parse(&Source::new("out.csv", written)).expect("a table");
+    let matrix = scenario.export_flows(ExportFormat::ConnectionMatrix).expect("flows");
+    let matrix = cm::parse(&Source::new("out.cm", matrix), Time::ps(1)).expect("a matrix").flows;
+    let flows = flows(&scenario);
+    assert_eq!((read.len(), matrix.len()), (100, 100));
+    for ((flow, row), line) in flows.iter().zip(&read).zip(&matrix) {
+        let key = (u64::from(flow.src), u64::from(flow.dst), flow.bytes, flow.start);
+        assert_eq!((row.src, row.dst, row.bytes, row.start), key);
+        assert_eq!((line.src, line.dst, line.bytes, line.start), key);
+        assert_eq!((row.class, row.deadline), (Some(3), Some(Time::ms(2))));
+    }
+}
+
+#[test]
+fn a_name_that_a_table_cannot_hold_is_refused_where_it_is_written() {
+    let scenario = good(&SMALL.replace("\"f1\"", "\"f,1\""), &[]);
+    let error = scenario.export_flows(ExportFormat::Csv).expect_err("a comma in a name");
+    assert_eq!(error.to_string(), "a table cannot hold the name `f,1`");
+    let at = error.origin().expect("a place");
+    assert_eq!(at.source.line_column(at.span.start).0, 17);
+    assert!(scenario.export_flows(ExportFormat::ConnectionMatrix).is_ok(), "a matrix has no names");
+}

@@ -1,0 +1,6 @@
+//! The integration tests of `headway-network`, one module a subject, in one program that links once.
+
+mod detours;
+mod pages;
+mod symmetric;
+mod topologies;

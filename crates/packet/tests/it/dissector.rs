@@ -1,0 +1,327 @@
+//! `docs/wireshark/headway.lua` is written from the tables of fields; this test keeps it true.
+//! `HEADWAY_BLESS=1 cargo test -p headway-packet --test it dissector::` writes it anew. What it makes of packets is
+//! tested with tshark, in `tests/python/test_wireshark.py`.
+#![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
+
+use headway_packet::session::{HANDSHAKE_BASE, HANDSHAKE_FIELDS, HandshakeKind, SESSION_FIELDS};
+use headway_packet::{
+    CHECK_FIELDS, Envelope, FAMILIES, MEANINGS, Mutable, PacketKind, SEAL_TAG, UDP_PORT, WIRE_FIELDS,
+    WIRE_VERSION, WireField,
+};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The code that goes by the tables.
+const DISSECT: &str = include_str!("dissector/dissect.lua");
+
+/// Fields, and the values that each must have one of.
+type When = &'static [(&'static str, &'static [u64])];
+
+/// Consecutive fields of a datagram.
+#[derive(Clone, Copy)]
+struct Part {
+    title: &'static str,
+    /// What its fields' names begin with in filters.
+    filter: &'static str,
+    fields: &'static [WireField],
+    /// Fields of parts before it, and the values of each with which this part follows.
+    when: When,
+}
+
+/// A kind of datagram, told by its first byte. With a field `kind`, the first part makes the info column.
+struct Form {
+    first: u8,
+    name: &'static str,
+    parts: &'static [Part],
+    /// What follows the payload.
+    tail: Option<Tail>,
+}
+
+/// Bytes behind the payload.
+#[derive(Clone, Copy)]
+struct Tail {
+    title: &'static str,
+    filter: &'static str,
+    bytes: usize,
+    /// As for a part.
+    when: When,
+}
+
+/// Envelopes in which the fields of a session follow the header.
+const WITH_SESSION: &[u64] = &[Envelope::Session as u64, Envelope::Sealed as u64];
+const HEADER: Part = Part { title: "Header", filter: "headway", fields: WIRE_FIELDS, when: &[] };
+const SESSION: Part = Part {
+    title: "Session",
+    filter: "headway.session",
+    fields: SESSION_FIELDS,
+    when: &[("envelope", WITH_SESSION)],
+};
+/// What has a payload that a switch may cut off, and what is left then.
+const CUTTABLE: &[u64] = &[PacketKind::Data as u64, PacketKind::Header as u64];
+const CHECK: Part = Part {
+    title: "Check",
+    filter: "headway.check",
+    fields: CHECK_FIELDS,
+    when: &[("envelope", &[Envelope::Sealed as u64]), ("kind", CUTTABLE)],
+};
+/// Kinds that keep their seal.
+const WHOLE: &[u64] = &[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13];
+const SEAL: Tail = Tail {
+    title: "Seal",
+    filter: "headway.seal",
+    bytes: SEAL_TAG,
+    when: &[("envelope", &[Envelope::Sealed as u64]), ("kind", WHOLE)],
+};
+const HANDSHAKE: Part =
+    Part { title: "Handshake", filter: "headway.handshake", fields: HANDSHAKE_FIELDS, when: &[] };
+
+/// The packet, and every datagram of the handshake.
+fn forms() -> Vec<Form> {
+    let packet =
+        Form { first: WIRE_VERSION, name: "packet", parts: &[HEADER, SESSION, CHECK], tail: Some(SEAL) };
+    let names = HANDSHAKE_FIELDS[0].values;
+    let handshake = HandshakeKind::ALL.map(|kind| {
+        let first = HANDSHAKE_BASE + kind as u8;
+        let (_, name) = names.iter().find(|(n, _)| *n == u64::from(first)).expect("every kind has a name");
+        Form { first, name, parts: &[HANDSHAKE], tail: None }
+    });
+    std::iter::once(packet).chain(handshake).collect()
+}
+
+#[test]
+fn the_dissector_is_made_from_the_tables_of_fields() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wireshark/headway.lua");
+    let fresh = script(&forms());
+    if std::env::var_os("HEADWAY_BLESS").is_some() {
+        std::fs::write(&path, &fresh).expect("the script can be written");
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
+}
+
+const FIELDS: (&str, &str) = (
+    "<!-- fields: written by `HEADWAY_BLESS=1 cargo test -p headway-packet --test it dissector::` -->\n",
+    "<!-- end of fields -->",
+);
+
+#[test]
+fn only_a_header_has_lost_its_seal() {
+    let sealed = |kind: &PacketKind| Envelope::Sealed.after(*kind) == SEAL_TAG;
+    let kinds: Vec<u64> = PacketKind::ALL.into_iter().filter(sealed).map(|kind| kind as u64).collect();
+    assert_eq!(kinds, WHOLE);
+    let checked = |kind: &PacketKind| Envelope::Sealed.before(*kind) > Envelope::Session.before(*kind);
+    let kinds: Vec<u64> = PacketKind::ALL.into_iter().filter(checked).map(|kind| kind as u64).collect();
+    assert_eq!(kinds, CUTTABLE);
+}
+
+#[test]
+fn the_page_lists_every_field() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wireshark.md");
+    let there = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let (before, rest) = there.split_once(FIELDS.0).expect("the page has a place for the fields");
+    let (_, after) = rest.split_once(FIELDS.1).expect("the place for the fields has an end");
+    let tables = [HEADER, SESSION, CHECK, HANDSHAKE].map(table).concat() + &table_of_meanings();
+    let fresh = format!("{before}{}{tables}{}{after}", FIELDS.0, FIELDS.1);
+    if std::env::var_os("HEADWAY_BLESS").is_some() {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    } else {
+        assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
+    }
+}
+
+/// Fields as a table of Markdown.
+fn table(part: Part) -> String {
+    let mut out = format!(
+        "\n### {}\n\n| offset | bytes | filter | meaning | a switch may |\n|---|---|---|---|---|\n",
+        part.title
+    );
+    for field in part.fields {
+        let names: Vec<String> = field.values.iter().map(|(v, n)| format!("{v} `{n}`")).collect();
+        let values = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        let (offset, bytes) = (whole_bytes(field.offset), whole_bytes(field.bits));
+        let may = match field.mutable {
+            Mutable::Never => "",
+            Mutable::Rate => "lower it where the flag `rate` is set",
+            Mutable::Cut => "write it as it cuts the payload off",
+            Mutable::Return => "set `bounced` as it returns a header",
+        };
+        let name = filter(&part, field);
+        let _ = writeln!(out, "| {offset} | {bytes} | `{name}` | {}{values} | {may} |", field.doc);
+    }
+    out + "\n"
+}
+
+#[test]
+fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
+    const MORE: &[WireField] = &[
+        WireField {
+            name: "cookie",
+            offset: 480,
+            bits: 64,
+            doc: "A \"token\"",
+            values: &[],
+            mutable: Mutable::Never,
+        },
+        WireField {
+            name: "mode",
+            offset: 544,
+            bits: 8,
+            doc: "",
+            values: &[(0, "a"), (2, "b")],
+            mutable: Mutable::Never,
+        },
+    ];
+    const PARTS: &[Part] = &[
+        Part { title: "Header", filter: "headway", fields: WIRE_FIELDS, when: &[] },
+        Part { title: "More", filter: "headway.more", fields: MORE, when: &[("priority", &[1, 2])] },
+    ];
+    let text = script(&[
+        Form { first: 1, name: "packet", parts: PARTS, tail: Some(SEAL) },
+        Form { first: 9, name: "hello", parts: &PARTS[1..], tail: None },
+    ]);
+    for line in [
+        r#"{ title = "More", bytes = 9, when = { { field = "priority", values = { 1, 2 } } }, fields = {"#,
+        r#"{ name = "cookie", filter = "headway.more.cookie", offset = 0, bytes = 8, doc = "A \"token\"" },"#,
+        r#"{ name = "mode", filter = "headway.more.mode", offset = 8, bytes = 1, doc = "","#,
+        r#"values = { [0] = "a", [2] = "b" } },"#,
+        r#"}, tail = { title = "Seal", filter = "headway.seal", bytes = 16,"#,
+        r#"[9] = { name = "hello", parts = {"#,
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+}
+
+fn script(forms: &[Form]) -> String {
+    let mut out = format!(
+        "-- Headway for Wireshark: copy into the personal Lua plugins folder, or `tshark -X lua_script:headway.lua`.\n\
+         -- Written from the tables of fields in crates/packet/src (wire.rs, session.rs) by\n\
+         -- `cargo test -p headway-packet`; do not edit. How to use it: docs/wireshark.md.\n\n\
+         local PORT = {UDP_PORT}\n\n\
+         -- Datagrams by their first byte; offsets and sizes in bytes, numbers in network byte order.\n\
+         local FORMS = {{\n"
+    );
+    for form in forms {
+        let _ = writeln!(out, "    [{}] = {{ name = {}, parts = {{", form.first, quoted(form.name));
+        form.parts.iter().for_each(|p| part(&mut out, p));
+        let _ = writeln!(out, "    }}{} }},", form.tail.map_or(String::new(), tail));
+    }
+    out.push_str("}\n\n");
+    meanings(&mut out);
+    out + DISSECT
+}
+
+/// What a field holds by kind, flags and family of transports.
+fn meanings(out: &mut String) {
+    let families: Vec<String> = FAMILIES.iter().map(|name| quoted(name)).collect();
+    let _ = writeln!(out, "-- The header does not say its transport: a preference does.");
+    let _ = writeln!(out, "local FAMILIES = {{ {} }}", families.join(", "));
+    let _ = writeln!(
+        out,
+        "-- What fields hold; of those that fit a packet the first counts.\nlocal MEANINGS = {{"
+    );
+    for one in MEANINGS {
+        let kinds: Vec<String> = one.kinds.iter().map(|kind| format!("[{}] = true", *kind as u8)).collect();
+        let place = one.family.and_then(|family| FAMILIES.iter().position(|name| *name == family));
+        let family = place.map_or(String::new(), |place| format!(" family = {},", place + 1));
+        let (field, doc) = (quoted(one.field), quoted(one.doc));
+        let (kinds, flags) = (kinds.join(", "), one.flags.0);
+        let _ = writeln!(
+            out,
+            "    {{ field = {field}, kinds = {{ {kinds} }}, flags = {flags},{family}\n      doc = {doc} }},"
+        );
+    }
+    out.push_str("}\n");
+}
+
+/// The same as a table of Markdown.
+fn table_of_meanings() -> String {
+    let mut out = "\n### `token` and `remaining`\n\n| field | kinds | flags | transports | holds |\n|---|---|---|---|---|\n".to_string();
+    for one in MEANINGS {
+        let kinds: Vec<String> = one.kinds.iter().map(|kind| format!("`{}`", kind.name())).collect();
+        let flags = WIRE_FIELDS.iter().find(|field| field.name == "flags").expect("it has flags");
+        let names = flags.values.iter().filter(|(bit, _)| u64::from(one.flags.0) & bit != 0);
+        let names: Vec<String> = names.map(|(_, name)| format!("`{name}`")).collect();
+        let (kinds, names, family) = (kinds.join(", "), names.join(", "), one.family.unwrap_or("all"));
+        let _ = writeln!(out, "| `{}` | {kinds} | {names} | {family} | {} |", one.field, one.doc);
+    }
+    out + "\n"
+}
+
+fn tail(tail: Tail) -> String {
+    format!(
+        ", tail = {{ title = {}, filter = {}, bytes = {},\n       {} }}",
+        quoted(tail.title),
+        quoted(tail.filter),
+        tail.bytes,
+        condition(tail.when)
+    )
+}
+
+fn condition(when: When) -> String {
+    let one = |(field, values): &(&str, &[u64])| {
+        let values: Vec<String> = values.iter().map(u64::to_string).collect();
+        format!("{{ field = {}, values = {{ {} }} }}", quoted(field), values.join(", "))
+    };
+    format!(" when = {{ {} }}", when.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+fn part(out: &mut String, part: &Part) {
+    let start = part.fields[0].offset;
+    let bits: usize = part.fields.iter().map(|f| f.bits).sum();
+    let when = if part.when.is_empty() { String::new() } else { condition(part.when) + "," };
+    let _ = writeln!(
+        out,
+        "        {{ title = {}, bytes = {},{when} fields = {{",
+        quoted(part.title),
+        whole_bytes(bits)
+    );
+    for field in part.fields {
+        let _ = write!(
+            out,
+            "            {{ name = {}, filter = {}, offset = {}, bytes = {}, doc = {}",
+            quoted(field.name),
+            quoted(&filter(part, field)),
+            whole_bytes(field.offset - start),
+            whole_bytes(field.bits),
+            quoted(field.doc)
+        );
+        let _ = writeln!(out, "{} }},", meaning(field));
+    }
+    out.push_str("        } },\n");
+}
+
+/// A field that is called like its part has the part's own name.
+fn filter(part: &Part, field: &WireField) -> String {
+    match part.filter.rsplit_once('.') {
+        Some((_, last)) if last == field.name => part.filter.into(),
+        _ => format!("{}.{}", part.filter, field.name),
+    }
+}
+
+/// Names of values or of flags. A list that names no zero and only powers of two is a set of flags.
+fn meaning(field: &WireField) -> String {
+    let indent = ",\n              ";
+    if field.doc == "Zero" {
+        ", zero = true".into()
+    } else if field.values.is_empty() {
+        String::new()
+    } else if field.values.iter().all(|(v, _)| v.is_power_of_two()) {
+        let one = |(v, n): &(u64, &str)| format!("{{ mask = {v}, name = {} }}", quoted(n));
+        let flags: Vec<String> = field.values.iter().map(one).collect();
+        format!("{indent}flags = {{ {} }}", flags.join(", "))
+    } else {
+        let one = |(v, n): &(u64, &str)| format!("[{v}] = {}", quoted(n));
+        let values: Vec<String> = field.values.iter().map(one).collect();
+        format!("{indent}values = {{ {} }}", values.join(", "))
+    }
+}
+
+fn whole_bytes(bits: usize) -> usize {
+    assert!(bits.is_multiple_of(8), "the dissector knows fields of whole bytes, not of {bits} bits");
+    bits / 8
+}
+
+/// A string of Lua; field documentation holds no control characters.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}

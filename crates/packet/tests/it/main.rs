@@ -1,0 +1,4 @@
+//! The integration tests of `headway-packet`, one module a subject, in one program that links once.
+
+mod dissector;
+mod wire;

@@ -1,0 +1,4 @@
+//! The integration tests of `headway-perf`, one module a subject, in one program that links once.
+
+mod protocol;
+mod run;

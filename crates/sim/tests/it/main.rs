@@ -1,0 +1,27 @@
+//! The integration tests of `headway-sim`, one module a subject, in one program that links once.
+
+mod amrt;
+mod common;
+mod engine;
+mod expresspass;
+mod faults;
+mod golden;
+mod homa;
+mod homa_peer;
+mod homa_sird;
+mod hosts;
+mod mixtures;
+mod motivation;
+mod mptcp;
+mod ndp;
+mod ndp_htsim;
+mod opening;
+mod outages;
+mod phost_yaps;
+mod proactmp;
+mod rcp;
+mod retransmissions;
+mod round_trips;
+mod rpo;
+mod tap;
+mod tcp;

@@ -1,0 +1,117 @@
+//! NDP beside htsim (the csg-htsim repository, commit 841d9e7) on the same flow lists.
+//!
+//! htsim's numbers are the completion times that `htsim_ndp -tm FILE -nodes N -mtu M -q 8 -cwnd W -strat perm
+//! -linkspeed 100000` prints, seed 13. It ends a flow when the last acknowledgement reaches the sender; here it
+//! ends with the last byte at the receiver, so the way of a control packet through the empty network is
+//! added before the two are compared.
+
+use crate::common;
+
+use common::{flow, link, param, spec};
+use headway_fabric::{Buffer, Limit};
+use headway_packet::Sizes;
+use headway_sim::topology::FatTree;
+use headway_sim::{FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
+use headway_units::{ParamValue, Time};
+
+/// Flows of a connection matrix in `workloads/matrices`.
+#[allow(clippy::disallowed_methods, reason = "reads a flow list")]
+fn matrix(file: &str) -> Vec<headway_sim::FlowSpec> {
+    let path = format!("{}/../../workloads/matrices/{file}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let line = |line: &str| {
+        let (src, rest) = line.split_once("->")?;
+        let mut words = rest.split_whitespace();
+        let dst = words.next()?.parse().ok()?;
+        let bytes = words.skip_while(|w| *w != "size").nth(1)?.parse().ok()?;
+        Some(flow(src.trim().parse().ok()?, dst, bytes, Time::ZERO))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// What htsim makes of `-q 8 -strat perm`: its switch, its sizes, pulls at 0.99 of the link's rate, packets
+/// over all paths and none of them left out.
+fn csg(k: u32, file: &str, mtu: u16, window: u64) -> RunSpec {
+    let link = link(100, Time::us(1));
+    let topology = TopologySpec::FatTree(FatTree { k, hosts_per_edge: k / 2, host: link, fabric: link });
+    let mut run = spec(topology, "ndp", matrix(file), Time::s(10));
+    run.fabric.sizes = Sizes { payload: mtu, header: 64, framing: 0, control: 64 };
+    run.fabric.params = vec![("variant".into(), ParamValue::Choice("csg-htsim".into()))];
+    let bytes = 8 * u64::from(mtu);
+    run.fabric.buffer = Buffer { data: Limit::Bytes(bytes), control: Limit::Bytes(2 * bytes) };
+    run.fabric.routing = Routing::Pinned;
+    let run = param(run, "window", ParamValue::Int(window));
+    let run = param(run, "pull_rate", ParamValue::Float(0.99));
+    let run = param(run, "pull_duplicates", ParamValue::Bool(true));
+    param(run, "outliers", ParamValue::Bool(false))
+}
+
+fn outcome(run: &RunSpec) -> Outcome {
+    headway_sim::run(run, &mut |_| true).expect("a valid run")
+}
+
+/// Completion times in us until the sender knows, ascending.
+fn times(run: &RunSpec, out: &Outcome) -> Vec<f64> {
+    let network = Network::build(&run.topology, &run.fabric).expect("a network");
+    let way_back = |src: u32, dst: u32| {
+        let links = network.links_between(dst, src).expect("a way");
+        let link = |number: &u32| {
+            let link = &network.links()[*number as usize];
+            network.hop_delay(link) + link.spec.rate.time_of(64)
+        };
+        links.iter().map(link).fold(Time::ZERO, |a, b| a + b)
+    };
+    let both = run.flows.iter().zip(&out.flows);
+    let mut times: Vec<f64> = both
+        .map(|(flow, record)| {
+            assert_eq!(record.state, FlowState::Done);
+            (record.finish.expect("it is done") + way_back(flow.src, flow.dst)).0 as f64 / 1e6
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// Mean, median and 99th percentile, by nearest rank.
+fn summary(times: &[f64]) -> [f64; 3] {
+    let rank = |q: f64| times[((q * times.len() as f64).ceil() as usize).max(1) - 1];
+    [times.iter().sum::<f64>() / times.len() as f64, rank(0.5), rank(0.99)]
+}
+
+fn compare(run: &RunSpec, htsim: [f64; 3]) {
+    let out = outcome(run);
+    let ours = summary(&times(run, &out));
+    println!("ours {ours:.1?}, htsim {htsim:.1?}, {} packet-hops", out.packet_hops);
+    for (name, (ours, theirs)) in ["mean", "median", "p99"].iter().zip(ours.iter().zip(htsim)) {
+        assert!((ours / theirs - 1.0).abs() < 0.03, "{name}: {ours:.2} us, htsim {theirs:.2} us");
+    }
+}
+
+#[test]
+fn a_permutation_of_128_hosts_with_1500_byte_packets() {
+    compare(&csg(8, "perm_128n_128c_2MB.cm", 1500, 100), [203.394, 202.915, 216.694]);
+}
+
+#[test]
+fn a_permutation_of_432_hosts_with_9000_byte_packets() {
+    compare(&csg(12, "perm_432n_432c_10MB.cm", 9000, 23), [1060.078, 1077.390, 1088.880]);
+}
+
+#[test]
+fn an_incast_of_100_senders_with_9000_byte_packets() {
+    compare(&csg(12, "incast_432n_100c_10MB.cm", 9000, 23), [81_413.3, 81_429.0, 81_464.8]);
+}
+
+/// The header queue overflows, nothing comes back, and htsim is built without retransmission time-outs: it
+/// never finishes this one.
+#[test]
+fn an_incast_that_loses_headers_finishes() {
+    let run = csg(12, "incast_432n_100c_1MB.cm", 1500, 100);
+    let out = outcome(&run);
+    let drops: u64 = out.links.iter().map(|l| l.counters.drops()).sum();
+    let times = times(&run, &out);
+    println!("{drops} headers lost, last flow after {:.1} us", times[times.len() - 1]);
+    assert!(drops > 0, "headers are lost");
+    // 100 MB take 8.34 ms at the receiver's link.
+    assert!(times[times.len() - 1] < 9_500.0, "last flow after {:.1} us", times[times.len() - 1]);
+}

@@ -1,0 +1,5 @@
+//! The integration tests of `headway-switch`, one module a subject, in one program that links once.
+
+mod core;
+mod frames;
+mod rewrites;

@@ -1,0 +1,378 @@
+//! Homa packet by packet, with Aeolus and without: what goes in, what must come out, and when.
+//!
+//! RTTbytes is 4 packets, the base round trip 10 us and the largest 30 us, so that the time-out is 50 us. Four
+//! priorities are unscheduled, by the cut-offs of Linux, and four scheduled: classes 1 to 4 and 5 to 8. Outputs
+//! are written as words: `data 3 push @4` (class 4, without permission), `data 3 @8`, `data 3 again @1`,
+//! `grant <9 @8` (nine packets in all), `resend 3+2 @1`, `busy`, `probe`, `ack 3`, `probe-ack`, `finished`.
+
+use crate::script;
+
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_transport::endpoint::{Checked, Path};
+use headway_transport::homa::{Asking, Homa, HomaAeolus, HomaAeolusParams, HomaEndpoint, HomaParams};
+use headway_transport::homa::{LossTimer, Preset, Settings, UnscheduledBy};
+use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
+use headway_units::{Rate, Time};
+use script::{FULL, HERE, Steps, us};
+
+const TIMEOUT: Time = Time::us(50);
+
+fn settings() -> Settings {
+    Settings {
+        rtt_bytes: 4 * FULL,
+        unscheduled_by: UnscheduledBy::Length,
+        boost_tail: false,
+        ..Settings::default()
+    }
+}
+
+fn context() -> HostContext {
+    let path = |_| Path { base_rtt: us(10), max_rtt: us(30), bottleneck: Rate::gbps(10), paths: 0 };
+    HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) }
+}
+
+/// A message of this host to `peer`.
+fn message(peer: u32, id: u32, packets: u64) -> Message {
+    Message {
+        id,
+        dst: HostId(peer),
+        bytes: packets * FULL,
+        class: 0,
+        deadline: None,
+        opening: Opening::default(),
+        responsive: true,
+        entropy: 9,
+        tag: peer * 100 + id,
+    }
+}
+
+/// A packet of `peer` about its message or this host's.
+fn from(kind: PacketKind, peer: u32, id: u32) -> Packet {
+    let mut packet = Packet::new(kind, HostId(peer), HERE, id);
+    packet.wire = Sizes::default().control;
+    packet
+}
+
+/// Packet `index` of a message of `peer` of `packets` packets.
+fn data(peer: u32, id: u32, packets: u64, index: u32) -> Packet {
+    let mut packet = from(PacketKind::Data, peer, id);
+    packet.index = index;
+    packet.count = packets.min(4) as u32;
+    packet.message_bytes = packets * FULL;
+    (packet.payload, packet.wire) = (FULL as u16, Sizes::default().full_wire());
+    packet.flags = PacketFlags::when(index < packet.count, PacketFlags::UNSCHEDULED);
+    packet
+}
+
+fn grant(peer: u32, id: u32, number: u32, class: u32) -> Packet {
+    Packet { token: number, remaining: class, flags: PacketFlags::PULL, ..from(PacketKind::Grant, peer, id) }
+}
+
+fn resend(peer: u32, id: u32, index: u32, count: u32, class: u32) -> Packet {
+    Packet { index, count, remaining: class, ..from(PacketKind::Resend, peer, id) }
+}
+
+fn ack(peer: u32, id: u32, index: u32) -> Packet {
+    Packet { index, ..from(PacketKind::Ack, peer, id) }
+}
+
+fn probe_ack(peer: u32, id: u32) -> Packet {
+    Packet { index: 3, flags: PacketFlags::UNSCHEDULED, ..from(PacketKind::Ack, peer, id) }
+}
+
+/// A probe about a message of `peer`.
+fn probe(peer: u32, id: u32, packets: u64, flags: PacketFlags) -> Packet {
+    let like = data(peer, id, packets, 0);
+    let (count, message_bytes) = (like.count, like.message_bytes);
+    Packet { count, message_bytes, index: count - 1, flags, ..from(PacketKind::Probe, peer, id) }
+}
+
+/// One host and the words for what it does.
+struct Script {
+    machine: Checked<HomaEndpoint>,
+}
+
+impl Script {
+    fn homa(settings: Settings) -> Script {
+        Script { machine: Checked::new(Homa::endpoint(&HomaParams(settings), context())) }
+    }
+
+    fn aeolus() -> Script {
+        let params = HomaAeolusParams { homa: HomaParams(settings()), ..HomaAeolusParams::default() };
+        Script { machine: Checked::new(HomaAeolus::endpoint(&params, context())) }
+    }
+
+    fn open(&mut self, now: Time, message: &Message) {
+        self.machine.open(now, message);
+        assert!(self.events().is_empty());
+    }
+
+    /// The same for packets in a row, without deliveries.
+    fn all(&mut self, now: Time, packets: impl IntoIterator<Item = Packet>) -> Vec<String> {
+        packets.into_iter().flat_map(|p| self.on(now, p)).filter(|w| !w.starts_with("got")).collect()
+    }
+
+    /// The next packets for a free wire, `most` of them.
+    fn sends(&mut self, now: Time, most: usize) -> Vec<String> {
+        std::iter::from_fn(|| self.packet(now)).take(most).map(|packet| word(&packet)).collect()
+    }
+}
+
+impl Steps for Script {
+    type Machine = HomaEndpoint;
+
+    fn machine(&mut self) -> &mut Checked<HomaEndpoint> {
+        &mut self.machine
+    }
+
+    fn words(packet: &Packet) -> String {
+        word(packet)
+    }
+
+    fn says(event: &EndpointEvent) -> Option<String> {
+        Some(match event {
+            EndpointEvent::Delivered { .. } => "got".into(),
+            EndpointEvent::Completed { message, .. } => format!("complete {message}"),
+            EndpointEvent::Acknowledged { tag } => format!("acknowledged {tag}"),
+            EndpointEvent::Failed { tag, .. } => format!("failed {tag}"),
+        })
+    }
+}
+
+fn word(p: &Packet) -> String {
+    let to = if p.dst == HostId(1) { String::new() } else { format!("{}: ", p.dst.0) };
+    let class = p.priority;
+    to + &match p.kind {
+        PacketKind::Data => {
+            let push = if p.flags.has(PacketFlags::UNSCHEDULED) { " push" } else { "" };
+            let again = if p.flags.has(PacketFlags::AGAIN) { " again" } else { "" };
+            format!("data {}{push}{again} @{class}", p.index)
+        }
+        PacketKind::Grant => {
+            assert!(p.flags.has(PacketFlags::PULL) && p.index + p.count == p.token);
+            format!("grant <{} @{}", p.token, p.remaining)
+        }
+        PacketKind::Resend => format!("resend {}+{} @{}", p.index, p.count, p.remaining),
+        PacketKind::Ack if p.flags.has(PacketFlags::UNSCHEDULED) => "probe-ack".into(),
+        PacketKind::Ack => format!("ack {}", p.index),
+        PacketKind::Probe if class > 0 => format!("probe @{class}"),
+        kind => kind.name().into(),
+    }
+}
+
+#[test]
+fn a_message_of_one_window_needs_no_grant() {
+    let mut sender = Script::homa(settings());
+    sender.open(us(0), &message(1, 0, 3));
+    assert_eq!(sender.sends(us(0), 9), ["data 0 push @3", "data 1 push @3", "data 2 push @3"]);
+    assert_eq!(sender.on(us(9), from(PacketKind::Finished, 1, 0)), ["acknowledged 100"]);
+    assert_eq!((sender.machine.live_messages(), sender.effects(us(9999)).len()), (0, 0));
+    let mut receiver = Script::homa(settings());
+    assert_eq!(receiver.all(us(5), (0..2).map(|i| data(1, 0, 3, i))), [""; 0]);
+    assert_eq!(receiver.on(us(6), data(1, 0, 3, 2)), ["got", "complete 0", "finished"]);
+    assert_eq!(receiver.on(us(7), data(1, 0, 3, 1)), ["finished"], "the last word may be lost");
+}
+
+#[test]
+fn unscheduled_priority_follows_the_length_or_what_is_left() {
+    let mut by_rest = Script::homa(Settings { unscheduled_by: UnscheduledBy::Remaining, ..settings() });
+    by_rest.open(us(0), &message(1, 0, 20));
+    by_rest.open(us(0), &Message { bytes: 2 * FULL + 100, ..message(1, 1, 3) });
+    let expected = ["data 0 push @3", "data 1 push @2", "data 2 push @1", "data 0 push @4", "data 1 push @4"];
+    assert_eq!(by_rest.sends(us(0), 5), expected, "the shorter first");
+}
+
+#[test]
+fn a_receiver_keeps_one_window_permitted_and_not_arrived() {
+    let mut s = Script::homa(settings());
+    assert_eq!(s.on(us(0), data(1, 0, 7, 0)), ["got", "grant <5 @8"]);
+    assert_eq!(s.on(us(1), data(1, 0, 7, 0)), [""; 0], "a duplicate changes nothing");
+    assert_eq!(s.all(us(2), [1, 2].map(|i| data(1, 0, 7, i))), ["grant <6 @8", "grant <7 @8"]);
+    assert_eq!(s.all(us(3), [3, 4].map(|i| data(1, 0, 7, i))), [""; 0], "all is granted");
+}
+
+#[test]
+fn grants_go_to_the_shortest_of_each_sender_up_to_the_degree_of_overcommitment() {
+    let mut s = Script::homa(Settings { overcommit: 2, ..settings() });
+    assert_eq!(s.on(us(0), data(1, 0, 40, 0)), ["got", "grant <5 @8"]);
+    assert_eq!(s.on(us(0), data(2, 0, 20, 0)), ["got", "2: grant <5 @7"], "shorter: a higher class");
+    assert_eq!(s.on(us(1), data(3, 0, 30, 0)), ["got", "3: grant <5 @8"], "takes the place of the longest");
+    assert_eq!(s.on(us(2), data(1, 0, 40, 1)), ["got"], "which gets no grant any more");
+    assert_eq!(s.on(us(2), data(2, 1, 10, 0)), ["got", "2: grant <5 @7"], "one message a sender");
+    assert_eq!(s.on(us(3), data(2, 0, 20, 1)), ["got"]);
+    // Message 1 of host 2 is granted in full, and message 0 takes its place.
+    let rest = s.all(us(4), (1..7).map(|i| data(2, 1, 10, i)));
+    let last = ["2: grant <10 @7", "2: grant <6 @7"];
+    assert_eq!(rest[rest.len() - 2..], last, "{rest:?}");
+}
+
+#[test]
+fn the_linux_window_is_shared_and_bounded() {
+    let linux = HomaParams::of(Preset::Linux).0;
+    let mut s = Script::homa(Settings { rtt_bytes: 4 * FULL, max_incoming: 24 * FULL, ..linux });
+    // One active message: half of 24, of which three are on their way.
+    assert_eq!(s.on(us(0), data(1, 0, 99, 0)), ["got", "grant <13 @8"]);
+    // Two: a third, and no more than 24 in all.
+    assert_eq!(s.on(us(0), data(2, 0, 98, 0)), ["got", "2: grant <9 @7"]);
+    assert_eq!(s.on(us(0), data(3, 0, 97, 0)), ["got", "3: grant <5 @6"], "8 + 12 + 3 are under way");
+}
+
+#[test]
+fn senders_serve_the_message_with_the_least_left() {
+    let mut s = Script::homa(settings());
+    s.open(us(0), &message(1, 0, 9));
+    s.open(us(0), &message(2, 0, 8));
+    let first = s.sends(us(0), 8);
+    assert_eq!((first[3].as_str(), first[4].as_str()), ("2: data 3 push @3", "data 0 push @3"));
+    assert_eq!(s.on(us(1), grant(1, 0, 4, 7)), [""; 0], "nothing new");
+    for late in [grant(1, 0, 6, 7), grant(2, 0, 6, 6), grant(2, 0, 5, 8)] {
+        s.machine.receive(us(2), &late);
+        assert!(s.events().is_empty());
+    }
+    let order = ["2: data 4 @6", "2: data 5 @6", "data 4 @7", "data 5 @7"];
+    assert_eq!(s.sends(us(2), 9), order, "an old grant changes nothing");
+}
+
+#[test]
+fn the_tail_of_a_message_is_boosted() {
+    let mut s = Script::homa(Settings { boost_tail: true, ..settings() });
+    s.open(us(0), &message(1, 0, 10));
+    s.sends(us(0), 4);
+    let sent = s.on(us(1), grant(1, 0, 10, 8));
+    let expected = ["data 4 @8", "data 5 @8", "data 6 @3", "data 7 @3", "data 8 @3", "data 9 @2"];
+    assert_eq!(sent, expected, "the last four packets, as unscheduled ones of that size");
+}
+
+#[test]
+fn a_hole_is_asked_for_once_a_timeout_while_other_packets_arrive() {
+    let mut s = Script::homa(settings());
+    s.all(us(0), [0, 1, 3].map(|i| data(1, 0, 40, i)));
+    // A packet every 10 us: the message is never silent.
+    for (i, index) in (4u32..8).enumerate() {
+        let now = us(10 * (i as u64 + 1));
+        assert_eq!(s.effects(now - Time(1)), []);
+        s.on(now, data(1, 0, 40, index));
+    }
+    let asked = s.effects(us(50));
+    assert_eq!(asked, [(TIMEOUT, vec!["resend 2+1 @8".to_string()])]);
+    assert_eq!(s.all(us(60), [data(1, 0, 40, 2)]), ["grant <12 @8"]);
+}
+
+#[test]
+fn a_silent_message_is_asked_for_with_what_was_granted_and_the_patience_doubles() {
+    let mut s = Script::homa(Settings { loss_timer: LossTimer::Silence, ..settings() });
+    s.all(us(0), [0, 1, 3].map(|i| data(1, 0, 40, i)));
+    s.on(us(30), data(1, 0, 40, 4));
+    let asked = s.effects(us(250));
+    let words = vec!["resend 2+1 @8".to_string(), "resend 5+3 @8".to_string()];
+    assert_eq!(asked, [(us(80), words.clone()), (us(180), words)]);
+    assert_eq!(s.on(us(260), from(PacketKind::Busy, 1, 0)), [""; 0]);
+    assert_eq!(s.effects(us(459)), [], "the sender is alive: four time-outs more");
+    assert_eq!(s.effects(us(460)).len(), 1);
+}
+
+#[test]
+fn requests_are_paced_by_the_receivers_link() {
+    let ask = |asking| {
+        let mut s = Script::homa(Settings { asking, ..settings() });
+        [1, 2, 3].into_iter().for_each(|peer| drop(s.on(us(0), data(peer, 0, 4, 0))));
+        s.effects(us(60)).into_iter().flat_map(|(at, words)| vec![at; words.len()]).collect::<Vec<_>>()
+    };
+    let slot = Sizes::default().slot(Rate::gbps(10));
+    assert_eq!(ask(Asking::Paced), [TIMEOUT, TIMEOUT + slot * 3, TIMEOUT + slot * 6]);
+    assert_eq!(ask(Asking::AtOnce), [TIMEOUT; 3]);
+}
+
+#[test]
+fn a_sender_repeats_what_has_left_and_says_busy_for_what_has_not() {
+    let mut s = Script::homa(settings());
+    s.open(us(0), &message(1, 0, 9));
+    s.open(us(0), &message(2, 0, 3));
+    assert_eq!(s.sends(us(0), 4)[3], "data 0 push @3");
+    s.machine.receive(us(1), &resend(1, 0, 0, 4, 2));
+    assert!(s.events().is_empty());
+    assert_eq!(s.sends(us(1), 1), ["busy"], "packet 0 left within a round trip");
+    assert_eq!(s.sends(us(1), 9), ["data 1 push @3", "data 2 push @3", "data 3 push @3"]);
+    let again = ["data 1 again @2", "data 2 again @2"];
+    assert_eq!(s.on(us(40), resend(1, 0, 1, 2, 2)), again);
+    assert_eq!(s.on(us(41), resend(1, 0, 4, 2, 1)), ["busy", "data 4 @8", "data 5 @8"], "a grant was lost");
+    assert_eq!(s.on(us(42), resend(7, 0, 0, 2, 2)), [""; 0], "of no message");
+}
+
+#[test]
+fn a_sender_that_hears_nothing_probes_and_a_receiver_that_knows_nothing_asks_for_the_window() {
+    let mut s = Script::homa(settings());
+    s.open(us(0), &message(1, 0, 2));
+    s.sends(us(0), 9);
+    let probes: Vec<Time> = s
+        .effects(us(400))
+        .into_iter()
+        .map(|(at, words)| {
+            assert_eq!(words, ["probe"]);
+            at
+        })
+        .collect();
+    assert_eq!(probes, [us(50), us(150), us(350)]);
+    let mut r = Script::homa(settings());
+    assert_eq!(r.on(us(50), probe(1, 0, 9, PacketFlags::default())), ["resend 0+4 @3"]);
+    assert_eq!(r.on(us(51), probe(1, 0, 9, PacketFlags::default())), [""; 0], "it knows now");
+    assert_eq!(r.effects(us(149)), []);
+    assert_eq!(r.effects(us(150)), [(us(150), vec!["resend 0+4 @3".to_string()])]);
+}
+
+#[test]
+fn the_oldest_message_gets_its_share() {
+    let mut s = Script::homa(Settings { fifo_share: 0.5, ..settings() });
+    s.open(us(0), &message(1, 0, 9));
+    s.open(us(0), &message(2, 0, 8));
+    let order = ["2: data 0 push @3", "data 0 push @3", "2: data 1 push @3", "data 1 push @3"];
+    assert_eq!(s.sends(us(0), 4), order);
+}
+
+#[test]
+fn aeolus_sends_a_probe_behind_the_window_and_recovers_losses_with_grants_first() {
+    let mut s = Script::aeolus();
+    s.open(us(0), &message(1, 0, 9));
+    let burst = ["data 0 push @3", "data 1 push @3", "data 2 push @3", "data 3 push @3", "probe @3"];
+    assert_eq!(s.sends(us(0), 9), burst);
+    assert_eq!(s.all(us(10), [ack(1, 0, 0), ack(1, 0, 2)]), [""; 0], "a hole is known, nothing is permitted");
+    assert_eq!(s.on(us(11), grant(1, 0, 6, 8)), ["data 1 again @8", "data 4 @8"]);
+    assert_eq!(s.on(us(12), probe_ack(1, 0)), [""; 0]);
+    assert_eq!(s.on(us(13), grant(1, 0, 8, 8)), ["data 3 again @8", "data 5 @8"]);
+    assert_eq!(s.on(us(14), grant(1, 0, 99, 8)), ["data 6 @8", "data 7 @8", "data 8 @8"]);
+}
+
+#[test]
+fn aeolus_uses_spare_permissions_for_what_nothing_is_known_of() {
+    let mut s = Script::aeolus();
+    s.open(us(0), &message(1, 0, 5));
+    s.sends(us(0), 9);
+    assert_eq!(s.on(us(9), ack(1, 0, 0)), [""; 0]);
+    assert_eq!(s.on(us(10), grant(1, 0, 6, 8)), ["data 4 @8", "data 1 again @8"]);
+}
+
+#[test]
+fn an_aeolus_receiver_acknowledges_the_window_and_grants_once_more_for_what_the_probe_finds_missing() {
+    let mut s = Script::aeolus();
+    assert_eq!(s.on(us(0), data(1, 0, 5, 0)), ["got", "ack 0", "grant <5 @8"]);
+    assert_eq!(s.all(us(1), [data(1, 0, 5, 3)]), ["ack 3"]);
+    assert_eq!(s.on(us(2), probe(1, 0, 5, PacketFlags::UNSCHEDULED)), ["probe-ack", "grant <7 @8"]);
+    assert_eq!(s.on(us(3), probe(1, 0, 5, PacketFlags::UNSCHEDULED)), ["probe-ack"], "not a second time");
+    let scheduled = |index| Packet { flags: PacketFlags::AGAIN, ..data(1, 0, 5, index) };
+    assert_eq!(
+        s.all(us(4), [scheduled(1), scheduled(1)]),
+        ["grant <8 @8"],
+        "one permission was used for nothing"
+    );
+    assert_eq!(s.all(us(5), [scheduled(2), data(1, 0, 5, 4)]), ["complete 0", "finished"]);
+}
+
+#[test]
+fn an_aeolus_message_of_which_only_the_probe_arrives_is_granted_its_window() {
+    let mut s = Script::aeolus();
+    assert_eq!(s.on(us(0), probe(1, 0, 2, PacketFlags::UNSCHEDULED)), ["probe-ack", "grant <4 @8"]);
+    let mut silent = Script::aeolus();
+    silent.open(us(0), &message(1, 0, 2));
+    silent.sends(us(0), 9);
+    assert_eq!(silent.effects(us(60)), [(us(50), vec!["probe @3".to_string()])], "and the probe is repeated");
+}

@@ -1,0 +1,169 @@
+//! A virtual-time network for transports, and the promises every transport has to keep on it.
+//!
+//! [`network::Mesh`] joins a few hosts, one machine each, by links that lose, repeat, delay and
+//! reorder packets as a [`plan::Plan`] says. [`ledger::Ledger`] watches every packet and every event
+//! and raises a [`ledger::Violation`] at the first broken promise. [`check`] runs plans made from
+//! seeds; a failing one is shrunk and printed with the line that replays it.
+//!
+//! Nothing here knows a protocol, but for the rule in [`ledger`] that says what counts as permission.
+#![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of the harness")]
+
+pub mod ledger;
+pub mod mutant;
+pub mod network;
+pub mod plan;
+
+use headway_packet::Sizes;
+use headway_transport::endpoint::Promises;
+use headway_transport::registry::{self, TransportVisitor};
+use headway_transport::{HostContext, Transport};
+use ledger::Violation;
+use mutant::{Fault, Mutant};
+use network::{Mesh, Outcome};
+use plan::Plan;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use std::fmt;
+use std::ops::Range;
+
+/// One plan on one transport.
+struct RunPlan<'a> {
+    plan: &'a Plan,
+    fault: Fault,
+    trace: bool,
+}
+
+impl TransportVisitor for RunPlan<'_> {
+    type Output = (Result<Outcome, Violation>, Vec<String>);
+
+    fn visit<T: Transport>(self) -> Self::Output {
+        let params = plan::parameters::<T::Params>(&self.plan.parameters);
+        let make = |context: HostContext| Mutant::new(T::endpoint(&params, context), self.fault);
+        let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
+        mesh.ledger.window_grows = T::WINDOW_GROWS;
+        mesh.ledger.grants_name = T::GRANTS_NAME;
+        mesh.ledger.credits = T::CREDITS;
+        mesh.ledger.bursts = T::FIRST_WINDOW;
+        mesh.ledger.subflows = T::SUBFLOWS;
+        let outcome = mesh.run();
+        (outcome, mesh.into_trace())
+    }
+}
+
+/// What a transport promises of a plan's first message, with the parameters of the plan.
+pub fn promises(name: &str, plan: &Plan) -> Promises {
+    struct Ask<'a>(&'a Plan);
+    impl TransportVisitor for Ask<'_> {
+        type Output = Promises;
+        fn visit<T: Transport>(self) -> Promises {
+            let params = plan::parameters::<T::Params>(&self.0.parameters);
+            T::promises(&params, &self.0.path(), Sizes::default().packets(self.0.messages[0].bytes))
+        }
+    }
+    registry::visit(name, Ask(plan)).expect("a registered transport")
+}
+
+/// Data packets that the transport called `name` may spend on the loss of any one packet.
+pub fn copies(name: &str) -> u64 {
+    struct Ask;
+    impl TransportVisitor for Ask {
+        type Output = u64;
+        fn visit<T: Transport>(self) -> u64 {
+            T::COPIES
+        }
+    }
+    registry::visit(name, Ask).expect("a registered transport")
+}
+
+/// Runs `plan` on the transport called `name` and answers what came of it.
+pub fn run(name: &str, plan: &Plan, fault: Fault) -> Result<Outcome, Violation> {
+    let visitor = RunPlan { plan, fault, trace: false };
+    registry::visit(name, visitor).expect("a registered transport").0
+}
+
+/// A broken promise, with the smallest plan that breaks it.
+#[derive(Debug)]
+pub struct Failure {
+    /// The transport.
+    pub transport: String,
+    /// The seed that found it.
+    pub seed: u64,
+    /// What was broken by the smallest plan.
+    pub violation: Option<Violation>,
+    /// The shrunk plan.
+    pub plan: Plan,
+    /// The panic or violation, in words.
+    pub reason: String,
+    fault: Fault,
+    test: &'static str,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}", self.transport, self.reason)?;
+        writeln!(f, "smallest plan: {:#?}", self.plan)?;
+        if self.violation.is_some() {
+            let visitor = RunPlan { plan: &self.plan, fault: self.fault, trace: true };
+            if let Some((_, trace)) = registry::visit(&self.transport, visitor) {
+                let skipped = trace.len().saturating_sub(60);
+                writeln!(f, "last of {} steps:", trace.len())?;
+                trace[skipped..].iter().try_for_each(|line| writeln!(f, "  {line}"))?;
+            }
+        }
+        write!(
+            f,
+            "replay: HEADWAY_REPLAY={}:{} cargo test -p headway-transport --test it {}::",
+            self.transport, self.seed, self.test
+        )
+    }
+}
+
+/// Runs one plan of `strategy` for each seed and answers the first failure, shrunk.
+pub fn check<S: Strategy<Value = Plan>>(
+    test: &'static str,
+    name: &str,
+    fault: Fault,
+    strategy: &S,
+    seeds: Range<u64>,
+    accept: impl Fn(&Plan, &Outcome) -> Result<(), String>,
+) -> Result<u64, Box<Failure>> {
+    let mut packets = 0;
+    for seed in seeds {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        let config = Config { failure_persistence: None, max_shrink_iters: 3000, ..Config::default() };
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        let mut runner = TestRunner::new_with_rng(config, rng);
+        let tree = strategy.new_tree(&mut runner).expect("strategies here reject nothing");
+        let moved = std::cell::Cell::new(0);
+        let result = runner.run_one(tree, |plan| {
+            let outcome = run(name, &plan, fault).map_err(|v| TestCaseError::fail(v.to_string()))?;
+            moved.set(outcome.data_packets);
+            accept(&plan, &outcome).map_err(TestCaseError::fail)
+        });
+        packets += moved.get();
+        if let Err(TestError::Fail(reason, plan)) = result {
+            // A machine that panics does so again here: only its plan and message are reported.
+            let again = std::panic::catch_unwind(|| run(name, &plan, fault));
+            let violation = again.ok().and_then(Result::err);
+            let (transport, reason) = (name.to_string(), reason.message().to_string());
+            return Err(Box::new(Failure { transport, seed, violation, plan, reason, fault, test }));
+        }
+    }
+    Ok(packets)
+}
+
+/// Seeds to run: `HEADWAY_SEEDS` of them instead of `default` when it is set.
+#[allow(clippy::disallowed_methods, reason = "how a developer asks for more seeds or a replay")]
+pub fn seeds(default: u64) -> Range<u64> {
+    let count = std::env::var("HEADWAY_SEEDS").ok().and_then(|n| n.parse().ok());
+    0..count.unwrap_or(default)
+}
+
+/// The transport and seed to replay, from `HEADWAY_REPLAY=name:seed`.
+#[allow(clippy::disallowed_methods, reason = "how a developer asks for more seeds or a replay")]
+pub fn replay() -> Option<(String, u64)> {
+    let text = std::env::var("HEADWAY_REPLAY").ok()?;
+    let (name, seed) = text.split_once(':')?;
+    Some((name.to_string(), seed.parse().ok()?))
+}

@@ -1,0 +1,32 @@
+//! The integration tests of `headway-transport`, one module a subject, in one program that links once.
+
+#[path = "../../src/amrt/script.rs"]
+mod amrt_script;
+mod contract;
+#[path = "../../src/expresspass/script.rs"]
+mod expresspass_script;
+mod harness;
+#[path = "../../src/homa/script.rs"]
+mod homa_script;
+mod limits;
+#[path = "../../src/mptcp/script.rs"]
+mod mptcp_script;
+#[path = "../../src/ndp/script.rs"]
+mod ndp_script;
+mod pages;
+mod phost_network;
+#[path = "../../src/phost/script.rs"]
+mod phost_script;
+#[path = "../../src/proactmp/script.rs"]
+mod proactmp_script;
+mod properties;
+#[path = "../../src/rcp/script.rs"]
+mod rcp_script;
+#[path = "../../src/rpo/script.rs"]
+mod rpo_script;
+mod script;
+mod sequences;
+mod tables;
+#[path = "../../src/tcp/script.rs"]
+mod tcp_script;
+mod watch;

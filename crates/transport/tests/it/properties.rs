@@ -1,0 +1,227 @@
+//! Promises that every registered transport keeps, over thousands of seeds.
+//!
+//! `HEADWAY_SEEDS=100000` runs more of them; `HEADWAY_REPLAY=amrt:17` runs one.
+
+use crate::harness;
+
+use harness::ledger::{self, Broken};
+use harness::mutant::Fault;
+use harness::network::Outcome;
+use harness::plan::{Open, Plan, any_plan, perfect_plan};
+use headway_packet::PacketKind;
+use headway_transport::registry;
+use headway_units::Time;
+
+/// The transports and seeds to run.
+fn assignments(default: u64) -> Vec<(String, std::ops::Range<u64>)> {
+    match harness::replay() {
+        Some((name, seed)) => vec![(name, seed..seed + 1)],
+        None => registry::NAMES.iter().map(|name| (name.to_string(), harness::seeds(default))).collect(),
+    }
+}
+
+/// Exactly once, nothing left, never stuck, never without permission, quiet at the end.
+#[test]
+fn every_message_arrives_exactly_once_over_any_network() {
+    for (name, seeds) in assignments(2500) {
+        let result = harness::check("properties", &name, Fault::None, &any_plan(), seeds, |_, _| Ok(()));
+        let packets = result.unwrap_or_else(|failure| panic!("{failure}"));
+        println!("{name}: {packets} data packets");
+    }
+}
+
+/// Without faults nothing is sent twice, and the wire is not idle for longer than a few round trips.
+fn efficient(name: &str, plan: &Plan, outcome: &Outcome) -> Result<(), String> {
+    let packets = plan.packets();
+    if outcome.data_packets != packets || outcome.repeated > 0 {
+        return Err(format!("{} packets sent for {packets}", outcome.data_packets));
+    }
+    let ramp = harness::promises(name, plan).ramp;
+    let limit = ledger::ideal(plan, plan.messages[0].bytes) * 2 + plan.path().max_rtt * 2 + ramp;
+    if outcome.completed > limit {
+        return Err(format!("complete at {}, later than {limit}", outcome.completed));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_perfect_network_carries_every_packet_once() {
+    for (name, seeds) in assignments(300) {
+        let accept = |plan: &Plan, outcome: &Outcome| efficient(&name, plan, outcome);
+        let result = harness::check("properties", &name, Fault::None, &perfect_plan(), seeds, accept);
+        result.unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+#[test]
+fn a_packet_sent_twice_over_a_perfect_network_is_noticed() {
+    for name in registry::NAMES {
+        let accept = |plan: &Plan, outcome: &Outcome| efficient(name, plan, outcome);
+        let result = harness::check("properties", name, Fault::SendsTwice, &perfect_plan(), 0..50, accept);
+        assert!(result.is_err(), "{name}");
+    }
+}
+
+/// What the loss of one packet costs: data packets sent beyond the usual, and delay of the completion.
+struct Repair {
+    extra: u64,
+    delay: Time,
+}
+
+/// Loses each packet of `kind` in turn, of one message that is several windows long.
+fn repairs(name: &str, plan: &Plan, kind: PacketKind) -> Vec<Repair> {
+    let usual = harness::run(name, plan, Fault::None).expect("no promise broken");
+    let cost = |nth| {
+        let plan = Plan { lose: vec![(kind, nth)], ..plan.clone() };
+        let outcome = harness::run(name, &plan, Fault::None).unwrap_or_else(|v| panic!("{name}: {v}"));
+        let extra = outcome.data_packets - usual.data_packets;
+        let delay = outcome.completed.saturating_sub(usual.completed);
+        (outcome.lost > 0).then_some(Repair { extra, delay })
+    };
+    (0..).map_while(cost).collect()
+}
+
+#[test]
+fn one_loss_costs_one_packet_or_two_and_a_few_round_trips() {
+    let plan = Plan::perfect(8, one_message(60_000));
+    for name in registry::NAMES {
+        for kind in PacketKind::ALL {
+            for (nth, cost) in repairs(name, &plan, kind).iter().enumerate() {
+                let what = format!("{name}, {} {nth} lost", kind.name());
+                assert!(cost.extra <= harness::copies(name), "{what}: {} packets more", cost.extra);
+                let limit = harness::promises(name, &plan).repair;
+                assert!(cost.delay <= limit, "{what}: {} later", cost.delay);
+            }
+        }
+    }
+}
+
+/// Reference check of AMRT: a lost packet or grant is repaired within a time-out and a round trip, by
+/// exactly the packet lost.
+#[test]
+fn amrt_repairs_one_loss_within_a_timeout_and_a_round_trip() {
+    let plan = Plan::perfect(8, one_message(60_000));
+    let limit = plan.path().max_rtt + plan.path().base_rtt;
+    for (kind, count, extra) in
+        [(PacketKind::Data, 42, 1), (PacketKind::Grant, 23, 0), (PacketKind::Finished, 1, 1)]
+    {
+        let repairs = repairs("amrt", &plan, kind);
+        assert_eq!(repairs.len(), count, "{}", kind.name());
+        assert!(repairs.iter().all(|r| r.extra == extra && r.delay <= limit), "{}", kind.name());
+    }
+}
+
+/// How much later a message of 42 packets is complete that loses these, and how many packets that costs.
+fn cost_of(name: &str, parameters: &[u8], lost: &[u32]) -> Repair {
+    let mut plan = Plan::perfect(8, one_message(60_000));
+    plan.parameters = parameters.to_vec();
+    let usual = harness::run(name, &plan, Fault::None).expect("no promise broken");
+    plan.lose = lost.iter().map(|&nth| (PacketKind::Data, nth)).collect();
+    let outcome = harness::run(name, &plan, Fault::None).expect("no promise broken");
+    assert_eq!(outcome.lost, lost.len() as u64);
+    let extra = outcome.data_packets - usual.data_packets;
+    Repair { extra, delay: outcome.completed.saturating_sub(usual.completed) }
+}
+
+/// TCP's recoveries: a loss with three packets behind it costs a round trip or two and no time-out; several
+/// of one window come back together with SACK and one a round trip without; a lost tail waits for the timer.
+#[test]
+fn tcp_repairs_losses_by_each_kind_of_recovery() {
+    let rtt = Plan::perfect(8, Vec::new()).path().base_rtt;
+    let (sack, newreno) = (&[][..], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..]);
+    for parameters in [sack, newreno] {
+        for nth in 2..39 {
+            let cost = cost_of("tcp", parameters, &[nth]);
+            assert!(cost.extra == 1 && cost.delay <= rtt * 4, "packet {nth}: {}", cost.delay);
+        }
+        let tail = cost_of("tcp", parameters, &[41]).delay;
+        assert!(tail >= Time::ms(10) && tail <= Time::ms(10) + rtt * 2, "a time-out: {tail}");
+    }
+    let four = [30, 32, 34, 36];
+    let (together, apart) = (cost_of("tcp", sack, &four), cost_of("tcp", newreno, &four));
+    assert_eq!((together.extra, apart.extra), (4, 4));
+    assert!(apart.delay >= together.delay + rtt * 2, "{} and {}", together.delay, apart.delay);
+    assert!(together.delay <= rtt * 4 && apart.delay <= rtt * 6, "neither waits for the timer");
+}
+
+/// The promises a fault may be caught by; the first seed that trips over it decides.
+fn expected(fault: Fault) -> &'static [Broken] {
+    match fault {
+        Fault::None => &[],
+        Fault::DeafToSomePermissions => &[Broken::Endless, Broken::Hang],
+        Fault::CompletesTwice => &[Broken::CompletedAgain],
+        Fault::DeliversTwice => &[Broken::DeliveredTooMuch],
+        Fault::DeliversShort => &[Broken::CompletedShort],
+        Fault::NeverAcknowledges => &[Broken::Hang],
+        Fault::AcknowledgesEarly => &[Broken::AcknowledgedEarly],
+        Fault::KeepsState => &[Broken::StateLeft],
+        Fault::EndlessTimer => &[Broken::NeverQuiet, Broken::Endless],
+        Fault::NoTimer => &[Broken::Hang],
+        Fault::SendsUnauthorised => &[Broken::Unauthorised],
+        Fault::SendsTwice => &[Broken::Overspent],
+        Fault::HidesPackets => &[Broken::HidPacket],
+        Fault::WidensWindow => &[Broken::WrongWindow],
+        Fault::WrongSize => &[Broken::Malformed],
+        Fault::WrongTag => &[Broken::Unknown],
+    }
+}
+
+/// A message of `bytes` from host 0 to host 1.
+fn one_message(bytes: u64) -> Vec<Open> {
+    vec![Open { at: 0, src: 0, hop: 0, bytes, opening: Default::default() }]
+}
+
+/// Whether permissions to send come in packets of their own, so that the ledger can count them.
+fn receiver_driven(name: &str) -> bool {
+    let outcome = harness::run(name, &Plan::perfect(5, one_message(400_000)), Fault::None);
+    outcome.expect("no promise broken").permissions > 0
+}
+
+/// The mutation check: each way of being broken is noticed, for what it is.
+#[test]
+fn every_fault_is_caught() {
+    for name in registry::NAMES {
+        for &fault in Fault::ALL {
+            if fault == Fault::SendsTwice && !receiver_driven(name) {
+                continue;
+            }
+            let result = harness::check("properties", name, fault, &any_plan(), 0..200, |_, _| Ok(()));
+            let Err(failure) = result else { panic!("{name} with {fault:?} passed") };
+            let broken = failure.violation.as_ref().map(|v| v.broken.clone());
+            let caught = broken.is_some_and(|b| expected(fault).contains(&b));
+            assert!(caught, "{name} with {fault:?} was caught as: {}", failure.reason);
+        }
+    }
+}
+
+/// A failure names the line that replays it, and the replayed plan is the same.
+#[test]
+fn a_failure_prints_its_replay_line() {
+    let check = |seeds| {
+        harness::check("properties", registry::NAMES[0], Fault::CompletesTwice, &any_plan(), seeds, |_, _| {
+            Ok(())
+        })
+    };
+    let failure = check(0..10).expect_err("a machine that completes twice");
+    let again = check(failure.seed..failure.seed + 1).expect_err("the same seed fails again");
+    assert_eq!(format!("{:?}", failure.plan), format!("{:?}", again.plan));
+    let text = failure.to_string();
+    let replay = format!("HEADWAY_REPLAY={}:{} cargo test", registry::NAMES[0], failure.seed);
+    assert!(text.contains(&replay), "{text}");
+    assert!(text.contains("says Completed"), "the trace shows the second report: {text}");
+}
+
+/// A run is decided by its plan alone.
+#[test]
+fn the_same_plan_runs_the_same_way() {
+    let mut lossy = Plan::perfect(9, one_message(400_000));
+    (lossy.loss, lossy.late, lossy.lateness) = ([20; PacketKind::ALL.len()], [20; PacketKind::ALL.len()], 30);
+    for name in registry::NAMES {
+        let run = |seed| {
+            let plan = Plan { seed, ..lossy.clone() };
+            format!("{:?}", harness::run(name, &plan, Fault::None).expect("no promise broken"))
+        };
+        assert_eq!(run(1), run(1));
+        assert_ne!(run(1), run(2), "the seed matters");
+    }
+}

@@ -1,0 +1,331 @@
+//! What every congestion controller must keep to, under any sequence of what can happen to a connection:
+//! acknowledgements of any kind, marks, losses, repetitions, time-outs, round trips of any length.
+//!
+//! Every transport of the registry that has a controller is walked ([`Transport::controller`]); the machine is the one that
+//! runs, and the controller is watched ([`Watched`]):
+//!
+//! * the window is a number, not below nothing, and what comes of it is the same each time;
+//! * slow start adds no more than what was acknowledged, and what comes after it no more than that either;
+//! * marks and losses make no window larger, a time-out leaves a packet, and a repair no more than there was;
+//! * a round with marks leads to no larger window than the same one without;
+//! * a pace is finite, and more than nothing;
+//! * no deadline is in the past, and one that is met does not stand.
+
+use crate::watch;
+
+use headway_transport::Transport;
+use headway_transport::mptcp::{Coupled, Mptcp};
+use headway_transport::registry::{self, TransportVisitor};
+use headway_transport::tcp::Tcp;
+use headway_transport::tcp::control::{Ack, CongestionControl, ControllerVisitor, Flow, Phase, Window};
+use headway_transport::tcp::params::ConnectionParams;
+use headway_units::{ParamValue, Params, Time, mix};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use std::collections::BTreeSet;
+use watch::line::{Line, Step, steps, within};
+use watch::wrong::{FAULTS, Wrong};
+use watch::{Call, Watched, calls};
+
+/// A connection with parameters by lot, and what happens to it.
+#[derive(Clone, Debug)]
+struct Case {
+    /// Of each parameter, whether it has another value than its default, and which.
+    lot: u64,
+    packets: u32,
+    deadline: Option<Time>,
+    steps: Vec<Step>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let lot = prop_oneof![Just(0u64), any::<u64>()];
+    let packets = prop_oneof![1u32..10, 1u32..3000, 1u32..1_000_000];
+    let deadline = proptest::option::of(prop_oneof![0u64..1_000_000_000, any::<u64>()]);
+    (lot, packets, deadline, steps()).prop_map(|(lot, packets, deadline, steps)| Case {
+        lot,
+        packets,
+        deadline: deadline.map(Time),
+        steps,
+    })
+}
+
+impl Case {
+    /// Other values than the default for a quarter of the parameters; of none where the lot is 0.
+    fn parameters<P: Params>(&self) -> Vec<(&'static str, ParamValue)> {
+        let lots = P::specs().into_iter().zip(0u64..).map(|(spec, i)| (spec, mix(self.lot ^ mix(i))));
+        let chosen = lots.filter(|(_, lot)| self.lot != 0 && lot >> 60 & 3 == 0);
+        chosen.map(|(spec, lot)| (spec.name, within(&spec, lot))).collect()
+    }
+
+    fn run<T: Transport>(&self) -> Vec<Call> {
+        Line::<T>::new(&self.parameters::<T::Params>(), self.packets, self.deadline, self.lot as u32)
+            .run(&self.steps);
+        calls()
+    }
+}
+
+/// Runs a case through the transport whose controller it is; `None` for one that has none.
+struct Run<'a>(&'a Case);
+
+impl TransportVisitor for Run<'_> {
+    type Output = Option<Vec<Call>>;
+
+    fn visit<T: Transport>(self) -> Option<Vec<Call>> {
+        T::controller(RunController { case: self.0, subflows: T::SUBFLOWS })
+    }
+}
+
+struct RunController<'a> {
+    case: &'a Case,
+    subflows: bool,
+}
+
+impl ControllerVisitor for RunController<'_> {
+    type Output = Vec<Call>;
+
+    fn visit<C: CongestionControl>(self) -> Vec<Call> {
+        match self.subflows {
+            true => self.case.run::<Mptcp<Coupled<Watched<C>>>>(),
+            false => self.case.run::<Tcp<Watched<C>>>(),
+        }
+    }
+}
+
+/// Whether a controller answers marks; `None` for a transport without one.
+struct Ecn;
+
+impl TransportVisitor for Ecn {
+    type Output = Option<bool>;
+
+    fn visit<T: Transport>(self) -> Option<bool> {
+        T::controller(self)
+    }
+}
+
+impl ControllerVisitor for Ecn {
+    type Output = bool;
+
+    fn visit<C: CongestionControl>(self) -> bool {
+        C::ECN
+    }
+}
+
+/// The transports that have a controller.
+fn controlled() -> Vec<&'static str> {
+    let has = |name: &&str| registry::visit(name, Ecn).flatten().is_some();
+    registry::NAMES.iter().copied().filter(has).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_controller_keeps_its_promises(number in 0..controlled().len(), case in cases()) {
+        let name = controlled()[number];
+        calls();
+        let first = registry::visit(name, Run(&case));
+        prop_assert_eq!(first, registry::visit(name, Run(&case)), "{} decides otherwise the second time", name);
+    }
+}
+
+/// Something of everything: rounds that grow, marks, losses that are repaired, and a time-out.
+fn something_of_everything() -> Case {
+    let round = |marks| {
+        let (wait, send) = (Step::Wait(20_000_000), Step::Send(64));
+        [wait, send.clone(), Step::Arrive(255, 0), send, Step::Arrive(255, marks)]
+    };
+    let calm = || (0..8).flat_map(move |_| round(0));
+    let losses = [Step::Send(64), Step::Lose(1)].into_iter().chain(calm());
+    // A deadline that was put off since looks again, before it means anything.
+    let time_out = [Step::Send(64), Step::Lose(255), Step::Expire, Step::Expire, Step::Expire];
+    let time_out = time_out.into_iter().chain(calm());
+    let steps = calm().chain(round(1)).chain(calm()).chain(losses).chain(time_out).collect();
+    Case { lot: 0, packets: 100_000, deadline: None, steps }
+}
+
+/// The promises can be broken: a controller that breaks one is found out, and the same one that does not is left alone.
+#[test]
+fn a_wrong_controller_is_found_out() {
+    fn is_found_out<const FAULT: usize>() -> bool {
+        let case = something_of_everything();
+        let run = || std::panic::catch_unwind(|| case.run::<Tcp<Watched<Wrong<FAULT>>>>());
+        calls();
+        let (first, second) = (run(), run());
+        !matches!((first, second), (Ok(first), Ok(second)) if first == second)
+    }
+    let found = [
+        is_found_out::<0>(),
+        is_found_out::<1>(),
+        is_found_out::<2>(),
+        is_found_out::<3>(),
+        is_found_out::<4>(),
+        is_found_out::<5>(),
+        is_found_out::<6>(),
+        is_found_out::<7>(),
+        is_found_out::<8>(),
+        is_found_out::<9>(),
+        is_found_out::<10>(),
+        is_found_out::<11>(),
+    ];
+    assert_eq!(found.len(), FAULTS.len());
+    for (fault, found) in FAULTS.iter().zip(found) {
+        assert_eq!(found, *fault != "nothing", "{fault}");
+    }
+}
+
+/// Every line of the registry that has a controller is walked, and whatever can be asked of one is asked of each.
+#[test]
+fn every_kind_of_call_is_made_of_every_controller() {
+    let mut runner = TestRunner::deterministic();
+    let tree = |_| cases().new_tree(&mut runner).expect("a case").current();
+    let drawn: Vec<Case> = (0..300).map(tree).collect();
+    calls();
+    for name in controlled() {
+        let made = drawn.iter().filter_map(|case| registry::visit(name, Run(case)).flatten()).flatten();
+        let made: BTreeSet<&str> = made.map(|call| call.0).collect();
+        for what in ["acknowledged", "grow", "marked", "lost", "timed out", "recovered"] {
+            let wanted = what != "marked" || registry::visit(name, Ecn).flatten() == Some(true);
+            assert_eq!(made.contains(what), wanted, "{what} of {name}");
+        }
+    }
+    assert!(controlled().len() > 10);
+}
+
+/// Rounds of acknowledgements in the order of their packets, one for each: the marks of each round, and the window behind
+/// the last. A mark is answered once a window, and nothing grows until that is over.
+fn rounds<C: CongestionControl>(
+    params: &C::Params,
+    start: Window,
+    deadline: Option<Time>,
+    marks: &[u64],
+) -> Window {
+    let flow = Flow {
+        start: Time::ZERO,
+        bytes: 1 << 40,
+        packets: 1 << 28,
+        payload: 1460,
+        deadline,
+        rtt: None,
+        entropy: 0,
+    };
+    let mut control = C::new(params, &ConnectionParams::default(), &flow);
+    let (mut window, mut una, mut reducing) = (start, 0, None);
+    for (round, marks) in (1..).zip(marks) {
+        for packet in 0..window.cwnd as u32 {
+            una += 1;
+            let ack = acknowledgement(
+                una,
+                &window,
+                Time::us(300) * round,
+                marks >> (packet % 64) & 1 == 1,
+                reducing,
+            );
+            control.acknowledged(&mut window, &ack);
+            reducing = reducing.filter(|point| una <= *point);
+            if ack.ece && reducing.is_none() {
+                let target = control.marked(&window, &ack).max(window.cwnd.min(2.0));
+                window = Window { cwnd: target, ssthresh: target };
+                reducing = Some(ack.next);
+            } else if !ack.ece && reducing.is_none() {
+                control.grow(&mut window, &ack);
+            }
+        }
+    }
+    window
+}
+
+fn acknowledgement(una: u32, window: &Window, now: Time, ece: bool, reducing: Option<u32>) -> Ack<'static> {
+    let pipe = window.cwnd as u32;
+    let phase = if reducing.is_some() { Phase::Reducing } else { Phase::Open };
+    Ack {
+        now,
+        una,
+        next: una + pipe,
+        acked: 1,
+        delivered: 1,
+        delivered_total: una.into(),
+        repaired: false,
+        lost: 0,
+        ece,
+        rtt: Some(Time::us(300)),
+        srtt: Time::us(300),
+        min_rtt: Time::us(300),
+        pipe_before: pipe,
+        pipe: pipe - 1,
+        phase,
+        rate: None,
+        siblings: &[],
+    }
+}
+
+/// What rounds with some marks lead to.
+#[derive(Clone, Debug)]
+struct Marked {
+    lot: u64,
+    window: Window,
+    deadline: Option<Time>,
+    marks: Vec<u64>,
+}
+
+fn marked() -> impl Strategy<Value = Marked> {
+    let lot = prop_oneof![Just(0u64), any::<u64>()];
+    let ssthresh = prop_oneof![Just(f64::INFINITY), 1.0f64..200.0];
+    let window = (1.0f64..200.0, ssthresh).prop_map(|(cwnd, ssthresh)| Window { cwnd, ssthresh });
+    let deadline = proptest::option::of((0u64..10_000).prop_map(Time::us));
+    let marks = proptest::collection::vec(prop_oneof![Just(0u64), Just(1u64), any::<u64>()], 1..6);
+    (lot, window, deadline, marks).prop_map(|(lot, window, deadline, marks)| Marked {
+        lot,
+        window,
+        deadline,
+        marks,
+    })
+}
+
+/// The window after rounds, and after the same ones of which the last has no marks.
+impl ControllerVisitor for &Marked {
+    type Output = Option<(Window, Window)>;
+
+    fn visit<C: CongestionControl>(self) -> Self::Output {
+        let case = Case { lot: self.lot, packets: 1, deadline: None, steps: Vec::new() };
+        let mut params = C::Params::default();
+        for (name, value) in case.parameters::<C::Params>() {
+            params.set(name, value).expect("within its range");
+        }
+        let mut without = self.marks.clone();
+        without.last_mut().into_iter().for_each(|last| *last = 0);
+        let run = |marks: &[u64]| rounds::<C>(&params, self.window, self.deadline, marks);
+        C::ECN.then(|| (run(&self.marks), run(&without)))
+    }
+}
+
+impl TransportVisitor for &Marked {
+    type Output = Option<(Window, Window)>;
+
+    fn visit<T: Transport>(self) -> Self::Output {
+        T::controller(self).flatten()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn marks_never_lead_to_a_larger_window(number in 0..controlled().len(), case in marked()) {
+        let name = controlled()[number];
+        if let Some(Some((with, without))) = registry::visit(name, &case) {
+            prop_assert!(with.cwnd <= without.cwnd, "{}: {:?} with marks, {:?} without", name, with, without);
+        }
+    }
+}
+
+/// Nor does a controller that takes marks for good news go unnoticed there.
+#[test]
+fn a_controller_that_likes_marks_is_found_out() {
+    let window = Window { cwnd: 20.0, ssthresh: 10.0 };
+    let case = Marked { lot: 0, window, deadline: None, marks: vec![0, 1] };
+    let larger =
+        |outcome: Option<(Window, Window)>| outcome.is_some_and(|(with, without)| with.cwnd > without.cwnd);
+    assert!(larger(ControllerVisitor::visit::<Wrong<3>>(&case)));
+    assert!(!larger(ControllerVisitor::visit::<Wrong<0>>(&case)));
+}
