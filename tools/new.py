@@ -143,7 +143,7 @@ def new_controller(name: Name) -> None:
     declare_module(CONTROLLERS / "mod.rs", f"pub mod {name.module};")
     alias = f"/// `{name.text}`.\npub type {name.type} = Tcp<control::{name.module}::{name.type}>;\n"
     before(TRANSPORTS / "tcp/mod.rs", "\n/// The machine's states", alias)
-    append_line(registry, "transports! {", f'    "{name.text}" => crate::tcp::{name.type},')
+    append_line(registry, "transports! {", f'    "{name.text}" => crate::tcp::{name.type} as Controlled,')
     finish_transport(name)
 
 

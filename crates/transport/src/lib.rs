@@ -19,6 +19,7 @@ pub mod ndp;
 pub mod opening;
 pub mod phost;
 pub mod proactmp;
+pub mod promises;
 pub mod rcp;
 pub mod registry;
 pub mod rpo;
@@ -31,5 +32,5 @@ pub mod timers;
 pub mod turns;
 pub mod two_sided;
 
-pub use endpoint::{Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
+pub use endpoint::{Capabilities, Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
 pub use message::{Message, Opening};

@@ -8,6 +8,7 @@ mod receiver;
 mod sender;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::promises::Promised;
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
@@ -82,6 +83,8 @@ impl Transport for Amrt {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
+
+impl Promised for Amrt {}
 
 crate::timer_keys! {
     /// What a deadline is for.

@@ -18,7 +18,8 @@ mod sender;
 pub use params::{ExpressPassAeolusParams, ExpressPassParams, Feedback, Preset, Recovery, Unheard, Values};
 
 use crate::aeolus::AeolusParams;
-use crate::endpoint::{HostContext, Path, Promises, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
 use headway_units::Time;
@@ -49,9 +50,7 @@ pub struct ExpressPass;
 impl Transport for ExpressPass {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassParams;
-    const FIRST_WINDOW: bool = false;
-    const CREDITS: bool = true;
-    const SYMMETRIC: bool = true;
+    const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass",
         summary: "receivers send a credit a packet, switches drop the credits whose data would not fit",
@@ -61,12 +60,16 @@ impl Transport for ExpressPass {
         deviations: deviations!(),
     };
 
-    fn promises(params: &ExpressPassParams, path: &Path, packets: u64) -> Promises {
-        promises(params, path, packets)
-    }
-
     fn endpoint(params: &ExpressPassParams, context: HostContext) -> ExpressPassEndpoint {
         ExpressPassEndpoint::of(params, None, context)
+    }
+}
+
+impl Promised for ExpressPass {
+    const FIRST_WINDOW: bool = false;
+
+    fn promises(params: &ExpressPassParams, path: &Path, packets: u64) -> Promises {
+        promises(params, path, packets)
     }
 }
 
@@ -84,8 +87,7 @@ pub struct ExpressPassAeolus;
 impl Transport for ExpressPassAeolus {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassAeolusParams;
-    const CREDITS: bool = true;
-    const SYMMETRIC: bool = true;
+    const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass-aeolus",
         summary: "ExpressPass with a first window that is dropped where there is a queue, and sent again with credits",
@@ -100,13 +102,15 @@ impl Transport for ExpressPassAeolus {
         ),
     };
 
-    fn promises(params: &ExpressPassAeolusParams, path: &Path, packets: u64) -> Promises {
-        promises(&params.expresspass, path, packets)
-    }
-
     fn endpoint(params: &ExpressPassAeolusParams, context: HostContext) -> ExpressPassEndpoint {
         let aeolus = (params.aeolus.clone(), params.burst.clone());
         ExpressPassEndpoint::of(&params.expresspass, Some(aeolus), context)
+    }
+}
+
+impl Promised for ExpressPassAeolus {
+    fn promises(params: &ExpressPassAeolusParams, path: &Path, packets: u64) -> Promises {
+        promises(&params.expresspass, path, packets)
     }
 }
 

@@ -19,7 +19,8 @@ mod receiver;
 mod sender;
 
 use crate::aeolus::AeolusParams;
-use crate::endpoint::{HostContext, Path, Promises, Traffic, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 use cutoffs::Priorities;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
@@ -62,6 +63,7 @@ pub struct Homa;
 impl Transport for Homa {
     type Endpoint = HomaEndpoint;
     type Params = HomaParams;
+    const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
     const INFO: TransportInfo = TransportInfo {
         name: "homa",
         summary: "receiver-driven messages, shortest remaining first, over switch priorities with controlled overcommitment",
@@ -70,18 +72,19 @@ impl Transport for Homa {
         states: &[SenderState::TABLE, ReceiverState::TABLE],
         deviations: deviations!(),
     };
-    const TUNES: bool = true;
 
     fn tune(params: &mut HomaParams, traffic: &Traffic) {
         cutoffs::tune(&mut params.0, traffic);
     }
 
-    fn promises(params: &HomaParams, path: &Path, _packets: u64) -> Promises {
-        promises(&params.0, path)
-    }
-
     fn endpoint(params: &HomaParams, context: HostContext) -> HomaEndpoint {
         HomaEndpoint::of(&params.0, None, context)
+    }
+}
+
+impl Promised for Homa {
+    fn promises(params: &HomaParams, path: &Path, _packets: u64) -> Promises {
+        promises(&params.0, path)
     }
 }
 
@@ -114,6 +117,7 @@ pub struct HomaAeolus;
 impl Transport for HomaAeolus {
     type Endpoint = HomaEndpoint;
     type Params = HomaAeolusParams;
+    const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
     const INFO: TransportInfo = TransportInfo {
         name: "homa-aeolus",
         summary: "Homa whose first window is dropped where there is a queue, and sent again with grants",
@@ -127,7 +131,6 @@ impl Transport for HomaAeolus {
             "Aeolus §4: packets asked for again by name after a time-out are protected, as all scheduled ones are.",
         ),
     };
-    const TUNES: bool = true;
 
     fn tune(params: &mut HomaAeolusParams, traffic: &Traffic) {
         let mut settings = params.settings();
@@ -135,12 +138,14 @@ impl Transport for HomaAeolus {
         params.homa.0 = Settings { unscheduled_by: params.homa.0.unscheduled_by, ..settings };
     }
 
-    fn promises(params: &HomaAeolusParams, path: &Path, _packets: u64) -> Promises {
-        promises(&params.homa.0, path)
-    }
-
     fn endpoint(params: &HomaAeolusParams, context: HostContext) -> HomaEndpoint {
         HomaEndpoint::of(&params.settings(), Some(&params.aeolus), context)
+    }
+}
+
+impl Promised for HomaAeolus {
+    fn promises(params: &HomaAeolusParams, path: &Path, _packets: u64) -> Promises {
+        promises(&params.homa.0, path)
     }
 }
 

@@ -13,12 +13,13 @@ mod receiver;
 mod sender;
 mod subflow;
 
-use crate::endpoint::{HostContext, Path, Promises, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
 use crate::states::StateTable;
 use crate::tcp::Tcp;
 use crate::tcp::acknowledger::ReceiverState;
 use crate::tcp::connection::SenderState;
-use crate::tcp::control::{CongestionControl, ControllerVisitor, cubic, newreno};
+use crate::tcp::control::{CongestionControl, Controlled, cubic, newreno};
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
@@ -112,19 +113,27 @@ impl Scheme for UncoupledCubic {
 impl<S: Scheme> Transport for Mptcp<S> {
     type Endpoint = MptcpEndpoint<S>;
     type Params = MptcpParams<<S::Control as CongestionControl>::Params>;
+    const CAPABILITIES: Capabilities =
+        Capabilities { window_grows: true, multipath: true, ..Capabilities::NONE };
     const INFO: TransportInfo = S::INFO;
-    const WINDOW_GROWS: bool = true;
-    const SUBFLOWS: bool = true;
-    /// What a subflow repeats after a time-out, another sends as well.
-    const COPIES: u64 = 2;
+
+    fn needs_pinned_paths(params: &Self::Params) -> bool {
+        params.multipath.path_manager.needs_pinned_paths(params.multipath.subflows)
+    }
 
     fn endpoint(params: &Self::Params, context: HostContext) -> MptcpEndpoint<S> {
         Machine::new(Sender::new(params.clone()), Receiver::new(&params.tcp.connection), context)
     }
+}
 
-    fn controller<V: ControllerVisitor>(visitor: V) -> Option<V::Output> {
-        Some(visitor.visit::<S::Control>())
-    }
+impl<S: Scheme> Controlled for Mptcp<S> {
+    type Control = S::Control;
+}
+
+impl<S: Scheme> Promised for Mptcp<S> {
+    const SUBFLOWS: bool = true;
+    /// What a subflow repeats after a time-out, another sends as well.
+    const COPIES: u64 = 2;
 
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         Tcp::<S::Control>::promises(&params.tcp, path, packets)

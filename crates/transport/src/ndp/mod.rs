@@ -9,8 +9,9 @@ mod pulls;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Ahead, HostContext, Path, Transport, TransportInfo};
+use crate::endpoint::{Ahead, Capabilities, HostContext, Path, Transport, TransportInfo};
 use crate::message::Opening;
+use crate::promises::Promised;
 use crate::shared::scale;
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
@@ -90,6 +91,7 @@ pub struct Ndp;
 impl Transport for Ndp {
     type Endpoint = NdpEndpoint;
     type Params = NdpParams;
+    const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
     const INFO: TransportInfo = TransportInfo {
         name: "ndp",
         summary: "first window pushed over all paths, switches trim to headers, receivers pull the rest",
@@ -108,12 +110,13 @@ impl Transport for Ndp {
             "§3.1.1: where switches hash instead of following the path's number, a sender varies 64 entropies.",
         ],
     };
-    const MULTIPATH: bool = true;
 
     fn endpoint(params: &NdpParams, context: HostContext) -> NdpEndpoint {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone(), &context), context)
     }
 }
+
+impl Promised for Ndp {}
 
 crate::timer_keys! {
     /// What a deadline is for.

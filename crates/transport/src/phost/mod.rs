@@ -12,6 +12,7 @@ mod sender;
 mod slots;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::promises::Promised;
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
@@ -125,6 +126,8 @@ impl Transport for Phost {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
+
+impl Promised for Phost {}
 
 crate::timer_keys! {
     /// What a deadline is for.

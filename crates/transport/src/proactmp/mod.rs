@@ -16,7 +16,8 @@ mod receiver;
 mod sender;
 mod shares;
 
-use crate::endpoint::{HostContext, Path, Promises, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
@@ -34,6 +35,7 @@ pub struct ProactMp;
 impl Transport for ProactMp {
     type Endpoint = ProactMpEndpoint;
     type Params = ProactMpParams;
+    const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
     const INFO: TransportInfo = TransportInfo {
         name: "proactmp",
         summary: "credit of the receiver's downlink, overcommitted with time, divided among the paths of a message",
@@ -61,17 +63,23 @@ impl Transport for ProactMp {
             "§III-C5: a sender that hears nothing asks whether its message is known, as a client that hears nothing repeats its Request; where nothing at all has been heard, by another path each time.",
         ],
     };
-    const MULTIPATH: bool = true;
+
+    fn needs_pinned_paths(params: &ProactMpParams) -> bool {
+        params.0.path_manager.needs_pinned_paths(params.0.subflows)
+    }
+
+    fn endpoint(params: &ProactMpParams, context: HostContext) -> ProactMpEndpoint {
+        Machine::new(Sender::new(params.0.clone()), Receiver::new(params.0.clone()), context)
+    }
+}
+
+impl Promised for ProactMp {
     const GRANTS_NAME: bool = false;
 
     fn promises(params: &ProactMpParams, path: &Path, _packets: u64) -> Promises {
         // Round trips of a message alone are no longer than the largest.
         let timeout = params.0.timeout(path, path.max_rtt);
         Promises { repair: timeout + path.max_rtt * 2, ramp: Time::ZERO }
-    }
-
-    fn endpoint(params: &ProactMpParams, context: HostContext) -> ProactMpEndpoint {
-        Machine::new(Sender::new(params.0.clone()), Receiver::new(params.0.clone()), context)
     }
 }
 

@@ -11,6 +11,7 @@ mod receiver;
 mod sender;
 
 use crate::endpoint::{Endpoint, HostContext, Path, Transport, TransportInfo};
+use crate::promises::Promised;
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
@@ -73,6 +74,8 @@ impl Transport for Rcp {
         Machine::new(Sender::new(params.clone(), &context), Receiver::default(), context)
     }
 }
+
+impl Promised for Rcp {}
 
 crate::timer_keys! {
     /// What a deadline is for.

@@ -14,6 +14,7 @@ mod receiver;
 mod sender;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
@@ -121,7 +122,6 @@ pub struct Rpo;
 impl Transport for Rpo {
     type Endpoint = RpoEndpoint;
     type Params = RpoParams;
-    const GRANTS_NAME: bool = false;
     const INFO: TransportInfo = TransportInfo {
         name: "rpo",
         summary: "receiver-driven; a grant releases a normal packet and, unless marked, an opportunistic one from the message's end",
@@ -145,14 +145,18 @@ impl Transport for Rpo {
         ],
     };
 
-    fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> crate::endpoint::Promises {
-        // A lost tail waits for the receiver's time-out, and its repair for a round trip.
-        let slow = params.timeout(path, params.loss_timeout.max(params.restart_timeout) + 1.0);
-        crate::endpoint::Promises { repair: slow.max(path.max_rtt * 4), ramp: Time::ZERO }
-    }
-
     fn endpoint(params: &RpoParams, context: HostContext) -> RpoEndpoint {
         Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
+    }
+}
+
+impl Promised for Rpo {
+    const GRANTS_NAME: bool = false;
+
+    fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> Promises {
+        // A lost tail waits for the receiver's time-out, and its repair for a round trip.
+        let slow = params.timeout(path, params.loss_timeout.max(params.restart_timeout) + 1.0);
+        Promises { repair: slow.max(path.max_rtt * 4), ramp: Time::ZERO }
     }
 }
 

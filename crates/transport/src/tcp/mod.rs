@@ -17,12 +17,13 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
-use crate::endpoint::{HostContext, Path, Promises, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
 use crate::states::StateTable;
 use crate::two_sided::{Machine, TwoSided};
 use acknowledger::ReceiverState;
 use connection::SenderState;
-use control::{CongestionControl, ControllerVisitor};
+use control::{CongestionControl, Controlled};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
 use params::TcpParams;
@@ -69,17 +70,19 @@ pub(crate) use deviations;
 impl<C: CongestionControl> Transport for Tcp<C> {
     type Endpoint = TcpEndpoint<C>;
     type Params = TcpParams<C::Params>;
+    const CAPABILITIES: Capabilities = Capabilities { window_grows: true, ..Capabilities::NONE };
     const INFO: TransportInfo = C::INFO;
-    const WINDOW_GROWS: bool = true;
 
     fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint<C> {
         Machine::new(Sender::new(params.clone()), Receiver::new(&params.connection), context)
     }
+}
 
-    fn controller<V: ControllerVisitor>(visitor: V) -> Option<V::Output> {
-        Some(visitor.visit::<C>())
-    }
+impl<C: CongestionControl> Controlled for Tcp<C> {
+    type Control = C;
+}
 
+impl<C: CongestionControl> Promised for Tcp<C> {
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let initial = params.connection.initial_window.max(C::LEAST_INITIAL_WINDOW.into());
         // Slow start doubles each round trip; a lost tail waits for the timer.

@@ -1,6 +1,7 @@
 //! A transport to copy: a window, and for every packet an acknowledgement and a time-out. It is from no
 //! paper, and shows all that a transport has to do. How to start: `docs/adding-a-transport.md`.
 
+use crate::promises::Promised;
 use crate::two_sided::{Machine, ReceivingHalf, SendingHalf, TwoSided};
 use crate::{HostContext, Message, Transport, TransportInfo};
 use crate::{finished::FinishedMessages, index_window::IndexWindow};
@@ -35,6 +36,8 @@ impl Transport for Template {
         Machine::new(Sender { window: params.window, ..Sender::default() }, Receiver::default(), context)
     }
 }
+
+impl Promised for Template {}
 
 crate::timer_keys! {
     /// What a deadline is for.

@@ -198,15 +198,15 @@ pub struct Ledger {
     pub records: BTreeMap<Key, Record>,
     sizes: Sizes,
     hosts: u32,
-    /// Whether windows grow: `Transport::WINDOW_GROWS`.
+    /// Whether windows grow: `Capabilities::window_grows`.
     pub window_grows: bool,
-    /// Whether grants name packets: `Transport::GRANTS_NAME`.
+    /// Whether grants name packets: `Promised::GRANTS_NAME`.
     pub grants_name: bool,
-    /// Whether every packet takes a credit, `Transport::CREDITS`, and whether first windows do without
-    /// them: `Transport::FIRST_WINDOW`.
+    /// Whether every packet takes a credit, `Capabilities::credits`, and whether first windows do without
+    /// them: `Promised::FIRST_WINDOW`.
     pub credits: bool,
     pub bursts: bool,
-    /// Whether messages have subflows: `Transport::SUBFLOWS`.
+    /// Whether messages have subflows: `Promised::SUBFLOWS`.
     pub subflows: bool,
     /// Whether receivers pull by number.
     pulls: bool,
