@@ -124,6 +124,11 @@ def new_transport(name: Name) -> None:
         "a fixed window with an acknowledgement and a time-out for every packet",
     )
     write(TRANSPORTS / name.module / "mod.rs", source)
+    packets = (ROOT / TRANSPORTS / "template/packets.rs").read_text(encoding="utf-8")
+    write(
+        TRANSPORTS / name.module / "packets.rs",
+        packets.replace('"template"', f'"{name.text}"').replace("the template", name.text),
+    )
     declare_module(TRANSPORTS / "lib.rs", f"pub mod {name.module};")
     append_line(registry, "transports! {", f'    "{name.text}" => crate::{name.module}::{name.type},')
     finish_transport(name)
@@ -182,7 +187,9 @@ def new_topology(name: Name) -> None:
     before(registry, "pub use parking_lot::ParkingLot;\n", f"pub use {name.module}::{name.type};\n")
     append_line(registry, "topologies! {", f"    {name.type},")
     cargo("fmt", "--all")
-    cargo("test", "--package", "headway-network", "--quiet", "--test", "it", "--", "pages::", extra={"HEADWAY_BLESS": "1"})
+    cargo(
+        "test", "--package", "headway-network", "--quiet", "--test", "it", "--", "pages::", extra={"HEADWAY_BLESS": "1"}
+    )
     made(name, TOPOLOGIES / f"{name.module}.rs")
     print("  cargo test -p headway-network holds it against what every topology promises")
 
@@ -192,7 +199,19 @@ def finish_transport(name: Name) -> None:
     write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
     cargo("fmt", "--all")
     wanted = {"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"}
-    cargo("test", "--workspace", "--quiet", "--test", "it", "--", "tables::", "pages::", "order::", extra=wanted)
+    cargo(
+        "test",
+        "--workspace",
+        "--quiet",
+        "--test",
+        "it",
+        "--",
+        "tables::",
+        "pages::",
+        "dissector::",
+        "order::",
+        extra=wanted,
+    )
     folder = TRANSPORTS / name.module
     made(name, folder if (ROOT / folder).is_dir() else CONTROLLERS / f"{name.module}.rs")
     print(f"  {PAGES / name.text}.md: its page, which waits for your words")

@@ -11,7 +11,7 @@
 
 use crate::Message;
 use crate::states::StateTable;
-use headway_packet::{HostId, Packet, Sizes};
+use headway_packet::{Family, HostId, Packet, Sizes};
 use headway_units::{Gauge, Params, Rate, RoundTrips, Time};
 
 /// What a machine tells its application.
@@ -308,6 +308,8 @@ pub trait Transport: 'static {
     type Params: Params + Send + Sync + 'static;
     /// Its description.
     const INFO: TransportInfo;
+    /// What its packets hold.
+    const PACKETS: Family;
     /// What others may know of it without its name.
     const CAPABILITIES: Capabilities = Capabilities::NONE;
     /// Sets the parameters that operators of this protocol compute from their traffic, unless they are set.

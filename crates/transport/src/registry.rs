@@ -3,6 +3,7 @@
 use crate::endpoint::{Capabilities, Traffic, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::tcp::control::{Controlled, ControllerVisitor};
+use headway_packet::Family;
 use headway_units::{ParamError, ParamSpec, ParamValue, Params};
 
 /// Something to do with a transport whose name is known only at run time, compiled once for each.
@@ -28,6 +29,8 @@ pub struct Entry {
     pub info: TransportInfo,
     /// Its declared parameters.
     pub params: Vec<ParamSpec>,
+    /// What its packets hold.
+    pub packets: Family,
     /// What it needs of its surroundings and does to them.
     pub capabilities: Capabilities,
 }
@@ -42,6 +45,7 @@ macro_rules! transports {
             vec![$(Entry {
                 info: <$type as Transport>::INFO,
                 params: <<$type as Transport>::Params as Params>::specs(),
+                packets: <$type as Transport>::PACKETS,
                 capabilities: <$type as Transport>::CAPABILITIES,
             }),+]
         }

@@ -4,7 +4,7 @@ use crate::endpoint::{EndpointEvent, FORGOTTEN, HostContext, Path};
 use crate::message::{Message, Opening};
 use crate::opening::OpeningSchedule;
 use crate::timers::{TimerKey, Timers};
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{HostId, Packet, PacketKind, TypedView};
 use headway_units::{Time, prefetch};
 use std::collections::VecDeque;
 
@@ -40,6 +40,19 @@ impl<K: TimerKey> Shared<K> {
         packet.tag = tag;
         packet.entropy = entropy;
         packet
+    }
+
+    /// A control packet about a message of `peer` that says what `view` does.
+    #[inline]
+    pub fn control_view<V: TypedView>(
+        &self,
+        view: V,
+        peer: HostId,
+        id: u32,
+        tag: u32,
+        entropy: u32,
+    ) -> Packet {
+        view.on(self.control_packet(V::VIEW.kind, peer, id, tag, entropy))
     }
 
     /// Bytes of a message arrived here for the first time, with this packet.

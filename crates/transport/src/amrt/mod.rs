@@ -4,13 +4,14 @@
 //! Source: J. Hu et al., IEEE TNSM 2022 (and ICPP 2020). Sections are cited where they are implemented.
 //! The switch side is the `anti-ecn` discipline of the fabric crate.
 
+mod packets;
 mod receiver;
 mod sender;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::two_sided::{Machine, TwoSided};
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
@@ -62,6 +63,7 @@ pub struct Amrt;
 impl Transport for Amrt {
     type Endpoint = AmrtEndpoint;
     type Params = AmrtParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "amrt",
         summary: "receiver-driven; switches mark gaps with anti-ECN, a marked grant releases two packets",

@@ -1,5 +1,6 @@
 //! The receiving half of AMRT.
 
+use super::packets::Grant;
 use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
@@ -7,7 +8,7 @@ use crate::shared::scale;
 use crate::timers::Timers;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -267,11 +268,10 @@ impl Incoming {
         if count == 0 {
             return;
         }
-        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        grant.index = self.next;
-        grant.count = count;
-        grant.flags = PacketFlags::when(count == 2, PacketFlags::ECE);
-        shared.control.push_back(grant);
+        let grant = Grant { first: self.next, permitted: count };
+        let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        let flags = PacketFlags::when(count == 2, PacketFlags::ECE);
+        shared.control.push_back(Packet { flags, ..grant });
         let end = self.next + count;
         self.expected.push_back(Expected { by: now + self.timeout, first: self.next, end });
         self.next = end;
@@ -281,11 +281,9 @@ impl Incoming {
     fn grant_again(&mut self, shared: &mut Shared, now: Time, missing: &Missing, backoff: u32) {
         let (peer, id) = missing.message;
         self.state.step(ReceiverEvent::Overdue);
-        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        grant.index = missing.index;
-        grant.count = 1;
-        grant.flags = PacketFlags::AGAIN;
-        shared.control.push_back(grant);
+        let grant = Grant { first: missing.index, permitted: 1 };
+        let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        shared.control.push_back(Packet { flags: PacketFlags::AGAIN, ..grant });
         let attempts = missing.attempts + 1;
         let patience = self.timeout.saturating_mul(1 << attempts.min(backoff));
         self.again.arm(now.saturating_add(patience), (missing.index, attempts));

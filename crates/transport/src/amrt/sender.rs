@@ -1,5 +1,6 @@
 //! The sending half of AMRT.
 
+use super::packets::Grant;
 use super::{AmrtParams, Shared, TimerKey};
 use crate::endpoint::HostContext;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
@@ -9,7 +10,7 @@ use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -83,14 +84,15 @@ impl Sender {
         if !out.message.responsive {
             return;
         }
-        let end = grant.index.saturating_add(grant.count).min(out.packets);
+        let Grant { first, permitted } = Grant::read(grant);
+        let end = first.saturating_add(permitted).min(out.packets);
         if grant.flags.has(PacketFlags::AGAIN) {
-            for index in grant.index..end {
+            for index in first..end {
                 out.repeat(key, index, &mut self.queue);
             }
             return;
         }
-        for index in grant.index..end {
+        for index in first..end {
             // A permission already used is a duplicate of the network's making.
             if !out.authorised.insert(index) {
                 continue;

@@ -11,6 +11,7 @@
 mod burst;
 mod feedback;
 mod host_link;
+mod packets;
 mod params;
 mod receiver;
 mod sender;
@@ -21,7 +22,7 @@ use crate::aeolus::AeolusParams;
 use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
-use headway_packet::{HostId, Packet, PacketKind, Sizes};
+use headway_packet::{Family, HostId, Packet, PacketKind, Sizes};
 use headway_units::Time;
 use host_link::credit_slot;
 use params::BurstParams;
@@ -51,6 +52,7 @@ impl Transport for ExpressPass {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassParams;
     const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass",
         summary: "receivers send a credit a packet, switches drop the credits whose data would not fit",
@@ -88,6 +90,7 @@ impl Transport for ExpressPassAeolus {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassAeolusParams;
     const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass-aeolus",
         summary: "ExpressPass with a first window that is dropped where there is a queue, and sent again with credits",

@@ -1,5 +1,6 @@
 //! A message at its receiver: what it was permitted, what of that is on its way, and what is missing.
 
+use super::packets::Grant;
 use super::ranking::Key;
 use super::{CUMULATIVE, Shared, TimerKey};
 use crate::aeolus::FirstArrivals;
@@ -120,12 +121,11 @@ impl Incoming {
     pub(super) fn grant(&mut self, shared: &mut Shared, (peer, id): Key, count: u32, class: u8) {
         self.state.step(ReceiverEvent::Grant);
         self.class = Some(class);
-        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        (grant.index, grant.count) = (self.granted, count);
-        self.granted += count;
-        (grant.token, grant.remaining, grant.flags) = (self.granted, class.into(), CUMULATIVE);
-        grant.lifetime = std::mem::take(&mut self.echo);
-        shared.control.push_back(grant);
+        let (first, permitted, echo) = (self.granted, self.granted + count, std::mem::take(&mut self.echo));
+        self.granted = permitted;
+        let grant = Grant { first, added: count, permitted, class: class.into(), echo };
+        let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        shared.control.push_back(Packet { flags: CUMULATIVE, ..grant });
     }
 
     fn patience(&self, backoff: u32) -> Time {

@@ -13,6 +13,7 @@
 mod cutoffs;
 mod incoming;
 mod outgoing;
+mod packets;
 mod params;
 mod ranking;
 mod receiver;
@@ -23,7 +24,7 @@ use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, Trans
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 use cutoffs::Priorities;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
@@ -64,6 +65,7 @@ impl Transport for Homa {
     type Endpoint = HomaEndpoint;
     type Params = HomaParams;
     const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "homa",
         summary: "receiver-driven messages, shortest remaining first, over switch priorities with controlled overcommitment",
@@ -118,6 +120,7 @@ impl Transport for HomaAeolus {
     type Endpoint = HomaEndpoint;
     type Params = HomaAeolusParams;
     const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "homa-aeolus",
         summary: "Homa whose first window is dropped where there is a queue, and sent again with grants",

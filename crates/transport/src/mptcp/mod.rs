@@ -8,6 +8,7 @@
 
 pub mod control;
 mod outgoing;
+mod packets;
 pub mod params;
 mod receiver;
 mod sender;
@@ -21,7 +22,7 @@ use crate::tcp::acknowledger::ReceiverState;
 use crate::tcp::connection::SenderState;
 use crate::tcp::control::{CongestionControl, Controlled, cubic, newreno};
 use crate::two_sided::{Machine, TwoSided};
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::Time;
 use params::MptcpParams;
 use receiver::Receiver;
@@ -116,6 +117,7 @@ impl<S: Scheme> Transport for Mptcp<S> {
     const CAPABILITIES: Capabilities =
         Capabilities { window_grows: true, multipath: true, ..Capabilities::NONE };
     const INFO: TransportInfo = S::INFO;
+    const PACKETS: Family = packets::PACKETS;
 
     fn needs_pinned_paths(params: &Self::Params) -> bool {
         params.multipath.path_manager.needs_pinned_paths(params.multipath.subflows)

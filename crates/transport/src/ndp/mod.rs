@@ -4,6 +4,7 @@
 //! Source: M. Handley et al., SIGCOMM 2017. Sections are cited where they are implemented. The switch side
 //! is the `trimming` discipline of the fabric crate.
 
+mod packets;
 mod paths;
 mod pulls;
 mod receiver;
@@ -14,7 +15,7 @@ use crate::message::Opening;
 use crate::promises::Promised;
 use crate::shared::scale;
 use crate::two_sided::{Machine, TwoSided};
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{ParamKind, Time};
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
@@ -92,6 +93,7 @@ impl Transport for Ndp {
     type Endpoint = NdpEndpoint;
     type Params = NdpParams;
     const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "ndp",
         summary: "first window pushed over all paths, switches trim to headers, receivers pull the rest",

@@ -7,6 +7,7 @@
 //! ([`receiver`]) and in whether a token that waits at its source expires ([`sender`]).
 
 mod incoming;
+mod packets;
 mod receiver;
 mod sender;
 mod slots;
@@ -14,7 +15,7 @@ mod slots;
 use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::two_sided::{Machine, TwoSided};
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
 use incoming::ReceiverState;
 use receiver::Receiver;
@@ -99,6 +100,7 @@ pub struct Phost;
 impl Transport for Phost {
     type Endpoint = PhostEndpoint;
     type Params = PhostParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "phost",
         summary: "receiver-driven; receivers schedule their downlink with tokens that name packets and expire",

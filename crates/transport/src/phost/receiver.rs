@@ -2,6 +2,7 @@
 
 use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
 
+use super::packets::Token;
 use super::{Mode, PhostParams, Restore, Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
@@ -224,14 +225,11 @@ impl Receiver {
         let message = &mut self.messages[key];
         let (number, again) = message.ask(now, index);
         let (peer, id) = (message.peer, message.id);
-        let mut token = shared.control_packet(PacketKind::Token, peer, id, message.tag, message.entropy);
-        token.index = index;
-        token.count = 1;
-        token.token = number;
-        token.lifetime = message.terms.lifetime;
-        token.remaining = message.remaining();
-        token.flags = PacketFlags::when(again, PacketFlags::AGAIN);
-        shared.control.push_back(token);
+        let (lifetime, missing) = (message.terms.lifetime, message.remaining());
+        let token = Token { index, permitted: 1, number, missing, lifetime };
+        let token = shared.control_view(token, peer, id, message.tag, message.entropy);
+        let flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        shared.control.push_back(Packet { flags, ..token });
     }
 }
 

@@ -1,5 +1,6 @@
 //! The sending half of pHost: announcements, free tokens, tokens.
 
+use super::packets::{Rts, Token};
 use super::{FreeRule, Mode, PhostParams, Policy, Shared, TimerKey};
 use crate::endpoint::HostContext;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
@@ -9,7 +10,7 @@ use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -140,18 +141,19 @@ impl Sender {
             out.arm_timeout(shared, now);
         }
         out.state.step(SenderEvent::Token);
-        if !out.message.responsive || token.index >= out.packets || !out.fresh_number(token.token) {
+        let Token { index, number, missing, lifetime, .. } = Token::read(token);
+        if !out.message.responsive || index >= out.packets || !out.fresh_number(number) {
             return;
         }
-        if token.token >= out.newest {
-            out.newest = token.token;
-            out.remaining = token.remaining;
+        if number >= out.newest {
+            out.newest = number;
+            out.remaining = missing;
         }
-        if token.flags.has(PacketFlags::AGAIN) && out.renumber(now, token) {
+        if token.flags.has(PacketFlags::AGAIN) && out.renumber(now, index, number) {
             return;
         }
-        let expires = now.saturating_add(token.lifetime);
-        out.tokens.push_back(Held { index: token.index, number: token.token, expires });
+        let expires = now.saturating_add(lifetime);
+        out.tokens.push_back(Held { index, number, expires });
         self.make_ready(key);
     }
 
@@ -270,24 +272,22 @@ impl Outgoing {
     /// announcement is flagged: its free packets are not on their way.
     fn announce(&self, shared: &mut Shared, now: Time) {
         let m = &self.message;
-        let mut rts = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
-        rts.message_bytes = m.bytes;
-        rts.count = self.window();
-        rts.lifetime = self.opening.as_ref().map_or(Time::ZERO, |o| o.end().saturating_sub(now));
-        rts.remaining = self.packets;
-        rts.flags = PacketFlags::when(self.idle.backoff() > 0, PacketFlags::AGAIN);
-        shared.control.push_back(rts);
+        let lifetime = self.opening.as_ref().map_or(Time::ZERO, |o| o.end().saturating_sub(now));
+        let rts = Rts { message_bytes: m.bytes, window: self.window(), lifetime, packets: self.packets };
+        let rts = shared.control_view(rts, m.dst, m.id, m.tag, m.entropy);
+        let flags = PacketFlags::when(self.idle.backoff() > 0, PacketFlags::AGAIN);
+        shared.control.push_back(Packet { flags, ..rts });
     }
 
     /// A token issued again replaces one for the same packet that still waits here, if any.
-    fn renumber(&mut self, now: Time, token: &Packet) -> bool {
-        let usable = |held: &&mut Held| held.index == token.index && held.expires >= now;
+    fn renumber(&mut self, now: Time, index: u32, number: u32) -> bool {
+        let usable = |held: &&mut Held| held.index == index && held.expires >= now;
         if let Some(held) = self.tokens.iter_mut().find(usable) {
-            held.number = token.token;
+            held.number = number;
             return true;
         }
         // A free token that waits covers it as well.
-        (self.free..self.window()).contains(&token.index) && self.free_expire >= now
+        (self.free..self.window()).contains(&index) && self.free_expire >= now
     }
 
     /// pHost §3: uses the token that expires first; expired ones are dropped.

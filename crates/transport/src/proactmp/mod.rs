@@ -10,6 +10,7 @@
 mod incoming;
 mod joined;
 mod outgoing;
+mod packets;
 mod params;
 mod pool;
 mod receiver;
@@ -19,7 +20,7 @@ mod shares;
 use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
@@ -36,6 +37,7 @@ impl Transport for ProactMp {
     type Endpoint = ProactMpEndpoint;
     type Params = ProactMpParams;
     const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "proactmp",
         summary: "credit of the receiver's downlink, overcommitted with time, divided among the paths of a message",

@@ -7,13 +7,14 @@
 //! packets and sends as many more as are missing, here acknowledgements name what has arrived.
 
 mod flight;
+mod packets;
 mod receiver;
 mod sender;
 
 use crate::endpoint::{Endpoint, HostContext, Path, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
@@ -50,6 +51,7 @@ pub struct Rcp;
 impl Transport for Rcp {
     type Endpoint = RcpEndpoint;
     type Params = RcpParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "rcp",
         summary: "routers compute one rate for all flows through a port, packets bring the lowest back, senders pace at it",

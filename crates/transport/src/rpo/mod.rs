@@ -10,13 +10,14 @@ mod behind;
 mod expected;
 mod log;
 mod outgoing;
+mod packets;
 mod receiver;
 mod sender;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
 use outgoing::SenderState;
 use receiver::{Receiver, ReceiverState};
@@ -122,6 +123,7 @@ pub struct Rpo;
 impl Transport for Rpo {
     type Endpoint = RpoEndpoint;
     type Params = RpoParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "rpo",
         summary: "receiver-driven; a grant releases a normal packet and, unless marked, an opportunistic one from the message's end",

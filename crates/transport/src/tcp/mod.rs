@@ -10,6 +10,7 @@ pub(crate) mod connection;
 pub mod control;
 pub(crate) mod input;
 pub(crate) mod outgoing;
+mod packets;
 pub mod params;
 mod rate;
 mod receiver;
@@ -24,7 +25,7 @@ use crate::two_sided::{Machine, TwoSided};
 use acknowledger::ReceiverState;
 use connection::SenderState;
 use control::{CongestionControl, Controlled};
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::Time;
 use params::TcpParams;
 use receiver::Receiver;
@@ -68,6 +69,7 @@ macro_rules! deviations {
 pub(crate) use deviations;
 
 impl<C: CongestionControl> Transport for Tcp<C> {
+    const PACKETS: Family = packets::PACKETS;
     type Endpoint = TcpEndpoint<C>;
     type Params = TcpParams<C::Params>;
     const CAPABILITIES: Capabilities = Capabilities { window_grows: true, ..Capabilities::NONE };

@@ -2,10 +2,12 @@
 //! paper, and shows all that a transport has to do. How to start: `docs/adding-a-transport.md`.
 
 use crate::promises::Promised;
+mod packets;
+
 use crate::two_sided::{Machine, ReceivingHalf, SendingHalf, TwoSided};
 use crate::{HostContext, Message, Transport, TransportInfo};
 use crate::{finished::FinishedMessages, index_window::IndexWindow};
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::{ParamKind, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -24,6 +26,7 @@ pub struct Template;
 impl Transport for Template {
     type Endpoint = TemplateEndpoint;
     type Params = TemplateParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "template",
         summary: "a fixed window with an acknowledgement and a time-out for every packet: the one to copy",
@@ -88,7 +91,7 @@ impl Sender {
     fn ack(&mut self, shared: &mut Shared, ack: &Packet) {
         let key = (ack.src, ack.message);
         let Some(out) = self.messages.get_mut(&key) else { return };
-        let new = out.acked.insert(ack.index);
+        let new = out.acked.insert(packets::Ack::read(ack).index);
         if out.acked.len() == out.packets {
             shared.acknowledged(&out.message);
             self.messages.remove(&key);
@@ -144,8 +147,8 @@ impl Receiver {
     fn data(&mut self, shared: &mut Shared, packet: &Packet) {
         let (src, message) = (packet.src, packet.message);
         // Every copy is acknowledged: the acknowledgement of the one before may be lost.
-        let ack = shared.control_packet(PacketKind::Ack, src, message, packet.tag, packet.entropy);
-        shared.control.push_back(Packet { index: packet.index, ..ack });
+        let ack = packets::Ack { index: packet.index };
+        shared.control.push_back(shared.control_view(ack, src, message, packet.tag, packet.entropy));
         if self.finished.contains(src, message) {
             return;
         }

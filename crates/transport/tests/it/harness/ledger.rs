@@ -3,6 +3,7 @@
 use super::plan::{NIC, Plan};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::opening::OpeningSchedule;
+use headway_transport::promises::Promised;
 use headway_transport::{EndpointEvent, Message};
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,6 +217,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Goes by what a transport promises.
+    pub fn expect<T: Promised>(&mut self) {
+        self.window_grows = T::CAPABILITIES.window_grows;
+        self.grants_name = T::GRANTS_NAME;
+        self.credits = T::CAPABILITIES.credits;
+        self.bursts = T::FIRST_WINDOW;
+        self.subflows = T::SUBFLOWS;
+    }
+
     /// Books for the messages of `plan`.
     pub fn new(plan: &Plan, pulls: bool) -> Ledger {
         let sizes = Sizes::default();

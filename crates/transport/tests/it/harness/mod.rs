@@ -40,11 +40,7 @@ impl PromisedVisitor for RunPlan<'_> {
         let params = plan::parameters::<T::Params>(&self.plan.parameters);
         let make = |context: HostContext| Mutant::new(T::endpoint(&params, context), self.fault);
         let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
-        mesh.ledger.window_grows = T::CAPABILITIES.window_grows;
-        mesh.ledger.grants_name = T::GRANTS_NAME;
-        mesh.ledger.credits = T::CAPABILITIES.credits;
-        mesh.ledger.bursts = T::FIRST_WINDOW;
-        mesh.ledger.subflows = T::SUBFLOWS;
+        mesh.ledger.expect::<T>();
         let outcome = mesh.run();
         (outcome, mesh.into_trace())
     }
