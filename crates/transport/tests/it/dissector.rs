@@ -134,7 +134,8 @@ fn all_meanings() -> Vec<Meaning> {
                 // Any data packet may become a header, in a network whose ports cut.
                 let data =
                     |other: &Family| other.view(PacketKind::Data).filter(|_| view.kind == PacketKind::Header);
-                let views = families.iter().filter_map(|other| other.view(view.kind).or_else(|| data(other)));
+                let views =
+                    families.iter().filter_map(move |other| other.view(view.kind).or_else(|| data(other)));
                 views.filter(|other| other.flags == view.flags)
             };
             for one in view.fields {
