@@ -25,7 +25,7 @@ impl<'a> Ideals<'a> {
         let sprayed = network.fabric().routing == Routing::Spray;
         let several = spec.transports.iter().map(|transport| {
             let found = headway_transport::registry::find(&transport.name);
-            sprayed || found.is_some_and(|entry| entry.multipath)
+            sprayed || found.is_some_and(|entry| entry.capabilities.multipath)
         });
         Ideals { network, spec, choice: Choice::new(network, spec.seed), several: several.collect() }
     }
