@@ -9,7 +9,7 @@
 #   make lint     formatting, clippy, ruff, mypy
 #   make install  everything into .venv; the command line is .venv/bin/headway
 #   make develop  only the native module into .venv, built in seconds after an edit: slower runs, for trying out
-#   make new-transport NAME=x, new-discipline, new-controller, new-topology   from the template
+#   make new-transport NAME=x, new-discipline, new-controller, new-topology, new-figure   from the template
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -28,7 +28,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install develop new-transport new-discipline new-controller new-topology demo test testbed-matrix soak bench docs lint clean
+.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-figure demo test testbed-matrix soak bench docs lint clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -63,7 +63,7 @@ develop: $(VENV)/.tools | tools
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev --quiet
 	@rm -f $(VENV)/.native
 
-new-transport new-discipline new-controller new-topology:
+new-transport new-discipline new-controller new-topology new-figure:
 	@[ -n "$(NAME)" ] || { echo 'say its name: make $@ NAME=mine' >&2; exit 2; }
 	@$(PYTHON) tools/new.py $(@:new-%=%) '$(NAME)'
 

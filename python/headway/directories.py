@@ -14,7 +14,7 @@ from typing import Any
 from headway.checksums import CHECKSUMS_FILE, is_damaged
 from headway.errors import HeadwayError, ResultsError
 from headway.files import read_json, writable_directory
-from headway.report_table import FIGURES
+from headway.report.figures import NAMES as FIGURES
 
 MANIFEST_FILE = "manifest.json"
 SWEEP_FILE = "sweep.json"

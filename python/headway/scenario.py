@@ -12,7 +12,7 @@ from typing import Any
 from headway import _headway, names
 from headway.directories import prepare_run
 from headway.errors import NameNotFound
-from headway.report_table import check_report
+from headway.report.table import check_report
 from headway.results import Run
 from headway.toml_places import Source
 

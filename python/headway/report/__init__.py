@@ -1,16 +1,14 @@
 """The report of a run, a sweep or a reproduction: one offline HTML page, or figures fit for a paper.
 
-`load` reads the files, `study` arranges them, `timelines`, `flowstats`, `fabric` and `model` prepare figures as plain
-data (`spec`), `assemble` orders them; `page` draws that as HTML with inline SVG and `paper` with matplotlib.
+`load` reads the files, `study` arranges them, each file of `figures` prepares a kind of figure as plain data (`spec`),
+`assemble` orders them; `page` draws that as HTML with inline SVG and `paper` with matplotlib.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from .assemble import assemble
 from .errors import ReportError
-from .load import load
 
 __all__ = ["ReportError", "build"]
 
@@ -25,6 +23,9 @@ def build(directory: Path, fmt: str = "html") -> list[Path]:
     """
     if fmt not in FORMATS:
         raise ValueError(f"format {fmt!r} is not one of {', '.join(FORMATS)}")
+    from .assemble import assemble
+    from .load import load
+
     directory = Path(directory)
     report = assemble(load(directory))
     try:

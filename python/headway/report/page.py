@@ -21,7 +21,7 @@ from .spec import Figure, LegendEntry, Sketch, Table
 from .study import variant_key
 from .svg import draw_figure
 from .svg_parts import readable
-from .tables import DICTIONARY
+from .tables import dictionary
 
 _BADGES = {
     "reproduced": ("good", "✓"),
@@ -75,7 +75,7 @@ def render(report: Report) -> str:
         scale=_scale(report),
         headline=_headline(report),
         notes=report.results.report.get("notes"),
-        dictionary=DICTIONARY,
+        dictionary=dictionary(),
         facts_open=report.facts is not None and len(report.facts.rows) <= _OPEN_FACTS,
         css=Markup(_asset("report.css") + colour_rules(named, slots)),
         script=Markup(_asset("report.js")),

@@ -11,5 +11,6 @@ mod never_panics;
 mod order;
 mod runs;
 mod scenarios;
+mod schema;
 mod tuning;
 mod workloads;

@@ -6,10 +6,11 @@ from collections import Counter
 
 import numpy as np
 
-from .load import Point
-from .spec import Axis, Figure, Panel, Series
-from .study import Study, variant_key
-from .ticks import log_axis
+from ..load import Point
+from ..spec import Axis, Figure, Panel, Series
+from ..study import Study, variant_key
+from ..ticks import log_axis
+from .kind import Kind
 
 
 def round_trips(study: Study) -> Figure:
@@ -53,3 +54,6 @@ def _pooled(points: list[Point]) -> Counter[float]:
         histogram = trips.get("histogram") if isinstance(trips, dict) else None
         bins.update({float(end): int(count) for end, count in histogram or []})
     return bins
+
+
+KIND = Kind("the distribution of round trips", lambda study: round_trips(study.split))
