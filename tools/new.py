@@ -185,7 +185,9 @@ def new_topology(name: Name) -> None:
     before(registry, "pub use parking_lot::ParkingLot;\n", f"pub use {name.module}::{name.type};\n")
     append_line(registry, "topologies! {", f"    {name.type},")
     cargo("fmt", "--all")
-    cargo("test", "--package", "headway-network", "--quiet", "--test", "it", "--", "pages::", extra={"HEADWAY_BLESS": "1"})
+    cargo(
+        "test", "--package", "headway-network", "--quiet", "--test", "it", "--", "pages::", extra={"HEADWAY_BLESS": "1"}
+    )
     made(name, TOPOLOGIES / f"{name.module}.rs")
     print("  cargo test -p headway-network holds it against what every topology promises")
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from headway.report.figures import NAMES, aliases
 
 import headway as package
 from headway.data.schema import schema
+from headway.data.toml import Document
 from headway.report.assemble import assemble
+from headway.report.figures import NAMES, aliases
 from headway.report.load import load
-from headway.toml_places import Source
 from support import Answer
 
 Headway = Callable[..., Answer]
@@ -134,6 +134,7 @@ def test_the_names_are_those_that_reports_and_summaries_have(scenario_file: Path
 
 def test_keys_inside_long_texts_are_not_taken_for_keys() -> None:
     text = 'description = """\n[report]\nfigure = "no"\n"""\n[report]\nfigure = "yes"\n'
-    place = Source("x", text).key(("report", "figure"))
+    document = Document("x", text)
+    place = document.key(("report", "figure"))
     assert place is not None
-    assert place.line == 5
+    assert document.position(place) == (6, 0, 'figure = "yes"')

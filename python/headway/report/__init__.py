@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .errors import ReportError
+from headway.errors import ResultsError
 
-__all__ = ["ReportError", "build"]
+__all__ = ["ResultsError", "build"]
 
 FORMATS = ("html", "svg", "pdf")
 
@@ -18,7 +18,7 @@ FORMATS = ("html", "svg", "pdf")
 def build(directory: Path, fmt: str = "html") -> list[Path]:
     """Write the report of `directory` into it and return the files written.
 
-    `html` writes `report.html`; `svg` and `pdf` write one file a figure into `figures/`. Raises `ReportError`, which
+    `html` writes `report.html`; `svg` and `pdf` write one file a figure into `figures/`. Raises `ResultsError`, which
     names the file, if a result is missing, truncated or of the wrong shape, or if the report cannot be written.
     """
     if fmt not in FORMATS:
@@ -37,4 +37,4 @@ def build(directory: Path, fmt: str = "html") -> list[Path]:
 
         return write_figures(report, directory / "figures", fmt)
     except OSError as error:
-        raise ReportError(Path(error.filename or directory), f"cannot be written ({error.strerror})") from None
+        raise ResultsError(Path(error.filename or directory), f"cannot be written ({error.strerror})") from None

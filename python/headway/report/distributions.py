@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from .load import Point
-from .stats import Array
+from headway.data.point import Point
+from headway.data.samples import Array
+
 from .study import Study
 
 FLOWS_NEEDED = 20

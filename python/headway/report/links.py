@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from .load import Point
-from .stats import over_seeds
+from headway.data.point import Point
+from headway.data.statistics import over_seeds
 
 
 def busy(points: list[Point]) -> dict[str, float]:

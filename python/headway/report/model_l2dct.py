@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway import _headway
-from headway.quantities import parse_bytes, parse_rate, parse_seconds
+from headway.data.units import parse_bytes, parse_rate, parse_seconds
+from headway.errors import ResultsError
 
-from .errors import ReportError
 from .load import Results
 from .palette import flow_styles
 from .spec import Axis, Figure, LegendEntry, Panel, Series
@@ -29,7 +29,7 @@ DISCIPLINES = {"ps": "PS", "srpt": "SRPT", "las": "LAS"}
 def _table(results: Results) -> Mapping[str, Any]:
     table = results.scenario.get("model")
     if not isinstance(table, Mapping):
-        raise ReportError(results.directory, "the results do not hold the scenario's [model] table")
+        raise ResultsError(results.directory, "the results do not hold the scenario's [model] table")
     return table
 
 

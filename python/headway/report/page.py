@@ -13,10 +13,11 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from headway.data.units import plain
+
 from .assemble import Report, styles
 from .claims import ClaimRow, verdict_counts
 from .palette import Style
-from .quantity import plain
 from .spec import Figure, LegendEntry, Sketch, Table
 from .study import variant_key
 from .svg import draw_figure

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from headway.data.point import Point
 from headway.data.schema import field_of
-
-from .load import Point
 
 
 def number(value: object) -> float | None:

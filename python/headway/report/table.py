@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headway.data.schema import numbers_of, schema
+from headway.data.toml import Document, Place
 from headway.errors import ScenarioError, nearest
 from headway.report.figures import NAMES, aliases
-from headway.toml_places import Place, Source, document
 
 KEYS = ("figure", "x", "y", "notes")
 # What the native module adds to the table of a model: its settings in packets and round trips.
@@ -16,21 +16,21 @@ _MODEL_KEYS = frozenset({"c_packets_per_rtt", "sizes_packets", "r_over_c", "t_r_
 
 
 def check_report(
-    report: Mapping[str, Any], source: Source, text: str, sets: Sequence[str], swept: Callable[[], Iterable[str]]
+    report: Mapping[str, Any], document: Document, sets: Sequence[str], swept: Callable[[], Iterable[str]]
 ) -> None:
     """Raise `ScenarioError` at the first key or value that no report understands.
 
     `report` is the table as loaded, with the overrides of `sets`; `swept` gives the keys that the sweep varies.
     """
-    _Check(report, source, text, sets).all(swept)
+    _Check(report, document, sets).all(swept)
 
 
 class _Check:
-    def __init__(self, report: Mapping[str, Any], source: Source, text: str, sets: Sequence[str]) -> None:
-        written = document(text).get("report")
+    def __init__(self, report: Mapping[str, Any], document: Document, sets: Sequence[str]) -> None:
+        written = document.value.get("report")
         own = written if isinstance(written, Mapping) else {}
         self._report = {k: v for k, v in report.items() if k not in _MODEL_KEYS or k in own}
-        self._source = source
+        self._document = document
         self._sets = sets
 
     def all(self, swept: Callable[[], Iterable[str]]) -> None:
@@ -77,12 +77,12 @@ class _Check:
             origin = f"--set {overrides[-1]}"
         else:
             place = self._place(key, value)
-        raise ScenarioError(self._source.diagnostic(message, place, help_text, origin))
+        raise ScenarioError(self._document.diagnostic(message, place, help_text, origin))
 
     def _place(self, key: str, value: object) -> Place | None:
         path = ("report", key)
-        found = self._source.value(path, value) if value is not None else None
-        return found or self._source.key(path)
+        found = self._document.value_at(path, value) if value is not None else None
+        return found or self._document.key(path)
 
 
 def _is_part(name: str) -> bool:

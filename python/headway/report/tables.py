@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from headway.data.point import Point
 from headway.data.schema import schema
-from headway.results import by_sentence, surprising
+from headway.data.sentences import by_sentence, surprising
+from headway.data.statistics import Estimate, over_seeds
+from headway.data.units import display, unit_for
 
-from .load import PartPoint, Point
-from .quantity import display, unit_for
 from .spec import Table
-from .stats import Estimate, over_seeds
 from .study import Study, natural, short_axis, value_text, variant_key
 from .summaries import number, summary_label, summary_number
 
@@ -70,8 +70,8 @@ def summary(study: Study) -> Table:
     head = ("variant", *names, *mixed, *[summary_label(k)[0] for k in keys])
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in points:
-        of = ((point.part if isinstance(point, PartPoint) else point.transport),) if mixed else ()
-        variant = point.whole.variant if isinstance(point, PartPoint) else point.variant
+        of = ((point.transport),) if mixed else ()
+        variant = (point.whole or point).variant
         groups.setdefault((variant, *[point.axes.get(k, "") for k in axes], *of), []).append(point)
     rows: list[tuple[str, ...]] = []
     sort: list[tuple[float | str, ...]] = []
@@ -109,7 +109,7 @@ def estimate_text(found: Estimate | None, quantity: str) -> str:
     if found is None:
         return "–"
     unit = unit_for(quantity, found.mean)
-    mean, half = found.mean / unit.scale, (found.half or 0.0) / unit.scale
+    mean, half = found.mean / unit.scale, (found.half_width or 0.0) / unit.scale
     decimals = max(0, 2 - math.floor(math.log10(abs(mean)))) if mean else 2
     if half < 0.5 * 10.0**-decimals:
         return display(quantity, found.mean)

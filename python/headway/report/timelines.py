@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from headway.data.point import Point
+from headway.data.samples import Thinned, thin
+from headway.data.units import display
+
 from . import outages
-from .load import Point
-from .quantity import display
 from .spec import Axis, Figure, Panel, Series
-from .stats import Thinned, thin
 from .study import Facet, Study, natural, variant_key
 from .ticks import linear_axis
 

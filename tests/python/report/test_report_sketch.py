@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from headway.report.fabric import topology
 
 from headway.report import build
+from headway.report.figures.topology import topology
 from headway.report.load import load
 from headway.report.spec import Sketch
 from headway.report.study import Study

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headway.data.samples import Array, cdf
+
 from ..distributions import few_flows, pooled
 from ..spec import Axis, Figure, Panel, Series
-from ..stats import Array, cdf
 from ..study import Study, variant_key
 from ..ticks import log_axis, slowdown_axis
 from .kind import Kind

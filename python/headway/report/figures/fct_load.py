@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headway.data.statistics import over_seeds
+
 from ..spec import Axis, Figure, Panel, Series
-from ..stats import over_seeds
 from ..study import Facet, Study, short_axis, variant_key
 from ..summaries import summary_label, summary_number
 from ..ticks import auto_axis, log_axis
@@ -73,7 +74,7 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
         for x in study.xs(facet):
             found = over_seeds([summary_number(p, metric) for p in study.group(variant, facet, x)])
             if found:
-                half = found.half or 0.0
+                half = found.half_width or 0.0
                 rows.append((x, found.mean, max(found.mean - half, 0.0), found.mean + half))
         if rows:
             xs, means, lows, highs = (tuple(column) for column in zip(*rows, strict=True))

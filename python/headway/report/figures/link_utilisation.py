@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from headway.data.units import display
+
 from ..links import busy, ends
-from ..quantity import display
 from ..spec import Axis, Dot, DotPanel, DotRow, Figure
 from ..study import Study, natural, variant_key
 from ..timelines import arrow

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from headway.data.point import Point
 from headway.data.schema import field_of, schema
-from headway.quantities import parse_bytes
+from headway.data.units import display, parse_bytes
 
-from ..load import Point
-from ..quantity import display
 from ..spec import Axis, Figure, Panel, Reference
 from ..study import Study
 from ..ticks import linear_axis

@@ -6,7 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from ..load import Point
+from headway.data.point import Point
+
 from ..spec import Axis, Figure, Panel, Series
 from ..study import Study, variant_key
 from ..ticks import log_axis

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from headway.data.point import Point
+from headway.data.samples import Array, by_size, equal_count_edges
+from headway.data.statistics import over_seeds
+
 from ..distributions import few_flows, pooled
-from ..load import Point
 from ..spec import Figure, Panel, Series
-from ..stats import Array, by_size, equal_count_edges, over_seeds
 from ..study import Facet, Study, variant_key
 from ..ticks import log_axis, slowdown_axis
 from .kind import Kind
@@ -55,9 +57,9 @@ def _size_panels(study: Study, facet: Facet, counts: list[int]) -> list[Panel]:
         for name, parts in lines.items():
             found = [over_seeds([float(getattr(bins, name)[i]) for bins in binned]) for i in range(len(edges))]
             kept = [(float(edges[i]), e) for i, e in enumerate(found) if e is not None]
-            band = any(e.half is not None for _, e in kept)
-            low = tuple(max(e.mean - (e.half or 0.0), 1e-9) for _, e in kept) if band else None
-            high = tuple(e.mean + (e.half or 0.0) for _, e in kept) if band else None
+            band = any(e.half_width is not None for _, e in kept)
+            low = tuple(max(e.mean - (e.half_width or 0.0), 1e-9) for _, e in kept) if band else None
+            high = tuple(e.mean + (e.half_width or 0.0) for _, e in kept) if band else None
             means = tuple(e.mean for _, e in kept)
             parts.append(Series(variant_key(variant), tuple(s for s, _ in kept), means, low, high, markers=True))
     x = log_axis("flow size", "bytes", [float(edge) for edge in edges])

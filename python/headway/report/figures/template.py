@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from headway.data.statistics import over_seeds
+
 from ..spec import Axis, Figure, Panel, Series
-from ..stats import over_seeds
 from ..study import Facet, Study, variant_key
 from ..summaries import summary_number
 from .kind import Kind

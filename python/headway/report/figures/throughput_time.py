@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from headway.quantities import parse_bytes
+from headway.data.point import Point
+from headway.data.units import display, parse_bytes
 
 from .. import outages
-from ..load import Point
-from ..quantity import display
 from ..spec import Event, Figure, LegendEntry, Panel, Reference
 from ..study import FLOW_COLOURS, Study, flow_key, natural, variant_key
 from ..ticks import linear_axis

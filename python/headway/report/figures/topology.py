@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from headway.data.point import Point
+from headway.data.units import display
+
 from ..links import busy, ends
-from ..load import Point
-from ..quantity import display
 from ..spec import Edge, Figure, LegendEntry, Node, Sketch
 from ..study import Study, flow_key, natural
 from ..timelines import bottlenecks
