@@ -70,6 +70,10 @@ What a user sees first, with numbers of a run.
 """
 
 
+# The tests that write what follows from a declaration: tables, pages, the order of events, the behaviour.
+WRITTEN = ("tables::", "pages::", "order::", "behaviour::")
+
+
 class Mistake(Exception):
     """Something that whoever called can put right."""
 
@@ -185,9 +189,8 @@ def new_topology(name: Name) -> None:
     before(registry, "pub use parking_lot::ParkingLot;\n", f"pub use {name.module}::{name.type};\n")
     append_line(registry, "topologies! {", f"    {name.type},")
     cargo("fmt", "--all")
-    cargo(
-        "test", "--package", "headway-network", "--quiet", "--test", "it", "--", "pages::", extra={"HEADWAY_BLESS": "1"}
-    )
+    pages = ("--package", "headway-network", "--quiet", "--test", "it", "--", "pages::")
+    cargo("test", *pages, extra={"HEADWAY_BLESS": "1"})
     made(name, TOPOLOGIES / f"{name.module}.rs")
     print("  cargo test -p headway-network holds it against what every topology promises")
 
@@ -212,11 +215,11 @@ def new_figure(name: Name) -> None:
 
 
 def finish_transport(name: Name) -> None:
-    """What is written from the declaration: the page, the snapshot, the digest of its order of events."""
+    """What is written from the declaration: page, snapshot, digest of its order of events, table of its behaviour."""
     write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
     cargo("fmt", "--all")
     wanted = {"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"}
-    cargo("test", "--workspace", "--quiet", "--test", "it", "--", "tables::", "pages::", "order::", extra=wanted)
+    cargo("test", "--workspace", "--quiet", "--test", "it", "--", *WRITTEN, extra=wanted)
     folder = TRANSPORTS / name.module
     made(name, folder if (ROOT / folder).is_dir() else CONTROLLERS / f"{name.module}.rs")
     print(f"  {PAGES / name.text}.md: its page, which waits for your words")

@@ -75,6 +75,11 @@ class Scenario:
         return cls(native, written)
 
     @property
+    def native(self) -> _headway.Scenario:
+        """What the native module makes of it."""
+        return self._native
+
+    @property
     def name(self) -> str:
         """Its name, as `amrt/fig01-multi-bottleneck`."""
         return names.resolve(str(self.path)).name if self.path else self._native.name

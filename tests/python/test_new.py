@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = REPOSITORY / "tools/new.py"
 # What a built dependency consists of; everything else in a target directory is the workspace's own.
 LIBRARIES = (".rlib", ".rmeta", ".so", ".d")
-SUITE = ("properties", "contract", "tables", "pages", "order", "sequences", "topologies", "docs")
+SUITE = ("properties", "contract", "tables", "pages", "order", "behaviour", "sequences", "topologies", "docs")
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 
@@ -66,6 +66,8 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
     assert digests["my-thing"] == digests["template"]
     assert digests["quarter"] == digests["tcp"]
     for name in ("my-thing", "quarter"):
+        table = copy / f"tests/golden/behaviour/{name}.txt"
+        assert table.read_text("utf-8").startswith("scenario")
         assert "## Declared" in (copy / f"docs/transports/{name}.md").read_text("utf-8")
     assert "| `my-row` |" in (copy / "docs/scenario-format.md").read_text("utf-8")
     again = run(copy, "make", "new-transport", "NAME=my-thing")

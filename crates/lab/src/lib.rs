@@ -6,6 +6,7 @@
 
 pub mod capture;
 pub mod catalogue;
+pub mod diff;
 pub mod fabric;
 mod files;
 pub mod import;

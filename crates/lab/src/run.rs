@@ -6,6 +6,7 @@ use crate::results::{RunOutput, summary, tables, write};
 use crate::scenario::{Resolved, Scenario};
 use crate::text::quantity::seconds;
 use crate::text::{LabError, Problem, ScenarioError};
+use headway_network::Witness;
 use headway_sim::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError};
 use std::cell::Cell;
 use std::path::Path;
@@ -91,6 +92,16 @@ pub fn run_scenario(
         testbed: None,
     };
     conclude(scenario, &resolved, &outcome, around, options)
+}
+
+/// Runs a scenario for whoever wants to see its events, and keeps nothing. The witness ends the run by answering `false`.
+pub(crate) fn run_witnessed(
+    scenario: &Scenario,
+    resolved: &Resolved,
+    witness: &mut dyn Witness,
+) -> Result<Outcome, LabError> {
+    let ran = headway_sim::run_witnessed(&resolved.spec, witness, &mut |_| true);
+    ran.map_err(|e| explain(e, scenario, resolved))
 }
 
 /// Makes results of an outcome, whoever ran it, and writes them where the options say.

@@ -16,6 +16,7 @@ mod routes;
 pub mod spec;
 mod timing;
 pub mod topology;
+mod witness;
 
 pub use changes::{Changes, Flight, Instant, Step, conflict};
 pub use error::BuildError;
@@ -31,3 +32,4 @@ pub use routes::Choice;
 pub use spec::{FabricSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
 pub use timing::HostTiming;
 pub use topology::TopologySpec;
+pub use witness::{EventKind, Place, Seen, Witness};

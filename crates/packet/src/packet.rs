@@ -193,7 +193,7 @@ impl PacketFlags {
 ///
 /// `(src, dst, message)` names a message for data; packets towards the sender (grants, tokens,
 /// acknowledgements) carry the same `message` with the addresses exchanged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Packet {
     /// Sending host.
     pub src: HostId,

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value as Json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Commit that the module was built from.
 const COMMIT: Option<&str> = option_env!("HEADWAY_COMMIT");
@@ -29,11 +29,40 @@ impl Scenario {
         Self::of(&request)
     }
 
-    /// Reads a string; `name` stands for the file in messages, relative paths start in the working directory.
+    /// Reads a string; `name` stands for the file in messages, relative paths start in `folder`, which is the working
+    /// directory if there is none.
     #[staticmethod]
-    #[pyo3(signature = (text, name, sets = Vec::new(), scale = None))]
-    fn from_text(text: &str, name: &str, sets: Vec<String>, scale: Option<&str>) -> PyResult<Scenario> {
-        Self::of(&Request::text(text, name, Path::new(""), &sets, scale))
+    #[pyo3(signature = (text, name, sets = Vec::new(), scale = None, folder = None))]
+    fn from_text(
+        text: &str,
+        name: &str,
+        sets: Vec<String>,
+        scale: Option<&str>,
+        folder: Option<PathBuf>,
+    ) -> PyResult<Scenario> {
+        Self::of(&Request::text(text, name, &folder.unwrap_or_default(), &sets, scale))
+    }
+
+    /// Runs this scenario and another and compares their events, as JSON; `None` if `go_on` answered False, which is
+    /// called now and then.
+    fn diff(&self, py: Python<'_>, other: &Scenario, go_on: Py<PyAny>) -> PyResult<Option<String>> {
+        let mut raised: Option<PyErr> = None;
+        let compared = py.detach(|| {
+            headway_lab::diff::diff(&self.inner, &other.inner, &mut || {
+                Python::attach(|py| {
+                    let answer = py.check_signals().and_then(|()| go_on.call0(py)?.is_truthy(py));
+                    answer.unwrap_or_else(|error| {
+                        raised = Some(error);
+                        false
+                    })
+                })
+            })
+        });
+        match (raised, compared) {
+            (Some(error), _) => Err(error),
+            (None, Ok(compared)) => Ok(compared.map(|c| c.to_json().to_string())),
+            (None, Err(error)) => Err(lab_error(&error)),
+        }
     }
 
     /// The same with further overrides, which come last.

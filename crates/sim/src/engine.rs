@@ -15,8 +15,8 @@ use crate::transit::{
 use crate::wires::Wires;
 use headway_fabric::{Fate, Full};
 use headway_network::{BuildError, Ideals, Network};
+use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen, Witness};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
-use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
 use headway_transport::endpoint::{Ahead, Around, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
@@ -38,6 +38,23 @@ struct Host<E> {
     endpoint: Checked<E>,
     /// Earliest timer event waiting in the queue; `Time::MAX` when none.
     armed: Time,
+}
+
+/// An event of the queue in words; `packet` is asked only where there is one.
+fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
+    let number = event.what & NUMBER;
+    let (kind, place) = match event.what & !NUMBER {
+        FORWARD => (EventKind::Arrival, Place::Port(number)),
+        DELIVER => (EventKind::Delivery, Place::Host(number)),
+        WIRE_FREE => (EventKind::PortFree, Place::Port(number)),
+        RELEASE => (EventKind::PortRelease, Place::Port(number)),
+        TIMER => (EventKind::Timer, Place::Host(number)),
+        FLOW_START => (EventKind::FlowStart, Place::Network),
+        CHANGE => (EventKind::NetworkChange, Place::Network),
+        _ => (EventKind::Sample, Place::Network),
+    };
+    let carries = matches!(kind, EventKind::Arrival | EventKind::Delivery);
+    Seen { at: Time(event.at), kind, place, packet: carries.then(|| packet(event.packet)) }
 }
 
 /// One run in progress.
@@ -66,6 +83,10 @@ pub(crate) struct Engine<'a, E> {
     /// Bytes that packets in flight and samples may take.
     pub(crate) room: u64,
     events: u64,
+    /// The number of events at which the loop looks up: for room, for progress, or for whoever watches each of them.
+    pause: u64,
+    /// Who sees every event.
+    witness: Option<&'a mut dyn Witness>,
     digest: u64,
 }
 
@@ -108,8 +129,16 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             full: None,
             room: u64::MAX,
             events: 0,
+            pause: ROOM_EVENTS,
+            witness: None,
             digest: 0,
         })
+    }
+
+    /// Shows every event to a witness, if there is one.
+    pub(crate) fn watched_by(&mut self, witness: Option<&'a mut dyn Witness>) {
+        self.pause = if witness.is_some() { 0 } else { ROOM_EVENTS };
+        self.witness = witness;
     }
 
     /// Runs to the end; `false` from `progress` stops early.
@@ -129,17 +158,28 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 self.now = self.stop;
                 break;
             }
-            self.step(event);
-            if self.events.is_multiple_of(ROOM_EVENTS) && !self.goes_on(progress) {
+            if self.events == self.pause && !self.goes_on(event, progress) {
                 return false;
             }
+            self.step(event);
         }
         self.full.is_none()
     }
 
-    /// Whether there is room for more, and nobody who looks on has seen enough.
+    /// Whether there is room for more, and nobody who looks on has seen enough, `event` being the next.
     #[cold]
-    fn goes_on(&mut self, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
+    fn goes_on(&mut self, event: Event, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
+        self.pause = (self.events / ROOM_EVENTS + 1) * ROOM_EVENTS;
+        if let Some(witness) = &mut self.witness {
+            self.pause = self.events + 1;
+            let pool = &self.wires.transit.pool;
+            if !witness.event(&seen(&event, |handle| *pool.get(handle))) {
+                return false;
+            }
+        }
+        if self.events == 0 || !self.events.is_multiple_of(ROOM_EVENTS) {
+            return true;
+        }
         let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
         let packets = self.wires.transit.pool.slots() * PER_PACKET;
         if samples + packets > self.room {

@@ -23,5 +23,5 @@ pub use headway_network::{
     FlowSpec, FlowState, LinkChoice, LinkRecord, LinkSpec, Metric, Network, Outcome, Progress, Routing,
     RunSpec, Sample, SampleSpec, TopologySpec, TransportRecord, TransportSpec, conflict, topology,
 };
-pub use run::{RunError, parameters, run, run_tapped, run_within};
+pub use run::{RunError, parameters, run, run_tapped, run_within, run_witnessed};
 pub use tap::Tap;

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::mixed::{self, Machine, Mixed};
 use crate::tap::Tap;
 use headway_network::{BuildError, Network};
-use headway_network::{FlowSpec, Outcome, Progress};
+use headway_network::{FlowSpec, Outcome, Progress, Witness};
 use headway_network::{RunSpec, TransportSpec};
 use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
@@ -64,13 +64,23 @@ pub fn run_within<'a>(
     tap: Option<&'a mut dyn Tap>,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    watched(spec, Watch { progress, tap, room })
+    watched(spec, Watch { progress, tap, witness: None, room })
+}
+
+/// As [`run`], and shows every event to `witness` before it is handled; when that has seen enough, the run ends there.
+pub fn run_witnessed<'a>(
+    spec: &'a RunSpec,
+    witness: &'a mut dyn Witness,
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, RunError> {
+    watched(spec, Watch { progress, tap: None, witness: Some(witness), room: u64::MAX })
 }
 
 /// Who looks on while a run lasts.
 struct Watch<'a> {
     progress: &'a mut dyn FnMut(&Progress) -> bool,
     tap: Option<&'a mut dyn Tap>,
+    witness: Option<&'a mut dyn Witness>,
     room: u64,
 }
 
@@ -150,6 +160,7 @@ fn drive<'a, E: Endpoint>(
 ) -> Result<Outcome, RunError> {
     let mut engine = Engine::new(spec, network, endpoints, watch.tap)?;
     engine.room = watch.room;
+    engine.watched_by(watch.witness);
     let completed = engine.run(watch.progress);
     Ok(engine.finish(!completed, machines))
 }

@@ -42,6 +42,7 @@ pub fn manifest(
     Ok(json!({
         "name": scenario.about.name,
         "scenario": scenario.resolved_json(),
+        "written": scenario.written_json(),
         "version": VERSION,
         "commit": around.commit,
         "seed": scenario.seed,

@@ -79,6 +79,14 @@ impl Request {
         Request { sets: [&self.sets, further].concat(), ..self.clone() }
     }
 
+    /// All that is needed to load it again, from anywhere.
+    #[allow(clippy::disallowed_methods, reason = "a relative folder is one of this process")]
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        serde_json::json!({ "name": self.name, "folder": folder, "text": self.source.text, "sets": self.sets,
+            "scale": self.scale })
+    }
+
     /// The same scenario at another scale.
     pub(crate) fn at_scale(&self, scale: &str) -> Request {
         Request { scale: Some(scale.into()), ..self.clone() }

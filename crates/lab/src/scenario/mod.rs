@@ -154,6 +154,11 @@ impl Scenario {
         map
     }
 
+    /// The text it was read from and what overrode it: enough to load it again.
+    pub fn written_json(&self) -> Json {
+        self.request.to_json()
+    }
+
     /// The scenario with every default filled in.
     pub fn resolved_json(&self) -> Json {
         let about = &self.about;

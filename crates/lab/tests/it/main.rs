@@ -1,9 +1,11 @@
 //! The integration tests of `headway-lab`, one module a subject, in one program that links once.
 
 mod bad_input;
+mod behaviour;
 mod benchmark;
 mod common;
 mod corpus;
+mod diff;
 mod docs;
 mod layout;
 mod memory;

@@ -1,0 +1,71 @@
+//! Who watches the events of a run.
+
+use headway_packet::Packet;
+use headway_units::Time;
+use std::fmt;
+
+/// What an event is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum EventKind {
+    /// A packet arrives at a switch, for the port that it will leave by.
+    Arrival,
+    /// A packet arrives at the host that it is for.
+    Delivery,
+    /// A port has sent a packet and can send another.
+    PortFree,
+    /// A port that held packets back may send one.
+    PortRelease,
+    /// A host's deadline.
+    Timer,
+    /// Flows begin.
+    FlowStart,
+    /// Gauges are read.
+    Sample,
+    /// Links go down, come up, or change their rate or delay.
+    NetworkChange,
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EventKind::Arrival => "a packet arrives at the switch",
+            EventKind::Delivery => "a packet arrives at its host",
+            EventKind::PortFree => "the port is free",
+            EventKind::PortRelease => "the port may send again",
+            EventKind::Timer => "a timer runs out",
+            EventKind::FlowStart => "a flow begins",
+            EventKind::Sample => "samples are taken",
+            EventKind::NetworkChange => "the network changes",
+        })
+    }
+}
+
+/// Where an event happens.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    /// The port of a link, by the link's number.
+    Port(u32),
+    /// A host.
+    Host(u32),
+    /// Everywhere: the start of flows, samples, changes of the network.
+    Network,
+}
+
+/// One event, before it is handled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Seen {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub kind: EventKind,
+    /// Where.
+    pub place: Place,
+    /// The packet that arrives, as it was sent.
+    pub packet: Option<Packet>,
+}
+
+/// Sees every event of a run before it is handled, in order.
+pub trait Witness {
+    /// The next event; `false` ends the run before it.
+    fn event(&mut self, event: &Seen) -> bool;
+}

@@ -1,0 +1,166 @@
+"""Where two runs part: the first event that is not the same, and the keys of their scenarios that are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway import _headway
+from headway.data.run import read
+from headway.errors import ResultsError
+from headway.scenario import Scenario
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A scenario to run, and what a directory says about the run that was made of it."""
+
+    name: str
+    native: _headway.Scenario
+    recorded: dict[str, Any] | None = None
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The scenario with every default filled in, without what it is called."""
+        keys: dict[str, Any] = json.loads(self.native.resolved_json())
+        for key in ("name", "title", "description", "paper", "report"):
+            keys.pop(key, None)
+        return keys
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a comparison of two runs found."""
+
+    left: Side
+    right: Side
+    keys: dict[str, tuple[Any, Any]]
+    """Keys of the resolved scenarios that differ, with both values; `None` where a side lacks one."""
+    events: tuple[int, int]
+    order_digests: tuple[str, str]
+    first: dict[str, Any] | None
+    """The first event that differs: `number`, `before`, `left`, `right`, `fields`; `None` if no event differs."""
+
+    @property
+    def stale(self) -> list[Side]:
+        """Runs on record whose events came in another order than this build's."""
+        pairs = zip((self.left, self.right), self.order_digests, strict=True)
+        return [
+            side
+            for side, digest in pairs
+            if side.recorded is not None
+            and not side.recorded.get("interrupted")
+            and side.recorded.get("order_digest") != digest
+        ]
+
+    @property
+    def same(self) -> bool:
+        """Whether the runs are the same event by event, also those on record."""
+        return self.first is None and not self.stale
+
+    def document(self) -> dict[str, Any]:
+        """All of it, for another program."""
+        return {
+            "left": self.left.name,
+            "right": self.right.name,
+            "same": self.same,
+            "keys": {key: list(values) for key, values in self.keys.items()},
+            "events": list(self.events),
+            "order_digests": list(self.order_digests),
+            "made_by_another_build": [side.name for side in self.stale],
+            "first_difference": self.first,
+        }
+
+
+def side(run: str | Path, sets: Sequence[str] = ()) -> Side:
+    """A run directory, or a scenario by path or name; `sets` override keys of it."""
+    path = Path(run)
+    if not path.is_dir():
+        scenario = Scenario.load(run, sets=list(sets))
+        return Side(str(run), scenario.native)
+    manifest = read(path).manifest
+    where = path / "manifest.json"
+    if manifest.get("testbed") is not None:
+        raise ResultsError(where, "a run on real packets cannot be repeated event by event; name its scenario instead")
+    written = manifest.get("written")
+    if written is None:
+        raise ResultsError(where, "does not say what was run; a run by this version of Headway does")
+    native = _headway.Scenario.from_text(
+        written["text"], written["name"], written["sets"], written["scale"], written["folder"]
+    )
+    if native.digest() != manifest["digest"]:
+        raise ResultsError(
+            where,
+            f"the scenario is not the one that was run: a file that it names in {written['folder']}, "
+            "or a default of Headway, has changed since",
+        )
+    return Side(str(run), native.with_sets(list(sets)) if sets else native, None if sets else manifest)
+
+
+def diff(left: Side, right: Side, go_on: Callable[[], bool] = lambda: True) -> Difference | None:
+    """Run both and compare every event; `None` if `go_on` answered False on the way."""
+    answer = left.native.diff(right.native, go_on)
+    if answer is None:
+        return None
+    found = json.loads(answer)
+    ours, theirs = dict(_flat(left.resolved)), dict(_flat(right.resolved))
+    keys = {key: (ours.get(key), theirs.get(key)) for key in [*ours, *theirs] if ours.get(key) != theirs.get(key)}
+    events, digests = found["events"], found["order_digests"]
+    return Difference(left, right, keys, (events[0], events[1]), (digests[0], digests[1]), found["difference"])
+
+
+def lines(found: Difference) -> Iterator[str]:
+    """What was found, for a person."""
+    for one in found.stale:
+        recorded = one.recorded or {}
+        yield (
+            f"{one.name}: was made by another build ({recorded.get('version')}, commit {recorded.get('commit')}), "
+            "whose events came in another order; both runs below are of this build"
+        )
+    if found.keys:
+        count = len(found.keys)
+        yield f"the scenarios differ in {count} key{'s' if count > 1 else ''}"
+        yield from (f"  {key}: {_value(ours)} | {_value(theirs)}" for key, (ours, theirs) in found.keys.items())
+    first = found.first
+    if first is None:
+        yield f"no event differs: {found.events[0]} events, order digest {found.order_digests[0]}"
+        return
+    yield f"event {first['number']} is the first that differs"
+    for name, event in [*(("both", event) for event in first["before"]), ("left", first["left"])]:
+        yield _event(name, event)
+    yield _event("right", first["right"])
+    if first["fields"]:
+        values = (f"{f} {first['left']['packet'][f]} | {first['right']['packet'][f]}" for f in first["fields"])
+        yield f"  the packets differ in: {', '.join(values)}"
+
+
+def _event(name: str, event: Event | None) -> str:
+    if event is None:
+        return f"  {name:5}  the run is over"
+    text = f"  {name:5}  {event['at']:>16}  {event['place']}: {event['kind']}"
+    packet = event["packet"]
+    if packet is None:
+        return text
+    return (
+        f"{text}: {packet['kind']} {packet['index']} of message {packet['message']}, {packet['src']} to "
+        f"{packet['dst']}, {packet['wire_bytes']} B, {packet['ecn']} (flow {packet['flow']})"
+    )
+
+
+def _value(value: object) -> str:
+    return "not there" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (any JSON)
+    """Every value that is no table, with its key as `--set` takes it."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if inner is None:
+        yield key, value
+        return
+    for name, part in inner:
+        yield from _flat(part, f"{key}.{name}" if key else str(name))
