@@ -10,9 +10,9 @@ import pytest
 
 from headway.claims.context import Context
 from headway.claims.evaluate import evaluate_claims, finished_runs, write_results
+from headway.claims.functions import VOCABULARY
 from headway.claims.language import CannotMeasure, parse
 from headway.claims.ledger import load_ledger
-from headway.claims.vocabulary import VOCABULARY
 from headway.data.point import Point
 from headway.data.run import Run
 from support import HandMade, sweep_row

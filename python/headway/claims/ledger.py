@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from headway import names
+from headway.claims.functions import VOCABULARY
 from headway.claims.language import Expression, ExpressionError, parse
 from headway.claims.verdict import NUMERIC_QUALIFIERS, ORDERS, Published, Qualifier, groups_of
-from headway.claims.vocabulary import VOCABULARY
 from headway.data.toml import Document, Place
 from headway.errors import ClaimsError, HeadwayError, nearest
 

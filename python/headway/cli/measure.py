@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from headway.claims.context import Context
+from headway.claims.functions import VOCABULARY
 from headway.claims.language import CannotMeasure, Expression, ExpressionError, parse
 from headway.claims.series import Series
-from headway.claims.vocabulary import VOCABULARY
 from headway.cli.terminal import print_table
 from headway.data.point import Point
 from headway.data.run import read

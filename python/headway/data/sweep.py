@@ -11,12 +11,9 @@ from headway.data.point import Point
 from headway.data.reader import glance
 from headway.data.run import Run
 from headway.data.table import Table
-from headway.data.units import parse_any, parse_bytes
+from headway.data.units import ENDINGS, parse_any, parse_bytes
 from headway.errors import ResultsError
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
-
-# How columns end that hold numbers of a kind.
-ENDINGS = {"time": "_s", "bytes": "_bytes", "rate": "_bps", "count": "_packets"}
 
 
 class Sweep:

@@ -13,6 +13,8 @@ _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _BYTES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1048576.0}
 _RATE = {f"{prefix}{unit}": size for prefix, size in _PREFIXES.items() for unit in ("bps", "b/s", "bit/s")}
+# How names end that hold numbers of a kind.
+ENDINGS = {"time": "_s", "bytes": "_bytes", "rate": "_bps", "count": "_packets"}
 _QUANTITY = re.compile(r"^\s*([0-9.eE+-]+)\s*([A-Za-zµ/]+)\s*$")
 
 
@@ -62,9 +64,9 @@ class Unit:
 
 
 _LADDERS: dict[str, tuple[Unit, ...]] = {
-    "time": (Unit(1e-9, "ns"), Unit(1e-6, "µs"), Unit(1e-3, "ms"), Unit(1.0, "s")),
-    "bytes": (Unit(1.0, "B"), Unit(1e3, "kB"), Unit(1e6, "MB"), Unit(1e9, "GB")),
-    "rate": (Unit(1.0, "b/s"), Unit(1e3, "kb/s"), Unit(1e6, "Mb/s"), Unit(1e9, "Gb/s"), Unit(1e12, "Tb/s")),
+    "time": tuple(Unit(_TIME[name], name) for name in ("ns", "µs", "ms", "s")),
+    "bytes": tuple(Unit(_BYTES[name], name) for name in ("B", "kB", "MB", "GB")),
+    "rate": tuple(Unit(_RATE[f"{prefix}b/s"], f"{prefix}b/s") for prefix in _PREFIXES),
     "hops": (Unit(1.0, "/s"), Unit(1e3, "k/s"), Unit(1e6, "M/s")),
     "percent": (Unit(0.01, "%"),),
     "ratio": (Unit(1.0, ""),),
@@ -108,23 +110,28 @@ def display(quantity: str, value: float | None, digits: int = 3) -> str:
 
 def duration(seconds: float) -> str:
     """A time with the unit that keeps it readable, as `43.9 us`."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if abs(seconds) >= size:
-            return f"{seconds / size:.4g} {unit}"
-    return f"{seconds / 1e-9:.4g} ns" if seconds else "0 s"
+    for unit in ("s", "ms", "us"):
+        if abs(seconds) >= _TIME[unit]:
+            return f"{seconds / _TIME[unit]:.4g} {unit}"
+    return f"{seconds / _TIME['ns']:.4g} ns" if seconds else "0 s"
 
 
 def size(count: float) -> str:
     """A number of bytes with the unit that keeps it readable, as `11.7 GB`."""
-    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if abs(count) >= scale * 0.9995:
-            return f"{count / scale:#.3g} {unit}".replace(". ", " ")
+    for prefix in ("T", "G", "M", "k"):
+        if abs(count) >= _PREFIXES[prefix] * 0.9995:
+            return f"{count / _PREFIXES[prefix]:#.3g} {prefix}B".replace(". ", " ")
     return f"{count:.0f} B"
 
 
 def quantity(value: float) -> str:
     """A count with k, M or G, as `3.2 M`."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= size:
-            return f"{value / size:.3g} {unit}"
+    for prefix in ("G", "M", "k"):
+        if abs(value) >= _PREFIXES[prefix]:
+            return f"{value / _PREFIXES[prefix]:.3g} {prefix}"
     return f"{value:.3g}"
+
+
+def quantity_of_name(name: str) -> str:
+    """What a number is a number of, by how its name ends; a count, where that says nothing."""
+    return next((kind for kind, end in ENDINGS.items() if name.endswith(end)), "count")

@@ -18,7 +18,7 @@ from headway.errors import ResultsError
 from .load import Results
 from .model_l2dct import backoff, sawtooth, scheduling
 from .palette import flow_styles
-from .spec import Axis, Figure, LegendEntry, Panel, Reference, Series
+from .spec import Axis, Curve, Figure, LegendEntry, Panel, Reference
 from .ticks import auto_axis
 
 Model = Callable[[float, float, float, float], Mapping[str, float]]
@@ -196,7 +196,7 @@ def _panels(
 
 def _curve(
     rows: list[dict[str, float]], size: float, name: str, place: Callable[[Mapping[str, float]], float | None]
-) -> Series:
+) -> Curve:
     points = {x: row[name] for row in rows if row["size_packets"] == size and (x := place(row)) is not None}
     ordered = sorted(points.items())
-    return Series(f"s:{size:g}", tuple(x for x, _ in ordered), tuple(y for _, y in ordered))
+    return Curve(f"s:{size:g}", tuple(x for x, _ in ordered), tuple(y for _, y in ordered))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from headway.data.point import Point
 from headway.data.schema import field_of
+from headway.data.units import quantity_of_name
 
 
 def number(value: object) -> float | None:
@@ -24,7 +25,7 @@ def summary_label(key: str) -> tuple[str, str]:
         found = field_of("gauges", name)
         # A gauge that is not declared is one of a machine under construction.
         label = found.label if found else name.replace("_", " ").removesuffix(" bytes")
-        quantity = found.quantity if found else "bytes" if name.endswith("_bytes") else "count"
+        quantity = found.quantity if found else quantity_of_name(name)
         return f"{label}, {part}", quantity
     found = field_of("round_trips", parts[1]) if parts[0] == "round_trips" else field_of("summary", key)
     return (found.label, found.quantity) if found else (key, "count")

@@ -13,7 +13,7 @@ from headway.data.samples import Thinned, thin
 from headway.data.units import display
 
 from . import outages
-from .spec import Axis, Figure, Panel, Series
+from .spec import Axis, Curve, Figure, Panel
 from .study import Facet, Study, natural, variant_key
 from .ticks import linear_axis
 
@@ -31,12 +31,12 @@ class Line:
     entity: str
     data: Thinned
 
-    def series(self, key: str, *, band: bool = False) -> Series:
+    def series(self, key: str, *, band: bool = False) -> Curve:
         """As drawn; the min-max envelope only where thinning made one and the figure wants it."""
         low = high = None
         if band and self.data.low is not None and self.data.high is not None:
             low, high = _tuple(self.data.low), _tuple(self.data.high)
-        return Series(key, _tuple(self.data.time), _tuple(self.data.value), low, high)
+        return Curve(key, _tuple(self.data.time), _tuple(self.data.value), low, high)
 
 
 def _tuple(values: Iterable[float]) -> tuple[float, ...]:

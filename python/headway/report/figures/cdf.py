@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from headway.data.samples import Array, cdf
 
 from ..distributions import few_flows, pooled
-from ..spec import Axis, Figure, Panel, Series
+from ..spec import Axis, Curve, Figure, Panel
 from ..study import Study, variant_key
 from ..ticks import log_axis, slowdown_axis
 from .kind import Kind
@@ -41,7 +41,7 @@ def _cdf_panel(values: Mapping[str, Array], title: str, column: str) -> Panel:
             x, share = cdf(found, CDF_POINTS)
             ends += [float(x[0]), float(x[-1])]
             xs, shares = tuple(float(v) for v in x), tuple(float(v) for v in share)
-            series.append(Series(variant_key(variant), xs, shares, step=True))
+            series.append(Curve(variant_key(variant), xs, shares, step=True))
     x_axis = slowdown_axis(ends) if column == "slowdown" else log_axis("flow completion time", "time", ends)
     return Panel(title, x_axis, Axis("share of flows", "percent", 0.0, 1.0), tuple(series))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from headway.data.statistics import over_seeds
 
-from ..spec import Axis, Figure, Panel, Series
+from ..spec import Axis, Curve, Figure, Panel
 from ..study import Facet, Study, short_axis, variant_key
 from ..summaries import summary_label, summary_number
 from ..ticks import auto_axis, log_axis
@@ -68,7 +68,7 @@ def _study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
 
 def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
     label, quantity = summary_label(metric)
-    series: list[Series] = []
+    series: list[Curve] = []
     for variant in study.variants:
         rows = []
         for x in study.xs(facet):
@@ -80,7 +80,7 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
             xs, means, lows, highs = (tuple(column) for column in zip(*rows, strict=True))
             banded = lows != highs
             key = variant_key(variant)
-            series.append(Series(key, xs, means, lows if banded else None, highs if banded else None, markers=True))
+            series.append(Curve(key, xs, means, lows if banded else None, highs if banded else None, markers=True))
     x_axis = _study_axis(name, study.x_quantity, study.xs(facet))
     tops = [v for line in series for v in (line.high or line.y)]
     y_axis = auto_axis(label, quantity, [v for line in series for v in line.y] + tops)

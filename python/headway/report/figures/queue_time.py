@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headway.data.point import Point
 from headway.data.schema import field_of, schema
-from headway.data.units import display, parse_bytes
+from headway.data.units import display, parse_bytes, quantity_of_name
 
 from ..spec import Axis, Figure, Panel, Reference
 from ..study import Study
@@ -67,7 +67,8 @@ def others(study: Study) -> list[Figure]:
     for metric in metrics:
         if metric in schema()["metrics"]:
             continue
-        quantity = quantity_of(metric)
+        declared = field_of("gauges", metric)
+        quantity = declared.quantity if declared else quantity_of_name(metric)
 
         def axis(values: list[float], metric: str = metric, quantity: str = quantity) -> Axis:
             return linear_axis(metric, quantity, values)
@@ -76,14 +77,6 @@ def others(study: Study) -> list[Figure]:
         caption = f"Sampled metric `{metric}`."
         found.append(links_figure(study, f"series-{name}", f"{metric} over time", (metric,), axis, caption))
     return found
-
-
-def quantity_of(metric: str) -> str:
-    """What a sampled gauge is a number of; of one that nobody declared, what its name says."""
-    if found := field_of("gauges", metric):
-        return found.quantity
-    endings = {"_bytes": "bytes", "_bps": "rate", "_s": "time"}
-    return next((quantity for end, quantity in endings.items() if metric.endswith(end)), "count")
 
 
 def queues(study: Study) -> list[Figure]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from headway.data.point import Point
 
-from ..spec import Axis, Figure, Panel, Series
+from ..spec import Axis, Curve, Figure, Panel
 from ..study import Study, variant_key
 from ..ticks import log_axis
 from .kind import Kind
@@ -40,7 +40,7 @@ def _panel(title: str, groups: list[tuple[str, list[Point]]]) -> list[Panel]:
             xs = sorted(bins)
             shares = np.cumsum([bins[x] for x in xs]) / sum(bins.values())
             ends += [xs[0], xs[-1]]
-            series.append(Series(variant_key(variant), tuple(xs), tuple(float(v) for v in shares), step=True))
+            series.append(Curve(variant_key(variant), tuple(xs), tuple(float(v) for v in shares), step=True))
     if not series:
         return []
     x_axis = log_axis("round trip", "time", ends)

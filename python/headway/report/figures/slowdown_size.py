@@ -10,7 +10,7 @@ from headway.data.samples import Array, by_size, equal_count_edges
 from headway.data.statistics import over_seeds
 
 from ..distributions import few_flows, pooled
-from ..spec import Figure, Panel, Series
+from ..spec import Curve, Figure, Panel
 from ..study import Facet, Study, variant_key
 from ..ticks import log_axis, slowdown_axis
 from .kind import Kind
@@ -50,7 +50,7 @@ def _size_panels(study: Study, facet: Facet, counts: list[int]) -> list[Panel]:
     sizes = np.concatenate([pooled(points, "bytes") for points in groups.values()])
     fewest = min(p.measured_flows.height for points in groups.values() for p in points)
     edges = equal_count_edges(sizes, max(4, min(BINS, fewest // FLOWS_PER_BIN)))
-    lines: dict[str, list[Series]] = {"mean": [], "p50": [], "p99": []}
+    lines: dict[str, list[Curve]] = {"mean": [], "p50": [], "p99": []}
     for variant, points in groups.items():
         binned = [by_size(_column(p, "bytes"), _column(p, "slowdown"), edges) for p in points]
         counts += [int(c) for bins in binned for c in bins.count if c]
@@ -61,7 +61,7 @@ def _size_panels(study: Study, facet: Facet, counts: list[int]) -> list[Panel]:
             low = tuple(max(e.mean - (e.half_width or 0.0), 1e-9) for _, e in kept) if band else None
             high = tuple(e.mean + (e.half_width or 0.0) for _, e in kept) if band else None
             means = tuple(e.mean for _, e in kept)
-            parts.append(Series(variant_key(variant), tuple(s for s, _ in kept), means, low, high, markers=True))
+            parts.append(Curve(variant_key(variant), tuple(s for s, _ in kept), means, low, high, markers=True))
     x = log_axis("flow size", "bytes", [float(edge) for edge in edges])
     panels = []
     for name, parts in lines.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.data.statistics import over_seeds
 
-from ..spec import Axis, Figure, Panel, Series
+from ..spec import Axis, Curve, Figure, Panel
 from ..study import Facet, Study, variant_key
 from ..summaries import summary_number
 from .kind import Kind
@@ -25,7 +25,7 @@ def _panel(study: Study, facet: Facet) -> Panel:
     for variant in study.variants:
         found = [over_seeds([summary_number(p, "flows_done") for p in study.group(variant, facet, x)]) for x in xs]
         kept = [(x, estimate.mean) for x, estimate in zip(xs, found, strict=True) if estimate]
-        lines.append(Series(variant_key(variant), tuple(x for x, _ in kept), tuple(y for _, y in kept), markers=True))
+        lines.append(Curve(variant_key(variant), tuple(x for x, _ in kept), tuple(y for _, y in kept), markers=True))
     most = max((y for line in lines for y in line.y), default=0.0) or 1.0
     x_axis = Axis(facet.text, study.x_quantity, min(xs), max(xs))
     return Panel(facet.prefix("flows done"), x_axis, Axis("flows done", "count", 0.0, most), tuple(lines))
