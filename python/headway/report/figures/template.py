@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from headway.data.statistics import over_seeds
 
-from ..spec import Axis, Curve, Figure, Panel
-from ..study import Facet, Study, variant_key
+from ..spec import Curve, Figure, Panel
+from ..study import Facet, Study, short_axis, variant_key
 from ..summaries import summary_number
+from ..ticks import linear_axis
 from .kind import Kind
 
 
@@ -26,9 +27,9 @@ def _panel(study: Study, facet: Facet) -> Panel:
         found = [over_seeds([summary_number(p, "flows_done") for p in study.group(variant, facet, x)]) for x in xs]
         kept = [(x, estimate.mean) for x, estimate in zip(xs, found, strict=True) if estimate]
         lines.append(Curve(variant_key(variant), tuple(x for x, _ in kept), tuple(y for _, y in kept), markers=True))
-    most = max((y for line in lines for y in line.y), default=0.0) or 1.0
-    x_axis = Axis(facet.text, study.x_quantity, min(xs), max(xs))
-    return Panel(facet.prefix("flows done"), x_axis, Axis("flows done", "count", 0.0, most), tuple(lines))
+    x_axis = linear_axis(short_axis(study.x_key or ""), study.x_quantity, xs)
+    y_axis = linear_axis("flows done", "count", [y for line in lines for y in line.y])
+    return Panel(facet.prefix("flows done"), x_axis, y_axis, tuple(lines))
 
 
 KIND = Kind("how many flows are done", draw)
