@@ -5,6 +5,7 @@
 #   make soak     20,000 random scenarios; SEEDS="9001 20000" goes on at seed 9001
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make bench    install, then the numbers that Headway is measured by
+#   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
@@ -31,7 +32,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-figure demo test testbed-matrix soak bench docs lint publish-check clean
+.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-figure demo test testbed-matrix soak bench gate docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -111,6 +112,11 @@ bench: install
 	for figure in fig01-multi-bottleneck fig13-testbed-multi-bottleneck; do \
 		$(BIN)/headway reproduce amrt/$$figure --scale smoke --out $(BENCH_OUT)/$$figure; done
 	$(BIN)/headway run amrt/fig14-fct-load --scale paper --set traffic.0.load=0.7
+
+# The baseline belongs to this profile, which needs no link-time optimisation.
+gate: tools
+	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
+		cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
 
 docs: tools
 	cargo doc --workspace --no-deps

@@ -71,7 +71,7 @@ What a user sees first, with numbers of a run.
 
 
 # The tests that write what follows from a declaration: tables, pages, the order of events, the behaviour.
-WRITTEN = ("tables::", "pages::", "order::", "behaviour::")
+WRITTEN = ("tables::", "pages::", "dissector::", "order::", "behaviour::")
 
 
 class Mistake(Exception):
@@ -131,6 +131,11 @@ def new_transport(name: Name) -> None:
         "a fixed window with an acknowledgement and a time-out for every packet",
     )
     write(TRANSPORTS / name.module / "mod.rs", source)
+    packets = (ROOT / TRANSPORTS / "template/packets.rs").read_text(encoding="utf-8")
+    write(
+        TRANSPORTS / name.module / "packets.rs",
+        packets.replace('"template"', f'"{name.text}"').replace("the template", name.text),
+    )
     declare_module(TRANSPORTS / "lib.rs", f"pub mod {name.module};")
     append_line(registry, "transports! {", f'    "{name.text}" => crate::{name.module}::{name.type},')
     finish_transport(name)
@@ -150,7 +155,7 @@ def new_controller(name: Name) -> None:
     declare_module(CONTROLLERS / "mod.rs", f"pub mod {name.module};")
     alias = f"/// `{name.text}`.\npub type {name.type} = Tcp<control::{name.module}::{name.type}>;\n"
     before(TRANSPORTS / "tcp/mod.rs", "\n/// The machine's states", alias)
-    append_line(registry, "transports! {", f'    "{name.text}" => crate::tcp::{name.type},')
+    append_line(registry, "transports! {", f'    "{name.text}" => crate::tcp::{name.type} as Controlled,')
     finish_transport(name)
 
 

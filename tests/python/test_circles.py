@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 
 CRATES = Path(__file__).resolve().parents[2] / "crates"
 PACKAGE = Path(__file__).resolve().parents[2] / "python/headway"
@@ -107,24 +105,16 @@ def circle(graph: dict[Module, set[Module]]) -> str | None:
     return None
 
 
-# Circles that there are, and why. Whoever mends one takes it out, or the test fails.
-KNOWN = {"transport": "`Transport::controller` shows a test the controllers of the TCP machine"}
+NAMES = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
 
 
-def crates(known: Mapping[str, str]) -> list[ParameterSet]:
-    """Every crate of the workspace."""
-    names = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
-    open_ = {name: pytest.mark.xfail(reason=known[name], strict=True) for name in known}
-    return [pytest.param(name, marks=open_.get(name, ())) for name in names]
-
-
-@pytest.mark.parametrize("crate", crates(KNOWN))
+@pytest.mark.parametrize("crate", NAMES)
 def test_no_two_files_need_each_other(crate: str) -> None:
     graph = needs(CRATES / crate / "src")
     assert circle(graph) is None
 
 
-@pytest.mark.parametrize("crate", crates(KNOWN))
+@pytest.mark.parametrize("crate", NAMES)
 def test_no_two_folders_need_each_other(crate: str) -> None:
     assert circle(by_folder(needs(CRATES / crate / "src"))) is None
 

@@ -47,11 +47,11 @@ def test_tshark_shows_every_field_as_it_was_written(capture: Callable[..., Path]
 @pytest.mark.parametrize(
     ("transport", "preference", "kind", "token", "remaining"),
     [
-        ("rcp", 0, "data", "rate in kb/s, which ports may lower", "round trip in ns"),
-        ("rcp", 3, "ack", "third SACK block", "rate in kb/s that the packet answered brought"),
-        ("proactmp", 5, "data", "subflow, and above 16 bits how many", "smoothed round trip in ns"),
+        ("rcp", 0, "data", "Rate in kb/s, which ports may lower", "round trip in ns"),
+        ("rcp", 7, "ack", "Third SACK block", "Rate in kb/s that the packet answered brought"),
+        ("proactmp", 6, "data", "Subflow, and above 16 bits how many", "smoothed round trip in ns"),
         ("proactmp", 0, "data", None, None),
-        ("dctcp", 2, "ack", "third SACK block", "receive window in packets"),
+        ("dctcp", 9, "ack", "Third SACK block", "Receive window in packets"),
     ],
 )
 def test_what_token_and_remaining_hold_is_said_where_it_is_known(

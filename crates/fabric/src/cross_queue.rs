@@ -143,6 +143,10 @@ impl Discipline for CrossQueueEcn {
         needs: &[Need::RoundTrip, Need::Displacement],
     };
 
+    fn own_round_trip(params: &CrossQueueParams) -> Option<(&'static str, Time)> {
+        Some(("round_trip", params.round_trip))
+    }
+
     fn new(params: &CrossQueueParams, port: &PortContext) -> Self {
         let packet = u64::from(port.sizes.full_wire());
         let buffer = match port.buffer.data {

@@ -41,7 +41,7 @@ declared! {
 declared! {
     /// What a discipline needs beside queues and a rate.
     Need {
-        /// The network's base round trip, unless its parameter `round_trip` is set.
+        /// The network's base round trip, unless its parameters set one (`Discipline::own_round_trip`).
         RoundTrip = "round trip",
         /// Packets may be held back although the wire is free.
         Shaping = "shaping",

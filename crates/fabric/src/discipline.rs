@@ -111,6 +111,16 @@ pub trait Discipline: Sized {
     /// Whether its rules take a few instructions a packet, and no call is worth making for them.
     const LIGHT: bool = false;
 
+    /// Whether it does nothing but queue and drop: what is meant to run over it runs over any other as well.
+    const PLAIN: bool = false;
+
+    /// The round trip that its parameters set in place of the network's, and the name of the parameter that does; zero
+    /// where it is not set. For disciplines that declare [`Need::RoundTrip`].
+    fn own_round_trip(params: &Self::Params) -> Option<(&'static str, Time)> {
+        let _ = params;
+        None
+    }
+
     /// The rules for one port.
     fn new(params: &Self::Params, port: &PortContext) -> Self;
 

@@ -23,6 +23,7 @@ impl Discipline for DropTail {
     };
 
     const LIGHT: bool = true;
+    const PLAIN: bool = true;
 
     fn new(_: &DropTailParams, _: &PortContext) -> Self {
         DropTail

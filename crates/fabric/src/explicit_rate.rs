@@ -122,7 +122,7 @@ impl Law {
         };
         law.set_rate((capacity * params.initial_rate).min(target));
         if params.rtt > Time::ZERO {
-            law.begin(Time::ZERO, params.rtt.min(LONGEST_RTT));
+            law.begin(Time::ZERO, params.rtt);
         }
         law
     }
@@ -401,6 +401,17 @@ mod tests {
         law.0.advance(RTT * 3);
         // By R/C, and by the ratio of the round trips.
         assert!((law.0.rtt - (80e6 - 40e6 * rate / 1e7 * 0.5)).abs() < 1.0, "{}", law.0.rtt);
+    }
+
+    #[test]
+    fn a_round_trip_that_is_given_is_taken_as_it_is_and_one_of_a_packet_up_to_a_second() {
+        let given = rules(|p| p.rtt = Time::s(3));
+        assert_eq!(given.0.rtt, 3e12);
+        let mut heard = rules(|p| p.rtt = Time::ZERO);
+        let mut packet = packet(1000);
+        packet.remaining = 3_000_000_000;
+        heard.depart(&Departing { now: Time::ZERO, takes: Time::ns(800), data_waiting: 0 }, &mut packet);
+        assert_eq!(heard.0.rtt, 1e12);
     }
 
     #[test]

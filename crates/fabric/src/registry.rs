@@ -103,6 +103,14 @@ macro_rules! disciplines {
             }
         }
 
+        /// Whether the discipline called `name` does nothing but queue and drop: [`Discipline::PLAIN`].
+        pub fn is_plain(name: &str) -> bool {
+            match name {
+                $($name => <$variant as Discipline>::PLAIN,)+
+                _ => false,
+            }
+        }
+
         /// Every discipline's description and parameters.
         pub fn all() -> Vec<(DisciplineInfo, Vec<ParamSpec>)> {
             vec![$((<$variant as Discipline>::INFO, <<$variant as Discipline>::Params as Params>::specs())),+]
@@ -155,18 +163,16 @@ fn called<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The parameter that says the round trip where no network is known, or another than the network's.
-const ROUND_TRIP: &str = "round_trip";
+/// The discipline of ports that nothing else is asked of.
+pub const USUAL: &str = DropTail::INFO.name;
 
 fn with<D: Discipline>(params: &[(String, ParamValue)], port: &PortContext) -> Result<D, ParamError> {
     let set = set::<D>(params)?;
     let told = port.round_trip.is_some_and(|time| time > Time::ZERO);
     if D::INFO.needs.contains(&Need::RoundTrip) && !told {
-        let names = D::Params::specs().into_iter().map(|spec| spec.name);
-        let said = names.zip(set.values()).find(|(name, _)| *name == ROUND_TRIP);
-        if said.is_none_or(|(_, value)| value == ParamValue::Time(Time::ZERO)) {
-            let why = "no round trip of a network is known here".into();
-            return Err(ParamError::Missing { name: ROUND_TRIP, why });
+        let (name, time) = D::own_round_trip(&set).unwrap_or((D::INFO.name, Time::ZERO));
+        if time == Time::ZERO {
+            return Err(ParamError::Missing { name, why: "no round trip of a network is known here".into() });
         }
     }
     Ok(D::new(&set, port))
@@ -214,7 +220,7 @@ mod tests {
             assert_eq!(info.needs.contains(&Need::Shaping), shapes, "{}", info.name);
         }
         port.round_trip = None;
-        let said = [(ROUND_TRIP.to_string(), ParamValue::Time(Time::us(9)))];
+        let said = [("round_trip".to_string(), ParamValue::Time(Time::us(9)))];
         AnyDiscipline::make("cross-queue-ecn", &said, &port).expect("known").expect("said");
     }
 }

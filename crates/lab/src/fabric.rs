@@ -55,7 +55,7 @@ pub fn own_discipline(transports: &[Choice], at: &Origin) -> Result<String, Scen
     let wanted = |t: &Choice| {
         headway_transport::registry::find(&t.name).map_or(String::new(), |e| e.info.discipline.to_string())
     };
-    let Some(first) = transports.first() else { return Ok("drop-tail".into()) };
+    let Some(first) = transports.first() else { return Ok(headway_fabric::registry::USUAL.into()) };
     let discipline = wanted(first);
     if let Some(other) = transports.iter().find(|t| wanted(t) != discipline) {
         let message = format!(
@@ -126,7 +126,8 @@ fn buffer(spec: &FabricSpec, space: Space, at: &Origin) -> Result<Buffer, Scenar
 /// How switches choose among paths when the scenario does not say: by a hash, the same in both directions where
 /// one of the transports needs that.
 fn own_routing(transports: &[Choice]) -> Routing {
-    let symmetric = |t: &Choice| headway_transport::registry::find(&t.name).is_some_and(|e| e.symmetric);
+    let symmetric =
+        |t: &Choice| headway_transport::registry::find(&t.name).is_some_and(|e| e.capabilities.symmetric);
     if transports.iter().any(symmetric) { Routing::Symmetric } else { Routing::Ecmp }
 }
 

@@ -25,7 +25,7 @@ impl<'a> Ideals<'a> {
         let sprayed = network.fabric().routing == Routing::Spray;
         let several = spec.transports.iter().map(|transport| {
             let found = headway_transport::registry::find(&transport.name);
-            sprayed || found.is_some_and(|entry| entry.multipath)
+            sprayed || found.is_some_and(|entry| entry.capabilities.multipath)
         });
         Ideals { network, spec, choice: Choice::new(network, spec.seed), several: several.collect() }
     }
@@ -48,14 +48,11 @@ impl<'a> Ideals<'a> {
     }
 
     /// The links that the packets of the flow at this position take, from the host's on; `None` where they may take
-    /// several paths, or where there is none. Where all paths are alike it is one of those.
+    /// several paths, or where there is none.
     pub fn path(&mut self, number: usize) -> Option<Vec<u32>> {
         let flow = &self.spec.flows[number];
         if self.takes_several(flow) {
             return None;
-        }
-        if !self.network.has_uneven_paths() {
-            return self.network.links_between(flow.src, flow.dst);
         }
         let mut packet = Packet::new(PacketKind::Data, HostId(flow.src), HostId(flow.dst), 0);
         packet.entropy = self.network.entropy(self.spec.seed, number as u32, flow);

@@ -1,24 +1,24 @@
 //! The packet that the simulator moves and that real hosts put on the wire.
 //!
-//! One plain struct of at most one cache line serves every protocol; which fields a kind uses is
-//! written at [`PacketKind`]. The wire codec is a view over bytes beside this representation.
+//! One plain struct of at most one cache line serves every protocol; what the fields of a kind hold is
+//! what each protocol declares with [`packets!`]. The wire codec is a view over bytes beside this representation.
 
 mod fields;
 mod header;
-mod meaning;
 mod packet;
 mod sack;
 pub mod session;
 mod sizes;
 mod subflow;
+mod view;
 mod wire;
 
 pub use fields::{Mutable, WireField};
 pub use header::{WIRE_FIELDS, WIRE_HEADER, WIRE_VERSION};
-pub use meaning::{FAMILIES, MEANINGS, Meaning};
 pub use packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 pub use sizes::Sizes;
 pub use subflow::MOST_SUBFLOWS;
+pub use view::{Family, TypedView, View, ViewField, comes_back, rewritten};
 pub use wire::{
     CHECK_FIELDS, Envelope, HEADER_CHECK, MUTABLE_BITS, PacketView, SEAL_TAG, UDP_PORT, WIRE_FRONT,
     WireError, covered, covered_of_cut,

@@ -14,59 +14,38 @@ impl HostId {
     }
 }
 
-/// What a packet is, and which fields it uses beyond addresses, sizes and `message`.
+/// What a packet is. What its fields hold, each protocol declares for itself ([`packets!`](crate::packets)), as a view
+/// of each kind that it sends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum PacketKind {
-    /// Payload. `index` of the packet in its message, `message_bytes`, `count` = unscheduled packets
-    /// of the message, `token` = the authorisation used, where the protocol numbers them, `remaining` =
-    /// the application class, where receivers serve classes apart; with [`PacketFlags::RATE`], RCP's rate and
-    /// round trip. TCP's, Homa's, RCP's: `lifetime` = when it left. ProactMP's: the same, `token` = the subflow, and
-    /// above 16 bits how many the sender allows, `remaining` = the sender's longest smoothed round trip in
-    /// nanoseconds. RPO's: `lifetime` = the sender's smoothed round trip, 0 before the first; `token` = the number of
-    /// the departure, its lowest bit the queue. MPTCP's: `remaining` = the subflow, `token` = its number in the subflow.
+    /// Payload.
     Data = 0,
-    /// Permission for packets `index .. index + count`; with [`PacketFlags::PULL`], for as many packets as
-    /// `token` says in all, the newest in class `remaining`. Homa's: `lifetime` = that of the packet of the message that
-    /// arrived last, or 0 if an earlier grant brought it. ProactMP's: the same number, and `remaining` = subflow and
-    /// subflows allowed; with `count` 1 it answers packet `index`, whose `lifetime` it echoes. RPO's: `count` = packets
-    /// permitted for `index`, which arrived, or with [`PacketFlags::AGAIN`] for `index`, which did not; all below
-    /// `remaining` and from `message_bytes` on have arrived.
+    /// Permission for packets, by name or by number.
     Grant = 1,
-    /// Announcement of a message: `message_bytes`, `count` = packets sent without permission. TCP's SYN.
-    /// RCP's SYN and reference packet: a rate as in [`PacketFlags::RATE`], `lifetime` = when it left.
-    /// ProactMP's Response to a Request for a subflow: fields as in its data. MPTCP's SYN of subflow `remaining`;
-    /// `token` = 1 in the third packet of a join. ExpressPass' request: `token` = its number, `count` = of how many fair
-    /// sharers, `remaining` packets; with [`PacketFlags::UNSCHEDULED`] all up to `index` leave without credit.
+    /// Announcement of a message, or a request for a connection, a rate or credits.
     Rts = 2,
-    /// Permission for packet `index` under number `token`, valid for `lifetime`; `remaining` packets.
+    /// Permission for one packet, by name, for a while.
     Token = 3,
-    /// Acknowledgement of packet `index`; what else it carries is the protocol's business. TCP's: `count`
-    /// is the first packet that has not arrived, [`Packet::sack`] what has arrived above it, `remaining`
-    /// the receive window in packets, `lifetime` the echo of a data packet's. RCP's: the same, but `remaining`
-    /// the rate that the packet answered brought. MPTCP's: `count` speaks of the message, `token` of the subflow: see
-    /// [`Packet::put_subflow`].
+    /// Packets have arrived.
     Ack = 4,
     /// The whole message has arrived.
     Finished = 5,
     /// What a switch left of a data packet: all of its fields, without its payload.
     Header = 6,
-    /// Packet `index` arrived without its payload; fields as in an acknowledgement.
+    /// A packet arrived without its payload.
     Nack = 7,
-    /// Permission for as many packets as `token` says, counted from the beginning of the message.
-    /// ProactMP's Request: for the message, `count` = its unscheduled packets, or with 0 for the subflow that `remaining`
-    /// says.
+    /// Permission for a number of packets, counted from the beginning of the message.
     Pull = 8,
-    /// Packets `index .. index + count` have not arrived and are wanted again, in class `remaining`.
+    /// Packets have not arrived and are wanted again.
     Resend = 9,
     /// The sender has heard, and serves others first.
     Busy = 10,
-    /// Permission for one packet of the message, whichever the sender likes; `token` numbers it.
+    /// Permission for one packet of the message, whichever the sender likes.
     Credit = 11,
     /// The sender has nothing more to send: no more credits.
     CreditStop = 12,
-    /// Asks what is known at the far end, or on the way: the protocol's business; `message_bytes` and `count`
-    /// as in data.
+    /// Asks what is known at the far end, or on the way.
     Probe = 13,
 }
 
@@ -203,11 +182,11 @@ pub struct Packet {
     pub message: u32,
     /// Position in the message, in packets.
     pub index: u32,
-    /// Packets spoken of: see [`PacketKind`].
+    /// Packets spoken of: permitted, sent without permission, or acknowledged in sequence, as the protocol declares.
     pub count: u32,
-    /// Number of the authorisation used or given, where the protocol numbers them.
+    /// A number, as the protocol declares: mostly of the authorisation used or given; with [`PacketFlags::RATE`] a rate.
     pub token: u32,
-    /// Packets still to be received or sent, for schedulers at the other end.
+    /// A number, as the protocol declares: mostly packets still to be received or sent.
     pub remaining: u32,
     /// What ECMP hashes beside the addresses; what multipath and spraying vary.
     pub entropy: u32,

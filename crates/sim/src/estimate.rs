@@ -127,11 +127,11 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let fastest = tiers.iter().filter(|g| !g.from_switch).map(|g| g.link.rate).max_by_key(|rate| rate.bps());
     let filled = fastest.map_or(0, |rate| rate.bytes_in(trip.saturating_mul(2)) / wire + 1);
     let entries: Vec<_> = spec.transports.iter().filter_map(|t| registry::find(&t.name)).collect();
-    let queue = if entries.iter().any(|e| e.window_grows) { room } else { 0 };
+    let queue = if entries.iter().any(|e| e.capabilities.window_grows) { room } else { 0 };
     let window = filled.saturating_add(queue).max(LEAST_WINDOW);
     let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
     let data = sent.min(flows.total.saturating_mul(window)).min(held);
-    let credits = match entries.iter().any(|e| e.credits) {
+    let credits = match entries.iter().any(|e| e.capabilities.credits) {
         true => flows.total.min(spec.topology.size().hosts).saturating_mul(filled).min(sent),
         false => 0,
     };

@@ -1,7 +1,8 @@
 //! Which flows have to finish.
 
+use crate::judge::simulate;
 use crate::run::Run;
-use headway_sim::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice};
+use headway_sim::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
 use headway_units::{ParamValue, Time};
 
 /// Whether anything may keep a flow from finishing that is no fault of its transport.
@@ -63,10 +64,34 @@ fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
     })
 }
 
+/// How often a time-out doubles that waits for a packet lost again and again; the first is two largest round trips.
+const DOUBLINGS: u32 = 10;
+/// Longest time-outs that a flow may need: packets that were lost together come back together.
+const LONGEST: u64 = 16;
+
+/// When a flow is over whose packets are lost as often as they may be: what waits for a time-out goes on until then,
+/// what stalls does not.
+fn patience(run: &Run<'_>, flow: &FlowSpec) -> Time {
+    let longest = run.network.path(flow.src, flow.dst).max_rtt.saturating_mul(2 << DOUBLINGS);
+    flow.start.saturating_add(longest.saturating_mul(LONGEST))
+}
+
 pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
+    let mut later = None;
     for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
         if record.state == FlowState::Done || may_stay(run, flow) {
             continue;
+        }
+        if run.spec.stop == SAFETY && patience(run, flow) > SAFETY {
+            // A run that goes on for as long as the most patient of its flows.
+            let longer = || {
+                let stop = run.spec.flows.iter().map(|flow| patience(run, flow)).max().unwrap_or(SAFETY);
+                simulate(&RunSpec { stop, ..run.spec.clone() }).ok()
+            };
+            let outcome: &Option<Outcome> = later.get_or_insert_with(longer);
+            if outcome.as_ref().is_some_and(|outcome| outcome.flows[number].state == FlowState::Done) {
+                continue;
+            }
         }
         return Err(format!(
             "flow {number} from h{} to h{} has {} of {} B at {} ({:?}, {} events)",

@@ -1,7 +1,7 @@
 //! What must hold of every run, whatever is run.
 
 use crate::run::Run;
-use crate::{finish, identities};
+use crate::{finish, identities, links};
 use headway_network::Ideals;
 use headway_sim::{Entity, FlowSpec, FlowState, Metric};
 use headway_units::Time;
@@ -58,8 +58,9 @@ fn bytes(run: &Run<'_>) -> Result<(), String> {
 }
 
 fn ideal(run: &Run<'_>) -> Result<(), String> {
-    // Where links go down packets may take another way.
-    let diverted = run.network.has_uneven_paths() && run.extremes.iter().any(|link| link.downs > 0);
+    // Where links go down packets may take another way, which matters where ways differ as written or by a fault.
+    let differ = run.network.has_uneven_paths() || links::differ(&run.network, &run.extremes);
+    let diverted = differ && run.extremes.iter().any(|link| link.downs > 0);
     let mut ideals = Ideals::new(&run.network, &run.spec);
     for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
         let Some(finish) = record.finish else { continue };

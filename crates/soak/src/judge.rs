@@ -108,7 +108,8 @@ fn whole(scenario: &Scenario) -> Result<Run<'_>, String> {
     Ok(Run { scenario, spec: resolved.spec, network, extremes, outcome, output, said, peak: 0, again: None })
 }
 
-fn simulate(spec: &RunSpec) -> Result<Outcome, String> {
+/// Runs it, within bounds that no draw needs.
+pub(crate) fn simulate(spec: &RunSpec) -> Result<Outcome, String> {
     let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes)).sum();
     let most = EVENTS + EVENTS_A_PACKET * packets;
     let mut watch = |progress: &headway_sim::Progress| progress.events < most;

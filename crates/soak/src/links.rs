@@ -1,6 +1,6 @@
 //! What faults make of each link over a whole run: how fast it ever is, how near, and how often it goes down.
 
-use headway_network::{Changes, Choice, Step};
+use headway_network::{Changes, Choice, Link, Step};
 use headway_sim::{BuildError, Network, RunSpec};
 use headway_units::{Rate, Time};
 
@@ -47,4 +47,10 @@ pub fn extremes(network: &Network, spec: &RunSpec) -> Result<Vec<Extremes>, Buil
         }
     }
     Ok(all)
+}
+
+/// Whether a fault makes any link faster or nearer than it is written: paths that were alike no longer are.
+pub fn differ(network: &Network, extremes: &[Extremes]) -> bool {
+    let nearer = |(link, most): (&Link, &Extremes)| most.delay < network.hop_delay(link);
+    extremes.iter().any(|link| link.retuned) || network.links().iter().zip(extremes).any(nearer)
 }

@@ -10,6 +10,7 @@
 
 use crate::index_window::IndexWindow;
 use crate::shared::Shared;
+use crate::timers::TimerKey;
 use headway_packet::{Packet, PacketFlags, PacketKind};
 use headway_units::ParamKind;
 use std::collections::BTreeSet;
@@ -142,7 +143,7 @@ impl FirstWindow {
 }
 
 /// Acknowledges one packet of a first window, or with a flag the probe behind it.
-pub fn acknowledge<K: Ord + Copy>(shared: &mut Shared<K>, packet: &Packet, flags: PacketFlags) {
+pub fn acknowledge<K: TimerKey>(shared: &mut Shared<K>, packet: &Packet, flags: PacketFlags) {
     let (peer, id) = (packet.src, packet.message);
     let ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
     shared.control.push_back(Packet { index: packet.index, flags, ..ack });

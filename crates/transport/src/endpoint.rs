@@ -11,8 +11,7 @@
 
 use crate::Message;
 use crate::states::StateTable;
-use crate::tcp::control::ControllerVisitor;
-use headway_packet::{HostId, Packet, Sizes};
+use headway_packet::{Family, HostId, Packet, Sizes};
 use headway_units::{Gauge, Params, Rate, RoundTrips, Time};
 
 /// What a machine tells its application.
@@ -257,15 +256,6 @@ pub struct TransportInfo {
     pub deviations: &'static [&'static str],
 }
 
-/// What a transport promises of one message alone on its path; the promise tests hold it to this.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Promises {
-    /// Longest delay of a message's completion for the loss of any one packet.
-    pub repair: Time,
-    /// What finding the rate of an empty path costs, beyond twice the ideal and two largest round trips.
-    pub ramp: Time,
-}
-
 /// What is known of the messages before any is sent, for protocols that are configured by it.
 #[derive(Clone, Debug)]
 pub struct Traffic {
@@ -281,6 +271,35 @@ pub struct Traffic {
     pub packet: Sizes,
 }
 
+/// What a protocol needs of its surroundings and does to them: how others know it without its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Windows grow until packets are lost or marked: senders find their own rate, and an acknowledged packet may
+    /// release two.
+    pub window_grows: bool,
+    /// Receivers give out credits at the rate of a link, whether data answers them or not; every packet but those of
+    /// first windows takes one, which has a number and no name.
+    pub credits: bool,
+    /// Both directions of a flow have to take the same links: routes are symmetric, unless a scenario says otherwise.
+    pub symmetric: bool,
+    /// Packets of one message may take several paths although switches choose by flow: they have subflows, or name
+    /// their path themselves.
+    pub multipath: bool,
+    /// Parameters that are not set follow from the traffic: [`Transport::tune`].
+    pub tunes: bool,
+}
+
+impl Capabilities {
+    /// None of them.
+    pub const NONE: Capabilities = Capabilities {
+        window_grows: false,
+        credits: false,
+        symmetric: false,
+        multipath: false,
+        tunes: false,
+    };
+}
+
 /// A protocol: its description, its parameters, and how to make a host's instance.
 pub trait Transport: 'static {
     /// The machine.
@@ -289,40 +308,19 @@ pub trait Transport: 'static {
     type Params: Params + Send + Sync + 'static;
     /// Its description.
     const INFO: TransportInfo;
-    /// Whether an acknowledged packet may release two, as in slow start, and a repeated acknowledgement one.
-    const WINDOW_GROWS: bool = false;
-    /// Whether grants name the packets that they permit; otherwise the sender chooses.
-    const GRANTS_NAME: bool = true;
-    /// Whether [`Transport::tune`] does anything.
-    const TUNES: bool = false;
+    /// What its packets hold.
+    const PACKETS: Family;
+    /// What others may know of it without its name.
+    const CAPABILITIES: Capabilities = Capabilities::NONE;
     /// Sets the parameters that operators of this protocol compute from their traffic, unless they are set.
     fn tune(params: &mut Self::Params, traffic: &Traffic) {
         let _ = (params, traffic);
     }
-    /// Whether messages have packets that leave without any permission.
-    const FIRST_WINDOW: bool = true;
-    /// Whether every packet but those of first windows takes a credit, which has a number and no name.
-    const CREDITS: bool = false;
-    /// Whether it needs both directions of a flow on the same links: routes are symmetric then, unless a scenario
-    /// says otherwise.
-    const SYMMETRIC: bool = false;
-    /// Data packets at most that the loss of any one packet costs.
-    const COPIES: u64 = 1;
-    /// Whether messages have subflows: data packets say theirs in `remaining`, and their number in it in `token`;
-    /// acknowledgements are in two sequence spaces ([`Packet::put_subflow`]).
-    const SUBFLOWS: bool = false;
-    /// Whether packets of one message may take several paths although switches choose by flow: they have subflows, or
-    /// name their path themselves.
-    const MULTIPATH: bool = Self::SUBFLOWS;
-    /// Runs `visitor` with the controller that decides its windows; `None` where its machine decides by itself.
-    fn controller<V: ControllerVisitor>(visitor: V) -> Option<V::Output> {
-        let _ = visitor;
-        None
-    }
-    /// What it promises of a message of `packets` packets.
-    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
-        let _ = (params, packets);
-        Promises { repair: path.max_rtt * 4, ramp: Time::ZERO }
+    /// Whether subflows of one message are to take different paths with these parameters, which switches that choose
+    /// by a hash do not give them.
+    fn needs_pinned_paths(params: &Self::Params) -> bool {
+        let _ = params;
+        false
     }
     /// A fresh instance for one host.
     fn endpoint(params: &Self::Params, context: HostContext) -> Self::Endpoint;

@@ -104,6 +104,11 @@ impl<V> Messages<V> {
         self.entries.values()
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

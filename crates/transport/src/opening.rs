@@ -1,6 +1,7 @@
 //! The first window of a message: how many packets, and when each may leave.
 
 use crate::Opening;
+use crate::timers::{TimerKey, Timers};
 use headway_units::Time;
 
 /// Releases the packets of a first window at line rate, or spaced as one of several fair sharers.
@@ -35,12 +36,12 @@ impl OpeningSchedule {
     pub fn end(&self) -> Time {
         match self.opening.share {
             1 => self.start.saturating_add(self.slot.saturating_mul(self.window.into())),
-            _ => self.release(self.window - 1).saturating_add(self.slot),
+            _ => self.leaves(self.window - 1).saturating_add(self.slot),
         }
     }
 
     /// When packet `index` of the window may leave: clumps of `clump` packets, `share` clumps a turn.
-    fn release(&self, index: u32) -> Time {
+    fn leaves(&self, index: u32) -> Time {
         if self.opening.share == 1 {
             return self.start;
         }
@@ -56,15 +57,24 @@ impl OpeningSchedule {
         if self.opening.share == 1 {
             self.released = self.window;
         }
-        while self.released < self.window && self.release(self.released) <= now {
+        while self.released < self.window && self.leaves(self.released) <= now {
             self.released += 1;
         }
         (first, self.released - first)
     }
 
+    /// [`OpeningSchedule::take`], and the deadline of the next packet that may leave later.
+    pub fn release<K: TimerKey>(&mut self, timers: &mut Timers<K>, now: Time, key: K) -> (u32, u32) {
+        let taken = self.take(now);
+        if let Some(at) = self.next() {
+            timers.arm(at, key);
+        }
+        taken
+    }
+
     /// When the next packet of the window may leave, if one is left.
     pub fn next(&self) -> Option<Time> {
-        (self.released < self.window).then(|| self.release(self.released))
+        (self.released < self.window).then(|| self.leaves(self.released))
     }
 }
 

@@ -1,6 +1,9 @@
 //! The list of transports: one line each.
 
-use crate::endpoint::{Traffic, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, Traffic, Transport, TransportInfo};
+use crate::promises::Promised;
+use crate::tcp::control::{Controlled, ControllerVisitor};
+use headway_packet::Family;
 use headway_units::{ParamError, ParamSpec, ParamValue, Params};
 
 /// Something to do with a transport whose name is known only at run time, compiled once for each.
@@ -11,6 +14,14 @@ pub trait TransportVisitor {
     fn visit<T: Transport>(self) -> Self::Output;
 }
 
+/// The same, of what a test suite holds the transport to.
+pub trait PromisedVisitor {
+    /// What it makes.
+    type Output;
+    /// The work, with the transport as a type.
+    fn visit<T: Promised>(self) -> Self::Output;
+}
+
 /// A registered transport, for listings and documentation.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -18,18 +29,14 @@ pub struct Entry {
     pub info: TransportInfo,
     /// Its declared parameters.
     pub params: Vec<ParamSpec>,
-    /// Whether it needs both directions of a flow on the same links.
-    pub symmetric: bool,
-    /// Whether packets of one message may take several paths although switches choose by flow.
-    pub multipath: bool,
-    /// Whether its windows grow until packets are lost or marked: senders find their own rate.
-    pub window_grows: bool,
-    /// Whether receivers give out credits at the rate of a link, whether data answers them or not.
-    pub credits: bool,
+    /// What its packets hold.
+    pub packets: Family,
+    /// What it needs of its surroundings and does to them.
+    pub capabilities: Capabilities,
 }
 
 macro_rules! transports {
-    ($($name:literal => $type:ty),+ $(,)?) => {
+    ($($name:literal => $type:ty $(as $controlled:ident)?),+ $(,)?) => {
         /// Every name, in the order of the list.
         pub const NAMES: &[&str] = &[$($name),+];
 
@@ -38,10 +45,8 @@ macro_rules! transports {
             vec![$(Entry {
                 info: <$type as Transport>::INFO,
                 params: <<$type as Transport>::Params as Params>::specs(),
-                symmetric: <$type as Transport>::SYMMETRIC,
-                multipath: <$type as Transport>::MULTIPATH,
-                window_grows: <$type as Transport>::WINDOW_GROWS,
-                credits: <$type as Transport>::CREDITS,
+                packets: <$type as Transport>::PACKETS,
+                capabilities: <$type as Transport>::CAPABILITIES,
             }),+]
         }
 
@@ -49,6 +54,23 @@ macro_rules! transports {
         pub fn visit<V: TransportVisitor>(name: &str, visitor: V) -> Option<V::Output> {
             match name {
                 $($name => Some(visitor.visit::<$type>()),)+
+                _ => None,
+            }
+        }
+
+        /// The same, for what a test suite holds it to.
+        pub fn visit_promised<V: PromisedVisitor>(name: &str, visitor: V) -> Option<V::Output> {
+            match name {
+                $($name => Some(visitor.visit::<$type>()),)+
+                _ => None,
+            }
+        }
+
+        /// Runs `visitor` with the controller that decides the windows of the transport called `name`; `None` when there
+        /// is no such transport, or its machine decides by itself.
+        pub fn visit_controller<V: ControllerVisitor>(name: &str, visitor: V) -> Option<V::Output> {
+            match name {
+                $($($name => Some(visitor.visit::<<$type as $controlled>::Control>()),)?)+
                 _ => None,
             }
         }
@@ -66,19 +88,19 @@ transports! {
     "proactmp" => crate::proactmp::ProactMp,
     "rcp" => crate::rcp::Rcp,
     "rpo" => crate::rpo::Rpo,
-    "tcp" => crate::tcp::NewReno,
-    "dctcp" => crate::tcp::Dctcp,
-    "d2tcp" => crate::tcp::D2tcp,
-    "l2dct" => crate::tcp::L2dct,
-    "cubic" => crate::tcp::Cubic,
-    "vegas" => crate::tcp::Vegas,
-    "bbr" => crate::tcp::Bbr,
-    "mptcp-reno" => crate::mptcp::Reno,
-    "mptcp-cubic" => crate::mptcp::Cubic,
-    "mptcp-lia" => crate::mptcp::Lia,
-    "mptcp-olia" => crate::mptcp::Olia,
-    "mptcp-balia" => crate::mptcp::Balia,
-    "mptcp-wvegas" => crate::mptcp::Wvegas,
+    "tcp" => crate::tcp::NewReno as Controlled,
+    "dctcp" => crate::tcp::Dctcp as Controlled,
+    "d2tcp" => crate::tcp::D2tcp as Controlled,
+    "l2dct" => crate::tcp::L2dct as Controlled,
+    "cubic" => crate::tcp::Cubic as Controlled,
+    "vegas" => crate::tcp::Vegas as Controlled,
+    "bbr" => crate::tcp::Bbr as Controlled,
+    "mptcp-reno" => crate::mptcp::Reno as Controlled,
+    "mptcp-cubic" => crate::mptcp::Cubic as Controlled,
+    "mptcp-lia" => crate::mptcp::Lia as Controlled,
+    "mptcp-olia" => crate::mptcp::Olia as Controlled,
+    "mptcp-balia" => crate::mptcp::Balia as Controlled,
+    "mptcp-wvegas" => crate::mptcp::Wvegas as Controlled,
     "template" => crate::template::Template,
 }
 
@@ -104,14 +126,22 @@ pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<P
 
 /// Whether the transport called `name` has parameters that follow from the traffic.
 pub fn tunes(name: &str) -> bool {
-    struct Tunes;
-    impl TransportVisitor for Tunes {
+    find(name).is_some_and(|entry| entry.capabilities.tunes)
+}
+
+/// Whether the transport called `name` has messages whose subflows are to take different paths once these parameters
+/// are set: [`Transport::needs_pinned_paths`].
+pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
+    struct Ask<'a>(&'a [(String, ParamValue)]);
+    impl TransportVisitor for Ask<'_> {
         type Output = bool;
         fn visit<T: Transport>(self) -> bool {
-            T::TUNES
+            let mut params = T::Params::default();
+            let known = self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone()));
+            known.is_ok() && T::needs_pinned_paths(&params)
         }
     }
-    visit(name, Tunes).unwrap_or(false)
+    visit(name, Ask(set)).unwrap_or(false)
 }
 
 /// What is set, and what the transport called `name` makes of the traffic for parameters that are not.

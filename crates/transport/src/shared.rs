@@ -2,8 +2,9 @@
 
 use crate::endpoint::{EndpointEvent, FORGOTTEN, HostContext, Path};
 use crate::message::{Message, Opening};
-use crate::timers::Timers;
-use headway_packet::{HostId, Packet, PacketKind};
+use crate::opening::OpeningSchedule;
+use crate::timers::{TimerKey, Timers};
+use headway_packet::{HostId, Packet, PacketKind, TypedView};
 use headway_units::{Time, prefetch};
 use std::collections::VecDeque;
 
@@ -19,7 +20,7 @@ pub struct Shared<K> {
     pub events: VecDeque<EndpointEvent>,
 }
 
-impl<K: Ord + Copy> Shared<K> {
+impl<K: TimerKey> Shared<K> {
     /// Nothing armed, nothing waiting.
     pub fn new(context: HostContext) -> Shared<K> {
         Shared { context, timers: Timers::default(), control: VecDeque::new(), events: VecDeque::new() }
@@ -41,6 +42,36 @@ impl<K: Ord + Copy> Shared<K> {
         packet
     }
 
+    /// A control packet about a message of `peer` that says what `view` does.
+    #[inline]
+    pub fn control_view<V: TypedView>(
+        &self,
+        view: V,
+        peer: HostId,
+        id: u32,
+        tag: u32,
+        entropy: u32,
+    ) -> Packet {
+        view.on(self.control_packet(V::VIEW.kind, peer, id, tag, entropy))
+    }
+
+    /// Bytes of a message arrived here for the first time, with this packet.
+    pub fn delivered(&mut self, packet: &Packet) {
+        let Packet { tag, src, message, .. } = *packet;
+        self.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes: packet.payload.into() });
+    }
+
+    /// All bytes of a message have arrived here, the last of them with this packet.
+    pub fn completed(&mut self, packet: &Packet) {
+        let Packet { tag, src, message, .. } = *packet;
+        self.events.push_back(EndpointEvent::Completed { tag, src, message });
+    }
+
+    /// The receiver has all of a message that was sent.
+    pub fn acknowledged(&mut self, message: &Message) {
+        self.events.push_back(EndpointEvent::Acknowledged { tag: message.tag });
+    }
+
     /// Tells the sender of this packet that its message is complete: as it becomes so, and as often as the sender
     /// shows that it has not heard.
     pub fn say_finished(&mut self, packet: &Packet) {
@@ -49,9 +80,9 @@ impl<K: Ord + Copy> Shared<K> {
         self.control.push_back(done);
     }
 
-    /// Drops the deadlines that `about` says are about `peer`, and the control packets that wait for it.
-    pub fn forget(&mut self, peer: HostId, about: impl Fn(&K) -> bool) {
-        self.timers.retain(|key| !about(key));
+    /// Drops the deadlines about `peer`, and the control packets that wait for it.
+    pub fn forget(&mut self, peer: HostId) {
+        self.timers.retain(|key| key.peer() != Some(peer));
         self.control.retain(|packet| packet.dst != peer);
     }
 
@@ -64,51 +95,18 @@ impl<K: Ord + Copy> Shared<K> {
     }
 }
 
-/// What is drained at once of an `Endpoint` that is a `sender` and a `receiver` around a [`Shared`], for machines
-/// that have an order of their own for packets.
-macro_rules! drained_of_halves {
-    () => {
-        #[inline]
-        fn next_timeout(&self) -> Option<headway_units::Time> {
-            self.shared.timers.next()
-        }
-
-        fn poll_event(&mut self) -> Option<$crate::EndpointEvent> {
-            self.shared.events.pop_front()
-        }
-
-        fn live_messages(&self) -> usize {
-            self.sender.live() + self.receiver.live()
-        }
-    };
-}
-pub(crate) use drained_of_halves;
-
-/// All outputs of an `Endpoint` that is a `sender` and a `receiver` around a [`Shared`]: control leaves first,
-/// then what the sender has.
-macro_rules! outputs_of_halves {
-    () => {
-        fn poll_transmit(&mut self, now: headway_units::Time) -> Option<headway_packet::Packet> {
-            if let Some(packet) = self.shared.control.pop_front() {
-                return Some(packet);
-            }
-            self.sender.poll_data(&mut self.shared, now)
-        }
-
-        #[inline]
-        fn wants_transmit(&self) -> bool {
-            !self.shared.control.is_empty() || self.sender.is_ready()
-        }
-
-        $crate::shared::drained_of_halves!();
-    };
-}
-pub(crate) use outputs_of_halves;
-
 impl HostContext {
     /// Packets of a first window that a parameter sets to `set`, or with 0 to a bandwidth-delay product of the pair.
     pub fn first_window(&self, set: u64, path: &Path, opening: &Opening) -> u32 {
         if set == 0 { self.bdp_packets(path, opening) } else { set as u32 }
+    }
+
+    /// The first window of a message that is opened `now`, of as many packets as [`HostContext::first_window`] says.
+    pub fn opening(&self, set: u64, message: &Message, now: Time) -> OpeningSchedule {
+        let path = (self.path)(message.dst);
+        let window = self.first_window(set, &path, &message.opening);
+        let (packets, slot) = (self.sizes.packets(message.bytes) as u32, self.sizes.slot(path.bottleneck));
+        OpeningSchedule::new(message.opening, window, packets, slot, now)
     }
 
     /// Packets that fill the path in a round trip, for a first window as `opening` has it: at the rate of this

@@ -50,7 +50,8 @@ impl StateTable {
 
 /// Declares a state enum, an event enum, the transitions between them and their [`StateTable`].
 ///
-/// `state.on(event)` answers the next state, or `None` where the declaration has no transition.
+/// `state.on(event)` answers the next state, or `None` where the declaration has no transition; `state.step(event)`
+/// goes there, or stays.
 #[macro_export]
 macro_rules! state_machine {
     (
@@ -79,6 +80,13 @@ macro_rules! state_machine {
                 match (self, event) {
                     $($(($state::$from, $event::$ev) => Some($state::$to),)*)+
                     _ => None,
+                }
+            }
+            /// Goes to the next state, or stays where the event has no effect.
+            #[inline]
+            $vis fn step(&mut self, event: $event) {
+                if let Some(next) = self.on(event) {
+                    *self = next;
                 }
             }
         }

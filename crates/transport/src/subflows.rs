@@ -27,6 +27,12 @@ impl PathManager {
         wanted.clamp(1, pairs)
     }
 
+    /// Whether several of `wanted` subflows are to take paths that differ, which only switches that follow the packets
+    /// give them.
+    pub fn needs_pinned_paths(self, wanted: u64) -> bool {
+        self == PathManager::FullMesh && wanted > 1
+    }
+
     /// The entropy of subflow `number` of a message whose own is `entropy`, which subflow 0 has.
     pub fn entropy(self, entropy: u32, number: u32, path: &Path) -> u32 {
         match self {

@@ -1,8 +1,61 @@
 //! Many deadlines, one earliest.
 
+use headway_packet::HostId;
 use headway_units::{Time, prefetch_at};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// What a deadline of a machine is for: see [`crate::timer_keys!`].
+pub trait TimerKey: Ord + Copy {
+    /// The host that it is about; `None` where it is about this host alone. Deadlines about a host that is gone are
+    /// dropped.
+    fn peer(self) -> Option<HostId>;
+}
+
+/// Declares what the deadlines of a machine are for. A variant that is about a message begins with the peer.
+///
+/// ```
+/// use headway_packet::HostId;
+/// use headway_transport::timers::TimerKey;
+///
+/// headway_transport::timer_keys! {
+///     /// What a deadline is for.
+///     pub enum Key {
+///         /// A sent message has heard nothing.
+///         Timeout(HostId, u32),
+///         /// This host may ask for the next packet.
+///         Pacer,
+///     }
+/// }
+/// assert_eq!(Key::Timeout(HostId(3), 7).peer(), Some(HostId(3)));
+/// assert_eq!(Key::Pacer.peer(), None);
+/// ```
+#[macro_export]
+macro_rules! timer_keys {
+    (
+        $(#[$meta:meta])* $vis:vis enum $name:ident {
+            $($(#[$doc:meta])* $variant:ident $(($($field:ty),+))?),+ $(,)?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        $vis enum $name { $($(#[$doc])* $variant $(($($field),+))?),+ }
+        impl $crate::timers::TimerKey for $name {
+            #[inline]
+            #[allow(irrefutable_let_patterns, reason = "there may be one variant only")]
+            fn peer(self) -> Option<headway_packet::HostId> {
+                $($crate::timer_keys!(@peer self, $name, $variant $(, $($field),+)?);)+
+                None
+            }
+        }
+    };
+    (@peer $self:ident, $name:ident, $variant:ident) => {};
+    (@peer $self:ident, $name:ident, $variant:ident, $($field:ty),+) => {
+        if let $name::$variant { 0: peer, .. } = $self {
+            return Some(peer);
+        }
+    };
+}
 
 /// Deadlines with a key each. Keys are not removed when their reason goes away: the owner checks at
 /// expiry whether the reason still stands (lazy cancelling). Ties expire in the order of arming.

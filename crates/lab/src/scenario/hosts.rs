@@ -73,7 +73,8 @@ impl Setup {
         let (sizes, hosts) = (self.fabric.sizes, self.topology.hosts);
         let grows = |entry: &&Entry| {
             let transport = &self.transports[usize::from(entry.common.transport)];
-            headway_transport::registry::find(&transport.name).is_some_and(|found| found.window_grows)
+            headway_transport::registry::find(&transport.name)
+                .is_some_and(|found| found.capabilities.window_grows)
         };
         self.traffic.iter().filter(grows).flat_map(move |entry| {
             let mut flows = Vec::new();

@@ -331,7 +331,9 @@ impl Setup {
     fn misfits(&self) -> impl Iterator<Item = String> {
         let ports = self.fabric.discipline.as_str();
         let homes = self.named_transports();
-        let elsewhere = homes.filter(move |e| ![ports, "drop-tail"].contains(&e.info.discipline));
+        let elsewhere = homes.filter(move |e| {
+            ports != e.info.discipline && !headway_fabric::registry::is_plain(e.info.discipline)
+        });
         elsewhere.map(move |e| {
             format!(
                 "`{}` is meant to run over `{}`, and the ports are `{ports}`",
@@ -343,10 +345,7 @@ impl Setup {
     /// Transports whose subflows are to take different paths where switches choose for them.
     fn hashed_subflows(&self) -> impl Iterator<Item = String> {
         let hashed = self.has_many_paths() && self.fabric.routing != Routing::Pinned;
-        let asks = |t: &&TransportSpec| {
-            let set = fabric::transport_json(t);
-            set["path_manager"] == "full-mesh" && set["subflows"].as_u64().is_none_or(|n| n > 1)
-        };
+        let asks = |t: &&TransportSpec| headway_transport::registry::needs_pinned_paths(&t.name, &t.params);
         self.transports.iter().filter(move |_| hashed).filter(asks).map(|t| {
             format!(
                 "`path_manager = \"full-mesh\"` of `{}` needs `fabric.routing = \"pinned\"`: switches choose the paths here, and subflows may meet",
@@ -358,7 +357,7 @@ impl Setup {
     /// Transports that need both directions of a flow on the same links, where switches choose for each direction.
     fn uneven_routes(&self) -> impl Iterator<Item = String> {
         let uneven = self.has_many_paths() && matches!(self.fabric.routing, Routing::Ecmp | Routing::Spray);
-        self.named_transports().filter(move |e| uneven && e.symmetric).map(|e| {
+        self.named_transports().filter(move |e| uneven && e.capabilities.symmetric).map(|e| {
             format!(
                 "`{}` needs `fabric.routing = \"symmetric\"`: its credits make room on other links than its data takes, which is lost or sent again",
                 e.info.name

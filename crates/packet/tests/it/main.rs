@@ -1,4 +1,3 @@
 //! The integration tests of `headway-packet`, one module a subject, in one program that links once.
 
-mod dissector;
 mod wire;

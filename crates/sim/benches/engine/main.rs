@@ -4,9 +4,11 @@
 //! times on shared machines vary: compare ratios within one run. Instruction counts need valgrind.
 //!
 //! `-- instructions` counts them for every transport and discipline, `-- instructions ndp` for some,
-//! `-- instructions against FILE` beside a table that an earlier commit printed.
+//! `-- instructions against FILE` beside a table that an earlier commit printed. `-- gate FILE` fails where the
+//! flow lists cost more than the committed baseline says.
 #![allow(clippy::disallowed_methods, reason = "a benchmark reads files, the wall clock and its arguments")]
 
+mod gate;
 mod instructions;
 
 use headway_fabric::{Buffer, Limit};
@@ -17,7 +19,7 @@ use headway_sim::{
 };
 use headway_transport::Opening;
 use headway_units::{ParamValue, Rate, Time};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// As in the native module.
@@ -95,14 +97,21 @@ const CASES: &[Case] = &[
     Case { name: "mptcp_4_128n", k: 8, matrix: None, bytes: 1_000_000, transport: "mptcp-lia", subflows: 4 },
 ];
 
-fn main() {
+fn main() -> ExitCode {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     match &wanted.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["instructions", "once", row, part] => return instructions::once(row, *part == "whole"),
-        ["instructions", ..] => return instructions::table(&wanted[1..]),
-        _ => {}
+        ["instructions", "once", row, part] => instructions::once(row, *part == "whole"),
+        ["instructions", ..] => instructions::table(&wanted[1..]),
+        ["gate", "once", list, part] => gate::once(list, *part == "whole"),
+        ["gate", file] => return gate::gate(file),
+        _ => speeds(&wanted),
     }
-    if let [once, name] = &wanted[..]
+    ExitCode::SUCCESS
+}
+
+/// Prints the table of speeds, of cases whose name contains one of the words; `once CASE` only runs it.
+fn speeds(wanted: &[String]) {
+    if let [once, name] = wanted
         && once == "once"
     {
         let case = CASES.iter().find(|c| c.name == name).expect("a case of that name");

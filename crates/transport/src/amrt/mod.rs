@@ -4,12 +4,14 @@
 //! Source: J. Hu et al., IEEE TNSM 2022 (and ICPP 2020). Sections are cited where they are implemented.
 //! The switch side is the `anti-ecn` discipline of the fabric crate.
 
+mod packets;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Endpoint, HostContext, Transport, TransportInfo};
-use crate::message::Message;
-use headway_packet::{HostId, Packet, PacketKind};
+use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::promises::Promised;
+use crate::two_sided::{Machine, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
@@ -61,6 +63,7 @@ pub struct Amrt;
 impl Transport for Amrt {
     type Endpoint = AmrtEndpoint;
     type Params = AmrtParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "amrt",
         summary: "receiver-driven; switches mark gaps with anti-ECN, a marked grant releases two packets",
@@ -79,76 +82,53 @@ impl Transport for Amrt {
     };
 
     fn endpoint(params: &AmrtParams, context: HostContext) -> AmrtEndpoint {
-        AmrtEndpoint {
-            sender: Sender::new(params.clone()),
-            receiver: Receiver::new(params.clone()),
-            shared: Shared::new(context),
-        }
+        Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// A sent message has heard nothing.
-    Silence(HostId, u32),
-    /// A packet granted to this peer's message is overdue.
-    Loss(HostId, u32),
-    /// The next overdue packet may be granted again.
-    Reissue,
-}
+impl Promised for Amrt {}
 
-impl TimerKey {
-    /// Whom it is about, if anyone.
-    fn peer(self) -> Option<HostId> {
-        match self {
-            TimerKey::Opening(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Loss(peer, _) => Some(peer),
-            TimerKey::Reissue => None,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// A sent message has heard nothing.
+        Idle(HostId, u32),
+        /// A packet granted to this peer's message is overdue.
+        Loss(HostId, u32),
+        /// The next overdue packet may be granted again.
+        Reissue,
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's AMRT.
-pub struct AmrtEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type AmrtEndpoint = Machine<Amrt>;
 
-impl Endpoint for AmrtEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for Amrt {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
-            PacketKind::Grant => self.sender.grant(&mut self.shared, now, packet),
-            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Grant => sender.grant(shared, now, packet),
+            PacketKind::Finished => sender.finished(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
-                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
-                TimerKey::Loss(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
-                TimerKey::Reissue => self.receiver.reissue(&mut self.shared, now),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
+            TimerKey::Loss(peer, id) => receiver.overdue(shared, now, peer, id),
+            TimerKey::Reissue => receiver.reissue(shared, now),
         }
     }
-
-    fn forget(&mut self, _now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == Some(peer));
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(peer);
-    }
-
-    crate::shared::outputs_of_halves!();
 }

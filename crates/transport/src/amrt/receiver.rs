@@ -1,13 +1,14 @@
 //! The receiving half of AMRT.
 
+use super::packets::Grant;
 use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
-use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::shared::scale;
 use crate::timers::Timers;
 use crate::turns::Turns;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+use crate::two_sided::ReceivingHalf;
+use headway_packet::{Ecn, HostId, Packet, PacketFlags};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -60,7 +61,7 @@ struct Missing {
 }
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     params: AmrtParams,
     messages: FxHashMap<(HostId, u32), Incoming>,
     finished: FinishedMessages,
@@ -82,17 +83,6 @@ impl Receiver {
         }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    /// The sender is gone.
-    pub(super) fn forget(&mut self, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.missing.retain(|missing| missing.message.0 != peer);
-        self.finished.forget(peer);
-    }
-
     /// AMRT §IV-B: every data packet is answered by a grant that echoes its mark.
     pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
@@ -104,13 +94,12 @@ impl Receiver {
             incoming.arm(shared, now, key);
             return;
         }
-        let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-        shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+        shared.delivered(packet);
         if incoming.received.len() == incoming.packets {
             self.complete(shared, key, packet);
             return;
         }
-        incoming.step(ReceiverEvent::Data);
+        incoming.state.step(ReceiverEvent::Data);
         let marked = packet.ecn == Ecn::Spare;
         if !self.params.fair_marks {
             incoming.grant_next(shared, now, key, marked);
@@ -169,10 +158,10 @@ impl Receiver {
     fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
         let (peer, id) = key;
         if let Some(mut incoming) = self.messages.remove(&key) {
-            incoming.step(ReceiverEvent::Last);
+            incoming.state.step(ReceiverEvent::Last);
         }
         self.finished.insert(peer, id);
-        shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
+        shared.completed(packet);
         shared.say_finished(packet);
     }
 
@@ -249,13 +238,20 @@ impl Receiver {
     }
 }
 
-impl Incoming {
-    fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.missing.retain(|missing| missing.message.0 != peer);
+        self.finished.forget(peer);
     }
 
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+}
+
+impl Incoming {
     /// Whether a packet came within the life of a mark.
     fn is_arriving(&self, now: Time) -> bool {
         self.heard.is_some_and(|heard| now <= heard.saturating_add(self.mark_life))
@@ -272,11 +268,10 @@ impl Incoming {
         if count == 0 {
             return;
         }
-        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        grant.index = self.next;
-        grant.count = count;
-        grant.flags = PacketFlags::when(count == 2, PacketFlags::ECE);
-        shared.control.push_back(grant);
+        let grant = Grant { first: self.next, permitted: count };
+        let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        let flags = PacketFlags::when(count == 2, PacketFlags::ECE);
+        shared.control.push_back(Packet { flags, ..grant });
         let end = self.next + count;
         self.expected.push_back(Expected { by: now + self.timeout, first: self.next, end });
         self.next = end;
@@ -285,12 +280,10 @@ impl Incoming {
     /// Grants one missing packet again, unmarked, and doubles its patience.
     fn grant_again(&mut self, shared: &mut Shared, now: Time, missing: &Missing, backoff: u32) {
         let (peer, id) = missing.message;
-        self.step(ReceiverEvent::Overdue);
-        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        grant.index = missing.index;
-        grant.count = 1;
-        grant.flags = PacketFlags::AGAIN;
-        shared.control.push_back(grant);
+        self.state.step(ReceiverEvent::Overdue);
+        let grant = Grant { first: missing.index, permitted: 1 };
+        let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        shared.control.push_back(Packet { flags: PacketFlags::AGAIN, ..grant });
         let attempts = missing.attempts + 1;
         let patience = self.timeout.saturating_mul(1 << attempts.min(backoff));
         self.again.arm(now.saturating_add(patience), (missing.index, attempts));

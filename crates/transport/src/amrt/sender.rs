@@ -1,13 +1,16 @@
 //! The sending half of AMRT.
 
+use super::packets::Grant;
 use super::{AmrtParams, Shared, TimerKey};
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::HostContext;
+use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags};
+use crate::two_sided::SendingHalf;
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -15,15 +18,12 @@ use std::collections::VecDeque;
 crate::state_machine! {
     /// A message at its sender.
     "sender message" pub(super) enum SenderState on SenderEvent {
-        Burst { Grant => Granted, Silence => Burst, Finished => Done }
-        Granted { Grant => Granted, Silence => Granted, Finished => Done }
+        Burst { Grant => Granted, IdleTimeout => Burst, Finished => Done }
+        Granted { Grant => Granted, IdleTimeout => Granted, Finished => Done }
         Done {}
     }
-    events { Grant, Silence, Finished }
+    events { Grant, IdleTimeout, Finished }
 }
-
-/// Doublings of the restart time-out at most.
-const MAX_BACKOFF: u32 = 10;
 
 /// A message being sent.
 struct Outgoing {
@@ -37,12 +37,8 @@ struct Outgoing {
     departed: IndexWindow,
     /// Repetitions that wait in the queue.
     repeating: Vec<u32>,
-    /// Last packet sent or grant heard.
-    active: Time,
     restart: Time,
-    backoff: u32,
-    /// The one silence deadline in force; others of this message are left over and mean nothing.
-    silence_at: Time,
+    idle: IdleTimer,
 }
 
 /// Consecutive packets of one message that may leave.
@@ -54,7 +50,7 @@ struct Run {
 }
 
 /// All messages that this host sends.
-pub(super) struct Sender {
+pub struct Sender {
     params: AmrtParams,
     messages: Messages<Outgoing>,
     /// First in, first out over all messages: a newcomer's first window is appended.
@@ -66,52 +62,14 @@ impl Sender {
         Sender { params, messages: Messages::default(), queue: VecDeque::new() }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
-    /// AMRT §IV-C: a new message sends one bandwidth-delay product at line rate.
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let context = &shared.context;
-        let path = (context.path)(message.dst);
-        let packets = context.sizes.packets(message.bytes) as u32;
-        let window = context.first_window(self.params.window, &path, &message.opening);
-        let slot = context.sizes.slot(path.bottleneck);
-        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
-        let restart = scale(path.max_rtt, self.params.restart_timeout);
-        let out = Outgoing {
-            message: *message,
-            packets,
-            opening,
-            state: SenderState::Burst,
-            authorised: IndexWindow::default(),
-            departed: IndexWindow::default(),
-            repeating: Vec::new(),
-            active: now,
-            restart,
-            backoff: 0,
-            silence_at: Time::MAX,
-        };
-        let key = self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
-        self.messages[key].await_answer(shared, now + restart);
-    }
-
     /// Queues the packets of the first window whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.take(now);
+        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id));
         if count > 0 {
             out.authorised.insert_below(first + count);
             self.queue.push_back(Run { message: key, first, count, again: false });
-        }
-        if let Some(at) = out.opening.next() {
-            shared.timers.arm(at, TimerKey::Opening(peer, id));
         }
     }
 
@@ -119,23 +77,22 @@ impl Sender {
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
         let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
         let out = &mut self.messages[key];
-        out.active = now;
-        if out.backoff > 0 {
-            out.backoff = 0;
-            out.await_answer(shared, now.saturating_add(out.restart));
+        if out.idle.heard(now) {
+            out.arm_timeout(shared, now);
         }
-        out.step(SenderEvent::Grant);
+        out.state.step(SenderEvent::Grant);
         if !out.message.responsive {
             return;
         }
-        let end = grant.index.saturating_add(grant.count).min(out.packets);
+        let Grant { first, permitted } = Grant::read(grant);
+        let end = first.saturating_add(permitted).min(out.packets);
         if grant.flags.has(PacketFlags::AGAIN) {
-            for index in grant.index..end {
+            for index in first..end {
                 out.repeat(key, index, &mut self.queue);
             }
             return;
         }
-        for index in grant.index..end {
+        for index in first..end {
             // A permission already used is a duplicate of the network's making.
             if !out.authorised.insert(index) {
                 continue;
@@ -152,39 +109,54 @@ impl Sender {
     /// The receiver has everything.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
         if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
-            out.step(SenderEvent::Finished);
-            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            out.state.step(SenderEvent::Finished);
+            shared.acknowledged(&out.message);
         }
-    }
-
-    /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
-        self.queue.retain(|run| self.messages.contains_key(run.message));
     }
 
     /// Repeats packet 0, which carries the message's size, when nothing at all has been heard: the whole
     /// first window, or the receiver's last word, was lost.
-    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        if now < out.silence_at {
+        let timeout = out.timeout();
+        if !out.idle.expired(&mut shared.timers, now, false, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
-        let due = out.active.saturating_add(out.patience());
-        if due > now {
-            out.await_answer(shared, due);
-            return;
-        }
-        out.step(SenderEvent::Silence);
-        out.active = now;
-        out.backoff = (out.backoff + 1).min(MAX_BACKOFF);
+        out.state.step(SenderEvent::IdleTimeout);
         out.repeat(key, 0, &mut self.queue);
-        out.await_answer(shared, now.saturating_add(out.patience()));
+        out.arm_timeout(shared, now);
+    }
+}
+
+impl SendingHalf<TimerKey> for Sender {
+    /// AMRT §IV-C: a new message sends one bandwidth-delay product at line rate.
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let context = &shared.context;
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let window = context.first_window(self.params.window, &path, &message.opening);
+        let slot = context.sizes.slot(path.bottleneck);
+        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
+        let restart = scale(path.max_rtt, self.params.restart_timeout);
+        let out = Outgoing {
+            message: *message,
+            packets,
+            opening,
+            state: SenderState::Burst,
+            authorised: IndexWindow::default(),
+            departed: IndexWindow::default(),
+            repeating: Vec::new(),
+            restart,
+            idle: IdleTimer::new(now),
+        };
+        let key = self.messages.insert((message.dst, message.id), out);
+        self.release_opening(shared, now, message.dst, message.id);
+        self.messages[key].arm_timeout(shared, now);
     }
 
     /// The next data packet, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         let context = &shared.context;
         loop {
             let run = self.queue.front_mut()?;
@@ -201,30 +173,38 @@ impl Sender {
             if asked_again {
                 out.repeating.retain(|&i| i != index);
             }
-            out.active = now;
+            out.idle.sent(now);
             // What the receiver asks for again has not left yet where the first grant for it was lost.
             let again = !out.departed.insert(index);
             return Some(out.data(context, index, again));
         }
     }
+
+    fn is_ready(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// The receiver is gone.
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+        self.queue.retain(|run| self.messages.contains_key(run.message));
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
 }
 
 impl Outgoing {
-    fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
+    /// Silence after which packet 0 is repeated.
+    fn timeout(&self) -> Time {
+        self.idle.doubled(self.restart, MAX_BACKOFF)
     }
 
-    /// Silence to wait for before the next repetition of packet 0.
-    fn patience(&self) -> Time {
-        self.restart.saturating_mul(1 << self.backoff)
-    }
-
-    /// Puts the silence deadline at `at`.
-    fn await_answer(&mut self, shared: &mut Shared, at: Time) {
-        self.silence_at = at;
-        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    /// Arms the idle timer for a time-out from now on.
+    fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
+        let key = TimerKey::Idle(self.message.dst, self.message.id);
+        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
     }
 
     /// Queues a repetition of a packet, unless a copy of it still waits here: in the queue, or for its

@@ -10,7 +10,8 @@
 
 mod burst;
 mod feedback;
-mod line;
+mod host_link;
+mod packets;
 mod params;
 mod receiver;
 mod sender;
@@ -18,12 +19,12 @@ mod sender;
 pub use params::{ExpressPassAeolusParams, ExpressPassParams, Feedback, Preset, Recovery, Unheard, Values};
 
 use crate::aeolus::AeolusParams;
-use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
-use crate::message::Message;
-use crate::shared;
-use headway_packet::{HostId, Packet, PacketKind, Sizes};
+use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
+use crate::two_sided::{Machine, SendingHalf, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketKind, Sizes};
 use headway_units::Time;
-use line::{CreditLine, credit_slot};
+use host_link::credit_slot;
 use params::BurstParams;
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
@@ -50,9 +51,8 @@ pub struct ExpressPass;
 impl Transport for ExpressPass {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassParams;
-    const FIRST_WINDOW: bool = false;
-    const CREDITS: bool = true;
-    const SYMMETRIC: bool = true;
+    const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass",
         summary: "receivers send a credit a packet, switches drop the credits whose data would not fit",
@@ -62,12 +62,16 @@ impl Transport for ExpressPass {
         deviations: deviations!(),
     };
 
+    fn endpoint(params: &ExpressPassParams, context: HostContext) -> ExpressPassEndpoint {
+        ExpressPassEndpoint::of(params, None, context)
+    }
+}
+
+impl Promised for ExpressPass {
+    const FIRST_WINDOW: bool = false;
+
     fn promises(params: &ExpressPassParams, path: &Path, packets: u64) -> Promises {
         promises(params, path, packets)
-    }
-
-    fn endpoint(params: &ExpressPassParams, context: HostContext) -> ExpressPassEndpoint {
-        ExpressPassEndpoint::new(params, None, context)
     }
 }
 
@@ -85,8 +89,8 @@ pub struct ExpressPassAeolus;
 impl Transport for ExpressPassAeolus {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassAeolusParams;
-    const CREDITS: bool = true;
-    const SYMMETRIC: bool = true;
+    const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass-aeolus",
         summary: "ExpressPass with a first window that is dropped where there is a queue, and sent again with credits",
@@ -101,47 +105,37 @@ impl Transport for ExpressPassAeolus {
         ),
     };
 
+    fn endpoint(params: &ExpressPassAeolusParams, context: HostContext) -> ExpressPassEndpoint {
+        let aeolus = (params.aeolus.clone(), params.burst.clone());
+        ExpressPassEndpoint::of(&params.expresspass, Some(aeolus), context)
+    }
+}
+
+impl Promised for ExpressPassAeolus {
     fn promises(params: &ExpressPassAeolusParams, path: &Path, packets: u64) -> Promises {
         promises(&params.expresspass, path, packets)
     }
-
-    fn endpoint(params: &ExpressPassAeolusParams, context: HostContext) -> ExpressPassEndpoint {
-        let aeolus = (params.aeolus.clone(), params.burst.clone());
-        ExpressPassEndpoint::new(&params.expresspass, Some(aeolus), context)
-    }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// Nothing was heard of a request or a stop.
-    Silence(HostId, u32),
-    /// The next credit of a message is due.
-    Credit(HostId, u32),
-    /// What is missing of a message has not come.
-    Missing(HostId, u32),
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// A credit may leave this host.
-    Line,
-}
-
-impl TimerKey {
-    /// Whom it is about, if anyone.
-    fn peer(self) -> Option<HostId> {
-        match self {
-            TimerKey::Silence(peer, _)
-            | TimerKey::Credit(peer, _)
-            | TimerKey::Missing(peer, _)
-            | TimerKey::Opening(peer, _) => Some(peer),
-            TimerKey::Line => None,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// Nothing was heard of a request or a stop.
+        Idle(HostId, u32),
+        /// The next credit of a message is due.
+        Credit(HostId, u32),
+        /// What is missing of a message has not come.
+        Missing(HostId, u32),
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// A credit may leave this host.
+        Line,
     }
 }
 
 /// `control` is the data class of the host's link: one queue for data and all control but credits, in the order
 /// of their making, as at a switch port.
-type Shared = shared::Shared<TimerKey>;
+type Shared = crate::shared::Shared<TimerKey>;
 
 /// What became of the credits of a host so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,82 +151,68 @@ pub struct CreditCounters {
 }
 
 /// One host's ExpressPass.
-pub struct ExpressPassEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    line: CreditLine,
-    shared: Shared,
-}
+pub type ExpressPassEndpoint = Machine<ExpressPass>;
 
 impl ExpressPassEndpoint {
-    fn new(params: &Values, aeolus: Option<(AeolusParams, BurstParams)>, context: HostContext) -> Self {
-        ExpressPassEndpoint {
-            sender: Sender::new(params.clone(), aeolus),
-            receiver: Receiver::new(params.clone(), &context),
-            line: CreditLine::new(params, context.nic, &context.sizes),
-            shared: Shared::new(context),
-        }
+    fn of(params: &Values, aeolus: Option<(AeolusParams, BurstParams)>, context: HostContext) -> Self {
+        Machine::new(Sender::new(params.clone(), aeolus), Receiver::new(params.clone(), &context), context)
     }
 
     /// What became of credits.
     pub fn credits(&self) -> CreditCounters {
         let (received, wasted) = self.sender.credits();
-        CreditCounters { made: self.receiver.made(), dropped: self.line.dropped(), received, wasted }
+        CreditCounters {
+            made: self.receiver.made(),
+            dropped: self.receiver.host_link.dropped(),
+            received,
+            wasted,
+        }
     }
 }
 
-impl Endpoint for ExpressPassEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for ExpressPass {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
-        let (shared, line) = (&mut self.shared, &mut self.line);
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Credit => self.sender.credit(shared, now, packet),
-            PacketKind::Data => self.receiver.data(shared, line, now, packet),
-            PacketKind::Rts => self.receiver.request(shared, line, now, packet),
-            PacketKind::CreditStop => self.receiver.stop(shared, now, packet),
-            PacketKind::Resend => self.sender.missing(shared, now, packet),
-            PacketKind::Probe => self.receiver.probe(shared, line, now, packet),
-            PacketKind::Ack => self.sender.acknowledged(shared, now, packet),
-            PacketKind::Finished => self.sender.finished(shared, packet),
+            PacketKind::Credit => sender.credit(shared, now, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Rts => receiver.request(shared, now, packet),
+            PacketKind::CreditStop => receiver.stop(shared, now, packet),
+            PacketKind::Resend => sender.missing(shared, now, packet),
+            PacketKind::Probe => receiver.probe(shared, now, packet),
+            PacketKind::Ack => sender.acknowledged(shared, now, packet),
+            PacketKind::Finished => sender.finished(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            let shared = &mut self.shared;
-            match key {
-                TimerKey::Silence(peer, id) => self.sender.silence(shared, now, peer, id),
-                TimerKey::Credit(peer, id) => self.receiver.credit(shared, &mut self.line, now, (peer, id)),
-                TimerKey::Missing(peer, id) => self.receiver.insist(shared, now, (peer, id)),
-                TimerKey::Opening(peer, id) => self.sender.release(shared, now, peer, id),
-                TimerKey::Line => self.line.woken(shared, now),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
+            TimerKey::Credit(peer, id) => receiver.credit(shared, now, (peer, id)),
+            TimerKey::Missing(peer, id) => receiver.insist(shared, now, (peer, id)),
+            TimerKey::Opening(peer, id) => sender.release(shared, now, peer, id),
+            TimerKey::Line => receiver.host_link.woken(shared, now),
         }
-    }
-
-    fn forget(&mut self, _now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == Some(peer));
-        self.line.retain(|credit| credit.dst != peer);
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(peer);
     }
 
     /// Credits go first whenever they may leave. ExpressPass §3.1
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if let Some(credit) = self.line.take(&mut self.shared, now) {
+    fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
+        let Machine { sender, receiver, shared } = machine;
+        if let Some(credit) = receiver.host_link.take(shared, now) {
             return Some(credit);
         }
-        self.shared.control.pop_front().or_else(|| self.sender.push(&self.shared, now))
+        shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
     }
 
     #[inline]
-    fn wants_transmit(&self) -> bool {
-        !self.shared.control.is_empty() || !self.line.is_empty() || self.sender.is_ready()
+    fn wants_transmit(machine: &Machine<Self>) -> bool {
+        let Machine { sender, receiver, shared } = machine;
+        !shared.control.is_empty() || !receiver.host_link.is_empty() || sender.is_ready()
     }
-
-    crate::shared::drained_of_halves!();
 }

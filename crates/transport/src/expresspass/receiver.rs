@@ -1,13 +1,14 @@
 //! The receiving half of ExpressPass: sends credits, at a rate that it learns from those that are lost.
 
 use super::feedback::{CreditRate, ONE, share};
-use super::line::{CreditLine, credit_slot};
+use super::host_link::{HostLink, credit_slot};
 use super::params::Values;
 use super::{Shared, TimerKey};
 use crate::aeolus::acknowledge;
 use crate::endpoint::{EndpointEvent, HostContext};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{Time, mix};
 use rustc_hash::FxHashMap;
@@ -61,12 +62,14 @@ struct Incoming {
 }
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     params: Values,
     /// Time between two credits at the highest rate.
     slot: Time,
     messages: FxHashMap<Key, Incoming>,
     finished: FinishedMessages,
+    /// Credits that wait for this host's link.
+    pub(super) host_link: HostLink,
     made: u64,
 }
 
@@ -74,11 +77,8 @@ impl Receiver {
     pub(super) fn new(params: Values, context: &HostContext) -> Receiver {
         let slot = credit_slot(&params, context.nic, &context.sizes);
         let (messages, finished) = Default::default();
-        Receiver { params, slot, messages, finished, made: 0 }
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
+        let host_link = HostLink::new(&params, context.nic, &context.sizes);
+        Receiver { params, slot, messages, finished, host_link, made: 0 }
     }
 
     /// Credits made so far.
@@ -86,14 +86,8 @@ impl Receiver {
         self.made
     }
 
-    /// The sender is gone.
-    pub(super) fn forget(&mut self, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
-    }
-
     /// ExpressPass §3.3: a request starts credits, at the first rate.
-    pub(super) fn request(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
+    pub(super) fn request(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {
             return shared.say_finished(packet);
@@ -106,7 +100,7 @@ impl Receiver {
                 if incoming.state == ReceiverState::Crediting {
                     return;
                 }
-                incoming.step(ReceiverEvent::Request);
+                incoming.state.step(ReceiverEvent::Request);
                 incoming.rate = rate;
             }
             None => {
@@ -140,7 +134,7 @@ impl Receiver {
                 self.messages.insert(key, incoming);
             }
         }
-        self.send_credit(shared, line, now, key);
+        self.send_credit(shared, now, key);
     }
 
     /// `count` says of how many fair sharers the message is one.
@@ -153,15 +147,15 @@ impl Receiver {
     }
 
     /// The next credit of a message is due.
-    pub(super) fn credit(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, key: Key) {
+    pub(super) fn credit(&mut self, shared: &mut Shared, now: Time, key: Key) {
         let due = |incoming: &Incoming| incoming.credit_due <= now;
         if self.messages.get(&key).is_some_and(due) {
-            self.send_credit(shared, line, now, key);
+            self.send_credit(shared, now, key);
         }
     }
 
     /// ExpressPass §3.2: the rate may change as a credit leaves; the next one follows after a gap with jitter.
-    fn send_credit(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, key: Key) {
+    fn send_credit(&mut self, shared: &mut Shared, now: Time, key: Key) {
         let Some(incoming) = self.messages.get_mut(&key) else { return };
         incoming.rate.update(now, incoming.rtt, self.slot);
         let lot =
@@ -174,31 +168,31 @@ impl Receiver {
         let credit = Packet { token, count, lifetime: now, wire: wire as u16, ..usual };
         incoming.credit = incoming.credit.saturating_add(1);
         self.made += 1;
-        line.push(shared, now, credit);
+        self.host_link.push(shared, now, credit);
         let gap = jittered(incoming.rate.gap(self.slot), share(self.params.jitter), lot >> 32);
         incoming.credit_due = now.saturating_add(gap);
         shared.timers.arm(incoming.credit_due, TimerKey::Credit(key.0, key.1));
     }
 
     /// A packet of a first window, or the probe behind it, of a message whose request is lost stands for that.
-    fn announced(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
+    fn announced(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (src, id) = (packet.src, packet.message);
         if !self.messages.contains_key(&(src, id)) && !self.finished.contains(src, id) {
             let remaining = shared.context.sizes.packets(packet.message_bytes) as u32;
             let index = packet.count.saturating_sub(1);
             let request = Packet { token: 1, count: 1, index, remaining, ..*packet };
-            self.request(shared, line, now, &request);
+            self.request(shared, now, &request);
         }
     }
 
     /// Data tells which credits were used and which lost, and how long it took.
-    pub(super) fn data(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
         if packet.flags.has(PacketFlags::UNSCHEDULED) {
-            self.announced(shared, line, now, packet);
+            self.announced(shared, now, packet);
         }
         let Some(incoming) = self.messages.get_mut(&key).filter(|m| packet.index < m.packets) else { return };
-        incoming.step(ReceiverEvent::Data);
+        incoming.state.step(ReceiverEvent::Data);
         incoming.learn(now, packet);
         if packet.flags.has(PacketFlags::UNSCHEDULED) {
             acknowledge(shared, packet, PacketFlags(0));
@@ -228,7 +222,7 @@ impl Receiver {
         };
         let again = incoming.state == ReceiverState::CloseWait;
         incoming.attempt = packet.token;
-        incoming.step(ReceiverEvent::Stop);
+        incoming.state.step(ReceiverEvent::Stop);
         incoming.credit_due = Time::MAX;
         if incoming.is_complete() {
             return self.close(shared, key, packet);
@@ -247,11 +241,11 @@ impl Receiver {
     }
 
     /// The sender asks what has become of its first window: all of it that will come is here. Aeolus §4
-    pub(super) fn probe(&mut self, shared: &mut Shared, line: &mut CreditLine, now: Time, packet: &Packet) {
+    pub(super) fn probe(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         if self.finished.contains(packet.src, packet.message) {
             return shared.say_finished(packet);
         }
-        self.announced(shared, line, now, packet);
+        self.announced(shared, now, packet);
         if self.messages.contains_key(&(packet.src, packet.message)) {
             acknowledge(shared, packet, PacketFlags::UNSCHEDULED);
         }
@@ -263,7 +257,7 @@ impl Receiver {
         if self.messages.get(&key).is_some_and(closes)
             && let Some(mut incoming) = self.messages.remove(&key)
         {
-            incoming.step(ReceiverEvent::Last);
+            incoming.state.step(ReceiverEvent::Last);
             self.finished.insert(key.0, key.1);
             shared.say_finished(packet);
         }
@@ -279,13 +273,20 @@ impl Receiver {
     }
 }
 
-impl Incoming {
-    fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
+        self.host_link.retain(|credit| credit.dst != peer);
+        self.messages.retain(|key, _| key.0 != peer);
+        self.finished.forget(peer);
     }
 
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+}
+
+impl Incoming {
     fn is_complete(&self) -> bool {
         self.received.len() == self.packets
     }

@@ -5,10 +5,10 @@ use super::burst::{Burst, Push};
 use super::params::{BurstParams, Recovery, Values};
 use super::{Shared, TimerKey};
 use crate::aeolus::AeolusParams;
-use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
+use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use slotmap::DefaultKey;
@@ -17,12 +17,12 @@ use std::collections::{BTreeSet, VecDeque};
 crate::state_machine! {
     /// A message at its sender.
     "sender message" pub(super) enum SenderState on SenderEvent {
-        Requested { Credit => Receiving, Enough => Stopped, Silence => Requested, Finished => Done }
+        Requested { Credit => Receiving, Enough => Stopped, IdleTimeout => Requested, Finished => Done }
         Receiving { Credit => Receiving, Enough => Stopped, Finished => Done }
-        Stopped { Credit => Stopped, Missing => Requested, Silence => Stopped, More => Requested, Finished => Done }
+        Stopped { Credit => Stopped, Missing => Requested, IdleTimeout => Stopped, More => Requested, Finished => Done }
         Done {}
     }
-    events { Credit, Enough, Missing, Silence, More, Finished }
+    events { Credit, Enough, Missing, IdleTimeout, More, Finished }
 }
 
 /// Doublings at most of the time between repetitions of the same packet.
@@ -56,12 +56,6 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     /// Packets still to be sent.
     fn left(&self) -> u32 {
         let unresolved = self.burst.as_ref().map_or(0, |burst| burst.window.unresolved());
@@ -83,7 +77,7 @@ impl Outgoing {
     /// Arms the deadline for an answer, twice as far away for each repetition.
     fn wait(&mut self, shared: &mut Shared, now: Time, patience: Time) {
         self.due = now.saturating_add(patience.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS)));
-        shared.timers.arm(self.due, TimerKey::Silence(self.message.dst, self.message.id));
+        shared.timers.arm(self.due, TimerKey::Idle(self.message.dst, self.message.id));
     }
 
     /// ExpressPass §3.3: asks for credits, and says how many packets are to be sent.
@@ -99,7 +93,7 @@ impl Outgoing {
 
     /// Asks anew, after a stop.
     fn request_more(&mut self, shared: &mut Shared, now: Time, why: SenderEvent) {
-        self.step(why);
+        self.state.step(why);
         (self.attempt, self.repeats) = (self.attempt + 1, 0);
         self.request(shared, now);
     }
@@ -163,7 +157,7 @@ impl Outgoing {
 
     /// Enough credits have come: says so, and waits for an answer.
     fn has_enough(&mut self, shared: &mut Shared, now: Time, linger: Time) {
-        self.step(SenderEvent::Enough);
+        self.state.step(SenderEvent::Enough);
         self.credits = 0;
         self.stop(shared, now, linger);
     }
@@ -180,7 +174,7 @@ impl Outgoing {
 }
 
 /// All messages that this host sends.
-pub(super) struct Sender {
+pub struct Sender {
     params: Values,
     messages: Messages<Outgoing>,
     /// Messages whose first window has packets to send, in the order of their opening.
@@ -196,46 +190,9 @@ impl Sender {
         Sender { params, messages, bursts, aeolus, received: 0, wasted: 0 }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
     /// Credits received, and those not used among them.
     pub(super) fn credits(&self) -> (u64, u64) {
         (self.received, self.wasted)
-    }
-
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let path = (shared.context.path)(message.dst);
-        let packets = shared.context.sizes.packets(message.bytes) as u32;
-        let burst = self.aeolus.as_ref().map(|(aeolus, params)| {
-            let context = &shared.context;
-            let bdp = context.bdp_packets(&path, &message.opening);
-            let slot = context.sizes.slot(path.bottleneck);
-            let opening = OpeningSchedule::new(message.opening, bdp, packets, slot, now);
-            Burst::new(opening, (aeolus, params.unheard), path.max_rtt)
-        });
-        let mut out = Outgoing {
-            message: *message,
-            packets,
-            next: burst.as_ref().map_or(0, Burst::size),
-            sent: 0,
-            again: BTreeSet::new(),
-            state: SenderState::Requested,
-            attempt: 1,
-            requested: now,
-            rtt: Time::ZERO,
-            credit: 0,
-            credits: 0,
-            counted: now,
-            retry: self.params.retry.max(path.max_rtt),
-            repeats: 0,
-            due: Time::MAX,
-            burst,
-        };
-        out.request(shared, now);
-        self.messages.insert((message.dst, message.id), out);
-        self.release(shared, now, message.dst, message.id);
     }
 
     /// Lets the packets of a first window go whose time has come.
@@ -248,25 +205,6 @@ impl Sender {
         if !burst.queued {
             burst.queued = true;
             self.bursts.push_back(key);
-        }
-    }
-
-    /// Whether a first window may have a packet to send.
-    pub(super) fn is_ready(&self) -> bool {
-        !self.bursts.is_empty()
-    }
-
-    /// The next packet of a first window, for a wire that nothing else wants.
-    pub(super) fn push(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
-        loop {
-            let out = self.messages.get_mut(*self.bursts.front()?);
-            if let Some(packet) = out.and_then(|out| out.push(shared, now)) {
-                return Some(packet);
-            }
-            let done = self.bursts.pop_front().and_then(|key| self.messages.get_mut(key));
-            if let Some(burst) = done.and_then(|out| out.burst.as_mut()) {
-                burst.queued = false;
-            }
         }
     }
 
@@ -305,7 +243,7 @@ impl Sender {
             (out.repeats, out.due) = (0, Time::MAX);
         }
         if answers {
-            out.step(SenderEvent::Credit);
+            out.state.step(SenderEvent::Credit);
         }
         out.credits += 1;
         let data = out.data(shared, now, packet);
@@ -347,7 +285,7 @@ impl Sender {
     }
 
     /// Nothing was heard of a request or a stop.
-    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let linger = self.params.linger;
         let Some(out) = self.messages.named((peer, id)).filter(|out| out.due <= now) else { return };
         out.due = Time::MAX;
@@ -355,7 +293,7 @@ impl Sender {
             // It stopped early, and what came after that was not enough.
             return out.request_more(shared, now, SenderEvent::More);
         }
-        out.step(SenderEvent::Silence);
+        out.state.step(SenderEvent::IdleTimeout);
         // ExpressPass §3.3: where credits still come, the stop was lost, and its repetition is urgent.
         let heard = out.state == SenderState::Stopped && out.credits > 0;
         out.repeats = if heard { 0 } else { out.repeats + 1 };
@@ -370,14 +308,72 @@ impl Sender {
     /// The receiver has all of it.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
         if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
-            out.step(SenderEvent::Finished);
-            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            out.state.step(SenderEvent::Finished);
+            shared.acknowledged(&out.message);
+        }
+    }
+}
+
+impl SendingHalf<TimerKey> for Sender {
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let path = (shared.context.path)(message.dst);
+        let packets = shared.context.sizes.packets(message.bytes) as u32;
+        let burst = self.aeolus.as_ref().map(|(aeolus, params)| {
+            let context = &shared.context;
+            let bdp = context.bdp_packets(&path, &message.opening);
+            let slot = context.sizes.slot(path.bottleneck);
+            let opening = OpeningSchedule::new(message.opening, bdp, packets, slot, now);
+            Burst::new(opening, (aeolus, params.unheard), path.max_rtt)
+        });
+        let mut out = Outgoing {
+            message: *message,
+            packets,
+            next: burst.as_ref().map_or(0, Burst::size),
+            sent: 0,
+            again: BTreeSet::new(),
+            state: SenderState::Requested,
+            attempt: 1,
+            requested: now,
+            rtt: Time::ZERO,
+            credit: 0,
+            credits: 0,
+            counted: now,
+            retry: self.params.retry.max(path.max_rtt),
+            repeats: 0,
+            due: Time::MAX,
+            burst,
+        };
+        out.request(shared, now);
+        self.messages.insert((message.dst, message.id), out);
+        self.release(shared, now, message.dst, message.id);
+    }
+
+    /// The next packet of a first window, for a wire that nothing else wants.
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+        loop {
+            let out = self.messages.get_mut(*self.bursts.front()?);
+            if let Some(packet) = out.and_then(|out| out.push(shared, now)) {
+                return Some(packet);
+            }
+            let done = self.bursts.pop_front().and_then(|key| self.messages.get_mut(key));
+            if let Some(burst) = done.and_then(|out| out.burst.as_mut()) {
+                burst.queued = false;
+            }
         }
     }
 
+    /// Whether a first window may have a packet to send.
+    fn is_ready(&self) -> bool {
+        !self.bursts.is_empty()
+    }
+
     /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
         shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.bursts.retain(|&key| self.messages.contains_key(key));
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }

@@ -1,5 +1,6 @@
 //! A message at its receiver: what it was permitted, what of that is on its way, and what is missing.
 
+use super::packets::Grant;
 use super::ranking::Key;
 use super::{CUMULATIVE, Shared, TimerKey};
 use crate::aeolus::FirstArrivals;
@@ -53,7 +54,7 @@ pub(super) struct Incoming {
     pub(super) counted: u32,
     pub(super) tag: u32,
     pub(super) entropy: u32,
-    state: ReceiverState,
+    pub(super) state: ReceiverState,
     /// Last arrival, or word of the sender.
     active: Time,
     /// What was permitted when packets were last looked for.
@@ -90,12 +91,6 @@ impl Incoming {
         }
     }
 
-    pub(super) fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     /// Packets still to be received: its rank. Homa §3.5
     pub(super) fn remaining(&self) -> u32 {
         self.packets - self.received.len()
@@ -119,19 +114,18 @@ impl Incoming {
     /// A packet arrived that had not.
     pub(super) fn progress(&mut self, now: Time) {
         (self.active, self.attempts) = (now, 0);
-        self.step(ReceiverEvent::Data);
+        self.state.step(ReceiverEvent::Data);
     }
 
     /// Permits `count` more packets, in a class. Homa §3.3
     pub(super) fn grant(&mut self, shared: &mut Shared, (peer, id): Key, count: u32, class: u8) {
-        self.step(ReceiverEvent::Grant);
+        self.state.step(ReceiverEvent::Grant);
         self.class = Some(class);
-        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        (grant.index, grant.count) = (self.granted, count);
-        self.granted += count;
-        (grant.token, grant.remaining, grant.flags) = (self.granted, class.into(), CUMULATIVE);
-        grant.lifetime = std::mem::take(&mut self.echo);
-        shared.control.push_back(grant);
+        let (first, permitted, echo) = (self.granted, self.granted + count, std::mem::take(&mut self.echo));
+        self.granted = permitted;
+        let grant = Grant { first, added: count, permitted, class: class.into(), echo };
+        let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        shared.control.push_back(Packet { flags: CUMULATIVE, ..grant });
     }
 
     fn patience(&self, backoff: u32) -> Time {
@@ -158,7 +152,7 @@ impl Incoming {
     /// The sender serves others first: what is missing is given more time. Homa §3.7
     pub(super) fn busy(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
         self.active = now;
-        self.step(ReceiverEvent::Busy);
+        self.state.step(ReceiverEvent::Busy);
         if self.wait != Wait::Nothing {
             self.look_later(shared, key, now.saturating_add(self.patience(backoff)));
         }
@@ -230,7 +224,7 @@ impl Incoming {
             }
         }
         if !runs.is_empty() {
-            self.step(ReceiverEvent::Missing);
+            self.state.step(ReceiverEvent::Missing);
             self.attempts = self.attempts.saturating_add(1);
         }
         for (first, count) in runs {

@@ -13,17 +13,19 @@
 mod cutoffs;
 mod incoming;
 mod outgoing;
+mod packets;
 mod params;
 mod ranking;
 mod receiver;
 mod sender;
 
 use crate::aeolus::AeolusParams;
-use crate::endpoint::{Endpoint, HostContext, Path, Promises, Traffic, Transport, TransportInfo};
-use crate::message::Message;
+use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
+use crate::two_sided::{Machine, TwoSided};
 use cutoffs::Priorities;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
-use headway_units::{RoundTrips, Time};
+use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
+use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
 pub use params::{
@@ -62,6 +64,8 @@ pub struct Homa;
 impl Transport for Homa {
     type Endpoint = HomaEndpoint;
     type Params = HomaParams;
+    const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "homa",
         summary: "receiver-driven messages, shortest remaining first, over switch priorities with controlled overcommitment",
@@ -70,18 +74,19 @@ impl Transport for Homa {
         states: &[SenderState::TABLE, ReceiverState::TABLE],
         deviations: deviations!(),
     };
-    const TUNES: bool = true;
 
     fn tune(params: &mut HomaParams, traffic: &Traffic) {
         cutoffs::tune(&mut params.0, traffic);
     }
 
+    fn endpoint(params: &HomaParams, context: HostContext) -> HomaEndpoint {
+        HomaEndpoint::of(&params.0, None, context)
+    }
+}
+
+impl Promised for Homa {
     fn promises(params: &HomaParams, path: &Path, _packets: u64) -> Promises {
         promises(&params.0, path)
-    }
-
-    fn endpoint(params: &HomaParams, context: HostContext) -> HomaEndpoint {
-        HomaEndpoint::new(&params.0, None, context)
     }
 }
 
@@ -114,6 +119,8 @@ pub struct HomaAeolus;
 impl Transport for HomaAeolus {
     type Endpoint = HomaEndpoint;
     type Params = HomaAeolusParams;
+    const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "homa-aeolus",
         summary: "Homa whose first window is dropped where there is a queue, and sent again with grants",
@@ -127,7 +134,6 @@ impl Transport for HomaAeolus {
             "Aeolus §4: packets asked for again by name after a time-out are protected, as all scheduled ones are.",
         ),
     };
-    const TUNES: bool = true;
 
     fn tune(params: &mut HomaAeolusParams, traffic: &Traffic) {
         let mut settings = params.settings();
@@ -135,32 +141,26 @@ impl Transport for HomaAeolus {
         params.homa.0 = Settings { unscheduled_by: params.homa.0.unscheduled_by, ..settings };
     }
 
+    fn endpoint(params: &HomaAeolusParams, context: HostContext) -> HomaEndpoint {
+        HomaEndpoint::of(&params.settings(), Some(&params.aeolus), context)
+    }
+}
+
+impl Promised for HomaAeolus {
     fn promises(params: &HomaAeolusParams, path: &Path, _packets: u64) -> Promises {
         promises(&params.homa.0, path)
     }
-
-    fn endpoint(params: &HomaAeolusParams, context: HostContext) -> HomaEndpoint {
-        HomaEndpoint::new(&params.settings(), Some(&params.aeolus), context)
-    }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// A sent message has heard nothing.
-    Silence(HostId, u32),
-    /// Packets of a received message may be missing.
-    Missing(HostId, u32),
-}
-
-impl TimerKey {
-    /// Whom it is about.
-    fn peer(self) -> HostId {
-        match self {
-            TimerKey::Opening(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Missing(peer, _) => peer,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// A sent message has heard nothing.
+        Idle(HostId, u32),
+        /// Packets of a received message may be missing.
+        Missing(HostId, u32),
     }
 }
 
@@ -175,62 +175,46 @@ fn thousandths(share: f64) -> u32 {
 }
 
 /// One host's Homa.
-pub struct HomaEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type HomaEndpoint = Machine<Homa>;
 
 impl HomaEndpoint {
-    fn new(settings: &Settings, aeolus: Option<&AeolusParams>, context: HostContext) -> HomaEndpoint {
+    fn of(settings: &Settings, aeolus: Option<&AeolusParams>, context: HostContext) -> HomaEndpoint {
         let priorities = Priorities::new(settings);
-        HomaEndpoint {
-            sender: Sender::new(settings.clone(), priorities, aeolus.cloned()),
-            receiver: Receiver::new(settings.clone(), priorities, aeolus.is_some()),
-            shared: Shared::new(context),
-        }
+        Machine::new(
+            Sender::new(settings.clone(), priorities, aeolus.cloned()),
+            Receiver::new(settings.clone(), priorities, aeolus.is_some()),
+            context,
+        )
     }
 }
 
-impl Endpoint for HomaEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for Homa {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
-            PacketKind::Grant => self.sender.grant(&mut self.shared, now, packet),
-            PacketKind::Resend => self.sender.resend(&mut self.shared, now, packet),
-            PacketKind::Busy => self.receiver.busy(&mut self.shared, now, packet),
-            PacketKind::Probe => self.receiver.probe(&mut self.shared, now, packet),
-            PacketKind::Ack => self.sender.ack(&mut self.shared, now, packet),
-            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Grant => sender.grant(shared, now, packet),
+            PacketKind::Resend => sender.resend(shared, now, packet),
+            PacketKind::Busy => receiver.busy(shared, now, packet),
+            PacketKind::Probe => receiver.probe(shared, now, packet),
+            PacketKind::Ack => sender.ack(shared, now, packet),
+            PacketKind::Finished => sender.finished(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
-                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
-                TimerKey::Missing(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
+            TimerKey::Missing(peer, id) => receiver.overdue(shared, now, peer, id),
         }
     }
-
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == peer);
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(&mut self.shared, now, peer);
-    }
-
-    fn round_trips(&self) -> Option<&RoundTrips> {
-        Some(self.sender.round_trips())
-    }
-
-    crate::shared::outputs_of_halves!();
 }
 
 /// Marks a grant's numbers as counted from the beginning of the message.

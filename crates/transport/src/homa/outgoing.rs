@@ -4,6 +4,7 @@ use super::cutoffs::{Priorities, bytes_from};
 use super::{Shared, TimerKey};
 use crate::aeolus::FirstWindow;
 use crate::endpoint::HostContext;
+use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
 use crate::opening::OpeningSchedule;
@@ -14,15 +15,12 @@ use std::collections::BTreeSet;
 crate::state_machine! {
     /// A message at its sender.
     "sender message" pub(super) enum SenderState on SenderEvent {
-        Unscheduled { Grant => Granted, Resend => Unscheduled, Silence => Unscheduled, Finished => Done }
-        Granted { Grant => Granted, Resend => Granted, Silence => Granted, Finished => Done }
+        Unscheduled { Grant => Granted, Resend => Unscheduled, IdleTimeout => Unscheduled, Finished => Done }
+        Granted { Grant => Granted, Resend => Granted, IdleTimeout => Granted, Finished => Done }
         Done {}
     }
-    events { Grant, Resend, Silence, Finished }
+    events { Grant, Resend, IdleTimeout, Finished }
 }
-
-/// Doublings of the silence before another probe at most.
-pub(super) const MAX_BACKOFF: u32 = 10;
 
 /// What leaves next, and by what right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +61,9 @@ pub(super) struct Outgoing {
     pub(super) first_window: Option<FirstWindow>,
     /// Last departure of a packet, and that or the last word of the receiver.
     sent: Time,
-    pub(super) active: Time,
     base_rtt: Time,
     pub(super) timeout: Time,
-    pub(super) backoff: u32,
-    /// The one silence deadline in force; others of this message are left over and mean nothing.
-    pub(super) silence_at: Time,
+    pub(super) idle: IdleTimer,
     /// The rank it has among the messages that are ready, if it is one of them.
     pub(super) ranked: Option<u32>,
 }
@@ -103,18 +98,10 @@ impl Outgoing {
             asked_class: terms.class,
             first_window: terms.first_window,
             sent: now,
-            active: now,
             base_rtt: terms.base_rtt,
             timeout: terms.timeout,
-            backoff: 0,
-            silence_at: Time::MAX,
+            idle: IdleTimer::new(now),
             ranked: None,
-        }
-    }
-
-    pub(super) fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
         }
     }
 
@@ -158,7 +145,7 @@ impl Outgoing {
         if number > self.permitted {
             self.permitted = number;
             self.class = class;
-            self.step(SenderEvent::Grant);
+            self.state.step(SenderEvent::Grant);
         }
     }
 
@@ -192,7 +179,8 @@ impl Outgoing {
         pick: Pick,
         priorities: &Priorities,
     ) -> Packet {
-        (self.sent, self.active) = (now, now);
+        self.sent = now;
+        self.idle.sent(now);
         let index = match pick {
             Pick::Probe => {
                 if let Some(first_window) = &mut self.first_window {
@@ -256,14 +244,14 @@ impl Outgoing {
         packet
     }
 
-    /// Silence to wait for before a probe.
-    pub(super) fn patience(&self) -> Time {
-        self.timeout.saturating_mul(1 << self.backoff)
+    /// Silence after which a probe asks.
+    pub(super) fn timeout(&self) -> Time {
+        self.idle.doubled(self.timeout, MAX_BACKOFF)
     }
 
-    /// Puts the silence deadline at `at`.
-    pub(super) fn await_answer(&mut self, shared: &mut Shared, at: Time) {
-        self.silence_at = at;
-        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    /// Arms the idle timer for a time-out from now on.
+    pub(super) fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
+        let key = TimerKey::Idle(self.message.dst, self.message.id);
+        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
     }
 }

@@ -4,10 +4,11 @@ use super::cutoffs::{Priorities, bytes_from};
 use super::incoming::{Incoming, ReceiverEvent};
 use super::params::{Asking, GrantWindow, LossTimer, Settings, packets_of};
 use super::ranking::{Key, Ranking};
-use super::{Shared, WHOLE, thousandths};
+use super::{Shared, TimerKey, WHOLE, thousandths};
 use crate::aeolus::acknowledge;
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::HostContext;
 use crate::finished::FinishedMessages;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, Sizes};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -16,7 +17,7 @@ use rustc_hash::FxHashMap;
 const FIFO_INCREMENT: u64 = 50_000;
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     settings: Settings,
     priorities: Priorities,
     /// Whether first windows are acknowledged, and grants are numbers that senders use as they like.
@@ -54,23 +55,8 @@ impl Receiver {
         }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
     fn backoff(&self) -> u32 {
         self.settings.backoff as u32
-    }
-
-    /// The sender is gone; others may be granted in its place.
-    pub(super) fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
-        let mut gone: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
-        gone.sort_unstable();
-        for key in gone {
-            self.drop_message(key);
-        }
-        self.finished.forget(peer);
-        self.grant(shared, now);
     }
 
     fn drop_message(&mut self, key: Key) -> Option<Incoming> {
@@ -109,8 +95,7 @@ impl Receiver {
         }
         message.progress(now);
         message.echo = packet.lifetime;
-        let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-        shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+        shared.delivered(packet);
         if message.remaining() == 0 {
             self.complete(shared, key, packet);
             self.grant(shared, now);
@@ -148,11 +133,10 @@ impl Receiver {
 
     fn complete(&mut self, shared: &mut Shared, key: Key, packet: &Packet) {
         if let Some(mut message) = self.drop_message(key) {
-            message.step(ReceiverEvent::Last);
+            message.state.step(ReceiverEvent::Last);
         }
         self.finished.insert(key.0, key.1);
-        let completed = EndpointEvent::Completed { tag: packet.tag, src: key.0, message: key.1 };
-        shared.events.push_back(completed);
+        shared.completed(packet);
         shared.say_finished(packet);
     }
 
@@ -321,6 +305,23 @@ impl Receiver {
         let rest = bytes_of(&shared.context, message);
         let class = message.class.unwrap_or(self.priorities.of_size(rest));
         message.ask(shared, key, now, class, backoff);
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone; others may be granted in its place.
+    fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
+        let mut gone: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
+        gone.sort_unstable();
+        for key in gone {
+            self.drop_message(key);
+        }
+        self.finished.forget(peer);
+        self.grant(shared, now);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }
 

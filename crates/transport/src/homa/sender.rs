@@ -1,21 +1,22 @@
 //! The sending half of Homa: the message with the least left to send goes first.
 
 use super::cutoffs::Priorities;
-use super::outgoing::{MAX_BACKOFF, Outgoing, SenderEvent, Terms};
+use super::outgoing::{Outgoing, SenderEvent, Terms};
 use super::params::Settings;
 use super::{Shared, TimerKey, WHOLE, thousandths};
 use crate::aeolus::{AeolusParams, FirstWindow};
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::HostContext;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
+use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All messages that this host sends.
-pub(super) struct Sender {
+pub struct Sender {
     settings: Settings,
     priorities: Priorities,
     aeolus: Option<AeolusParams>,
@@ -47,28 +48,6 @@ impl Sender {
         }
     }
 
-    pub(super) fn round_trips(&self) -> &RoundTrips {
-        &self.round_trips
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    #[inline]
-    pub(super) fn is_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    /// Homa §3.2: a new message sends RTTbytes without waiting.
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let out = Outgoing::new(message, self.terms(&shared.context, now, message), now);
-        let patience = out.patience();
-        let key = self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
-        self.messages[key].await_answer(shared, now.saturating_add(patience));
-    }
-
     fn terms(&mut self, context: &HostContext, now: Time, message: &Message) -> Terms {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
@@ -97,11 +76,8 @@ impl Sender {
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.take(now);
+        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id));
         out.released = first + count;
-        if let Some(at) = out.opening.next() {
-            shared.timers.arm(at, TimerKey::Opening(peer, id));
-        }
         self.rank(key);
     }
 
@@ -129,10 +105,8 @@ impl Sender {
     /// The receiver has said something that brings a message on.
     fn heard(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &mut self.messages[key];
-        out.active = now;
-        if out.backoff > 0 {
-            out.backoff = 0;
-            out.await_answer(shared, now.saturating_add(out.timeout));
+        if out.idle.heard(now) {
+            out.arm_timeout(shared, now);
         }
         self.rank(key);
     }
@@ -159,7 +133,7 @@ impl Sender {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let class = self.class(ask.remaining);
         let out = &mut self.messages[key];
-        out.step(SenderEvent::Resend);
+        out.state.step(SenderEvent::Resend);
         if !out.ask(now, ask.index, ask.index.saturating_add(ask.count), class) {
             let (tag, entropy) = (out.message.tag, out.message.entropy);
             let busy = shared.control_packet(PacketKind::Busy, peer, id, tag, entropy);
@@ -186,41 +160,27 @@ impl Sender {
         if let Some(key) = self.messages.find(id)
             && let Some(mut out) = self.messages.remove(id)
         {
-            out.step(SenderEvent::Finished);
+            out.state.step(SenderEvent::Finished);
             if let Some(rank) = out.ranked {
                 self.ready.remove(&(rank, out.order, key));
                 self.ages.remove(&out.order);
             }
-            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            shared.acknowledged(&out.message);
         }
-    }
-
-    /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
-        self.ready.retain(|(_, _, key)| self.messages.contains_key(*key));
-        self.ages.retain(|_, key| self.messages.contains_key(*key));
     }
 
     /// Asks by a probe when nothing has been heard: the whole first window, or the last word, may be lost.
-    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        if now < out.silence_at {
+        let (held, timeout) = (out.ranked.is_some() || out.opening.next().is_some(), out.timeout());
+        if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
-        // A message that waits for this host's own wire cannot have been answered.
-        let since = if out.ranked.is_some() || out.opening.next().is_some() { now } else { out.active };
-        let due = since.saturating_add(out.patience());
-        if due > now {
-            return out.await_answer(shared, due);
-        }
-        out.step(SenderEvent::Silence);
-        out.active = now;
-        out.backoff = (out.backoff + 1).min(MAX_BACKOFF);
+        out.state.step(SenderEvent::IdleTimeout);
         let probe = out.probe(&shared.context, &self.priorities);
         shared.control.push_back(probe);
-        out.await_answer(shared, now.saturating_add(out.patience()));
+        out.arm_timeout(shared, now);
     }
 
     /// The message whose turn it is: the one with the least left, now and then the oldest. Homa §5.2
@@ -233,14 +193,44 @@ impl Sender {
         self.owed -= WHOLE;
         self.ages.values().next().copied()
     }
+}
+
+impl SendingHalf<TimerKey> for Sender {
+    /// Homa §3.2: a new message sends RTTbytes without waiting.
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let out = Outgoing::new(message, self.terms(&shared.context, now, message), now);
+        let key = self.messages.insert((message.dst, message.id), out);
+        self.release_opening(shared, now, message.dst, message.id);
+        self.messages[key].arm_timeout(shared, now);
+    }
 
     /// The next packet of a message, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         let key = self.next()?;
         let out = &mut self.messages[key];
         let pick = out.pick()?;
         let packet = out.depart(&shared.context, now, pick, &self.priorities);
         self.rank(key);
         Some(packet)
+    }
+
+    #[inline]
+    fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The receiver is gone.
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+        self.ready.retain(|(_, _, key)| self.messages.contains_key(*key));
+        self.ages.retain(|_, key| self.messages.contains_key(*key));
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(&self.round_trips)
     }
 }

@@ -8,20 +8,22 @@
 
 pub mod control;
 mod outgoing;
+mod packets;
 pub mod params;
 mod receiver;
 mod sender;
 mod subflow;
 
-use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
-use crate::message::Message;
+use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
 use crate::states::StateTable;
 use crate::tcp::Tcp;
 use crate::tcp::acknowledger::ReceiverState;
 use crate::tcp::connection::SenderState;
-use crate::tcp::control::{CongestionControl, ControllerVisitor, cubic, newreno};
-use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{RoundTrips, Time};
+use crate::tcp::control::{CongestionControl, Controlled, cubic, newreno};
+use crate::two_sided::{Machine, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketKind};
+use headway_units::Time;
 use params::MptcpParams;
 use receiver::Receiver;
 use sender::Sender;
@@ -110,96 +112,78 @@ impl Scheme for UncoupledCubic {
 }
 
 impl<S: Scheme> Transport for Mptcp<S> {
-    type Endpoint = MptcpEndpoint<S::Control>;
+    type Endpoint = MptcpEndpoint<S>;
     type Params = MptcpParams<<S::Control as CongestionControl>::Params>;
+    const CAPABILITIES: Capabilities =
+        Capabilities { window_grows: true, multipath: true, ..Capabilities::NONE };
     const INFO: TransportInfo = S::INFO;
-    const WINDOW_GROWS: bool = true;
+    const PACKETS: Family = packets::PACKETS;
+
+    fn needs_pinned_paths(params: &Self::Params) -> bool {
+        params.multipath.path_manager.needs_pinned_paths(params.multipath.subflows)
+    }
+
+    fn endpoint(params: &Self::Params, context: HostContext) -> MptcpEndpoint<S> {
+        Machine::new(Sender::new(params.clone()), Receiver::new(&params.tcp.connection), context)
+    }
+}
+
+impl<S: Scheme> Controlled for Mptcp<S> {
+    type Control = S::Control;
+}
+
+impl<S: Scheme> Promised for Mptcp<S> {
     const SUBFLOWS: bool = true;
     /// What a subflow repeats after a time-out, another sends as well.
     const COPIES: u64 = 2;
-
-    fn endpoint(params: &Self::Params, context: HostContext) -> MptcpEndpoint<S::Control> {
-        MptcpEndpoint {
-            sender: Sender::new(params.clone()),
-            receiver: Receiver::new(&params.tcp.connection),
-            shared: Shared::new(context),
-        }
-    }
-
-    fn controller<V: ControllerVisitor>(visitor: V) -> Option<V::Output> {
-        Some(visitor.visit::<S::Control>())
-    }
 
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         Tcp::<S::Control>::promises(&params.tcp, path, packets)
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// The retransmission timer of a sent message's subflow.
-    Retransmit(HostId, u32, u32),
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// An acknowledgement is due on a subflow.
-    Ack(HostId, u32, u32),
-}
-
-impl TimerKey {
-    fn peer(self) -> HostId {
-        match self {
-            TimerKey::Retransmit(peer, _, _) | TimerKey::Opening(peer, _) | TimerKey::Ack(peer, _, _) => peer,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// The retransmission timer of a sent message's subflow.
+        Retransmit(HostId, u32, u32),
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// An acknowledgement is due on a subflow.
+        Ack(HostId, u32, u32),
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's MPTCP.
-pub struct MptcpEndpoint<C: CongestionControl> {
-    sender: Sender<C>,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type MptcpEndpoint<S> = Machine<Mptcp<S>>;
 
-impl<C: CongestionControl> Endpoint for MptcpEndpoint<C> {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl<S: Scheme> TwoSided for Mptcp<S> {
+    type TimerKey = TimerKey;
+    type Sender = Sender<S::Control>;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
-            PacketKind::Ack => self.sender.acknowledgement(&mut self.shared, now, packet),
-            PacketKind::Rts => self.receiver.syn(&mut self.shared, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Ack => sender.acknowledgement(shared, now, packet),
+            PacketKind::Rts => receiver.syn(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((at, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Retransmit(peer, id, number) => {
-                    self.sender.expired(&mut self.shared, (at, now), (peer, id), number);
-                }
-                TimerKey::Opening(peer, id) => self.sender.release(&mut self.shared, now, (peer, id)),
-                TimerKey::Ack(peer, id, number) => {
-                    self.receiver.overdue(&mut self.shared, (at, now), (peer, id), number);
-                }
+    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Retransmit(peer, id, number) => {
+                sender.expired(shared, (at, now), (peer, id), number);
+            }
+            TimerKey::Opening(peer, id) => sender.release(shared, now, (peer, id)),
+            TimerKey::Ack(peer, id, number) => {
+                receiver.overdue(shared, (at, now), (peer, id), number);
             }
         }
     }
-
-    fn forget(&mut self, _now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == peer);
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(peer);
-    }
-
-    fn round_trips(&self) -> Option<&RoundTrips> {
-        Some(self.sender.round_trips())
-    }
-
-    crate::shared::outputs_of_halves!();
 }

@@ -115,7 +115,7 @@ impl<C: CongestionControl> Outgoing<C> {
         for number in first..wanted {
             self.add_subflow(params, context, now);
             if params.tcp.connection.handshake {
-                self.subflows[number].step(SubflowEvent::Allowed);
+                self.subflows[number].state.step(SubflowEvent::Allowed);
             } else {
                 self.establish(number, &params.tcp.connection, context, now);
             }
@@ -313,10 +313,10 @@ impl<C: CongestionControl> Outgoing<C> {
             return false;
         }
         if subflow.state == SubflowState::Joining {
-            subflow.step(SubflowEvent::Answered);
+            subflow.state.step(SubflowEvent::Answered);
             return true;
         }
-        subflow.step(SubflowEvent::Answered);
+        subflow.state.step(SubflowEvent::Answered);
         self.establish(number, params, context, now);
         false
     }
@@ -330,7 +330,7 @@ impl<C: CongestionControl> Outgoing<C> {
         if connecting {
             return true;
         }
-        subflow.step(SubflowEvent::TimedOut);
+        subflow.state.step(SubflowEvent::TimedOut);
         if !alone {
             for index in subflow.hand_over(self.una) {
                 self.handed_over.insert(index);
@@ -343,6 +343,6 @@ impl<C: CongestionControl> Outgoing<C> {
 
     /// The message is over.
     pub(super) fn close(&mut self) {
-        self.subflows.iter_mut().for_each(|subflow| subflow.step(SubflowEvent::Over));
+        self.subflows.iter_mut().for_each(|subflow| subflow.state.step(SubflowEvent::Over));
     }
 }

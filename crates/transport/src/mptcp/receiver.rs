@@ -7,6 +7,7 @@ use crate::index_window::IndexWindow;
 use crate::mptcp::subflow::REACH;
 use crate::tcp::acknowledger::{AckRules, Acknowledger, Towards};
 use crate::tcp::params::ConnectionParams;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, MOST_SUBFLOWS, Packet, PacketKind};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -20,7 +21,7 @@ struct Incoming {
 }
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     rules: AckRules,
     /// Packets of a message beyond the first missing one, whichever subflow they come by.
     window: u32,
@@ -47,16 +48,6 @@ impl Receiver {
             messages: FxHashMap::default(),
             finished: FinishedMessages::default(),
         }
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    /// The sender is gone.
-    pub(super) fn forget(&mut self, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
     }
 
     /// A SYN of a message, or of a subflow that joins it, or the third packet of the latter: an acknowledgement of
@@ -97,8 +88,7 @@ impl Receiver {
         }
         let fills = incoming.fills_gap(packet.index);
         if incoming.arrived.insert(packet.index) {
-            let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-            shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+            shared.delivered(packet);
         }
         let data_ack = incoming.arrived.next_missing(0);
         let Some(acks) = incoming.subflow(packet) else { return };
@@ -141,6 +131,18 @@ impl Receiver {
         let data_ack = incoming.arrived.next_missing(0);
         let Some(Some(acks)) = incoming.subflows.get_mut(number as usize) else { return };
         acks.overdue(&mut towards(shared, key, number, (data_ack, self.window)), at, now);
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.finished.forget(peer);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }
 

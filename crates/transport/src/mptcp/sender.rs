@@ -7,13 +7,14 @@ use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::tcp::control::CongestionControl;
+use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet};
 use headway_units::{RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// See the module.
-pub(super) struct Sender<C: CongestionControl> {
+pub struct Sender<C: CongestionControl> {
     params: MptcpParams<C::Params>,
     messages: Messages<Outgoing<C>>,
     /// Messages that may have a packet: each sends one, and goes to the end.
@@ -28,29 +29,6 @@ impl<C: CongestionControl> Sender<C> {
             messages: Messages::default(),
             turns: VecDeque::new(),
             round_trips: RoundTrips::default(),
-        }
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    pub(super) fn round_trips(&self) -> &RoundTrips {
-        &self.round_trips
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        !self.turns.is_empty()
-    }
-
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let outgoing = Outgoing::new(&self.params, &shared.context, now, message);
-        let key = self.messages.insert((message.dst, message.id), outgoing);
-        if self.params.tcp.connection.handshake && !message.opening.connected {
-            self.ask(shared, now, key, 0);
-        } else {
-            self.messages[key].begin(&self.params.tcp.connection, &shared.context, now);
-            self.release(shared, now, (message.dst, message.id));
         }
     }
 
@@ -164,9 +142,22 @@ impl<C: CongestionControl> Sender<C> {
             self.turns.push_back(key);
         }
     }
+}
+
+impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let outgoing = Outgoing::new(&self.params, &shared.context, now, message);
+        let key = self.messages.insert((message.dst, message.id), outgoing);
+        if self.params.tcp.connection.handshake && !message.opening.connected {
+            self.ask(shared, now, key, 0);
+        } else {
+            self.messages[key].begin(&self.params.tcp.connection, &shared.context, now);
+            self.release(shared, now, (message.dst, message.id));
+        }
+    }
 
     /// The next data packet, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let key = self.turns.pop_front()?;
             let Some(outgoing) = self.messages.get_mut(key) else { continue };
@@ -179,9 +170,21 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    fn is_ready(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
     /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
         shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
         self.turns.retain(|&key| self.messages.contains_key(key));
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(&self.round_trips)
     }
 }

@@ -52,16 +52,10 @@ impl<C: CongestionControl> Subflow<C> {
         Subflow { connection, state, entropy, mapping, confirmed: Time::ZERO, penalised: None }
     }
 
-    pub(super) fn step(&mut self, event: SubflowEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     /// Data may flow, through a window of `cwnd` packets.
     pub(super) fn establish(&mut self, cwnd: u32, settled: bool) {
         self.connection.establish(cwnd, settled);
-        self.step(SubflowEvent::Established);
+        self.state.step(SubflowEvent::Established);
     }
 
     pub(super) fn is_connecting(&self) -> bool {
@@ -146,7 +140,7 @@ impl<C: CongestionControl> Subflow<C> {
         let acked = self.connection.board.una() - before;
         if acked > 0 {
             self.mapping.drain(..acked as usize);
-            self.step(SubflowEvent::Advanced);
+            self.state.step(SubflowEvent::Advanced);
         }
     }
 

@@ -4,15 +4,18 @@
 //! Source: M. Handley et al., SIGCOMM 2017. Sections are cited where they are implemented. The switch side
 //! is the `trimming` discipline of the fabric crate.
 
+mod packets;
 mod paths;
 mod pulls;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Ahead, Endpoint, HostContext, Path, Transport, TransportInfo};
-use crate::message::{Message, Opening};
+use crate::endpoint::{Ahead, Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::message::Opening;
+use crate::promises::Promised;
 use crate::shared::scale;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use crate::two_sided::{Machine, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{ParamKind, Time};
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
@@ -89,6 +92,8 @@ pub struct Ndp;
 impl Transport for Ndp {
     type Endpoint = NdpEndpoint;
     type Params = NdpParams;
+    const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "ndp",
         summary: "first window pushed over all paths, switches trim to headers, receivers pull the rest",
@@ -107,48 +112,32 @@ impl Transport for Ndp {
             "§3.1.1: where switches hash instead of following the path's number, a sender varies 64 entropies.",
         ],
     };
-    const MULTIPATH: bool = true;
 
     fn endpoint(params: &NdpParams, context: HostContext) -> NdpEndpoint {
-        NdpEndpoint {
-            sender: Sender::new(params.clone()),
-            receiver: Receiver::new(params.clone(), &context),
-            shared: Shared::new(context),
-        }
+        Machine::new(Sender::new(params.clone()), Receiver::new(params.clone(), &context), context)
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// A packet sent to this peer may be lost.
-    Lost(HostId, u32),
-    /// A pull may leave.
-    Pull,
-    /// Nothing has come of a message from this peer.
-    Silence(HostId, u32),
-}
+impl Promised for Ndp {}
 
-impl TimerKey {
-    /// Whom it is about, if anyone.
-    fn peer(self) -> Option<HostId> {
-        match self {
-            TimerKey::Opening(peer, _) | TimerKey::Lost(peer, _) | TimerKey::Silence(peer, _) => Some(peer),
-            TimerKey::Pull => None,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// A packet sent to this peer may be lost.
+        Lost(HostId, u32),
+        /// A pull may leave.
+        Pull,
+        /// Nothing has come of a message from this peer.
+        Idle(HostId, u32),
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's NDP.
-pub struct NdpEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type NdpEndpoint = Machine<Ndp>;
 
 /// Whether a packet comes from the message's sender.
 #[inline]
@@ -159,53 +148,45 @@ fn is_of_sender(packet: &Packet) -> bool {
     }
 }
 
-impl Endpoint for NdpEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for Ndp {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
             PacketKind::Data | PacketKind::Header if is_of_sender(packet) => {
-                self.receiver.arrived(&mut self.shared, now, packet);
+                receiver.arrived(shared, now, packet);
             }
             PacketKind::Header | PacketKind::Ack | PacketKind::Nack | PacketKind::Pull => {
-                self.sender.heard(&mut self.shared, now, packet);
+                sender.heard(shared, now, packet);
             }
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
-                TimerKey::Lost(peer, id) => self.sender.overdue(&mut self.shared, now, peer, id),
-                TimerKey::Pull => self.receiver.pull(&mut self.shared, now),
-                TimerKey::Silence(peer, id) => self.receiver.silence(&mut self.shared, now, peer, id),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::Lost(peer, id) => sender.overdue(shared, now, peer, id),
+            TimerKey::Pull => receiver.pull(shared, now),
+            TimerKey::Idle(peer, id) => receiver.idle_timeout(shared, now, peer, id),
         }
-    }
-
-    fn forget(&mut self, _now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == Some(peer));
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(peer);
     }
 
     #[inline]
-    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+    fn anticipate(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
         let id = packet.map(|packet| (packet.src, packet.message));
         if ahead == Ahead::Far {
-            self.shared.anticipate();
+            machine.shared.anticipate();
         }
         if packet.is_none_or(is_of_sender) {
-            self.receiver.anticipate(id, packet, ahead);
+            machine.receiver.anticipate(id, packet, ahead);
         }
         if !packet.is_some_and(is_of_sender) {
-            self.sender.anticipate(id, packet, ahead);
+            machine.sender.anticipate(id, packet, ahead);
         }
     }
-
-    crate::shared::outputs_of_halves!();
 }

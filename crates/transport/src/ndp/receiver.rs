@@ -3,27 +3,26 @@
 use super::paths::Paths;
 use super::pulls::PullQueue;
 use super::{NdpParams, Shared, TimerKey};
-use crate::endpoint::{Ahead, EndpointEvent, HostContext};
+use crate::endpoint::{Ahead, HostContext};
 use crate::finished::FinishedMessages;
+use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::messages::{MessageId, Messages};
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{Time, mix, prefetch};
 
 crate::state_machine! {
     /// A message at its receiver.
     "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
-        Receiving { Data => Receiving, Header => Receiving, Silence => Receiving, Last => TimeWait }
+        Receiving { Data => Receiving, Header => Receiving, IdleTimeout => Receiving, Last => TimeWait }
         TimeWait {}
     }
-    events { Data, Header, Silence, Last }
+    events { Data, Header, IdleTimeout, Last }
 }
 
 /// Time-outs of a packet to wait in silence before the last pull is repeated: a lost packet comes first.
 const SILENT_TIMEOUTS: u64 = 2;
-
-/// Doublings of that silence at most.
-const MAX_REPEATS: u32 = 10;
 
 /// A message being received.
 struct Incoming {
@@ -35,17 +34,14 @@ struct Incoming {
     class: u32,
     tag: u32,
     paths: Paths,
-    /// Last arrival, or pull.
-    active: Time,
-    patience: Time,
-    repeats: u32,
-    /// The one silence deadline in force; others of this message are left over and mean nothing.
-    silence_at: Time,
+    /// Silence after which the last pull is repeated, before any doubling.
+    timeout: Time,
+    idle: IdleTimer,
     state: ReceiverState,
 }
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     params: NdpParams,
     messages: Messages<Incoming>,
     /// NDP §3.2.2: a message that has finished is never taken for a new one.
@@ -58,10 +54,6 @@ impl Receiver {
         let pulls = PullQueue::new(&params, context.sizes.slot(context.nic));
         let messages = Messages::default();
         Receiver { params, messages, finished: FinishedMessages::default(), pulls }
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
     }
 
     /// Asks for what a packet about message `id` touches, or a pull.
@@ -77,13 +69,6 @@ impl Receiver {
         }
     }
 
-    /// The sender is gone.
-    pub(super) fn forget(&mut self, peer: HostId) {
-        self.messages.forget(peer);
-        self.pulls.remove(|key| key.0 != peer);
-        self.finished.forget(peer);
-    }
-
     /// NDP §3.2: a packet is acknowledged at once, and a header negatively; each earns a pull.
     pub(super) fn arrived(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
@@ -93,10 +78,8 @@ impl Receiver {
         if packet.index >= incoming.packets {
             return;
         }
-        incoming.active = now;
-        if incoming.repeats > 0 {
-            incoming.repeats = 0;
-            incoming.listen(shared, key, now);
+        if incoming.idle.heard(now) {
+            incoming.arm_timeout(shared, key, now);
         }
         let whole = packet.is_data();
         let new = match whole {
@@ -104,12 +87,12 @@ impl Receiver {
             false => !incoming.received.contains(packet.index),
         };
         if whole && new {
-            incoming.deliver(shared, key, packet);
+            shared.delivered(packet);
             if incoming.received.len() == incoming.packets {
                 return self.complete(shared, key, packet);
             }
         }
-        incoming.step(if whole { ReceiverEvent::Data } else { ReceiverEvent::Header });
+        incoming.state.step(if whole { ReceiverEvent::Data } else { ReceiverEvent::Header });
         // A header of what has arrived by now needs no repetition.
         let kind = if whole || !new { PacketKind::Ack } else { PacketKind::Nack };
         let mut answer = incoming.control(shared, key, kind);
@@ -144,7 +127,7 @@ impl Receiver {
             return;
         }
         let path = (shared.context.path)(peer);
-        let patience = self.params.timeout(&path).saturating_mul(SILENT_TIMEOUTS);
+        let timeout = self.params.timeout(&path).saturating_mul(SILENT_TIMEOUTS);
         let seed = mix(u64::from(shared.context.host.0) << 32 | u64::from(id));
         let paths = Paths::new(&self.params, &path, packet.entropy, seed, false);
         let mut incoming = Incoming {
@@ -155,13 +138,11 @@ impl Receiver {
             class: packet.remaining,
             tag: packet.tag,
             paths,
-            active: now,
-            patience,
-            repeats: 0,
-            silence_at: Time::MAX,
+            timeout,
+            idle: IdleTimer::new(now),
             state: ReceiverState::Receiving,
         };
-        incoming.listen(shared, (peer, id), now);
+        incoming.arm_timeout(shared, (peer, id), now);
         self.messages.insert((peer, id), incoming);
         self.arrived(shared, now, packet);
     }
@@ -169,13 +150,12 @@ impl Receiver {
     /// NDP §3.2: with the last packet the message's pulls leave the queue; here, as their turn comes.
     fn complete(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         let Some(mut incoming) = self.messages.remove(key) else { return };
-        incoming.step(ReceiverEvent::Last);
+        incoming.state.step(ReceiverEvent::Last);
         let mut ack = incoming.control(shared, key, PacketKind::Ack);
         ack.index = packet.index;
         shared.control.push_back(ack);
         self.finished.insert(key.0, key.1);
-        let completed = EndpointEvent::Completed { tag: packet.tag, src: key.0, message: key.1 };
-        shared.events.push_back(completed);
+        shared.completed(packet);
     }
 
     /// NDP §3.2: the next pull of the queue, one a frame time of this host's link.
@@ -185,7 +165,7 @@ impl Receiver {
             let Some(key) = self.pulls.pop() else { return };
             let Some(incoming) = self.messages.named(key) else { continue };
             incoming.queued -= 1;
-            incoming.active = now;
+            incoming.idle.sent(now);
             let mut pull = incoming.control(shared, key, PacketKind::Pull);
             incoming.pull(&mut pull);
             shared.control.push_back(pull);
@@ -207,47 +187,44 @@ impl Receiver {
     }
 
     /// Repeats the last pull when nothing has come of it: it may have been lost.
-    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(incoming) = self.messages.named((peer, id)) else { return };
-        if now < incoming.silence_at {
+        let (held, timeout) = (incoming.queued > 0, incoming.timeout());
+        if !incoming.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
-        let since = if incoming.queued > 0 { now } else { incoming.active };
-        if since.saturating_add(incoming.patience()) > now {
-            return incoming.listen(shared, (peer, id), since);
-        }
-        incoming.step(ReceiverEvent::Silence);
-        incoming.active = now;
-        incoming.repeats = (incoming.repeats + 1).min(MAX_REPEATS);
+        incoming.state.step(ReceiverEvent::IdleTimeout);
         let mut pull = incoming.control(shared, (peer, id), PacketKind::Pull);
         pull.token = incoming.pulled;
         pull.flags = PacketFlags::PULL.with(PacketFlags::AGAIN);
         shared.control.push_back(pull);
-        incoming.listen(shared, (peer, id), now);
+        incoming.arm_timeout(shared, (peer, id), now);
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
+        self.messages.forget(peer);
+        self.pulls.remove(|key| key.0 != peer);
+        self.finished.forget(peer);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }
 
 impl Incoming {
-    fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
+    /// Silence after which the last pull is repeated.
+    fn timeout(&self) -> Time {
+        self.idle.doubled(self.timeout, MAX_BACKOFF)
     }
 
-    /// How long it may be silent before the last pull is repeated.
-    fn patience(&self) -> Time {
-        self.patience.saturating_mul(1 << self.repeats)
-    }
-
-    /// Puts the silence deadline where it is due when nothing happens after `since`.
-    fn listen(&mut self, shared: &mut Shared, (peer, id): MessageId, since: Time) {
-        self.silence_at = since.saturating_add(self.patience());
-        shared.timers.arm(self.silence_at, TimerKey::Silence(peer, id));
-    }
-
-    fn deliver(&self, shared: &mut Shared, (src, message): MessageId, packet: &Packet) {
-        let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-        shared.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes });
+    /// Arms the idle timer for a time-out from now on.
+    fn arm_timeout(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
+        let at = now.saturating_add(self.timeout());
+        self.idle.arm(&mut shared.timers, at, TimerKey::Idle(peer, id));
     }
 
     /// A control packet on the next path, with what has arrived without a hole.

@@ -2,10 +2,11 @@
 
 use super::paths::{Paths, SEVERE};
 use super::{NdpParams, Shared, TimerKey};
-use crate::endpoint::{Ahead, EndpointEvent, HostContext};
+use crate::endpoint::{Ahead, HostContext};
 use crate::message::Message;
 use crate::messages::{MessageId, Messages};
 use crate::opening::OpeningSchedule;
+use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{Time, mix, prefetch};
 use slotmap::DefaultKey;
@@ -87,7 +88,7 @@ struct Outgoing {
 }
 
 /// All messages that this host sends.
-pub(super) struct Sender {
+pub struct Sender {
     params: NdpParams,
     messages: Messages<Outgoing>,
     /// Messages with something to send, a packet each in turn.
@@ -97,15 +98,6 @@ pub(super) struct Sender {
 impl Sender {
     pub(super) fn new(params: NdpParams) -> Sender {
         Sender { params, messages: Messages::default(), turns: VecDeque::new() }
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    #[inline]
-    pub(super) fn is_ready(&self) -> bool {
-        !self.turns.is_empty()
     }
 
     /// Asks for what a packet about message `id` touches, or an input that is none.
@@ -126,52 +118,11 @@ impl Sender {
         }
     }
 
-    /// NDP §3.2: a new message pushes its first window at line rate.
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let context = &shared.context;
-        let path = (context.path)(message.dst);
-        let packets = context.sizes.packets(message.bytes) as u32;
-        let window = self.params.window(&path, context, &message.opening);
-        let slot = context.sizes.slot(path.bottleneck);
-        let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ 1;
-        let out = Outgoing {
-            message: *message,
-            packets,
-            opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
-            state: SenderState::Push,
-            base: 0,
-            next: 0,
-            slots: VecDeque::new(),
-            pushes: 0,
-            credit: 0,
-            pulled: 0,
-            again: BTreeSet::new(),
-            urgent: VecDeque::new(),
-            flight: VecDeque::new(),
-            away: 0,
-            answered: 0,
-            history: 0,
-            heard: 0,
-            paths: Paths::new(&self.params, &path, message.entropy, seed, true),
-            timeout: self.params.timeout(&path),
-            backoff: 0,
-            active: now,
-            stalls: 0,
-            lost_at: None,
-            in_turns: false,
-        };
-        self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
-    }
-
     /// Lets the packets of the first window go whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        out.pushes += out.opening.take(now).1;
-        if let Some(at) = out.opening.next() {
-            shared.timers.arm(at, TimerKey::Opening(peer, id));
-        }
+        out.pushes += out.opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id)).1;
         self.take_turns(key);
     }
 
@@ -216,18 +167,12 @@ impl Sender {
 
     fn finished(&mut self, shared: &mut Shared, key: DefaultKey, id: MessageId) {
         if let Some(mut out) = self.messages.remove(id) {
-            out.step(SenderEvent::Finished);
+            out.state.step(SenderEvent::Finished);
             if out.in_turns {
                 self.turns.retain(|k| *k != key);
             }
-            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            shared.acknowledged(&out.message);
         }
-    }
-
-    /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
-        self.turns.retain(|key| self.messages.contains_key(*key));
     }
 
     /// NDP §3.2.3: what was lost is sent again at once, on another path.
@@ -248,7 +193,7 @@ impl Sender {
             lost = true;
         }
         if lost {
-            out.step(SenderEvent::Timeout);
+            out.state.step(SenderEvent::Timeout);
             out.backoff = (out.backoff + 1).min(self.params.backoff as u32);
         } else if out.stalled().is_some_and(|at| at <= now) {
             out.insist(now);
@@ -256,9 +201,49 @@ impl Sender {
         out.watch(shared, now);
         self.take_turns(key);
     }
+}
+
+impl SendingHalf<TimerKey> for Sender {
+    /// NDP §3.2: a new message pushes its first window at line rate.
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let context = &shared.context;
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let window = self.params.window(&path, context, &message.opening);
+        let slot = context.sizes.slot(path.bottleneck);
+        let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ 1;
+        let out = Outgoing {
+            message: *message,
+            packets,
+            opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
+            state: SenderState::Push,
+            base: 0,
+            next: 0,
+            slots: VecDeque::new(),
+            pushes: 0,
+            credit: 0,
+            pulled: 0,
+            again: BTreeSet::new(),
+            urgent: VecDeque::new(),
+            flight: VecDeque::new(),
+            away: 0,
+            answered: 0,
+            history: 0,
+            heard: 0,
+            paths: Paths::new(&self.params, &path, message.entropy, seed, true),
+            timeout: self.params.timeout(&path),
+            backoff: 0,
+            active: now,
+            stalls: 0,
+            lost_at: None,
+            in_turns: false,
+        };
+        self.messages.insert((message.dst, message.id), out);
+        self.release_opening(shared, now, message.dst, message.id);
+    }
 
     /// The next data packet, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let key = self.turns.pop_front()?;
             let out = &mut self.messages[key];
@@ -277,15 +262,24 @@ impl Sender {
             return Some(packet);
         }
     }
+
+    #[inline]
+    fn is_ready(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// The receiver is gone.
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+        self.turns.retain(|key| self.messages.contains_key(*key));
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
 }
 
 impl Outgoing {
-    fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     /// The slot of a packet that was sent and has not been found to have arrived with all before it.
     #[inline]
     fn slot(&mut self, index: u32) -> Option<&mut Slot> {
@@ -376,7 +370,7 @@ impl Outgoing {
             return;
         }
         self.leave(index, was.place);
-        self.step(SenderEvent::Answer);
+        self.state.step(SenderEvent::Answer);
         self.answered += 1;
         self.paths.acked(was.path);
         self.remember(true);
@@ -412,7 +406,7 @@ impl Outgoing {
         let path = slot.path;
         self.away -= 1;
         self.again.insert(index);
-        self.step(SenderEvent::Answer);
+        self.state.step(SenderEvent::Answer);
         self.answered += 1;
         self.paths.nacked(path, 1);
         self.remember(false);
@@ -423,7 +417,7 @@ impl Outgoing {
         let Some(slot) = self.slot(index).filter(|slot| slot.place == Place::Away) else { return };
         let path = slot.path;
         self.away -= 1;
-        self.step(SenderEvent::Bounce);
+        self.state.step(SenderEvent::Bounce);
         self.paths.nacked(path, SEVERE);
         self.remember(false);
         let urgent = self.is_path_bad();
@@ -461,7 +455,7 @@ impl Outgoing {
     /// NDP §3.2.1: as many packets as the number has grown by.
     fn pull(&mut self, number: u32) {
         if number > self.pulled {
-            self.step(SenderEvent::Pull);
+            self.state.step(SenderEvent::Pull);
             self.credit = self.credit.saturating_add(number - self.pulled);
             self.pulled = number;
         }
@@ -507,7 +501,7 @@ impl Outgoing {
 
     /// Repeats a packet without a pull.
     fn insist(&mut self, now: Time) {
-        self.step(SenderEvent::Timeout);
+        self.state.step(SenderEvent::Timeout);
         (self.active, self.stalls) = (now, (self.stalls + 1).min(MAX_STALLS));
         if let Some(index) = self.again.pop_first() {
             self.repeat(index, true);

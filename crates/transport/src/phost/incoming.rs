@@ -183,12 +183,6 @@ impl Incoming {
         message
     }
 
-    pub(super) fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     /// Packets that have not arrived.
     pub(super) fn remaining(&self) -> u32 {
         self.packets - self.received.len()
@@ -257,7 +251,7 @@ impl Incoming {
     /// A source that has answered enough is not downgraded any more.
     pub(super) fn note_answer(&mut self) {
         if self.state == ReceiverState::Downgraded && !self.at_limit() {
-            self.step(ReceiverEvent::Answered);
+            self.state.step(ReceiverEvent::Answered);
         }
     }
 
@@ -297,7 +291,7 @@ impl Incoming {
     /// None of the free packets has come: tokens start without them.
     pub(super) fn start_without(&mut self) {
         self.write_off_all();
-        self.step(ReceiverEvent::Overdue);
+        self.state.step(ReceiverEvent::Overdue);
     }
 
     /// A new pass over the message: what is missing is asked for again.
@@ -307,14 +301,14 @@ impl Incoming {
         }
         self.cursor = 0;
         self.fruitless = (self.fruitless + 1).min(MAX_BACKOFF);
-        self.step(ReceiverEvent::Overdue);
+        self.state.step(ReceiverEvent::Overdue);
     }
 
     /// pHost §3: after the time-out a downgraded source gets a new window.
     pub(super) fn forgive(&mut self) {
         if self.terms.one_token {
             self.answered = self.answered.max((self.issued + 1).saturating_sub(self.terms.limit));
-            return self.step(ReceiverEvent::Forgiven);
+            return self.state.step(ReceiverEvent::Forgiven);
         }
         if !self.terms.passing {
             // What was out is asked for again, one for one.
@@ -322,7 +316,7 @@ impl Incoming {
             self.lost.extend(open);
         }
         self.write_off_all();
-        self.step(ReceiverEvent::Forgiven);
+        self.state.step(ReceiverEvent::Forgiven);
     }
 
     /// When the source, downgraded, has been silent for long enough.
@@ -360,7 +354,7 @@ impl Incoming {
             count += self.give_up(number);
         }
         if count > 0 {
-            self.step(ReceiverEvent::Overdue);
+            self.state.step(ReceiverEvent::Overdue);
         }
         self.drop_front();
         count

@@ -7,13 +7,15 @@
 //! ([`receiver`]) and in whether a token that waits at its source expires ([`sender`]).
 
 mod incoming;
+mod packets;
 mod receiver;
 mod sender;
 mod slots;
 
-use crate::endpoint::{Endpoint, HostContext, Transport, TransportInfo};
-use crate::message::Message;
-use headway_packet::{HostId, Packet, PacketKind};
+use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::promises::Promised;
+use crate::two_sided::{Machine, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::{ParamKind, Time};
 use incoming::ReceiverState;
 use receiver::Receiver;
@@ -98,6 +100,7 @@ pub struct Phost;
 impl Transport for Phost {
     type Endpoint = PhostEndpoint;
     type Params = PhostParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "phost",
         summary: "receiver-driven; receivers schedule their downlink with tokens that name packets and expire",
@@ -122,80 +125,57 @@ impl Transport for Phost {
     };
 
     fn endpoint(params: &PhostParams, context: HostContext) -> PhostEndpoint {
-        PhostEndpoint {
-            sender: Sender::new(params.clone()),
-            receiver: Receiver::new(params.clone()),
-            shared: Shared::new(context),
-        }
+        Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// A sent message has heard nothing.
-    Silence(HostId, u32),
-    /// A received message wants to be looked at.
-    Wake(HostId, u32),
-    /// The pacer's next token slot.
-    Pacer,
-    /// A token slot that a message had no use for is free for another.
-    Released,
-}
+impl Promised for Phost {}
 
-impl TimerKey {
-    /// Whom it is about, if anyone.
-    fn peer(self) -> Option<HostId> {
-        match self {
-            TimerKey::Opening(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Wake(peer, _) => Some(peer),
-            TimerKey::Pacer | TimerKey::Released => None,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// A sent message has heard nothing.
+        Idle(HostId, u32),
+        /// A received message wants to be looked at.
+        Wake(HostId, u32),
+        /// The pacer's next token slot.
+        Pacer,
+        /// A token slot that a message had no use for is free for another.
+        Released,
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's pHost.
-pub struct PhostEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type PhostEndpoint = Machine<Phost>;
 
-impl Endpoint for PhostEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for Phost {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
-            PacketKind::Rts => self.receiver.announcement(&mut self.shared, now, packet),
-            PacketKind::Token => self.sender.token(&mut self.shared, now, packet),
-            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Rts => receiver.announcement(shared, now, packet),
+            PacketKind::Token => sender.token(shared, now, packet),
+            PacketKind::Finished => sender.finished(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
-                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
-                TimerKey::Wake(peer, id) => self.receiver.wake(&mut self.shared, now, peer, id),
-                TimerKey::Pacer => self.receiver.pacer_due(&mut self.shared, now),
-                TimerKey::Released => self.receiver.slot_released(&mut self.shared, now),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
+            TimerKey::Wake(peer, id) => receiver.wake(shared, now, peer, id),
+            TimerKey::Pacer => receiver.pacer_due(shared, now),
+            TimerKey::Released => receiver.slot_released(shared, now),
         }
     }
-
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == Some(peer));
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(&mut self.shared, now, peer);
-    }
-
-    crate::shared::outputs_of_halves!();
 }

@@ -2,18 +2,20 @@
 
 use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
 
+use super::packets::Token;
 use super::{Mode, PhostParams, Restore, Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
 use crate::shared::scale;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     pub(super) params: PhostParams,
     pub(super) messages: Messages<Incoming>,
     finished: FinishedMessages,
@@ -38,23 +40,6 @@ impl Receiver {
         }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    /// The source is gone: what it was given goes on to others.
-    pub(super) fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
-        self.finished.forget(peer);
-        let gone = self.messages.forget(peer);
-        self.listed.retain(|key| self.messages.contains_key(*key));
-        for mut message in gone {
-            if self.params.mode == Mode::Arrival {
-                let left = message.slots + message.open();
-                self.surplus(shared, now, &mut message, left);
-            }
-        }
-    }
-
     /// pHost §3: an announcement opens a message.
     pub(super) fn announcement(&mut self, shared: &mut Shared, now: Time, rts: &Packet) {
         if self.messages.find((rts.src, rts.message)).is_none() {
@@ -74,14 +59,12 @@ impl Receiver {
         let freed = message.answer(now, packet.token, packet.index);
         let stored = message.store(packet.index);
         if stored.is_some() {
-            let (tag, src) = (packet.tag, packet.src);
-            let bytes = u32::from(packet.payload);
-            shared.events.push_back(EndpointEvent::Delivered { tag, src, message: packet.message, bytes });
+            shared.delivered(packet);
         }
         if stored == Some(true) {
             return self.complete(shared, now, (packet.src, packet.message), freed);
         }
-        message.step(ReceiverEvent::Data);
+        message.state.step(ReceiverEvent::Data);
         if freed && self.params.mode == Mode::Arrival {
             self.slot_freed(shared, now, key);
         }
@@ -129,7 +112,7 @@ impl Receiver {
         let key = self.messages.insert((peer, id), incoming);
         self.list(key);
         if free == 0 || again {
-            self.messages[key].step(ReceiverEvent::Overdue);
+            self.messages[key].state.step(ReceiverEvent::Overdue);
             self.start(key, free);
         }
         self.resume(shared, now, key);
@@ -168,7 +151,7 @@ impl Receiver {
     /// pHost §3: all packets have arrived.
     fn complete(&mut self, shared: &mut Shared, now: Time, id: MessageId, freed: bool) {
         let Some(mut message) = self.messages.remove(id) else { return };
-        message.step(ReceiverEvent::Last);
+        message.state.step(ReceiverEvent::Last);
         let (src, id, tag) = (message.peer, message.id, message.tag);
         self.finished.insert(src, id);
         shared.events.push_back(EndpointEvent::Completed { tag, src, message: id });
@@ -223,7 +206,7 @@ impl Receiver {
             message.listed = true;
             self.listed.push_back(key);
         } else {
-            message.step(ReceiverEvent::AllAsked);
+            message.state.step(ReceiverEvent::AllAsked);
         }
     }
 
@@ -233,7 +216,7 @@ impl Receiver {
             && let Some(message) = self.messages.get_mut(key)
         {
             message.listed = false;
-            message.step(ReceiverEvent::AllAsked);
+            message.state.step(ReceiverEvent::AllAsked);
         }
     }
 
@@ -242,14 +225,30 @@ impl Receiver {
         let message = &mut self.messages[key];
         let (number, again) = message.ask(now, index);
         let (peer, id) = (message.peer, message.id);
-        let mut token = shared.control_packet(PacketKind::Token, peer, id, message.tag, message.entropy);
-        token.index = index;
-        token.count = 1;
-        token.token = number;
-        token.lifetime = message.terms.lifetime;
-        token.remaining = message.remaining();
-        token.flags = PacketFlags::when(again, PacketFlags::AGAIN);
-        shared.control.push_back(token);
+        let (lifetime, missing) = (message.terms.lifetime, message.remaining());
+        let token = Token { index, permitted: 1, number, missing, lifetime };
+        let token = shared.control_view(token, peer, id, message.tag, message.entropy);
+        let flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        shared.control.push_back(Packet { flags, ..token });
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The source is gone: what it was given goes on to others.
+    fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
+        self.finished.forget(peer);
+        let gone = self.messages.forget(peer);
+        self.listed.retain(|key| self.messages.contains_key(*key));
+        for mut message in gone {
+            if self.params.mode == Mode::Arrival {
+                let left = message.slots + message.open();
+                self.surplus(shared, now, &mut message, left);
+            }
+        }
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }
 

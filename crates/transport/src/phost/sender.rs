@@ -1,13 +1,16 @@
 //! The sending half of pHost: announcements, free tokens, tokens.
 
+use super::packets::{Rts, Token};
 use super::{FreeRule, Mode, PhostParams, Policy, Shared, TimerKey};
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::HostContext;
+use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use crate::two_sided::SendingHalf;
+use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -15,15 +18,12 @@ use std::collections::VecDeque;
 crate::state_machine! {
     /// A message at its source.
     "sender message" pub(super) enum SenderState on SenderEvent {
-        Announced { Token => Tokened, Silence => Announced, Finished => Done }
-        Tokened { Token => Tokened, Silence => Tokened, Finished => Done }
+        Announced { Token => Tokened, IdleTimeout => Announced, Finished => Done }
+        Tokened { Token => Tokened, IdleTimeout => Tokened, Finished => Done }
         Done {}
     }
-    events { Token, Silence, Finished }
+    events { Token, IdleTimeout, Finished }
 }
-
-/// Doublings of the announcement's time-out at most.
-const MAX_BACKOFF: u32 = 10;
 
 /// Token numbers that are remembered one by one, so that a number out of the blue costs no memory.
 const NUMBERS: u32 = 1 << 20;
@@ -58,17 +58,13 @@ struct Outgoing {
     newest: u32,
     priority: u8,
     ready: bool,
-    /// Last packet sent or token heard.
-    active: Time,
     /// Patience before the first repetition of the announcement.
     retry: Time,
-    backoff: u32,
-    /// The one silence deadline in force; others of this message are left over and mean nothing.
-    silence_at: Time,
+    idle: IdleTimer,
 }
 
 /// All messages that this host sends.
-pub(super) struct Sender {
+pub struct Sender {
     params: PhostParams,
     messages: Messages<Outgoing>,
     /// Messages that may hold tokens.
@@ -79,24 +75,6 @@ pub(super) struct Sender {
 impl Sender {
     pub(super) fn new(params: PhostParams) -> Sender {
         Sender { params, messages: Messages::default(), ready: VecDeque::new(), opened: 0 }
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    /// pHost §3: a new message is announced and starts on its free tokens.
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let out = self.outgoing(&shared.context, now, message);
-        out.announce(shared, now);
-        let key = self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
-        let out = &mut self.messages[key];
-        out.await_answer(shared, now.saturating_add(out.patience()));
     }
 
     fn outgoing(&mut self, context: &HostContext, now: Time, message: &Message) -> Outgoing {
@@ -132,10 +110,8 @@ impl Sender {
             // pHost §3: control in class 0, short messages before long ones.
             priority: if self.params.priorities && packets > bdp { 2 } else { 1 },
             ready: false,
-            active: now,
             retry: scale(path.max_rtt, self.params.rts_retry),
-            backoff: 0,
-            silence_at: Time::MAX,
+            idle: IdleTimer::new(now),
         }
     }
 
@@ -144,11 +120,8 @@ impl Sender {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         let Some(opening) = &mut out.opening else { return };
-        let (first, count) = opening.take(now);
+        let (first, count) = opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id));
         out.released = first + count;
-        if let Some(at) = opening.next() {
-            shared.timers.arm(at, TimerKey::Opening(peer, id));
-        }
         self.make_ready(key);
     }
 
@@ -164,63 +137,74 @@ impl Sender {
     pub(super) fn token(&mut self, shared: &mut Shared, now: Time, token: &Packet) {
         let Some(key) = self.messages.find((token.src, token.message)) else { return };
         let out = &mut self.messages[key];
-        out.active = now;
-        if out.backoff > 0 {
-            out.backoff = 0;
-            out.await_answer(shared, now.saturating_add(out.retry));
+        if out.idle.heard(now) {
+            out.arm_timeout(shared, now);
         }
-        out.step(SenderEvent::Token);
-        if !out.message.responsive || token.index >= out.packets || !out.fresh_number(token.token) {
+        out.state.step(SenderEvent::Token);
+        let Token { index, number, missing, lifetime, .. } = Token::read(token);
+        if !out.message.responsive || index >= out.packets || !out.fresh_number(number) {
             return;
         }
-        if token.token >= out.newest {
-            out.newest = token.token;
-            out.remaining = token.remaining;
+        if number >= out.newest {
+            out.newest = number;
+            out.remaining = missing;
         }
-        if token.flags.has(PacketFlags::AGAIN) && out.renumber(now, token) {
+        if token.flags.has(PacketFlags::AGAIN) && out.renumber(now, index, number) {
             return;
         }
-        let expires = now.saturating_add(token.lifetime);
-        out.tokens.push_back(Held { index: token.index, number: token.token, expires });
+        let expires = now.saturating_add(lifetime);
+        out.tokens.push_back(Held { index, number, expires });
         self.make_ready(key);
     }
 
     /// The receiver has everything.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
         if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
-            out.step(SenderEvent::Finished);
-            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            out.state.step(SenderEvent::Finished);
+            shared.acknowledged(&out.message);
         }
-    }
-
-    /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
-        self.ready.retain(|key| self.messages.contains_key(*key));
     }
 
     /// Announces a message again that has heard nothing: its announcement with the whole first window, all
     /// its tokens, or the receiver's last word were lost.
-    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        if now < out.silence_at {
+        let timeout = out.timeout();
+        if !out.idle.expired(&mut shared.timers, now, false, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
-        let due = out.active.saturating_add(out.patience());
-        if due > now {
-            return out.await_answer(shared, due);
-        }
-        out.step(SenderEvent::Silence);
-        out.active = now;
-        out.backoff = (out.backoff + 1).min(MAX_BACKOFF);
+        out.state.step(SenderEvent::IdleTimeout);
         out.announce(shared, now);
-        out.await_answer(shared, now.saturating_add(out.patience()));
+        out.arm_timeout(shared, now);
+    }
+
+    /// Place in `ready` of the message to serve.
+    fn preferred(&self) -> Option<usize> {
+        if self.params.source_scheduler == Policy::Fair {
+            return (!self.ready.is_empty()).then_some(0);
+        }
+        // A message that is gone comes first, to be dropped from the list.
+        let rank = |key| self.messages.get(key).map_or((0, 0), |m| (m.remaining, m.order));
+        let best = self.ready.iter().enumerate().min_by_key(|(_, key)| rank(**key));
+        best.map(|(place, _)| place)
+    }
+}
+
+impl SendingHalf<TimerKey> for Sender {
+    /// pHost §3: a new message is announced and starts on its free tokens.
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let out = self.outgoing(&shared.context, now, message);
+        out.announce(shared, now);
+        let key = self.messages.insert((message.dst, message.id), out);
+        self.release_opening(shared, now, message.dst, message.id);
+        let out = &mut self.messages[key];
+        out.arm_timeout(shared, now);
     }
 
     /// pHost §3: the next data packet for a wire that is free now, of the message that the policy prefers
     /// among those with a token that has not expired.
-    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         let context = &shared.context;
         loop {
             let place = self.preferred()?;
@@ -237,31 +221,28 @@ impl Sender {
             if self.params.source_scheduler == Policy::Fair {
                 self.ready.rotate_left(1);
             }
-            out.active = now;
+            out.idle.sent(now);
             let again = !out.departed.insert(held.index);
             return Some(out.data(context, held, again));
         }
     }
 
-    /// Place in `ready` of the message to serve.
-    fn preferred(&self) -> Option<usize> {
-        if self.params.source_scheduler == Policy::Fair {
-            return (!self.ready.is_empty()).then_some(0);
-        }
-        // A message that is gone comes first, to be dropped from the list.
-        let rank = |key| self.messages.get(key).map_or((0, 0), |m| (m.remaining, m.order));
-        let best = self.ready.iter().enumerate().min_by_key(|(_, key)| rank(**key));
-        best.map(|(place, _)| place)
+    fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The receiver is gone.
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+        self.ready.retain(|key| self.messages.contains_key(*key));
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }
 
 impl Outgoing {
-    fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     /// Whether a token with this number has not arrived before; one that has is a duplicate of the network's
     /// making. Numbers far below the highest are not remembered one by one and count as duplicates.
     fn fresh_number(&mut self, number: u32) -> bool {
@@ -272,14 +253,15 @@ impl Outgoing {
         self.numbers.insert(number)
     }
 
-    fn patience(&self) -> Time {
-        self.retry.saturating_mul(1 << self.backoff)
+    /// Silence after which the message is announced again.
+    fn timeout(&self) -> Time {
+        self.idle.doubled(self.retry, MAX_BACKOFF)
     }
 
-    /// Puts the silence deadline at `at`.
-    fn await_answer(&mut self, shared: &mut Shared, at: Time) {
-        self.silence_at = at;
-        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    /// Arms the idle timer for a time-out from now on.
+    fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
+        let key = TimerKey::Idle(self.message.dst, self.message.id);
+        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
     }
 
     fn window(&self) -> u32 {
@@ -290,24 +272,22 @@ impl Outgoing {
     /// announcement is flagged: its free packets are not on their way.
     fn announce(&self, shared: &mut Shared, now: Time) {
         let m = &self.message;
-        let mut rts = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
-        rts.message_bytes = m.bytes;
-        rts.count = self.window();
-        rts.lifetime = self.opening.as_ref().map_or(Time::ZERO, |o| o.end().saturating_sub(now));
-        rts.remaining = self.packets;
-        rts.flags = PacketFlags::when(self.backoff > 0, PacketFlags::AGAIN);
-        shared.control.push_back(rts);
+        let lifetime = self.opening.as_ref().map_or(Time::ZERO, |o| o.end().saturating_sub(now));
+        let rts = Rts { message_bytes: m.bytes, window: self.window(), lifetime, packets: self.packets };
+        let rts = shared.control_view(rts, m.dst, m.id, m.tag, m.entropy);
+        let flags = PacketFlags::when(self.idle.backoff() > 0, PacketFlags::AGAIN);
+        shared.control.push_back(Packet { flags, ..rts });
     }
 
     /// A token issued again replaces one for the same packet that still waits here, if any.
-    fn renumber(&mut self, now: Time, token: &Packet) -> bool {
-        let usable = |held: &&mut Held| held.index == token.index && held.expires >= now;
+    fn renumber(&mut self, now: Time, index: u32, number: u32) -> bool {
+        let usable = |held: &&mut Held| held.index == index && held.expires >= now;
         if let Some(held) = self.tokens.iter_mut().find(usable) {
-            held.number = token.token;
+            held.number = number;
             return true;
         }
         // A free token that waits covers it as well.
-        (self.free..self.window()).contains(&token.index) && self.free_expire >= now
+        (self.free..self.window()).contains(&index) && self.free_expire >= now
     }
 
     /// pHost §3: uses the token that expires first; expired ones are dropped.

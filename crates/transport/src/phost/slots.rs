@@ -102,7 +102,7 @@ impl Receiver {
         let message = &mut self.messages[key];
         message.note_answer();
         if message.state == ReceiverState::Active && message.at_limit() {
-            message.step(ReceiverEvent::Limit);
+            message.state.step(ReceiverEvent::Limit);
             self.arm(shared, now, key);
             return false;
         }
@@ -152,7 +152,7 @@ impl Receiver {
     pub(super) fn settle(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let Some(message) = self.messages.get_mut(key) else { return };
         if message.wanted().is_none() {
-            message.step(ReceiverEvent::AllAsked);
+            message.state.step(ReceiverEvent::AllAsked);
             let slots = std::mem::take(&mut message.slots);
             let (count, after) = (message.release(slots), message.terms.downgrade);
             self.hand_on(shared, now, count, after);

@@ -24,7 +24,7 @@ pub(super) struct Incoming {
     bytes: u64,
     payload: u64,
     tag: u32,
-    state: ReceiverState,
+    pub(super) state: ReceiverState,
     /// Packets sent without credit.
     pub(super) window: u32,
     pub(super) received: IndexWindow,
@@ -94,12 +94,6 @@ impl Incoming {
         })
     }
 
-    pub(super) fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     /// Whether its first packet has arrived.
     pub(super) fn has_begun(&self) -> bool {
         self.state != ReceiverState::Requested
@@ -134,7 +128,7 @@ impl Incoming {
         if packet.index >= self.granted || !self.received.insert(packet.index) {
             return None;
         }
-        self.step(ReceiverEvent::Data);
+        self.state.step(ReceiverEvent::Data);
         self.backoff = 0;
         self.high = self.high.max(packet.index + 1);
         let bytes = self.payload_of(packet.index, packet.index + 1);
@@ -250,7 +244,7 @@ impl Incoming {
             (self.since, self.looked) = (now, (self.high, now));
             self.backoff += 1;
             self.suspect = self.granted;
-            self.step(ReceiverEvent::Overdue);
+            self.state.step(ReceiverEvent::Overdue);
             if settings.request && !self.has_begun() {
                 // Either the Request is lost, or all that came after it.
                 self.say_request(shared, key);
@@ -260,7 +254,7 @@ impl Incoming {
             // What arrived a time-out ago was sent after what is missing below it.
             if self.received.next_missing(0) < self.looked.0 {
                 self.suspect = self.looked.0;
-                self.step(ReceiverEvent::Overdue);
+                self.state.step(ReceiverEvent::Overdue);
                 self.ask(shared, key);
             }
             self.looked = (self.high, now);

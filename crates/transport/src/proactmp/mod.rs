@@ -10,16 +10,18 @@
 mod incoming;
 mod joined;
 mod outgoing;
+mod packets;
 mod params;
 mod pool;
 mod receiver;
 mod sender;
 mod shares;
 
-use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
-use crate::message::Message;
-use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{Gauge, RoundTrips, Time};
+use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
+use crate::two_sided::{Machine, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketKind};
+use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
 pub use params::{Order, Owd, Preset, ProactMpParams, Settings, Weights};
@@ -34,6 +36,8 @@ pub struct ProactMp;
 impl Transport for ProactMp {
     type Endpoint = ProactMpEndpoint;
     type Params = ProactMpParams;
+    const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "proactmp",
         summary: "credit of the receiver's downlink, overcommitted with time, divided among the paths of a message",
@@ -61,7 +65,17 @@ impl Transport for ProactMp {
             "§III-C5: a sender that hears nothing asks whether its message is known, as a client that hears nothing repeats its Request; where nothing at all has been heard, by another path each time.",
         ],
     };
-    const MULTIPATH: bool = true;
+
+    fn needs_pinned_paths(params: &ProactMpParams) -> bool {
+        params.0.path_manager.needs_pinned_paths(params.0.subflows)
+    }
+
+    fn endpoint(params: &ProactMpParams, context: HostContext) -> ProactMpEndpoint {
+        Machine::new(Sender::new(params.0.clone()), Receiver::new(params.0.clone()), context)
+    }
+}
+
+impl Promised for ProactMp {
     const GRANTS_NAME: bool = false;
 
     fn promises(params: &ProactMpParams, path: &Path, _packets: u64) -> Promises {
@@ -69,33 +83,17 @@ impl Transport for ProactMp {
         let timeout = params.0.timeout(path, path.max_rtt);
         Promises { repair: timeout + path.max_rtt * 2, ramp: Time::ZERO }
     }
-
-    fn endpoint(params: &ProactMpParams, context: HostContext) -> ProactMpEndpoint {
-        ProactMpEndpoint {
-            sender: Sender::new(params.0.clone()),
-            receiver: Receiver::new(params.0.clone()),
-            shared: Shared::new(context),
-        }
-    }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// More unscheduled packets may leave.
-    Opening(HostId, u32),
-    /// A sent message has heard nothing.
-    Silence(HostId, u32),
-    /// Packets of a received message may be missing.
-    Missing(HostId, u32),
-}
-
-impl TimerKey {
-    /// Whom it is about.
-    fn peer(self) -> HostId {
-        match self {
-            TimerKey::Opening(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Missing(peer, _) => peer,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More unscheduled packets may leave.
+        Opening(HostId, u32),
+        /// A sent message has heard nothing.
+        Idle(HostId, u32),
+        /// Packets of a received message may be missing.
+        Missing(HostId, u32),
     }
 }
 
@@ -119,53 +117,33 @@ const fn allowed_of(label: u32) -> u32 {
 }
 
 /// One host's ProactMP.
-pub struct ProactMpEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type ProactMpEndpoint = Machine<ProactMp>;
 
-impl Endpoint for ProactMpEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for ProactMp {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
-            PacketKind::Grant => self.sender.grant(&mut self.shared, now, packet),
-            PacketKind::Resend => self.sender.resend(&mut self.shared, now, packet),
-            PacketKind::Pull => self.sender.request(&mut self.shared, now, packet),
-            PacketKind::Rts => self.receiver.response(&mut self.shared, now, packet),
-            PacketKind::Probe => self.receiver.probe(&mut self.shared, now, packet),
-            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Grant => sender.grant(shared, now, packet),
+            PacketKind::Resend => sender.resend(shared, now, packet),
+            PacketKind::Pull => sender.request(shared, now, packet),
+            PacketKind::Rts => receiver.response(shared, now, packet),
+            PacketKind::Probe => receiver.probe(shared, now, packet),
+            PacketKind::Finished => sender.finished(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
-                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
-                TimerKey::Missing(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
+            TimerKey::Missing(peer, id) => receiver.overdue(shared, now, peer, id),
         }
     }
-
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == peer);
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(&mut self.shared, now, peer);
-    }
-
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
-        self.receiver.gauges(now).into()
-    }
-
-    fn round_trips(&self) -> Option<&RoundTrips> {
-        Some(self.sender.round_trips())
-    }
-
-    crate::shared::outputs_of_halves!();
 }

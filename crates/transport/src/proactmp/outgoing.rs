@@ -4,6 +4,7 @@ use super::params::Settings;
 use super::shares::{Shares, SubflowEvent};
 use super::{Shared, TimerKey, label};
 use crate::endpoint::{HostContext, Path};
+use crate::idle::IdleTimer;
 use crate::message::Message;
 use crate::opening::OpeningSchedule;
 use headway_packet::{Packet, PacketFlags, PacketKind};
@@ -13,12 +14,12 @@ use std::collections::VecDeque;
 crate::state_machine! {
     /// A message at its sender.
     "sender message" pub(super) enum SenderState on SenderEvent {
-        Announced { Request => Pregrant, Silence => Announced, Finished => Done }
-        Pregrant { Grant => Granted, Resend => Pregrant, Silence => Pregrant, Finished => Done }
-        Granted { Grant => Granted, Resend => Granted, Silence => Granted, Finished => Done }
+        Announced { Request => Pregrant, IdleTimeout => Announced, Finished => Done }
+        Pregrant { Grant => Granted, Resend => Pregrant, IdleTimeout => Pregrant, Finished => Done }
+        Granted { Grant => Granted, Resend => Granted, IdleTimeout => Granted, Finished => Done }
         Done {}
     }
-    events { Request, Grant, Resend, Silence, Finished }
+    events { Request, Grant, Resend, IdleTimeout, Finished }
 }
 
 /// A packet that may leave, and the subflow that takes it.
@@ -50,11 +51,7 @@ pub(super) struct Outgoing {
     again: VecDeque<u32>,
     /// Whether the message stands in the queue of those with a packet to send.
     pub(super) queued: bool,
-    /// Last packet sent, or news heard.
-    pub(super) active: Time,
-    pub(super) backoff: u32,
-    /// The one silence deadline in force; others of this message are left over and mean nothing.
-    pub(super) silence_at: Time,
+    pub(super) idle: IdleTimer,
     /// What the option Pro_Capable of its packets says.
     allowed: u32,
 }
@@ -80,16 +77,8 @@ impl Outgoing {
             next: 0,
             again: VecDeque::new(),
             queued: false,
-            active: now,
-            backoff: 0,
-            silence_at: Time::MAX,
+            idle: IdleTimer::new(now),
             allowed,
-        }
-    }
-
-    pub(super) fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
         }
     }
 
@@ -141,7 +130,7 @@ impl Outgoing {
         let mut packet = context.data_packet(&self.message, index, self.opening.window());
         let paid = matches!(pick, Pick::Scheduled(..));
         self.shares.depart(number, now, index, packet.payload.into(), paid);
-        self.active = now;
+        self.idle.sent(now);
         self.describe(&mut packet, number, now);
         let unscheduled = matches!(pick, Pick::Unscheduled(_));
         packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
@@ -198,7 +187,7 @@ impl Outgoing {
         let number = request.remaining as u16 as usize;
         let subflow = self.shares.subflows.get_mut(number).filter(|_| self.allowed > 0)?;
         subflow.entropy = request.entropy;
-        subflow.on(SubflowEvent::Join);
+        subflow.state.step(SubflowEvent::Join);
         let mut response = self.about(context, PacketKind::Rts);
         self.describe(&mut response, number, now);
         Some(response)
@@ -219,20 +208,20 @@ impl Outgoing {
     /// The first subflow takes another path while nothing at all has been heard: its own may be dead.
     pub(super) fn try_another_path(&mut self, settings: &Settings) {
         if self.allowed > 1 && self.shares.slowest() == Time::ZERO {
-            let number = self.backoff % self.allowed;
+            let number = self.idle.backoff() % self.allowed;
             let path = settings.path_manager.entropy(self.message.entropy, number, &self.path);
             self.shares.subflows[0].entropy = path;
         }
     }
 
-    /// Silence to wait for before asking.
-    pub(super) fn patience(&self, settings: &Settings) -> Time {
-        settings.doubled(settings.timeout(&self.path, self.shares.slowest()), self.backoff)
+    /// Silence after which a probe asks.
+    pub(super) fn timeout(&self, settings: &Settings) -> Time {
+        settings.doubled(settings.timeout(&self.path, self.shares.slowest()), self.idle.backoff())
     }
 
-    /// Puts the silence deadline at `at`.
-    pub(super) fn await_answer(&mut self, shared: &mut Shared, at: Time) {
-        self.silence_at = at;
-        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    /// Arms the idle timer for `timeout` from now on.
+    pub(super) fn arm_timeout(&mut self, shared: &mut Shared, now: Time, timeout: Time) {
+        let key = TimerKey::Idle(self.message.dst, self.message.id);
+        self.idle.arm(&mut shared.timers, now.saturating_add(timeout), key);
     }
 }

@@ -3,16 +3,16 @@
 use super::incoming::{Incoming, ReceiverEvent};
 use super::params::{Order, Settings};
 use super::pool::Pool;
-use super::{Key, Shared, allowed_of, number_of};
-use crate::endpoint::EndpointEvent;
+use super::{Key, Shared, TimerKey, allowed_of, number_of};
 use crate::finished::FinishedMessages;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet};
 use headway_units::{Gauge, Level, Time};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     settings: Settings,
     messages: FxHashMap<Key, Incoming>,
     finished: FinishedMessages,
@@ -40,25 +40,6 @@ impl Receiver {
         }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    pub(super) fn gauges(&self, now: Time) -> [Gauge; 2] {
-        [self.pool.gauge(now), self.held.gauge("held_bytes", now)]
-    }
-
-    /// The sender is gone; what it was given goes to others.
-    pub(super) fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
-        let mut gone: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
-        gone.sort_unstable();
-        for key in gone {
-            self.remove(now, key);
-        }
-        self.finished.forget(peer);
-        self.allocate(shared, now, None);
-    }
-
     fn remove(&mut self, now: Time, key: Key) -> Option<Incoming> {
         let message = self.messages.remove(&key)?;
         self.pool.back(now, message.outstanding());
@@ -81,8 +62,7 @@ impl Receiver {
         message.agree(&self.settings, packet.entropy, allowed_of(packet.token));
         let before = message.held;
         if let Some(credit) = message.arrive(now, packet) {
-            let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-            shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+            shared.delivered(packet);
             self.pool.back(now, credit);
             // What it goes by later: a stray packet may say another length than its place has.
             self.held.set(now, self.held.value() + (message.held - before));
@@ -147,10 +127,10 @@ impl Receiver {
     fn complete(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (peer, id) = (packet.src, packet.message);
         if let Some(mut message) = self.remove(now, (peer, id)) {
-            message.step(ReceiverEvent::Last);
+            message.state.step(ReceiverEvent::Last);
         }
         self.finished.insert(peer, id);
-        shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
+        shared.completed(packet);
         shared.say_finished(packet);
         self.allocate(shared, now, None);
     }
@@ -225,5 +205,26 @@ impl Receiver {
         if let Some(message) = self.messages.get_mut(&(peer, id)) {
             message.overdue(&self.settings, shared, now, (peer, id));
         }
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone; what it was given goes to others.
+    fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
+        let mut gone: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
+        gone.sort_unstable();
+        for key in gone {
+            self.remove(now, key);
+        }
+        self.finished.forget(peer);
+        self.allocate(shared, now, None);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        vec![self.pool.gauge(now), self.held.gauge("held_bytes", now)]
     }
 }

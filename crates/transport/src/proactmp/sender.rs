@@ -4,16 +4,16 @@ use super::outgoing::{Outgoing, SenderEvent};
 use super::params::Settings;
 use super::shares::SubflowEvent;
 use super::{Shared, TimerKey, allowed_of, number_of};
-use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use crate::messages::Messages;
+use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// All messages that this host sends.
-pub(super) struct Sender {
+pub struct Sender {
     settings: Settings,
     messages: Messages<Outgoing>,
     /// Messages with a packet to send, in the order of their turns.
@@ -31,36 +31,9 @@ impl Sender {
         }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    #[inline]
-    pub(super) fn is_ready(&self) -> bool {
-        !self.ready.is_empty()
-    }
-
-    pub(super) fn round_trips(&self) -> &RoundTrips {
-        &self.round_trips
-    }
-
-    /// ProactMP §III-C3: OWDbytes leave at once, or when the Request has come.
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let out = Outgoing::new(message, &self.settings, &shared.context, now);
-        let patience = out.patience(&self.settings);
-        let key = self.messages.insert((message.dst, message.id), out);
-        if self.settings.request {
-            let announcement = self.messages[key].about(&shared.context, PacketKind::Probe);
-            shared.control.push_back(announcement);
-        } else {
-            self.begin(shared, now, key);
-        }
-        self.messages[key].await_answer(shared, now.saturating_add(patience));
-    }
-
     fn begin(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &mut self.messages[key];
-        out.step(SenderEvent::Request);
+        out.state.step(SenderEvent::Request);
         let (peer, id) = (out.message.dst, out.message.id);
         self.release_opening(shared, now, peer, id);
     }
@@ -69,11 +42,8 @@ impl Sender {
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.take(now);
+        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id));
         out.released = out.released.max(first + count);
-        if let Some(at) = out.opening.next() {
-            shared.timers.arm(at, TimerKey::Opening(peer, id));
-        }
         self.queue(shared, key);
     }
 
@@ -104,11 +74,9 @@ impl Sender {
     /// News of a message: silence begins anew.
     fn heard(&mut self, shared: &mut Shared, now: Time, key: DefaultKey) {
         let out = &mut self.messages[key];
-        out.active = now;
-        if out.backoff > 0 {
-            out.backoff = 0;
-            let patience = out.patience(&self.settings);
-            out.await_answer(shared, now.saturating_add(patience));
+        if out.idle.heard(now) {
+            let timeout = out.timeout(&self.settings);
+            out.arm_timeout(shared, now, timeout);
         }
     }
 
@@ -123,7 +91,7 @@ impl Sender {
             self.round_trips.note(now.saturating_sub(grant.lifetime));
         }
         let news = out.permit(&self.settings, &shared.context, grant.token);
-        out.step(SenderEvent::Grant);
+        out.state.step(SenderEvent::Grant);
         if news || answers {
             self.heard(shared, now, key);
         }
@@ -138,7 +106,7 @@ impl Sender {
         if !out.has_begun() {
             return;
         }
-        out.step(SenderEvent::Resend);
+        out.state.step(SenderEvent::Resend);
         let range = (ask.index, ask.index.saturating_add(ask.count));
         out.resend(&self.settings, &shared.context, now, range);
         self.heard(shared, now, key);
@@ -165,45 +133,48 @@ impl Sender {
     /// The receiver has everything: the last grant.
     pub(super) fn finished(&mut self, shared: &mut Shared, packet: &Packet) {
         if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
-            out.step(SenderEvent::Finished);
-            out.shares.subflows.iter_mut().for_each(|s| s.on(SubflowEvent::Finished));
-            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            out.state.step(SenderEvent::Finished);
+            out.shares.subflows.iter_mut().for_each(|s| s.state.step(SubflowEvent::Finished));
+            shared.acknowledged(&out.message);
             self.settle(shared);
         }
     }
 
-    /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
-        self.settle(shared);
-    }
-
     /// Asks when nothing has been heard: all that was sent, or the receiver's last word, may be lost.
-    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        if now < out.silence_at {
+        let held = out.queued || out.opening.next().is_some() && out.has_begun();
+        let timeout = out.timeout(&self.settings);
+        if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
-        // A message that waits for this host's own wire cannot have been answered.
-        let since =
-            if out.queued || out.opening.next().is_some() && out.has_begun() { now } else { out.active };
-        let due = since.saturating_add(out.patience(&self.settings));
-        if due > now {
-            return out.await_answer(shared, due);
-        }
-        out.step(SenderEvent::Silence);
-        out.active = now;
-        out.backoff += 1;
+        out.state.step(SenderEvent::IdleTimeout);
         out.try_another_path(&self.settings);
         let probe = out.about(&shared.context, PacketKind::Probe);
         shared.control.push_back(probe);
-        let patience = out.patience(&self.settings);
-        out.await_answer(shared, now.saturating_add(patience));
+        let timeout = out.timeout(&self.settings);
+        out.arm_timeout(shared, now, timeout);
+    }
+}
+
+impl SendingHalf<TimerKey> for Sender {
+    /// ProactMP §III-C3: OWDbytes leave at once, or when the Request has come.
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let out = Outgoing::new(message, &self.settings, &shared.context, now);
+        let timeout = out.timeout(&self.settings);
+        let key = self.messages.insert((message.dst, message.id), out);
+        if self.settings.request {
+            let announcement = self.messages[key].about(&shared.context, PacketKind::Probe);
+            shared.control.push_back(announcement);
+        } else {
+            self.begin(shared, now, key);
+        }
+        self.messages[key].arm_timeout(shared, now, timeout);
     }
 
     /// The next packet, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         let key = self.ready.pop_front()?;
         let out = self.messages.get_mut(key)?;
         out.queued = false;
@@ -212,5 +183,24 @@ impl Sender {
         self.queue(shared, key);
         self.settle(shared);
         Some(packet)
+    }
+
+    #[inline]
+    fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The receiver is gone.
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+        self.settle(shared);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(&self.round_trips)
     }
 }

@@ -64,12 +64,6 @@ impl Subflow {
         self.state == SubflowState::Established
     }
 
-    pub(super) fn on(&mut self, event: SubflowEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     /// Forgets packets in flight that `gone` says are not.
     fn land(&mut self, gone: impl Fn(&Flying) -> bool) {
         let bytes = &mut self.in_flight;
@@ -172,7 +166,7 @@ impl Shares {
             old.for_each(|s| s.weight = 1);
         }
         let subflow = &mut self.subflows[number];
-        subflow.on(SubflowEvent::Grant);
+        subflow.state.step(SubflowEvent::Grant);
         // A path keeps its packets in order: what left before has arrived, or never will.
         subflow.land(|f| f.sent <= sent);
         subflow.lost = 0;
@@ -230,12 +224,12 @@ impl Shares {
     }
 
     fn remove(&mut self, number: usize) {
-        self.subflows[number].on(SubflowEvent::Lost);
+        self.subflows[number].state.step(SubflowEvent::Lost);
         if self.established() == 0 {
             // Nothing better is known than the one that was removed before.
             let other = |n: &usize| *n != number && self.subflows[*n].state == SubflowState::Removed;
             let instead = (0..self.subflows.len()).find(other).unwrap_or(number);
-            self.subflows[instead].on(SubflowEvent::Grant);
+            self.subflows[instead].state.step(SubflowEvent::Grant);
             self.subflows[instead].weight = 1;
             if instead == number {
                 return;
@@ -285,7 +279,7 @@ mod tests {
             for n in 0..grants {
                 shares.heard(&settings, 0, Time::us(n as u64), Time::ZERO);
             }
-            shares.subflows[1].on(SubflowEvent::Join);
+            shares.subflows[1].state.step(SubflowEvent::Join);
             for n in 0..4 {
                 shares.heard(&settings, 1, Time::us(100 + n), Time::ZERO);
             }

@@ -7,13 +7,15 @@
 //! packets and sends as many more as are missing, here acknowledgements name what has arrived.
 
 mod flight;
+mod packets;
 mod receiver;
 mod sender;
 
 use crate::endpoint::{Endpoint, HostContext, Path, Transport, TransportInfo};
-use crate::message::Message;
-use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{ParamKind, RoundTrips, Time};
+use crate::promises::Promised;
+use crate::two_sided::{Machine, SendingHalf, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketKind};
+use headway_units::{ParamKind, Time};
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
 
@@ -49,6 +51,7 @@ pub struct Rcp;
 impl Transport for Rcp {
     type Endpoint = RcpEndpoint;
     type Params = RcpParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "rcp",
         summary: "routers compute one rate for all flows through a port, packets bring the lowest back, senders pace at it",
@@ -70,90 +73,57 @@ impl Transport for Rcp {
     };
 
     fn endpoint(params: &RcpParams, context: HostContext) -> RcpEndpoint {
-        RcpEndpoint {
-            sender: Sender::new(params.clone(), &context),
-            receiver: Receiver::default(),
-            shared: Shared::new(context),
-        }
+        Machine::new(Sender::new(params.clone(), &context), Receiver::default(), context)
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// A message's next packet may leave.
-    Pace(HostId, u32),
-    /// Nothing was heard of a SYN, or of a packet.
-    Silence(HostId, u32),
-    /// A message that waits long for its next packet asks for its rate.
-    Reference(HostId, u32),
-}
+impl Promised for Rcp {}
 
-impl TimerKey {
-    /// Whom it is about.
-    fn peer(self) -> HostId {
-        match self {
-            TimerKey::Pace(peer, _) | TimerKey::Silence(peer, _) | TimerKey::Reference(peer, _) => peer,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// A message's next packet may leave.
+        Pace(HostId, u32),
+        /// Nothing was heard of a SYN, or of a packet.
+        Idle(HostId, u32),
+        /// A message that waits long for its next packet asks for its rate.
+        Reference(HostId, u32),
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's RCP.
-pub struct RcpEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type RcpEndpoint = Machine<Rcp>;
 
-impl Endpoint for RcpEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for Rcp {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, packet),
-            PacketKind::Rts => self.receiver.asked(&mut self.shared, packet),
-            PacketKind::Ack => self.sender.heard(&mut self.shared, now, packet),
+            PacketKind::Data => receiver.data(shared, packet),
+            PacketKind::Rts => receiver.asked(shared, packet),
+            PacketKind::Ack => sender.heard(shared, now, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((at, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Pace(peer, id) => self.sender.paced(&mut self.shared, at, now, (peer, id)),
-                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, at, now, (peer, id)),
-                TimerKey::Reference(peer, id) => self.sender.reference(&mut self.shared, at, now, (peer, id)),
-            }
+    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+        let Machine { sender, shared, .. } = machine;
+        match key {
+            TimerKey::Pace(peer, id) => sender.paced(shared, at, now, (peer, id)),
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, at, now, (peer, id)),
+            TimerKey::Reference(peer, id) => sender.reference(shared, at, now, (peer, id)),
         }
     }
 
-    fn forget(&mut self, _now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == peer);
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(peer);
-    }
-
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+    fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
         // At the rate of the link a packet is due at the instant at which the wire is free.
-        self.timeout(now);
-        if let Some(packet) = self.shared.control.pop_front() {
-            return Some(packet);
-        }
-        self.sender.poll_data(&mut self.shared, now)
+        machine.timeout(now);
+        let Machine { sender, shared, .. } = machine;
+        shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
     }
-
-    #[inline]
-    fn wants_transmit(&self) -> bool {
-        !self.shared.control.is_empty() || self.sender.live() > 0
-    }
-
-    fn round_trips(&self) -> Option<&RoundTrips> {
-        Some(self.sender.round_trips())
-    }
-
-    crate::shared::drained_of_halves!();
 }

@@ -1,10 +1,12 @@
 //! The receiving half of RCP: brings back what packets were told, and says what has arrived.
 
-use super::Shared;
+use super::{Shared, TimerKey};
 use crate::arrived::Arrived;
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketKind};
+use headway_units::Time;
 use rustc_hash::FxHashMap;
 
 crate::state_machine! {
@@ -25,22 +27,12 @@ struct Incoming {
 
 /// All messages that this host receives.
 #[derive(Default)]
-pub(super) struct Receiver {
+pub struct Receiver {
     messages: FxHashMap<(HostId, u32), Incoming>,
     finished: FinishedMessages,
 }
 
 impl Receiver {
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    /// The sender is gone.
-    pub(super) fn forget(&mut self, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
-    }
-
     /// A SYN or a reference packet. It leaves no state: the first data packet does. rcp-host.cc §recv
     pub(super) fn asked(&mut self, shared: &mut Shared, packet: &Packet) {
         self.answer(shared, packet);
@@ -63,7 +55,7 @@ impl Receiver {
             shared.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes });
         }
         let whole = incoming.arrived.next() == incoming.packets;
-        incoming.step(if whole { ReceiverEvent::Last } else { ReceiverEvent::Data });
+        incoming.state.step(if whole { ReceiverEvent::Last } else { ReceiverEvent::Data });
         self.answer(shared, packet);
         if whole {
             self.messages.remove(&(src, message));
@@ -88,10 +80,16 @@ impl Receiver {
     }
 }
 
-impl Incoming {
-    fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.finished.forget(peer);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }
+
+impl Incoming {}

@@ -2,10 +2,11 @@
 
 use super::flight::Flight;
 use super::{RcpParams, Shared, TimerKey};
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::HostContext;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::shared::scale;
+use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_units::{Rate, RoundTrips, Time};
 use slotmap::DefaultKey;
@@ -14,14 +15,14 @@ use std::collections::VecDeque;
 crate::state_machine! {
     /// A message at its sender.
     "sender message" pub(super) enum SenderState on SenderEvent {
-        SynSent { Rate => Running, SlowRate => RunningWithRef, Silence => SynSent }
+        SynSent { Rate => Running, SlowRate => RunningWithRef, IdleTimeout => SynSent }
         Running { SlowRate => RunningWithRef, AllSent => FinSent, Acknowledged => Done }
         RunningWithRef { Rate => Running, AllSent => FinSent, Acknowledged => Done }
         FinSent { Lost => Retransmit, Acknowledged => Done }
         Retransmit { AllSent => FinSent, Acknowledged => Done }
         Done {}
     }
-    events { Rate, SlowRate, Silence, AllSent, Lost, Acknowledged }
+    events { Rate, SlowRate, IdleTimeout, AllSent, Lost, Acknowledged }
 }
 
 /// The rate of a packet that no router has lowered.
@@ -63,7 +64,7 @@ struct Outgoing {
 }
 
 /// All messages that this host sends.
-pub(super) struct Sender {
+pub struct Sender {
     params: RcpParams,
     messages: Messages<Outgoing>,
     /// Messages whose next packet is due: each sends one, and goes to the end.
@@ -85,52 +86,6 @@ impl Sender {
         }
     }
 
-    pub(super) fn round_trips(&self) -> &RoundTrips {
-        &self.round_trips
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
-    }
-
-    /// A new message asks for a rate. rcp-host.cc §sendfile
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let context = &shared.context;
-        let path = (context.path)(message.dst);
-        let packets = context.sizes.packets(message.bytes) as u32;
-        let limit = self.params.limit(&path, context).min(packets);
-        let out = Outgoing {
-            message: *message,
-            packets,
-            state: SenderState::SynSent,
-            flight: Flight::default(),
-            limit,
-            opening: message.opening.window.unwrap_or(limit).clamp(1, limit),
-            heard: false,
-            rate: ANY_RATE,
-            rate_at: Time::ZERO,
-            rtt: Time::ZERO,
-            min_rtt: Time::MAX,
-            base_rtt: path.base_rtt,
-            max_rtt: path.max_rtt,
-            last: None,
-            queued: false,
-            asked: now,
-            backoff: 0,
-            pace_armed: Time::MAX,
-            silence_armed: Time::MAX,
-            reference_armed: Time::MAX,
-        };
-        let key = self.messages.insert((message.dst, message.id), out);
-        self.messages[key].ask(shared, now);
-        self.await_silence(shared, key);
-    }
-
     /// An acknowledgement: of data, or of a SYN or reference packet, which says no more than the rate.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let id = (packet.src, packet.message);
@@ -142,16 +97,16 @@ impl Sender {
             self.round_trips.answered(now, packet.lifetime);
         }
         if out.flight.arrived() == out.packets {
-            out.step(SenderEvent::Acknowledged);
-            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            out.state.step(SenderEvent::Acknowledged);
+            shared.acknowledged(&out.message);
             self.messages.remove(id);
             return;
         }
         let slow = self.is_slow(shared, key);
         let out = &mut self.messages[key];
-        out.step(if slow { SenderEvent::SlowRate } else { SenderEvent::Rate });
+        out.state.step(if slow { SenderEvent::SlowRate } else { SenderEvent::Rate });
         if out.flight.first_lost().is_some() {
-            out.step(SenderEvent::Lost);
+            out.state.step(SenderEvent::Lost);
         }
         self.queue(shared, now, key);
         self.await_silence(shared, key);
@@ -169,7 +124,7 @@ impl Sender {
     }
 
     /// Nothing may have been heard of something for too long: it is sent again.
-    pub(super) fn silence(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
         let patience = self.patience(key);
         let out = &mut self.messages[key];
@@ -181,11 +136,11 @@ impl Sender {
             let most = self.params.backoff as u32;
             out.backoff = (out.backoff + 1).min(most);
             if out.state == SenderState::SynSent {
-                out.step(SenderEvent::Silence);
+                out.state.step(SenderEvent::IdleTimeout);
                 out.ask(shared, now);
             } else {
                 out.flight.lose_until(now.saturating_sub(patience));
-                out.step(SenderEvent::Lost);
+                out.state.step(SenderEvent::Lost);
                 self.queue(shared, now, key);
             }
         }
@@ -204,25 +159,6 @@ impl Sender {
             self.messages[key].ask(shared, now);
         }
         self.await_reference(shared, now, key);
-    }
-
-    /// The next data packet, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
-        loop {
-            let key = self.ready.pop_front()?;
-            let Some(out) = self.messages.get_mut(key) else { continue };
-            out.queued = false;
-            // What was due may have been acknowledged since, or its rate lowered.
-            let due = out.due(&shared.context) <= now;
-            let Some(index) = out.pick().filter(|_| due) else {
-                self.queue(shared, now, key);
-                continue;
-            };
-            let packet = out.data(&shared.context, now, index);
-            self.queue(shared, now, key);
-            self.await_silence(shared, key);
-            return Some(packet);
-        }
     }
 
     /// Puts a message in the line for the wire if it has a packet that is due, or arms the time it is due at.
@@ -254,7 +190,7 @@ impl Sender {
         let at = since.saturating_add(patience);
         if at < out.silence_armed {
             out.silence_armed = at;
-            shared.timers.arm(at, TimerKey::Silence(out.message.dst, out.message.id));
+            shared.timers.arm(at, TimerKey::Idle(out.message.dst, out.message.id));
         }
     }
 
@@ -287,13 +223,78 @@ impl Sender {
     }
 }
 
-impl Outgoing {
-    fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
+impl SendingHalf<TimerKey> for Sender {
+    /// A new message asks for a rate. rcp-host.cc §sendfile
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let context = &shared.context;
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let limit = self.params.limit(&path, context).min(packets);
+        let out = Outgoing {
+            message: *message,
+            packets,
+            state: SenderState::SynSent,
+            flight: Flight::default(),
+            limit,
+            opening: message.opening.window.unwrap_or(limit).clamp(1, limit),
+            heard: false,
+            rate: ANY_RATE,
+            rate_at: Time::ZERO,
+            rtt: Time::ZERO,
+            min_rtt: Time::MAX,
+            base_rtt: path.base_rtt,
+            max_rtt: path.max_rtt,
+            last: None,
+            queued: false,
+            asked: now,
+            backoff: 0,
+            pace_armed: Time::MAX,
+            silence_armed: Time::MAX,
+            reference_armed: Time::MAX,
+        };
+        let key = self.messages.insert((message.dst, message.id), out);
+        self.messages[key].ask(shared, now);
+        self.await_silence(shared, key);
+    }
+
+    /// The next data packet, for a wire that is free now.
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+        loop {
+            let key = self.ready.pop_front()?;
+            let Some(out) = self.messages.get_mut(key) else { continue };
+            out.queued = false;
+            // What was due may have been acknowledged since, or its rate lowered.
+            let due = out.due(&shared.context) <= now;
+            let Some(index) = out.pick().filter(|_| due) else {
+                self.queue(shared, now, key);
+                continue;
+            };
+            let packet = out.data(&shared.context, now, index);
+            self.queue(shared, now, key);
+            self.await_silence(shared, key);
+            return Some(packet);
         }
     }
 
+    /// The receiver is gone.
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(&self.round_trips)
+    }
+}
+
+impl Outgoing {
     /// Sends a SYN, or a reference packet: the same, but that it knows a round trip.
     fn ask(&mut self, shared: &mut Shared, now: Time) {
         let m = &self.message;
@@ -367,7 +368,7 @@ impl Outgoing {
         self.flight.depart(now, index);
         self.last = Some((now, packet.wire));
         if self.flight.first_lost().is_none() && self.flight.next() == self.packets {
-            self.step(SenderEvent::AllSent);
+            self.state.step(SenderEvent::AllSent);
         }
         packet
     }

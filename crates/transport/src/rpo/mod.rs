@@ -10,13 +10,15 @@ mod behind;
 mod expected;
 mod log;
 mod outgoing;
+mod packets;
 mod receiver;
 mod sender;
 
-use crate::endpoint::{Endpoint, HostContext, Transport, TransportInfo};
-use crate::message::Message;
-use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{Gauge, ParamKind, Time};
+use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
+use crate::two_sided::{Machine, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketKind};
+use headway_units::{ParamKind, Time};
 use outgoing::SenderState;
 use receiver::{Receiver, ReceiverState};
 use sender::Sender;
@@ -121,7 +123,7 @@ pub struct Rpo;
 impl Transport for Rpo {
     type Endpoint = RpoEndpoint;
     type Params = RpoParams;
-    const GRANTS_NAME: bool = false;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "rpo",
         summary: "receiver-driven; a grant releases a normal packet and, unless marked, an opportunistic one from the message's end",
@@ -145,95 +147,65 @@ impl Transport for Rpo {
         ],
     };
 
-    fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> crate::endpoint::Promises {
+    fn endpoint(params: &RpoParams, context: HostContext) -> RpoEndpoint {
+        Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
+    }
+}
+
+impl Promised for Rpo {
+    const GRANTS_NAME: bool = false;
+
+    fn promises(params: &RpoParams, path: &crate::Path, _: u64) -> Promises {
         // A lost tail waits for the receiver's time-out, and its repair for a round trip.
         let slow = params.timeout(path, params.loss_timeout.max(params.restart_timeout) + 1.0);
-        crate::endpoint::Promises { repair: slow.max(path.max_rtt * 4), ramp: Time::ZERO }
-    }
-
-    fn endpoint(params: &RpoParams, context: HostContext) -> RpoEndpoint {
-        RpoEndpoint {
-            sender: Sender::new(params.clone()),
-            receiver: Receiver::new(params.clone()),
-            shared: Shared::new(context),
-        }
+        Promises { repair: slow.max(path.max_rtt * 4), ramp: Time::ZERO }
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// A sent message has heard nothing.
-    Silence(HostId, u32),
-    /// An opportunistic packet of a message whose ends have met is due as a normal one.
-    Meeting(HostId, u32),
-    /// Packets of this peer's message are overdue.
-    Loss(HostId, u32),
-    /// The next overdue packet may be granted again.
-    Reissue,
-}
-
-impl TimerKey {
-    /// Whom it is about.
-    fn peer(self) -> Option<HostId> {
-        match self {
-            TimerKey::Opening(peer, _)
-            | TimerKey::Silence(peer, _)
-            | TimerKey::Meeting(peer, _)
-            | TimerKey::Loss(peer, _) => Some(peer),
-            TimerKey::Reissue => None,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// A sent message has heard nothing.
+        Idle(HostId, u32),
+        /// An opportunistic packet of a message whose ends have met is due as a normal one.
+        Meeting(HostId, u32),
+        /// Packets of this peer's message are overdue.
+        Loss(HostId, u32),
+        /// The next overdue packet may be granted again.
+        Reissue,
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's RPO.
-pub struct RpoEndpoint {
-    sender: Sender,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type RpoEndpoint = Machine<Rpo>;
 
-impl Endpoint for RpoEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl TwoSided for Rpo {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
-            PacketKind::Grant => self.sender.grant(&mut self.shared, now, packet),
-            PacketKind::Finished => self.sender.finished(&mut self.shared, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Grant => sender.grant(shared, now, packet),
+            PacketKind::Finished => sender.finished(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((_, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Opening(peer, id) => self.sender.release_opening(&mut self.shared, now, peer, id),
-                TimerKey::Silence(peer, id) => self.sender.silence(&mut self.shared, now, peer, id),
-                TimerKey::Meeting(peer, id) => self.sender.meeting(&mut self.shared, now, peer, id),
-                TimerKey::Loss(peer, id) => self.receiver.overdue(&mut self.shared, now, peer, id),
-                TimerKey::Reissue => self.receiver.reissue(&mut self.shared, now),
-            }
+    fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
+            TimerKey::Meeting(peer, id) => sender.meeting(shared, now, peer, id),
+            TimerKey::Loss(peer, id) => receiver.overdue(shared, now, peer, id),
+            TimerKey::Reissue => receiver.reissue(shared, now),
         }
     }
-
-    fn forget(&mut self, now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == Some(peer));
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(now, peer);
-    }
-
-    fn gauges(&self, now: Time) -> Vec<Gauge> {
-        let mut gauges = self.sender.gauges();
-        gauges.extend(self.receiver.gauges(now));
-        gauges
-    }
-
-    crate::shared::outputs_of_halves!();
 }

@@ -3,6 +3,7 @@
 use super::behind::Behind;
 use super::log::Log;
 use super::{OPPORTUNISTIC, Shared, TimerKey};
+use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
 use crate::opening::OpeningSchedule;
@@ -13,17 +14,14 @@ use std::collections::BTreeSet;
 crate::state_machine! {
     /// A message at its sender.
     "sender message" pub(super) enum SenderState on SenderEvent {
-        Burst { Grant => Dual, MarkedGrant => Stopped, Silence => Burst, Met => Met, Finished => Done }
-        Dual { Grant => Dual, MarkedGrant => Stopped, Silence => Dual, Met => Met, Finished => Done }
-        Stopped { Grant => Dual, MarkedGrant => Stopped, Silence => Stopped, Met => Met, Finished => Done }
-        Met { Grant => Met, MarkedGrant => Met, Silence => Met, Finished => Done }
+        Burst { Grant => Dual, MarkedGrant => Stopped, IdleTimeout => Burst, Met => Met, Finished => Done }
+        Dual { Grant => Dual, MarkedGrant => Stopped, IdleTimeout => Dual, Met => Met, Finished => Done }
+        Stopped { Grant => Dual, MarkedGrant => Stopped, IdleTimeout => Stopped, Met => Met, Finished => Done }
+        Met { Grant => Met, MarkedGrant => Met, IdleTimeout => Met, Finished => Done }
         Done {}
     }
-    events { Grant, MarkedGrant, Silence, Met, Finished }
+    events { Grant, MarkedGrant, IdleTimeout, Met, Finished }
 }
-
-/// Doublings of the restart time-out at most.
-const MAX_BACKOFF: u32 = 10;
 
 /// Departures that a sender remembers of a queue although later ones were acknowledged, where these do not count
 /// as lost.
@@ -69,12 +67,8 @@ pub(super) struct Outgoing {
     /// Age at which an opportunistic packet is due as a normal one.
     patience: Time,
     meeting_at: Option<Time>,
-    /// Last packet sent or grant heard.
-    active: Time,
     restart: Time,
-    backoff: u32,
-    /// The one silence deadline in force; others of this message are left over and mean nothing.
-    silence_at: Time,
+    idle: IdleTimer,
 }
 
 impl Outgoing {
@@ -105,19 +99,11 @@ impl Outgoing {
             round_trip: Time::ZERO,
             patience,
             meeting_at: None,
-            active: now,
             restart,
-            backoff: 0,
-            silence_at: Time::MAX,
+            idle: IdleTimer::new(now),
         };
         out.meet();
         out
-    }
-
-    fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
     }
 
     fn is_after_window(&self, index: u32) -> usize {
@@ -130,7 +116,7 @@ impl Outgoing {
 
     fn meet(&mut self) {
         if self.has_met() {
-            self.step(SenderEvent::Met);
+            self.state.step(SenderEvent::Met);
         }
     }
 
@@ -194,7 +180,7 @@ impl Outgoing {
     /// A grant permits a normal packet; says whether an opportunistic one may leave beside it. RPO §IV-A
     pub(super) fn permitted(&mut self, marked: bool) -> bool {
         self.credit = self.credit.saturating_add(1);
-        self.step(if marked { SenderEvent::MarkedGrant } else { SenderEvent::Grant });
+        self.state.step(if marked { SenderEvent::MarkedGrant } else { SenderEvent::Grant });
         !marked
     }
 
@@ -301,7 +287,7 @@ impl Outgoing {
 
     /// A normal packet leaves: its number.
     pub(super) fn normal_leaves(&mut self, now: Time, next: Next) -> u32 {
-        self.active = now;
+        self.idle.sent(now);
         match self.queued.iter().position(|&i| i == next.index) {
             Some(place) => {
                 self.queued.swap_remove(place);
@@ -316,7 +302,7 @@ impl Outgoing {
         if !self.opportunistic.leave(now, index) {
             return None;
         }
-        self.active = now;
+        self.idle.sent(now);
         Some(self.logs[1].push(index, now) << 1 | 1)
     }
 
@@ -340,39 +326,31 @@ impl Outgoing {
 
     /// Something was heard.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time) {
-        self.active = now;
-        if self.backoff > 0 {
-            self.backoff = 0;
-            self.await_answer(shared, now.saturating_add(self.restart));
+        if self.idle.heard(now) {
+            self.arm_timeout(shared, now);
         }
     }
 
-    /// Silence to wait for before the next repetition of packet 0.
-    fn time_to_restart(&self) -> Time {
-        self.restart.saturating_mul(1 << self.backoff)
+    /// Silence after which packet 0 is repeated.
+    fn timeout(&self) -> Time {
+        self.idle.doubled(self.restart, MAX_BACKOFF)
     }
 
-    /// Puts the silence deadline at `at`.
-    pub(super) fn await_answer(&mut self, shared: &mut Shared, at: Time) {
-        self.silence_at = at;
-        shared.timers.arm(at, TimerKey::Silence(self.message.dst, self.message.id));
+    /// Arms the idle timer for a time-out from now on.
+    pub(super) fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
+        let key = TimerKey::Idle(self.message.dst, self.message.id);
+        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
     }
 
-    /// The silence deadline: packet 0, which carries the message's size, is repeated when nothing at all has
+    /// The idle timer: packet 0, which carries the message's size, is repeated when nothing at all has
     /// been heard, because the whole first window or the receiver's last word was lost.
-    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time) -> Option<Next> {
-        if now < self.silence_at {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time) -> Option<Next> {
+        let (timeout, key) = (self.timeout(), TimerKey::Idle(self.message.dst, self.message.id));
+        if !self.idle.expired(&mut shared.timers, now, false, timeout, key) {
             return None;
         }
-        let due = self.active.saturating_add(self.time_to_restart());
-        if due > now {
-            self.await_answer(shared, due);
-            return None;
-        }
-        self.step(SenderEvent::Silence);
-        self.active = now;
-        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
-        self.await_answer(shared, now.saturating_add(self.time_to_restart()));
+        self.state.step(SenderEvent::IdleTimeout);
+        self.arm_timeout(shared, now);
         let waits = self.departed[0] == 0 || self.queued.contains(&0);
         if waits {
             return None;
@@ -385,6 +363,6 @@ impl Outgoing {
 
     /// The receiver has everything.
     pub(super) fn finish(&mut self) {
-        self.step(SenderEvent::Finished);
+        self.state.step(SenderEvent::Finished);
     }
 }

@@ -4,11 +4,11 @@ use super::expected::Expected;
 use super::{
     Detection, LossTimer, Missing, OPPORTUNISTIC, OpportunisticMark, Reissue, RpoParams, Shared, TimerKey,
 };
-use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::shared::scale;
 use crate::turns::Turns;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_units::{Gauge, Level, Time};
 use rustc_hash::FxHashMap;
@@ -53,7 +53,7 @@ struct Incoming {
 }
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     params: RpoParams,
     messages: FxHashMap<(HostId, u32), Incoming>,
     finished: FinishedMessages,
@@ -84,26 +84,6 @@ impl Receiver {
         }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    pub(super) fn gauges(&self, now: Time) -> [Gauge; 2] {
-        [self.held.gauge("reorder_buffer_bytes", now), Gauge::count("duplicate_packets", self.duplicates)]
-    }
-
-    /// The sender is gone.
-    pub(super) fn forget(&mut self, now: Time, peer: HostId) {
-        let mut held = self.held.value();
-        self.messages.retain(|key, incoming| {
-            held -= if key.0 == peer { incoming.held } else { 0 };
-            key.0 != peer
-        });
-        self.held.set(now, held);
-        self.again.retain(|((src, _), _)| *src != peer);
-        self.finished.forget(peer);
-    }
-
     /// RPO §IV-C: every new packet, normal or opportunistic, is answered by a grant.
     pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let key = (packet.src, packet.message);
@@ -114,8 +94,7 @@ impl Receiver {
             self.duplicates += 1;
             return;
         }
-        let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-        shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+        shared.delivered(packet);
         let before = incoming.held;
         incoming.arrived(&shared.context.sizes, now, packet);
         if self.params.loss_timer == LossTimer::Measured {
@@ -187,10 +166,10 @@ impl Receiver {
     fn complete(&mut self, shared: &mut Shared, key: (HostId, u32), packet: &Packet) {
         let (peer, id) = key;
         if let Some(mut incoming) = self.messages.remove(&key) {
-            incoming.step(ReceiverEvent::Last);
+            incoming.state.step(ReceiverEvent::Last);
         }
         self.finished.insert(peer, id);
-        shared.events.push_back(EndpointEvent::Completed { tag: packet.tag, src: peer, message: id });
+        shared.completed(packet);
         shared.say_finished(packet);
     }
 
@@ -249,13 +228,29 @@ impl Receiver {
     }
 }
 
-impl Incoming {
-    fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, now: Time, peer: HostId) {
+        let mut held = self.held.value();
+        self.messages.retain(|key, incoming| {
+            held -= if key.0 == peer { incoming.held } else { 0 };
+            key.0 != peer
+        });
+        self.held.set(now, held);
+        self.again.retain(|((src, _), _)| *src != peer);
+        self.finished.forget(peer);
     }
 
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        vec![self.held.gauge("reorder_buffer_bytes", now), Gauge::count("duplicate_packets", self.duplicates)]
+    }
+}
+
+impl Incoming {
     /// Keeps the books of a new packet.
     fn arrived(&mut self, sizes: &Sizes, now: Time, packet: &Packet) {
         while self.above > 0 && self.received.contains(self.above - 1) {
@@ -271,7 +266,7 @@ impl Incoming {
     fn echo(&mut self, packet: &Packet, opportunistic: OpportunisticMark) -> bool {
         if packet.priority < OPPORTUNISTIC {
             let marked = packet.ecn == Ecn::Ce;
-            self.step(if marked { ReceiverEvent::Marked } else { ReceiverEvent::Unmarked });
+            self.state.step(if marked { ReceiverEvent::Marked } else { ReceiverEvent::Unmarked });
             return marked;
         }
         opportunistic == OpportunisticMark::Inherit && self.state == ReceiverState::Marked
@@ -290,7 +285,7 @@ impl Incoming {
 
     /// A grant for a packet that is missing, which permits `count` packets: one, or that one and no other.
     fn request(&mut self, shared: &mut Shared, (peer, id): (HostId, u32), index: u32, count: u32) {
-        self.step(ReceiverEvent::Overdue);
+        self.state.step(ReceiverEvent::Overdue);
         let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
         (grant.index, grant.count, grant.flags) = (index, count, PacketFlags::AGAIN);
         self.report(&mut grant);

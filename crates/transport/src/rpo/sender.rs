@@ -2,11 +2,12 @@
 
 use super::outgoing::{Next, Outgoing};
 use super::{Detection, NORMAL, OPPORTUNISTIC, RpoParams, Shared, TimerKey};
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::HostContext;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::opening::OpeningSchedule;
 use crate::shared::scale;
+use crate::two_sided::SendingHalf;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags};
 use headway_units::{Gauge, SpareMeter, Time};
 use slotmap::DefaultKey;
@@ -21,7 +22,7 @@ struct Run {
 }
 
 /// All messages that this host sends.
-pub(super) struct Sender {
+pub struct Sender {
     params: RpoParams,
     messages: Messages<Outgoing>,
     /// First in, first out over all messages.
@@ -52,52 +53,14 @@ impl Sender {
         }
     }
 
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        !self.normal.is_empty() || self.waiting > 0
-    }
-
-    pub(super) fn gauges(&self) -> Vec<Gauge> {
-        vec![
-            Gauge::count("data_packets", self.data_packets),
-            Gauge::count("opportunistic_packets", self.opportunistic_packets),
-        ]
-    }
-
-    /// RPO §IV-A: a new message sends one bandwidth-delay product of normal packets.
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let context = &shared.context;
-        let path = (context.path)(message.dst);
-        let packets = context.sizes.packets(message.bytes) as u32;
-        let window = context.first_window(self.params.window, &path, &message.opening);
-        if path.base_rtt > self.period {
-            self.period = path.base_rtt;
-            self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
-        }
-        let slot = context.sizes.slot(path.bottleneck);
-        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
-        let patience = scale(path.base_rtt, self.params.meeting_patience);
-        let restart = self.params.timeout(&path, self.params.restart_timeout);
-        let out = Outgoing::new(message, opening, packets, now, (patience, restart));
-        let key = self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
-        self.messages[key].await_answer(shared, now.saturating_add(restart));
-    }
-
     /// Queues the packets of the first window whose time has come.
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.take(now);
+        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id));
         if count > 0 {
             let next = Next { index: first, again: false };
             self.normal.push_back(Run { message: key, next, count });
-        }
-        if let Some(at) = out.opening.next() {
-            shared.timers.arm(at, TimerKey::Opening(peer, id));
         }
     }
 
@@ -155,9 +118,9 @@ impl Sender {
     }
 
     /// Nothing has been heard of a message.
-    pub(super) fn silence(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
-        if let Some(next) = self.messages[key].silence(shared, now) {
+        if let Some(next) = self.messages[key].idle_timeout(shared, now) {
             self.normal.push_back(Run { message: key, next, count: 1 });
         }
     }
@@ -167,23 +130,8 @@ impl Sender {
         if let Some(mut out) = self.messages.remove((packet.src, packet.message)) {
             out.finish();
             self.waiting -= out.waiting_opportunistic();
-            shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
+            shared.acknowledged(&out.message);
         }
-    }
-
-    /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
-        self.normal.retain(|run| self.messages.contains_key(run.message));
-        self.opportunistic.retain(|run| self.messages.contains_key(run.message));
-        self.waiting = self.messages.values().map(Outgoing::waiting_opportunistic).sum();
-    }
-
-    /// The next data packet, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
-        let packet = self.poll_normal(shared, now).or_else(|| self.poll_opportunistic(shared, now))?;
-        self.data_packets += 1;
-        Some(packet)
     }
 
     fn poll_normal(&mut self, shared: &Shared, now: Time) -> Option<Packet> {
@@ -223,6 +171,58 @@ impl Sender {
             packet.priority = OPPORTUNISTIC;
             return Some(packet);
         }
+    }
+}
+
+impl SendingHalf<TimerKey> for Sender {
+    /// RPO §IV-A: a new message sends one bandwidth-delay product of normal packets.
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let context = &shared.context;
+        let path = (context.path)(message.dst);
+        let packets = context.sizes.packets(message.bytes) as u32;
+        let window = context.first_window(self.params.window, &path, &message.opening);
+        if path.base_rtt > self.period {
+            self.period = path.base_rtt;
+            self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
+        }
+        let slot = context.sizes.slot(path.bottleneck);
+        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
+        let patience = scale(path.base_rtt, self.params.meeting_patience);
+        let restart = self.params.timeout(&path, self.params.restart_timeout);
+        let out = Outgoing::new(message, opening, packets, now, (patience, restart));
+        let key = self.messages.insert((message.dst, message.id), out);
+        self.release_opening(shared, now, message.dst, message.id);
+        self.messages[key].arm_timeout(shared, now);
+    }
+
+    /// The next data packet, for a wire that is free now.
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+        let packet = self.poll_normal(shared, now).or_else(|| self.poll_opportunistic(shared, now))?;
+        self.data_packets += 1;
+        Some(packet)
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.normal.is_empty() || self.waiting > 0
+    }
+
+    /// The receiver is gone.
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+        self.normal.retain(|run| self.messages.contains_key(run.message));
+        self.opportunistic.retain(|run| self.messages.contains_key(run.message));
+        self.waiting = self.messages.values().map(Outgoing::waiting_opportunistic).sum();
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+
+    fn gauges(&self) -> Vec<Gauge> {
+        vec![
+            Gauge::count("data_packets", self.data_packets),
+            Gauge::count("opportunistic_packets", self.opportunistic_packets),
+        ]
     }
 }
 

@@ -4,6 +4,7 @@
 use super::params::ConnectionParams;
 use crate::arrived::Arrived;
 use crate::shared::Shared;
+use crate::timers::TimerKey;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 
@@ -97,19 +98,13 @@ impl Acknowledger {
 
     /// Nothing more will come.
     pub(crate) fn close(&mut self) {
-        self.step(ReceiverEvent::Last);
-    }
-
-    fn step(&mut self, event: ReceiverEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
+        self.state.step(ReceiverEvent::Last);
     }
 
     /// A packet arrives, with number `sequence`. If marks began or ended with it, what came before it is
     /// acknowledged first, so that every acknowledgement speaks of marked packets or of others. RFC 8257 §3.2
     #[inline]
-    pub(crate) fn take<K: Ord + Copy, F: Fn(&mut Packet)>(
+    pub(crate) fn take<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
         packet: &Packet,
@@ -131,13 +126,13 @@ impl Acknowledger {
             self.echo = packet.lifetime;
         }
         (self.owed, self.last) = (self.owed + 1, packet.index);
-        self.step(ReceiverEvent::Arrived);
+        self.state.step(ReceiverEvent::Arrived);
         Taken { first, in_order, changed }
     }
 
     /// Acknowledges a packet, at once if that is `urgent`.
     #[inline]
-    pub(crate) fn answer<K: Ord + Copy, F: Fn(&mut Packet)>(
+    pub(crate) fn answer<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
         now: Time,
@@ -154,7 +149,7 @@ impl Acknowledger {
     }
 
     #[inline]
-    fn put_off<K: Ord + Copy, F>(&mut self, to: &mut Towards<'_, K, F>, due: Time) {
+    fn put_off<K: TimerKey, F>(&mut self, to: &mut Towards<'_, K, F>, due: Time) {
         if self.owed == 1 {
             self.due = due;
         }
@@ -165,7 +160,7 @@ impl Acknowledger {
     }
 
     /// The deadline `at` has come: what is owed has been put off for as long as it may.
-    pub(crate) fn overdue<K: Ord + Copy, F: Fn(&mut Packet)>(
+    pub(crate) fn overdue<K: TimerKey, F: Fn(&mut Packet)>(
         &mut self,
         to: &mut Towards<'_, K, F>,
         at: Time,
@@ -187,14 +182,14 @@ impl Acknowledger {
 
     /// Acknowledges everything that has arrived.
     #[inline]
-    fn send<K: Ord + Copy, F: Fn(&mut Packet)>(&mut self, to: &mut Towards<'_, K, F>, echo: Time) {
+    fn send<K: TimerKey, F: Fn(&mut Packet)>(&mut self, to: &mut Towards<'_, K, F>, echo: Time) {
         self.acknowledge(to, self.last, echo);
         self.owed = 0;
-        self.step(ReceiverEvent::Acknowledged);
+        self.state.step(ReceiverEvent::Acknowledged);
     }
 
     /// Says what has arrived, whether it is owed or not.
-    pub(crate) fn acknowledge<K: Ord + Copy, F: Fn(&mut Packet)>(
+    pub(crate) fn acknowledge<K: TimerKey, F: Fn(&mut Packet)>(
         &self,
         to: &mut Towards<'_, K, F>,
         index: u32,

@@ -81,12 +81,6 @@ impl<C: CongestionControl> Connection<C> {
         }
     }
 
-    pub(super) fn step(&mut self, event: SenderEvent) {
-        if let Some(next) = self.state.on(event) {
-            self.state = next;
-        }
-    }
-
     #[inline]
     pub(crate) fn phase(&self) -> Phase {
         match self.state {
@@ -99,7 +93,7 @@ impl<C: CongestionControl> Connection<C> {
 
     /// Data may flow from now on, through a window of `cwnd` packets; `settled` if that is past slow start.
     pub(crate) fn establish(&mut self, cwnd: u32, settled: bool) {
-        self.step(SenderEvent::Established);
+        self.state.step(SenderEvent::Established);
         self.window.cwnd = f64::from(cwnd);
         if settled || !self.slow_start {
             self.window.ssthresh = self.window.cwnd;
@@ -190,7 +184,7 @@ impl<C: CongestionControl> Connection<C> {
         self.rtt.back_off();
         self.deadline = Some(now.saturating_add(self.rtt.rto()));
         if self.state == SenderState::Connecting {
-            self.step(SenderEvent::Timeout);
+            self.state.step(SenderEvent::Timeout);
             return;
         }
         let una = self.board.una();
@@ -204,6 +198,6 @@ impl<C: CongestionControl> Connection<C> {
         self.board.lose_all();
         (self.duplicates, self.forced) = (0, false);
         self.point = self.board.next();
-        self.step(SenderEvent::Timeout);
+        self.state.step(SenderEvent::Timeout);
     }
 }

@@ -40,7 +40,7 @@ impl<C: CongestionControl> Connection<C> {
             packet.sack().for_each(|block| self.board.sack(block, &mut delivery));
         }
         if self.board.una() == end {
-            self.step(SenderEvent::AllAcked);
+            self.state.step(SenderEvent::AllAcked);
             return Heard::All;
         }
         let rtt = (delivery.packets > 0).then(|| self.measure(now, packet)).flatten();
@@ -140,7 +140,7 @@ impl<C: CongestionControl> Connection<C> {
             self.window.cwnd = if self.selective { ssthresh } else { ssthresh.min(least) };
         }
         (self.duplicates, self.forced) = (0, false);
-        self.step(SenderEvent::Repaired);
+        self.state.step(SenderEvent::Repaired);
         self.control.recovered(&mut self.window, now);
     }
 
@@ -183,6 +183,6 @@ impl<C: CongestionControl> Connection<C> {
             self.window.cwnd = target;
         }
         self.point = self.board.next();
-        self.step(event);
+        self.state.step(event);
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod connection;
 pub mod control;
 pub(crate) mod input;
 pub(crate) mod outgoing;
+mod packets;
 pub mod params;
 mod rate;
 mod receiver;
@@ -17,14 +18,15 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
-use crate::endpoint::{Endpoint, HostContext, Path, Promises, Transport, TransportInfo};
-use crate::message::Message;
+use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
 use crate::states::StateTable;
+use crate::two_sided::{Machine, TwoSided};
 use acknowledger::ReceiverState;
 use connection::SenderState;
-use control::{CongestionControl, ControllerVisitor};
-use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::{RoundTrips, Time};
+use control::{CongestionControl, Controlled};
+use headway_packet::{Family, HostId, Packet, PacketKind};
+use headway_units::Time;
 use params::TcpParams;
 use receiver::Receiver;
 use sender::Sender;
@@ -67,23 +69,22 @@ macro_rules! deviations {
 pub(crate) use deviations;
 
 impl<C: CongestionControl> Transport for Tcp<C> {
+    const PACKETS: Family = packets::PACKETS;
     type Endpoint = TcpEndpoint<C>;
     type Params = TcpParams<C::Params>;
+    const CAPABILITIES: Capabilities = Capabilities { window_grows: true, ..Capabilities::NONE };
     const INFO: TransportInfo = C::INFO;
-    const WINDOW_GROWS: bool = true;
 
     fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint<C> {
-        TcpEndpoint {
-            sender: Sender::new(params.clone()),
-            receiver: Receiver::new(&params.connection),
-            shared: Shared::new(context),
-        }
+        Machine::new(Sender::new(params.clone()), Receiver::new(&params.connection), context)
     }
+}
 
-    fn controller<V: ControllerVisitor>(visitor: V) -> Option<V::Output> {
-        Some(visitor.visit::<C>())
-    }
+impl<C: CongestionControl> Controlled for Tcp<C> {
+    type Control = C;
+}
 
+impl<C: CongestionControl> Promised for Tcp<C> {
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let initial = params.connection.initial_window.max(C::LEAST_INITIAL_WINDOW.into());
         // Slow start doubles each round trip; a lost tail waits for the timer.
@@ -93,73 +94,47 @@ impl<C: CongestionControl> Transport for Tcp<C> {
     }
 }
 
-/// What a deadline is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum TimerKey {
-    /// A sent message's retransmission timer.
-    Retransmit(HostId, u32),
-    /// A sent message may send its next packet.
-    Pace(HostId, u32),
-    /// More packets of a first window may leave.
-    Opening(HostId, u32),
-    /// An acknowledgement is due.
-    Ack(HostId, u32),
-}
-
-impl TimerKey {
-    fn peer(self) -> HostId {
-        match self {
-            TimerKey::Retransmit(peer, _)
-            | TimerKey::Pace(peer, _)
-            | TimerKey::Opening(peer, _)
-            | TimerKey::Ack(peer, _) => peer,
-        }
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// A sent message's retransmission timer.
+        Retransmit(HostId, u32),
+        /// A sent message may send its next packet.
+        Pace(HostId, u32),
+        /// More packets of a first window may leave.
+        Opening(HostId, u32),
+        /// An acknowledgement is due.
+        Ack(HostId, u32),
     }
 }
 
 type Shared = crate::shared::Shared<TimerKey>;
 
 /// One host's TCP.
-pub struct TcpEndpoint<C: CongestionControl> {
-    sender: Sender<C>,
-    receiver: Receiver,
-    shared: Shared,
-}
+pub type TcpEndpoint<C> = Machine<Tcp<C>>;
 
-impl<C: CongestionControl> Endpoint for TcpEndpoint<C> {
-    fn open(&mut self, now: Time, message: &Message) {
-        self.sender.open(&mut self.shared, now, message);
-    }
+impl<C: CongestionControl> TwoSided for Tcp<C> {
+    type TimerKey = TimerKey;
+    type Sender = Sender<C>;
+    type Receiver = Receiver;
 
-    fn receive(&mut self, now: Time, packet: &Packet) {
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
         match packet.kind {
-            PacketKind::Data => self.receiver.data(&mut self.shared, now, packet),
-            PacketKind::Ack => self.sender.acknowledgement(&mut self.shared, now, packet),
-            PacketKind::Rts => self.receiver.syn(&mut self.shared, packet),
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Ack => sender.acknowledgement(shared, now, packet),
+            PacketKind::Rts => receiver.syn(shared, packet),
             _ => {}
         }
     }
 
-    fn timeout(&mut self, now: Time) {
-        while let Some((at, key)) = self.shared.timers.pop_due(now) {
-            match key {
-                TimerKey::Retransmit(peer, id) => self.sender.expired(&mut self.shared, at, now, (peer, id)),
-                TimerKey::Pace(peer, id) => self.sender.paced((peer, id)),
-                TimerKey::Opening(peer, id) => self.sender.release(&mut self.shared, now, (peer, id)),
-                TimerKey::Ack(peer, id) => self.receiver.overdue(&mut self.shared, at, now, (peer, id)),
-            }
+    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::Retransmit(peer, id) => sender.expired(shared, at, now, (peer, id)),
+            TimerKey::Pace(peer, id) => sender.paced((peer, id)),
+            TimerKey::Opening(peer, id) => sender.release(shared, now, (peer, id)),
+            TimerKey::Ack(peer, id) => receiver.overdue(shared, at, now, (peer, id)),
         }
     }
-
-    fn forget(&mut self, _now: Time, peer: HostId) {
-        self.shared.forget(peer, |key| key.peer() == peer);
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(peer);
-    }
-
-    fn round_trips(&self) -> Option<&RoundTrips> {
-        Some(self.sender.round_trips())
-    }
-
-    crate::shared::outputs_of_halves!();
 }

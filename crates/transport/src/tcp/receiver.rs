@@ -5,6 +5,7 @@ use super::params::ConnectionParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
+use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -16,7 +17,7 @@ struct Incoming {
 }
 
 /// All messages that this host receives.
-pub(super) struct Receiver {
+pub struct Receiver {
     rules: AckRules,
     /// Packets beyond the first missing one.
     window: u32,
@@ -42,16 +43,6 @@ impl Receiver {
             messages: FxHashMap::default(),
             finished: FinishedMessages::default(),
         }
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.messages.len()
-    }
-
-    /// The sender is gone.
-    pub(super) fn forget(&mut self, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
     }
 
     /// A SYN: state for the message, and an acknowledgement of nothing.
@@ -84,8 +75,7 @@ impl Receiver {
         let to = &mut towards(shared, key, window);
         let taken = incoming.acks.take(to, packet, packet.index);
         if taken.first {
-            let (tag, bytes) = (packet.tag, u32::from(packet.payload));
-            to.shared.events.push_back(EndpointEvent::Delivered { tag, src: key.0, message: key.1, bytes });
+            to.shared.delivered(packet);
         }
         let full = incoming.acks.next() == incoming.packets;
         incoming.acks.answer(to, now, (packet, taken), (rules, full));
@@ -116,5 +106,17 @@ impl Receiver {
     pub(super) fn overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: (HostId, u32)) {
         let Some(incoming) = self.messages.get_mut(&key) else { return };
         incoming.acks.overdue(&mut towards(shared, key, self.window), at, now);
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.finished.forget(peer);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }

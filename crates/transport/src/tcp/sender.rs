@@ -8,13 +8,14 @@ use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use crate::messages::Messages;
+use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 
 /// See the module.
-pub(super) struct Sender<C: CongestionControl> {
+pub struct Sender<C: CongestionControl> {
     params: TcpParams<C::Params>,
     connections: Messages<Outgoing<C>>,
     /// Connections that may have a packet: each sends one, and goes to the end.
@@ -29,30 +30,6 @@ impl<C: CongestionControl> Sender<C> {
             connections: Messages::default(),
             turns: VecDeque::new(),
             round_trips: RoundTrips::default(),
-        }
-    }
-
-    pub(super) fn live(&self) -> usize {
-        self.connections.len()
-    }
-
-    pub(super) fn round_trips(&self) -> &RoundTrips {
-        &self.round_trips
-    }
-
-    pub(super) fn is_ready(&self) -> bool {
-        !self.turns.is_empty()
-    }
-
-    pub(super) fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
-        let params = (&self.params.connection, &self.params.control);
-        let connection = Outgoing::new(params, &shared.context, now, message);
-        let key = self.connections.insert((message.dst, message.id), connection);
-        if self.params.connection.handshake && !message.opening.connected {
-            self.connections[key].send_syn(shared, now);
-            self.arm(shared, key);
-        } else {
-            self.establish(shared, now, key);
         }
     }
 
@@ -133,9 +110,23 @@ impl<C: CongestionControl> Sender<C> {
             self.turns.push_back(key);
         }
     }
+}
+
+impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let params = (&self.params.connection, &self.params.control);
+        let connection = Outgoing::new(params, &shared.context, now, message);
+        let key = self.connections.insert((message.dst, message.id), connection);
+        if self.params.connection.handshake && !message.opening.connected {
+            self.connections[key].send_syn(shared, now);
+            self.arm(shared, key);
+        } else {
+            self.establish(shared, now, key);
+        }
+    }
 
     /// The next data packet, for a wire that is free now.
-    pub(super) fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
             let key = self.turns.pop_front()?;
             let Some(connection) = self.connections.get_mut(key) else { continue };
@@ -156,10 +147,22 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    fn is_ready(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
     /// The receiver is gone.
-    pub(super) fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
         shared.fail(self.connections.forget(peer).iter().map(|out| out.message));
         self.turns.retain(|&key| self.connections.contains_key(key));
+    }
+
+    fn live(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        Some(&self.round_trips)
     }
 }
 

@@ -1,10 +1,13 @@
 //! A transport to copy: a window, and for every packet an acknowledgement and a time-out. It is from no
 //! paper, and shows all that a transport has to do. How to start: `docs/adding-a-transport.md`.
 
-use crate::{Endpoint, EndpointEvent, HostContext, Message, Transport, TransportInfo};
+use crate::promises::Promised;
+mod packets;
+
+use crate::two_sided::{Machine, ReceivingHalf, SendingHalf, TwoSided};
+use crate::{HostContext, Message, Transport, TransportInfo};
 use crate::{finished::FinishedMessages, index_window::IndexWindow};
-use crate::{opening::OpeningSchedule, shared::Shared};
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::{ParamKind, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -23,6 +26,7 @@ pub struct Template;
 impl Transport for Template {
     type Endpoint = TemplateEndpoint;
     type Params = TemplateParams;
+    const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "template",
         summary: "a fixed window with an acknowledgement and a time-out for every packet: the one to copy",
@@ -32,14 +36,39 @@ impl Transport for Template {
         deviations: &[],
     };
     fn endpoint(params: &TemplateParams, context: HostContext) -> TemplateEndpoint {
-        let (window, shared) = (params.window as u32, Shared::new(context));
-        let (outgoing, incoming, finished, ready) = Default::default();
-        TemplateEndpoint { window, shared, outgoing, incoming, finished, ready }
+        Machine::new(Sender { window: params.window, ..Sender::default() }, Receiver::default(), context)
     }
 }
 
-/// A packet's turn to leave: its message, its index, and how often it has left before.
-type Turn = ((HostId, u32), u32, u32);
+impl Promised for Template {}
+
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// A packet's turn to leave: its message, its index, and how often it has left before.
+        Turn(HostId, u32, u32, u32),
+    }
+}
+type Shared = crate::shared::Shared<TimerKey>;
+/// One host's instance.
+pub type TemplateEndpoint = Machine<Template>;
+
+impl TwoSided for Template {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
+    fn route(machine: &mut Machine<Self>, _now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
+        match packet.kind {
+            PacketKind::Data => receiver.data(shared, packet),
+            PacketKind::Ack => sender.ack(shared, packet),
+            _ => {}
+        }
+    }
+    fn expired(machine: &mut Machine<Self>, _at: Time, _now: Time, turn: TimerKey) {
+        machine.sender.ready.push_back(turn);
+    }
+}
 
 /// A message being sent; `next` is its first packet that has not had its turn.
 struct Outgoing {
@@ -50,101 +79,97 @@ struct Outgoing {
     acked: IndexWindow,
 }
 
-/// One host's instance.
-pub struct TemplateEndpoint {
-    window: u32,
-    shared: Shared<Turn>,
-    outgoing: FxHashMap<(HostId, u32), Outgoing>,
-    incoming: FxHashMap<(HostId, u32), IndexWindow>,
-    finished: FinishedMessages,
-    ready: VecDeque<Turn>,
+/// All messages that this host sends, and the packets whose turn has come.
+#[derive(Default)]
+pub struct Sender {
+    window: u64,
+    messages: FxHashMap<(HostId, u32), Outgoing>,
+    ready: VecDeque<TimerKey>,
 }
 
-impl TemplateEndpoint {
-    fn data(&mut self, packet: &Packet) {
-        let (src, message, tag) = (packet.src, packet.message, packet.tag);
-        // Every copy is acknowledged: the acknowledgement of the one before may be lost.
-        let ack = self.shared.control_packet(PacketKind::Ack, src, message, tag, packet.entropy);
-        self.shared.control.push_back(Packet { index: packet.index, ..ack });
-        if self.finished.contains(src, message) {
-            return;
-        }
-        let (events, received) = (&mut self.shared.events, self.incoming.entry((src, message)).or_default());
-        if received.insert(packet.index) {
-            events.push_back(EndpointEvent::Delivered { tag, src, message, bytes: packet.payload.into() });
-        }
-        if u64::from(received.len()) == self.shared.context.sizes.packets(packet.message_bytes) {
-            self.incoming.remove(&(src, message));
-            self.finished.insert(src, message);
-            events.push_back(EndpointEvent::Completed { tag, src, message });
-        }
-    }
-    fn ack(&mut self, key: (HostId, u32), index: u32) {
-        let Some(out) = self.outgoing.get_mut(&key) else { return };
-        let new = out.acked.insert(index);
+impl Sender {
+    fn ack(&mut self, shared: &mut Shared, ack: &Packet) {
+        let key = (ack.src, ack.message);
+        let Some(out) = self.messages.get_mut(&key) else { return };
+        let new = out.acked.insert(packets::Ack::read(ack).index);
         if out.acked.len() == out.packets {
-            self.shared.events.push_back(EndpointEvent::Acknowledged { tag: out.message.tag });
-            self.outgoing.remove(&key);
+            shared.acknowledged(&out.message);
+            self.messages.remove(&key);
         } else if new && out.next < out.packets && out.message.responsive {
-            self.ready.push_back((key, out.next, 0));
+            self.ready.push_back(TimerKey::Turn(key.0, key.1, out.next, 0));
             out.next += 1;
         }
     }
 }
 
-impl Endpoint for TemplateEndpoint {
-    fn open(&mut self, now: Time, message: &Message) {
-        let (context, key) = (&self.shared.context, (message.dst, message.id));
-        let (path, sizes) = ((context.path)(message.dst), &context.sizes);
-        let window = context.first_window(self.window.into(), &path, &message.opening);
-        let (packets, slot) = (sizes.packets(message.bytes) as u32, sizes.slot(path.bottleneck));
-        let mut opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
+impl SendingHalf<TimerKey> for Sender {
+    fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
+        let (peer, id) = (message.dst, message.id);
+        let mut opening = shared.context.opening(self.window, message, now);
         while let Some(at) = opening.next() {
             let (first, count) = opening.take(at);
-            (first..first + count).for_each(|index| self.shared.timers.arm(at, (key, index, 0)));
+            (first..first + count)
+                .for_each(|index| shared.timers.arm(at, TimerKey::Turn(peer, id, index, 0)));
         }
         let (window, acked) = (opening.window(), IndexWindow::default());
-        self.outgoing.insert(key, Outgoing { message: *message, packets, window, next: window, acked });
-        self.timeout(now);
+        let packets = shared.context.sizes.packets(message.bytes) as u32;
+        let out = Outgoing { message: *message, packets, window, next: window, acked };
+        self.messages.insert((peer, id), out);
+        self.ready.extend(std::iter::from_fn(|| shared.timers.pop_due(now)).map(|(_, turn)| turn));
     }
-    fn receive(&mut self, _now: Time, packet: &Packet) {
-        match packet.kind {
-            PacketKind::Data => self.data(packet),
-            PacketKind::Ack => self.ack((packet.src, packet.message), packet.index),
-            _ => {}
-        }
-    }
-    fn timeout(&mut self, now: Time) {
-        self.ready.extend(std::iter::from_fn(|| self.shared.timers.pop_due(now)).map(|(_, turn)| turn));
-    }
-    fn forget(&mut self, _now: Time, peer: HostId) {
-        self.shared.forget(peer, |turn| turn.0.0 == peer);
-        self.finished.forget(peer);
-        self.incoming.retain(|key, _| key.0 != peer);
-        self.ready.retain(|turn| turn.0.0 != peer);
-        self.shared.fail(self.outgoing.extract_if(|key, _| key.0 == peer).map(|(_, out)| out.message));
-    }
-    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if let Some(ack) = self.shared.control.pop_front() {
-            return Some(ack);
-        }
+    fn poll_data(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
         loop {
-            let (key, index, times) = self.ready.pop_front()?;
-            let Some(out) = self.outgoing.get(&key).filter(|o| !o.acked.contains(index)) else { continue };
-            let (m, context) = (&out.message, &self.shared.context);
-            let patience = (context.path)(m.dst).max_rtt.saturating_mul(2 << times.min(10));
-            self.shared.timers.arm(now.saturating_add(patience), (key, index, times + 1));
+            let TimerKey::Turn(peer, id, index, times) = self.ready.pop_front()?;
+            let out = self.messages.get(&(peer, id)).filter(|out| !out.acked.contains(index));
+            let Some(out) = out else { continue };
+            let timeout = (shared.context.path)(peer).max_rtt.saturating_mul(2 << times.min(10));
+            shared.timers.arm(now.saturating_add(timeout), TimerKey::Turn(peer, id, index, times + 1));
             let flags = PacketFlags::when(times > 0, PacketFlags::AGAIN);
-            return Some(Packet { flags, ..context.data_packet(m, index, out.window) });
+            return Some(Packet { flags, ..shared.context.data_packet(&out.message, index, out.window) });
         }
     }
-    fn next_timeout(&self) -> Option<Time> {
-        self.shared.timers.next()
+    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
+        shared.fail(self.messages.extract_if(|key, _| key.0 == peer).map(|(_, out)| out.message));
     }
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.shared.events.pop_front()
+    fn live(&self) -> usize {
+        self.messages.len()
     }
-    fn live_messages(&self) -> usize {
-        self.outgoing.len() + self.incoming.len()
+}
+
+/// All messages that this host receives.
+#[derive(Default)]
+pub struct Receiver {
+    messages: FxHashMap<(HostId, u32), IndexWindow>,
+    finished: FinishedMessages,
+}
+
+impl Receiver {
+    fn data(&mut self, shared: &mut Shared, packet: &Packet) {
+        let (src, message) = (packet.src, packet.message);
+        // Every copy is acknowledged: the acknowledgement of the one before may be lost.
+        let ack = packets::Ack { index: packet.index };
+        shared.control.push_back(shared.control_view(ack, src, message, packet.tag, packet.entropy));
+        if self.finished.contains(src, message) {
+            return;
+        }
+        let received = self.messages.entry((src, message)).or_default();
+        if received.insert(packet.index) {
+            shared.delivered(packet);
+        }
+        if u64::from(received.len()) == shared.context.sizes.packets(packet.message_bytes) {
+            self.messages.remove(&(src, message));
+            self.finished.insert(src, message);
+            shared.completed(packet);
+        }
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    fn forget(&mut self, _shared: &mut Shared, _now: Time, peer: HostId) {
+        self.messages.retain(|key, _| key.0 != peer);
+        self.finished.forget(peer);
+    }
+    fn live(&self) -> usize {
+        self.messages.len()
     }
 }

@@ -5,7 +5,8 @@ use crate::harness;
 use harness::plan::{NIC, Plan};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Checked;
-use headway_transport::registry::{self, TransportVisitor};
+use headway_transport::promises::Promised;
+use headway_transport::registry::{self, PromisedVisitor, TransportVisitor};
 use headway_transport::{Endpoint, HostContext, Message, Opening, Transport};
 use headway_units::{Params, Time};
 use proptest::prelude::*;
@@ -27,10 +28,10 @@ impl TransportVisitor for Boxed {
 /// Whether a transport sends anything without permission.
 struct FirstWindow;
 
-impl TransportVisitor for FirstWindow {
+impl PromisedVisitor for FirstWindow {
     type Output = bool;
 
-    fn visit<T: Transport>(self) -> bool {
+    fn visit<T: Promised>(self) -> bool {
         T::FIRST_WINDOW
     }
 }
@@ -91,7 +92,7 @@ fn a_fresh_machine_wants_nothing() {
 fn an_unresponsive_message_sends_its_first_window_alone() {
     for name in registry::NAMES {
         let mut machine = machine(name);
-        let opens = registry::visit(name, FirstWindow).expect("registered");
+        let opens = registry::visit_promised(name, FirstWindow).expect("registered");
         machine.open(Time::ZERO, &Message { responsive: false, ..message(0, 200) });
         let mut window = None;
         for step in 0..2000u64 {

@@ -3,6 +3,7 @@
 #[path = "../../src/amrt/script.rs"]
 mod amrt_script;
 mod contract;
+mod dissector;
 #[path = "../../src/expresspass/script.rs"]
 mod expresspass_script;
 mod harness;
@@ -13,6 +14,7 @@ mod limits;
 mod mptcp_script;
 #[path = "../../src/ndp/script.rs"]
 mod ndp_script;
+mod packets;
 mod pages;
 mod phost_network;
 #[path = "../../src/phost/script.rs"]

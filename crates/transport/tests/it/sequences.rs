@@ -1,7 +1,7 @@
 //! What every congestion controller must keep to, under any sequence of what can happen to a connection:
 //! acknowledgements of any kind, marks, losses, repetitions, time-outs, round trips of any length.
 //!
-//! Every transport of the registry that has a controller is walked ([`Transport::controller`]); the machine is the one that
+//! Every transport of the registry that has a controller is walked ([`registry::visit_controller`]); the machine is the one that
 //! runs, and the controller is watched ([`Watched`]):
 //!
 //! * the window is a number, not below nothing, and what comes of it is the same each time;
@@ -15,7 +15,7 @@ use crate::watch;
 
 use headway_transport::Transport;
 use headway_transport::mptcp::{Coupled, Mptcp};
-use headway_transport::registry::{self, TransportVisitor};
+use headway_transport::registry;
 use headway_transport::tcp::Tcp;
 use headway_transport::tcp::control::{Ack, CongestionControl, ControllerVisitor, Flow, Phase, Window};
 use headway_transport::tcp::params::ConnectionParams;
@@ -66,14 +66,9 @@ impl Case {
 }
 
 /// Runs a case through the transport whose controller it is; `None` for one that has none.
-struct Run<'a>(&'a Case);
-
-impl TransportVisitor for Run<'_> {
-    type Output = Option<Vec<Call>>;
-
-    fn visit<T: Transport>(self) -> Option<Vec<Call>> {
-        T::controller(RunController { case: self.0, subflows: T::SUBFLOWS })
-    }
+fn run(name: &str, case: &Case) -> Option<Vec<Call>> {
+    let subflows = registry::find(name)?.capabilities.multipath;
+    registry::visit_controller(name, RunController { case, subflows })
 }
 
 struct RunController<'a> {
@@ -92,16 +87,8 @@ impl ControllerVisitor for RunController<'_> {
     }
 }
 
-/// Whether a controller answers marks; `None` for a transport without one.
+/// Whether a controller answers marks.
 struct Ecn;
-
-impl TransportVisitor for Ecn {
-    type Output = Option<bool>;
-
-    fn visit<T: Transport>(self) -> Option<bool> {
-        T::controller(self)
-    }
-}
 
 impl ControllerVisitor for Ecn {
     type Output = bool;
@@ -113,7 +100,7 @@ impl ControllerVisitor for Ecn {
 
 /// The transports that have a controller.
 fn controlled() -> Vec<&'static str> {
-    let has = |name: &&str| registry::visit(name, Ecn).flatten().is_some();
+    let has = |name: &&str| registry::visit_controller(name, Ecn).is_some();
     registry::NAMES.iter().copied().filter(has).collect()
 }
 
@@ -124,8 +111,8 @@ proptest! {
     fn every_controller_keeps_its_promises(number in 0..controlled().len(), case in cases()) {
         let name = controlled()[number];
         calls();
-        let first = registry::visit(name, Run(&case));
-        prop_assert_eq!(first, registry::visit(name, Run(&case)), "{} decides otherwise the second time", name);
+        let first = run(name, &case);
+        prop_assert_eq!(first, run(name, &case), "{} decides otherwise the second time", name);
     }
 }
 
@@ -182,10 +169,10 @@ fn every_kind_of_call_is_made_of_every_controller() {
     let drawn: Vec<Case> = (0..300).map(tree).collect();
     calls();
     for name in controlled() {
-        let made = drawn.iter().filter_map(|case| registry::visit(name, Run(case)).flatten()).flatten();
+        let made = drawn.iter().filter_map(|case| run(name, case)).flatten();
         let made: BTreeSet<&str> = made.map(|call| call.0).collect();
         for what in ["acknowledged", "grow", "marked", "lost", "timed out", "recovered"] {
-            let wanted = what != "marked" || registry::visit(name, Ecn).flatten() == Some(true);
+            let wanted = what != "marked" || registry::visit_controller(name, Ecn) == Some(true);
             assert_eq!(made.contains(what), wanted, "{what} of {name}");
         }
     }
@@ -299,21 +286,13 @@ impl ControllerVisitor for &Marked {
     }
 }
 
-impl TransportVisitor for &Marked {
-    type Output = Option<(Window, Window)>;
-
-    fn visit<T: Transport>(self) -> Self::Output {
-        T::controller(self).flatten()
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 4000, ..ProptestConfig::default() })]
 
     #[test]
     fn marks_never_lead_to_a_larger_window(number in 0..controlled().len(), case in marked()) {
         let name = controlled()[number];
-        if let Some(Some((with, without))) = registry::visit(name, &case) {
+        if let Some(Some((with, without))) = registry::visit_controller(name, &case) {
             prop_assert!(with.cwnd <= without.cwnd, "{}: {:?} with marks, {:?} without", name, with, without);
         }
     }

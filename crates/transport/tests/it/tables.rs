@@ -93,7 +93,7 @@ fn declarations_say_something() {
 
 /// The price of a transport, as promised in `docs/adding-a-transport.md`.
 #[test]
-fn the_template_is_at_most_150_lines() {
+fn the_template_is_at_most_180_lines() {
     let lines = include_str!("../../src/template/mod.rs").lines().count();
-    assert!(lines <= 150, "{lines} lines");
+    assert!(lines <= 180, "{lines} lines");
 }

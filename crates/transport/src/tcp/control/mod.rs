@@ -212,8 +212,14 @@ pub trait CongestionControl: Send + Sized + 'static {
     }
 }
 
+/// A transport whose windows a controller decides.
+pub trait Controlled {
+    /// The controller.
+    type Control: CongestionControl;
+}
+
 /// Something to do with a controller that is known by the name of its transport only, compiled once for each: see
-/// [`Transport::controller`](crate::Transport::controller). What walks the registry of transports reaches every controller.
+/// [`visit_controller`](crate::registry::visit_controller), which reaches the controllers of all transports.
 pub trait ControllerVisitor {
     /// What it makes.
     type Output;

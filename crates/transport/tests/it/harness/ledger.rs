@@ -3,6 +3,7 @@
 use super::plan::{NIC, Plan};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::opening::OpeningSchedule;
+use headway_transport::promises::Promised;
 use headway_transport::{EndpointEvent, Message};
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,15 +199,15 @@ pub struct Ledger {
     pub records: BTreeMap<Key, Record>,
     sizes: Sizes,
     hosts: u32,
-    /// Whether windows grow: `Transport::WINDOW_GROWS`.
+    /// Whether windows grow: `Capabilities::window_grows`.
     pub window_grows: bool,
-    /// Whether grants name packets: `Transport::GRANTS_NAME`.
+    /// Whether grants name packets: `Promised::GRANTS_NAME`.
     pub grants_name: bool,
-    /// Whether every packet takes a credit, `Transport::CREDITS`, and whether first windows do without
-    /// them: `Transport::FIRST_WINDOW`.
+    /// Whether every packet takes a credit, `Capabilities::credits`, and whether first windows do without
+    /// them: `Promised::FIRST_WINDOW`.
     pub credits: bool,
     pub bursts: bool,
-    /// Whether messages have subflows: `Transport::SUBFLOWS`.
+    /// Whether messages have subflows: `Promised::SUBFLOWS`.
     pub subflows: bool,
     /// Whether receivers pull by number.
     pulls: bool,
@@ -216,6 +217,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Goes by what a transport promises.
+    pub fn expect<T: Promised>(&mut self) {
+        self.window_grows = T::CAPABILITIES.window_grows;
+        self.grants_name = T::GRANTS_NAME;
+        self.credits = T::CAPABILITIES.credits;
+        self.bursts = T::FIRST_WINDOW;
+        self.subflows = T::SUBFLOWS;
+    }
+
     /// Books for the messages of `plan`.
     pub fn new(plan: &Plan, pulls: bool) -> Ledger {
         let sizes = Sizes::default();

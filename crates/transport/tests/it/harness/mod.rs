@@ -14,9 +14,9 @@ pub mod network;
 pub mod plan;
 
 use headway_packet::Sizes;
-use headway_transport::endpoint::Promises;
-use headway_transport::registry::{self, TransportVisitor};
-use headway_transport::{HostContext, Transport};
+use headway_transport::HostContext;
+use headway_transport::promises::{Promised, Promises};
+use headway_transport::registry::{self, PromisedVisitor};
 use ledger::Violation;
 use mutant::{Fault, Mutant};
 use network::{Mesh, Outcome};
@@ -33,18 +33,14 @@ struct RunPlan<'a> {
     trace: bool,
 }
 
-impl TransportVisitor for RunPlan<'_> {
+impl PromisedVisitor for RunPlan<'_> {
     type Output = (Result<Outcome, Violation>, Vec<String>);
 
-    fn visit<T: Transport>(self) -> Self::Output {
+    fn visit<T: Promised>(self) -> Self::Output {
         let params = plan::parameters::<T::Params>(&self.plan.parameters);
         let make = |context: HostContext| Mutant::new(T::endpoint(&params, context), self.fault);
         let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
-        mesh.ledger.window_grows = T::WINDOW_GROWS;
-        mesh.ledger.grants_name = T::GRANTS_NAME;
-        mesh.ledger.credits = T::CREDITS;
-        mesh.ledger.bursts = T::FIRST_WINDOW;
-        mesh.ledger.subflows = T::SUBFLOWS;
+        mesh.ledger.expect::<T>();
         let outcome = mesh.run();
         (outcome, mesh.into_trace())
     }
@@ -53,32 +49,32 @@ impl TransportVisitor for RunPlan<'_> {
 /// What a transport promises of a plan's first message, with the parameters of the plan.
 pub fn promises(name: &str, plan: &Plan) -> Promises {
     struct Ask<'a>(&'a Plan);
-    impl TransportVisitor for Ask<'_> {
+    impl PromisedVisitor for Ask<'_> {
         type Output = Promises;
-        fn visit<T: Transport>(self) -> Promises {
+        fn visit<T: Promised>(self) -> Promises {
             let params = plan::parameters::<T::Params>(&self.0.parameters);
             T::promises(&params, &self.0.path(), Sizes::default().packets(self.0.messages[0].bytes))
         }
     }
-    registry::visit(name, Ask(plan)).expect("a registered transport")
+    registry::visit_promised(name, Ask(plan)).expect("a registered transport")
 }
 
 /// Data packets that the transport called `name` may spend on the loss of any one packet.
 pub fn copies(name: &str) -> u64 {
     struct Ask;
-    impl TransportVisitor for Ask {
+    impl PromisedVisitor for Ask {
         type Output = u64;
-        fn visit<T: Transport>(self) -> u64 {
+        fn visit<T: Promised>(self) -> u64 {
             T::COPIES
         }
     }
-    registry::visit(name, Ask).expect("a registered transport")
+    registry::visit_promised(name, Ask).expect("a registered transport")
 }
 
 /// Runs `plan` on the transport called `name` and answers what came of it.
 pub fn run(name: &str, plan: &Plan, fault: Fault) -> Result<Outcome, Violation> {
     let visitor = RunPlan { plan, fault, trace: false };
-    registry::visit(name, visitor).expect("a registered transport").0
+    registry::visit_promised(name, visitor).expect("a registered transport").0
 }
 
 /// A broken promise, with the smallest plan that breaks it.
@@ -104,7 +100,7 @@ impl fmt::Display for Failure {
         writeln!(f, "smallest plan: {:#?}", self.plan)?;
         if self.violation.is_some() {
             let visitor = RunPlan { plan: &self.plan, fault: self.fault, trace: true };
-            if let Some((_, trace)) = registry::visit(&self.transport, visitor) {
+            if let Some((_, trace)) = registry::visit_promised(&self.transport, visitor) {
                 let skipped = trace.len().saturating_sub(60);
                 writeln!(f, "last of {} steps:", trace.len())?;
                 trace[skipped..].iter().try_for_each(|line| writeln!(f, "  {line}"))?;

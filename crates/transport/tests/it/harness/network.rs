@@ -91,6 +91,7 @@ pub struct Mesh<'a, E> {
     pub ledger: Ledger,
     outcome: Outcome,
     trace: Option<Vec<String>>,
+    sent: Option<Vec<Packet>>,
 }
 
 impl<'a, E: Endpoint> Mesh<'a, E> {
@@ -120,6 +121,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
             ledger: Ledger::new(plan, trims),
             outcome: Outcome::default(),
             trace: trace.then(Vec::new),
+            sent: None,
         };
         for (at, src, message) in plan.opens() {
             mesh.schedule(at, Step::Open(HostId(src.into()), message));
@@ -154,6 +156,16 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
     /// The steps taken, when tracing.
     pub fn into_trace(self) -> Vec<String> {
         self.trace.unwrap_or_default()
+    }
+
+    /// Keeps every packet that leaves a host from now on.
+    pub fn keep_sent(&mut self) {
+        self.sent = Some(Vec::new());
+    }
+
+    /// The packets that left a host.
+    pub fn into_sent(self) -> Vec<Packet> {
+        self.sent.unwrap_or_default()
     }
 
     fn schedule(&mut self, at: Time, step: Step) {
@@ -234,6 +246,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
         if let Some(trace) = &mut self.trace {
             trace.push(format!("    host {} sends {}", host.0, brief(&packet)));
         }
+        self.sent.iter_mut().for_each(|sent| sent.push(packet));
         let end = now + NIC.time_of(packet.wire.into());
         self.hosts[host.0 as usize].wire_busy = true;
         self.schedule(end, Step::WireFree(host));

@@ -8,7 +8,7 @@ use headway_units::{Rate, Time, TokenBucket};
 use std::collections::VecDeque;
 
 /// Credits of a host that wait for its link. ExpressPass §3.1
-pub(super) struct CreditLine {
+pub(super) struct HostLink {
     bucket: TokenBucket,
     waiting: VecDeque<Packet>,
     bytes: u64,
@@ -18,13 +18,13 @@ pub(super) struct CreditLine {
     armed: Time,
 }
 
-impl CreditLine {
-    pub(super) fn new(params: &Values, rate: Rate, sizes: &Sizes) -> CreditLine {
+impl HostLink {
+    pub(super) fn new(params: &Values, rate: Rate, sizes: &Sizes) -> HostLink {
         let credit = mean_bytes(params, sizes);
         let bucket =
             TokenBucket::of_link(rate, credit, sizes.full_wire().into(), credit * params.credit_burst);
         let limit = credit * params.credit_queue;
-        CreditLine { bucket, waiting: VecDeque::new(), bytes: 0, limit, dropped: 0, armed: Time::MAX }
+        HostLink { bucket, waiting: VecDeque::new(), bytes: 0, limit, dropped: 0, armed: Time::MAX }
     }
 
     /// Queues a credit, or drops it for want of room.

@@ -1,11 +1,11 @@
 //! `docs/wireshark/headway.lua` is written from the tables of fields; this test keeps it true.
-//! `HEADWAY_BLESS=1 cargo test -p headway-packet --test it dissector::` writes it anew. What it makes of packets is
+//! `HEADWAY_BLESS=1 cargo test -p headway-transport --test it dissector::` writes it anew. What it makes of packets is
 //! tested with tshark, in `tests/python/test_wireshark.py`.
 #![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
 
 use headway_packet::session::{HANDSHAKE_BASE, HANDSHAKE_FIELDS, HandshakeKind, SESSION_FIELDS};
 use headway_packet::{
-    CHECK_FIELDS, Envelope, FAMILIES, MEANINGS, Mutable, PacketKind, SEAL_TAG, UDP_PORT, WIRE_FIELDS,
+    CHECK_FIELDS, Envelope, Family, Mutable, PacketFlags, PacketKind, SEAL_TAG, UDP_PORT, WIRE_FIELDS,
     WIRE_VERSION, WireField,
 };
 use std::fmt::Write;
@@ -99,8 +99,87 @@ fn the_dissector_is_made_from_the_tables_of_fields() {
     assert!(there == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
 }
 
+/// What one field holds in some packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Meaning {
+    field: &'static str,
+    /// In packets of these kinds,
+    kinds: Vec<PacketKind>,
+    /// that have these flags,
+    flags: PacketFlags,
+    /// of this protocol, by its number from 1; `None` where it is the same for all that send such packets.
+    family: Option<usize>,
+    doc: &'static str,
+}
+
+/// The protocols, each once, in the order of the registry.
+fn families() -> Vec<Family> {
+    let mut found: Vec<Family> = Vec::new();
+    for entry in headway_transport::registry::all() {
+        if found.iter().all(|family| family.name != entry.packets.name) {
+            found.push(entry.packets);
+        }
+    }
+    found
+}
+
+/// What every field holds, from what the protocols declare; of those that fit a packet the first counts. Flags tell
+/// more than kinds alone, so views that have flags come first.
+fn all_meanings() -> Vec<Meaning> {
+    let families = families();
+    let mut found: Vec<Meaning> = Vec::new();
+    for (place, family) in families.iter().enumerate() {
+        for view in family.views {
+            let rivals = || {
+                // Any data packet may become a header, in a network whose ports cut.
+                let data =
+                    |other: &Family| other.view(PacketKind::Data).filter(|_| view.kind == PacketKind::Header);
+                let views =
+                    families.iter().filter_map(move |other| other.view(view.kind).or_else(|| data(other)));
+                views.filter(|other| other.flags == view.flags)
+            };
+            for one in view.fields {
+                let same = |other: &headway_packet::View| {
+                    other.fields.iter().any(|field| field.field == one.field && field.doc == one.doc)
+                };
+                let family = (!rivals().all(same)).then_some(place + 1);
+                let (field, flags, doc) = (one.field, view.flags, one.doc.trim().trim_end_matches('.'));
+                let alike = |other: &&mut Meaning| {
+                    (other.field, other.flags, other.family, other.doc) == (field, flags, family, doc)
+                };
+                match found.iter_mut().find(alike) {
+                    Some(known) if known.kinds.contains(&view.kind) => {}
+                    Some(known) => known.kinds.push(view.kind),
+                    None => found.push(Meaning { field, kinds: vec![view.kind], flags, family, doc }),
+                }
+            }
+        }
+    }
+    found.sort_by_key(|one| {
+        (one.flags == PacketFlags(0), FIELD_ORDER.iter().position(|name| *name == one.field))
+    });
+    found
+}
+
+/// Fields whose meaning protocols declare, in the order of the page.
+const FIELD_ORDER: &[&str] = &["index", "count", "token", "remaining", "message_bytes", "lifetime"];
+
+#[test]
+fn every_meaning_is_of_a_field_and_can_count() {
+    let all = all_meanings();
+    for (place, one) in all.iter().enumerate() {
+        assert!(WIRE_FIELDS.iter().any(|field| field.name == one.field), "{one:?}");
+        let hides = |before: &&Meaning| {
+            let same = before.field == one.field && one.flags.has(before.flags);
+            same && before.family.is_none_or(|family| Some(family) == one.family)
+                && before.kinds.iter().any(|kind| one.kinds.contains(kind))
+        };
+        assert_eq!(all[..place].iter().find(hides), None, "{one:?} can never count");
+    }
+}
+
 const FIELDS: (&str, &str) = (
-    "<!-- fields: written by `HEADWAY_BLESS=1 cargo test -p headway-packet --test it dissector::` -->\n",
+    "<!-- fields: written by `HEADWAY_BLESS=1 cargo test -p headway-transport --test it dissector::` -->\n",
     "<!-- end of fields -->",
 );
 
@@ -194,8 +273,8 @@ fn a_second_table_of_fields_has_its_own_offsets_and_condition() {
 fn script(forms: &[Form]) -> String {
     let mut out = format!(
         "-- Headway for Wireshark: copy into the personal Lua plugins folder, or `tshark -X lua_script:headway.lua`.\n\
-         -- Written from the tables of fields in crates/packet/src (wire.rs, session.rs) by\n\
-         -- `cargo test -p headway-packet`; do not edit. How to use it: docs/wireshark.md.\n\n\
+         -- Written from the tables of fields in crates/packet/src and what each transport declares of its packets, by\n\
+         -- `cargo test -p headway-transport`; do not edit. How to use it: docs/wireshark.md.\n\n\
          local PORT = {UDP_PORT}\n\n\
          -- Datagrams by their first byte; offsets and sizes in bytes, numbers in network byte order.\n\
          local FORMS = {{\n"
@@ -212,17 +291,16 @@ fn script(forms: &[Form]) -> String {
 
 /// What a field holds by kind, flags and family of transports.
 fn meanings(out: &mut String) {
-    let families: Vec<String> = FAMILIES.iter().map(|name| quoted(name)).collect();
+    let families: Vec<String> = families().iter().map(|family| quoted(family.name)).collect();
     let _ = writeln!(out, "-- The header does not say its transport: a preference does.");
     let _ = writeln!(out, "local FAMILIES = {{ {} }}", families.join(", "));
     let _ = writeln!(
         out,
         "-- What fields hold; of those that fit a packet the first counts.\nlocal MEANINGS = {{"
     );
-    for one in MEANINGS {
+    for one in all_meanings() {
         let kinds: Vec<String> = one.kinds.iter().map(|kind| format!("[{}] = true", *kind as u8)).collect();
-        let place = one.family.and_then(|family| FAMILIES.iter().position(|name| *name == family));
-        let family = place.map_or(String::new(), |place| format!(" family = {},", place + 1));
+        let family = one.family.map_or(String::new(), |place| format!(" family = {place},"));
         let (field, doc) = (quoted(one.field), quoted(one.doc));
         let (kinds, flags) = (kinds.join(", "), one.flags.0);
         let _ = writeln!(
@@ -235,13 +313,17 @@ fn meanings(out: &mut String) {
 
 /// The same as a table of Markdown.
 fn table_of_meanings() -> String {
-    let mut out = "\n### `token` and `remaining`\n\n| field | kinds | flags | transports | holds |\n|---|---|---|---|---|\n".to_string();
-    for one in MEANINGS {
+    let mut out =
+        "\n### What fields hold\n\n| field | kinds | flags | transports | holds |\n|---|---|---|---|---|\n"
+            .to_string();
+    let families = families();
+    for one in all_meanings() {
         let kinds: Vec<String> = one.kinds.iter().map(|kind| format!("`{}`", kind.name())).collect();
         let flags = WIRE_FIELDS.iter().find(|field| field.name == "flags").expect("it has flags");
         let names = flags.values.iter().filter(|(bit, _)| u64::from(one.flags.0) & bit != 0);
         let names: Vec<String> = names.map(|(_, name)| format!("`{name}`")).collect();
-        let (kinds, names, family) = (kinds.join(", "), names.join(", "), one.family.unwrap_or("all"));
+        let (kinds, names, family) =
+            (kinds.join(", "), names.join(", "), one.family.map_or("all", |place| families[place - 1].name));
         let _ = writeln!(out, "| `{}` | {kinds} | {names} | {family} | {} |", one.field, one.doc);
     }
     out + "\n"

@@ -46,7 +46,7 @@ headway.fields = protofields
 
 local choices = { { "0", "What kind and flags tell", 0 } }
 for number, name in ipairs(FAMILIES) do table.insert(choices, { tostring(number), name, number }) end
-headway.prefs.transport = Pref.enum("Transport", 0, "Whose packets these are: what token and remaining hold", choices)
+headway.prefs.transport = Pref.enum("Transport", 0, "Whose packets these are: what the fields hold", choices)
 
 -- Most payload of a packet in this capture: that of a full one, from which follow the packets of a message.
 local full_payload = 0

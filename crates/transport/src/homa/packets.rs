@@ -1,0 +1,60 @@
+//! What the fields of Homa's packets hold.
+
+use headway_units::Time;
+
+headway_packet::packets! {
+    /// Packets of Homa.
+    pub const PACKETS = "Homa" {
+        /// Payload.
+        Data {
+            /// Position in the message, in packets.
+            index: u32 = index,
+            /// Packets of the message that leave without permission.
+            window: u32 = count,
+            /// Bytes of the whole message.
+            message_bytes: u64 = message_bytes,
+            /// When it left, in picoseconds of its sender's clock.
+            left: Time = lifetime,
+        }
+        /// Permission for packets.
+        Grant {
+            /// First packet that it adds.
+            first: u32 = index,
+            /// Packets that it adds.
+            added: u32 = count,
+            /// Packets permitted in all.
+            permitted: u32 = token,
+            /// Class of the packets permitted.
+            class: u32 = remaining,
+            /// When the packet left that it answers, in picoseconds; 0 for none.
+            echo: Time = lifetime,
+        }
+        /// Packets have not arrived and are wanted again.
+        Resend {
+            /// First of them.
+            first: u32 = index,
+            /// How many.
+            missing: u32 = count,
+            /// Class to send them in.
+            class: u32 = remaining,
+        }
+        /// The sender has heard, and serves others first.
+        Busy {}
+        /// Asks what has arrived.
+        Probe {
+            /// Last packet of the first window.
+            index: u32 = index,
+            /// Packets of the message that leave without permission.
+            window: u32 = count,
+            /// Bytes of the whole message.
+            message_bytes: u64 = message_bytes,
+        }
+        /// A packet of the first window, or a probe, has arrived. Aeolus §4
+        Ack {
+            /// The packet.
+            index: u32 = index,
+        }
+        /// The whole message has arrived.
+        Finished {}
+    }
+}

@@ -1,0 +1,135 @@
+//! The timer of a message that hears nothing.
+
+use crate::timers::{TimerKey, Timers};
+use headway_units::Time;
+
+/// Doublings of a time-out at most, unless a parameter says otherwise.
+pub const MAX_BACKOFF: u32 = 10;
+
+/// The idle timer of one end of a message: it expires once nothing was heard and nothing was sent for a time-out,
+/// which the protocol doubles as often as it expired since something was heard.
+///
+/// A deadline is armed once and looks again: activity moves no deadline, and costs no more than a store.
+#[derive(Clone, Copy, Debug)]
+pub struct IdleTimer {
+    /// The one deadline in force, [`Time::MAX`] when none is.
+    armed: Time,
+    /// When something was last heard or sent.
+    active: Time,
+    /// Times that it expired since something was heard.
+    backoff: u32,
+}
+
+impl IdleTimer {
+    /// A timer that is not armed, of a message that begins `now`.
+    pub fn new(now: Time) -> IdleTimer {
+        IdleTimer { armed: Time::MAX, active: now, backoff: 0 }
+    }
+
+    /// Something was sent: the time-out counts from `now`.
+    #[inline]
+    pub fn sent(&mut self, now: Time) {
+        self.active = now;
+    }
+
+    /// Something was heard: the time-out counts from `now`, and is not doubled. Whether it was: the deadline in force
+    /// is too late then.
+    #[inline]
+    pub fn heard(&mut self, now: Time) -> bool {
+        self.active = now;
+        std::mem::take(&mut self.backoff) > 0
+    }
+
+    /// Times that it expired since something was heard.
+    #[inline]
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// `timeout`, doubled for each of the first `most` times that it expired.
+    pub fn doubled(&self, timeout: Time, most: u32) -> Time {
+        timeout.saturating_mul(1 << self.backoff.min(most))
+    }
+
+    /// Puts the deadline at `at`, in place of the one in force.
+    pub fn arm<K: TimerKey>(&mut self, timers: &mut Timers<K>, at: Time, key: K) {
+        self.armed = at;
+        timers.arm(at, key);
+    }
+
+    /// A deadline has come: whether it is the one in force and a time-out has passed in silence. If not, another is
+    /// armed where one is needed. A message that is `held` at this host cannot have been answered: its time counts
+    /// from `now`.
+    pub fn expired<K: TimerKey>(
+        &mut self,
+        timers: &mut Timers<K>,
+        now: Time,
+        held: bool,
+        timeout: Time,
+        key: K,
+    ) -> bool {
+        if now < self.armed {
+            return false;
+        }
+        let since = if held { now } else { self.active };
+        let due = since.saturating_add(timeout);
+        if due > now {
+            self.arm(timers, due, key);
+            return false;
+        }
+        self.active = now;
+        self.backoff = self.backoff.saturating_add(1);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::timer_keys! {
+        enum Key { Idle(headway_packet::HostId, u32) }
+    }
+    const KEY: Key = Key::Idle(headway_packet::HostId(0), 0);
+    const TIMEOUT: Time = Time(100);
+
+    /// A timer armed at 0 for `TIMEOUT`.
+    fn armed() -> (IdleTimer, Timers<Key>) {
+        let (mut idle, mut timers) = (IdleTimer::new(Time::ZERO), Timers::default());
+        idle.arm(&mut timers, TIMEOUT, KEY);
+        (idle, timers)
+    }
+
+    #[test]
+    fn silence_expires_and_doubles_until_something_is_heard() {
+        let (mut idle, mut timers) = armed();
+        assert!(idle.expired(&mut timers, TIMEOUT, false, TIMEOUT, KEY));
+        assert_eq!((idle.backoff(), idle.doubled(TIMEOUT, 3)), (1, Time(200)));
+        assert_eq!(idle.doubled(TIMEOUT, 0), TIMEOUT, "not above the limit");
+        assert!(idle.heard(Time(150)), "its deadline has to be brought forward");
+        assert!(!idle.heard(Time(160)));
+        assert_eq!(idle.doubled(TIMEOUT, 3), TIMEOUT);
+    }
+
+    #[test]
+    fn activity_puts_the_deadline_off() {
+        let (mut idle, mut timers) = armed();
+        timers.pop_due(TIMEOUT);
+        idle.sent(Time(60));
+        assert!(!idle.expired(&mut timers, TIMEOUT, false, TIMEOUT, KEY));
+        assert_eq!(timers.next(), Some(Time(160)));
+        assert!(
+            !idle.expired(&mut timers, Time(159), false, TIMEOUT, KEY),
+            "one that is not in force does nothing"
+        );
+        assert!(idle.expired(&mut timers, Time(160), false, TIMEOUT, KEY));
+    }
+
+    #[test]
+    fn a_message_held_at_its_own_host_does_not_time_out() {
+        let (mut idle, mut timers) = armed();
+        timers.pop_due(TIMEOUT);
+        assert!(!idle.expired(&mut timers, Time(500), true, TIMEOUT, KEY));
+        assert_eq!(timers.next(), Some(Time(600)));
+    }
+}

@@ -1,0 +1,32 @@
+//! What a transport's test suite holds it to. No driver asks for any of it: drivers go by [`crate::Transport`].
+
+use crate::endpoint::{Path, Transport};
+use headway_units::Time;
+
+/// What a transport promises of one message alone on its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promises {
+    /// Longest delay of a message's completion for the loss of any one packet.
+    pub repair: Time,
+    /// What finding the rate of an empty path costs, beyond twice the ideal and two largest round trips.
+    pub ramp: Time,
+}
+
+/// What may be expected of a transport, where it is not what most do.
+pub trait Promised: Transport {
+    /// Whether grants name the packets that they permit; otherwise the sender chooses.
+    const GRANTS_NAME: bool = true;
+    /// Whether messages have packets that leave without any permission.
+    const FIRST_WINDOW: bool = true;
+    /// Data packets at most that the loss of any one packet costs.
+    const COPIES: u64 = 1;
+    /// Whether messages have subflows: data packets say theirs in `remaining`, and their number in it in `token`;
+    /// acknowledgements are in two sequence spaces ([`headway_packet::Packet::put_subflow`]).
+    const SUBFLOWS: bool = false;
+
+    /// What it promises of a message of `packets` packets.
+    fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
+        let _ = (params, packets);
+        Promises { repair: path.max_rtt * 4, ramp: Time::ZERO }
+    }
+}

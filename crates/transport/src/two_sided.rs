@@ -1,0 +1,157 @@
+//! The machine that nearly every protocol is: a half that sends messages, a half that receives them, and what both
+//! share. A protocol says where packets and deadlines go; its [`Endpoint`] is the one in this file.
+
+use crate::Message;
+use crate::endpoint::{Ahead, Endpoint, EndpointEvent, HostContext};
+use crate::shared::Shared;
+use crate::timers::TimerKey;
+use headway_packet::{HostId, Packet};
+use headway_units::{Gauge, RoundTrips, Time};
+
+/// The half of a machine that sends this host's messages.
+pub trait SendingHalf<K> {
+    /// See [`Endpoint::open`].
+    fn open(&mut self, shared: &mut Shared<K>, now: Time, message: &Message);
+    /// The next data packet, for a wire that is free now and that no control packet waits for.
+    fn poll_data(&mut self, shared: &mut Shared<K>, now: Time) -> Option<Packet>;
+    /// Whether [`SendingHalf::poll_data`] may have a packet. A half that knows answers `false` and saves its driver the
+    /// question; `true` is always right.
+    #[inline]
+    fn is_ready(&self) -> bool {
+        true
+    }
+    /// The receiver `peer` is gone: drops its messages, and fails them by [`Shared::fail`].
+    fn forget(&mut self, shared: &mut Shared<K>, peer: HostId);
+    /// Messages that are being sent.
+    fn live(&self) -> usize;
+    /// See [`Endpoint::round_trips`].
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        None
+    }
+    /// See [`Endpoint::gauges`].
+    fn gauges(&self) -> Vec<Gauge> {
+        Vec::new()
+    }
+}
+
+/// The half of a machine that receives messages of other hosts.
+pub trait ReceivingHalf<K> {
+    /// The sender `peer` is gone: drops its messages, and what is remembered of finished ones.
+    fn forget(&mut self, shared: &mut Shared<K>, now: Time, peer: HostId);
+    /// Messages that are being received.
+    fn live(&self) -> usize;
+    /// See [`Endpoint::gauges`]; those of the sending half come first.
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        let _ = now;
+        Vec::new()
+    }
+}
+
+/// A protocol that is two halves: what they are, and which of them an input is for.
+pub trait TwoSided: Sized + 'static {
+    /// What a deadline is for: see [`crate::timer_keys!`].
+    type TimerKey: TimerKey;
+    /// Its sending half.
+    type Sender: SendingHalf<Self::TimerKey>;
+    /// Its receiving half.
+    type Receiver: ReceivingHalf<Self::TimerKey>;
+
+    /// Hands a packet to the half that it is for. Packets of other protocols are ignored.
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet);
+
+    /// Hands a deadline that was `at` to the half that armed it.
+    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: Self::TimerKey);
+
+    /// The next packet: control leaves first, then what the sending half has. A protocol whose host link has an
+    /// order of its own says it here.
+    #[inline]
+    fn poll_transmit(machine: &mut Machine<Self>, now: Time) -> Option<Packet> {
+        let Machine { sender, shared, .. } = machine;
+        shared.control.pop_front().or_else(|| sender.poll_data(shared, now))
+    }
+
+    /// Whether [`TwoSided::poll_transmit`] may have a packet.
+    #[inline]
+    fn wants_transmit(machine: &Machine<Self>) -> bool {
+        !machine.shared.control.is_empty() || machine.sender.is_ready()
+    }
+
+    /// See [`Endpoint::anticipate`].
+    #[inline]
+    fn anticipate(machine: &Machine<Self>, packet: Option<&Packet>, ahead: Ahead) {
+        let _ = (machine, packet, ahead);
+    }
+}
+
+/// One host's instance of a protocol that is two halves.
+pub struct Machine<P: TwoSided> {
+    pub(crate) sender: P::Sender,
+    pub(crate) receiver: P::Receiver,
+    pub(crate) shared: Shared<P::TimerKey>,
+}
+
+impl<P: TwoSided> Machine<P> {
+    /// A fresh machine of fresh halves.
+    pub(crate) fn new(sender: P::Sender, receiver: P::Receiver, context: HostContext) -> Self {
+        Machine { sender, receiver, shared: Shared::new(context) }
+    }
+}
+
+impl<P: TwoSided> Endpoint for Machine<P> {
+    fn open(&mut self, now: Time, message: &Message) {
+        self.sender.open(&mut self.shared, now, message);
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        P::route(self, now, packet);
+    }
+
+    fn timeout(&mut self, now: Time) {
+        while let Some((at, key)) = self.shared.timers.pop_due(now) {
+            P::expired(self, at, now, key);
+        }
+    }
+
+    fn forget(&mut self, now: Time, peer: HostId) {
+        self.shared.forget(peer);
+        self.sender.forget(&mut self.shared, peer);
+        self.receiver.forget(&mut self.shared, now, peer);
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        P::poll_transmit(self, now)
+    }
+
+    #[inline]
+    fn wants_transmit(&self) -> bool {
+        P::wants_transmit(self)
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.shared.timers.next()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.shared.events.pop_front()
+    }
+
+    #[inline]
+    fn anticipate(&self, packet: Option<&Packet>, ahead: Ahead) {
+        P::anticipate(self, packet, ahead);
+    }
+
+    fn live_messages(&self) -> usize {
+        self.sender.live() + self.receiver.live()
+    }
+
+    fn gauges(&self, now: Time) -> Vec<Gauge> {
+        let mut gauges = self.sender.gauges();
+        gauges.extend(self.receiver.gauges(now));
+        gauges
+    }
+
+    fn round_trips(&self) -> Option<&RoundTrips> {
+        self.sender.round_trips()
+    }
+}

@@ -1,0 +1,124 @@
+//! What every transport declares of its packets is true: views come back as they were, and nothing else is in the
+//! packets that it sends.
+
+use crate::harness::network::Mesh;
+use crate::harness::plan::{self, Plan};
+use headway_packet::{Packet, PacketKind};
+use headway_transport::HostContext;
+use headway_transport::promises::Promised;
+use headway_transport::registry::{self, PromisedVisitor};
+use headway_units::Time;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use std::collections::BTreeSet;
+
+/// The fields of a packet that a view may speak of, as numbers.
+fn fields(packet: &Packet) -> [(&'static str, u64); 6] {
+    [
+        ("index", packet.index.into()),
+        ("count", packet.count.into()),
+        ("token", packet.token.into()),
+        ("remaining", packet.remaining.into()),
+        ("message_bytes", packet.message_bytes),
+        ("lifetime", packet.lifetime.0),
+    ]
+}
+
+/// A packet of a kind, with anything in its fields.
+fn any_packet(kind: PacketKind) -> impl Strategy<Value = Packet> {
+    let numbers = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>());
+    numbers.prop_map(move |(index, count, token, remaining, message_bytes, lifetime)| Packet {
+        index,
+        count,
+        token,
+        remaining,
+        message_bytes,
+        lifetime: Time(lifetime),
+        ..Packet::new(kind, headway_packet::HostId(1), headway_packet::HostId(0), 7)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_view_comes_back_as_it_was(seeds in proptest::collection::vec(any_packet(PacketKind::Data), 1..4)) {
+        for entry in registry::all() {
+            for view in entry.packets.views {
+                for seed in &seeds {
+                    let packet = Packet { kind: view.kind, ..*seed };
+                    prop_assert!((view.comes_back)(&packet), "{} {:?}", entry.info.name, view.kind);
+                    let rewritten = (view.rewritten)(&packet);
+                    for (field, held) in fields(&rewritten) {
+                        let declared = view.fields.iter().any(|one| one.field == field);
+                        let was = fields(&packet).into_iter().find(|(name, _)| *name == field).map(|(_, n)| n);
+                        let expected = if declared { was } else { Some(0) };
+                        prop_assert_eq!(Some(held), expected, "{} {:?} {}", entry.info.name, view.kind, field);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sends a plan's messages, and looks at every packet that leaves a host.
+struct Sent<'a>(&'a Plan);
+
+impl PromisedVisitor for Sent<'_> {
+    type Output = Vec<Packet>;
+
+    fn visit<T: Promised>(self) -> Vec<Packet> {
+        let params = plan::parameters::<T::Params>(&self.0.parameters);
+        let make = |context: HostContext| T::endpoint(&params, context);
+        let mut mesh = Mesh::new(self.0, T::INFO.discipline == "trimming", false, make);
+        mesh.ledger.expect::<T>();
+        mesh.keep_sent();
+        mesh.run().expect("the promises are kept");
+        mesh.into_sent()
+    }
+}
+
+#[test]
+fn nothing_leaves_a_host_that_is_not_declared() {
+    let mut runner = TestRunner::deterministic();
+    let plans: Vec<Plan> =
+        (0..60).map(|_| plan::any_plan().new_tree(&mut runner).expect("a plan").current()).collect();
+    for entry in registry::all() {
+        let mut seen = BTreeSet::new();
+        for plan in &plans {
+            for packet in registry::visit_promised(entry.info.name, Sent(plan)).expect("registered") {
+                let name = entry.info.name;
+                let view = entry.packets.view(packet.kind);
+                let view = view
+                    .unwrap_or_else(|| panic!("{name} sends a {:?} that it does not declare", packet.kind));
+                assert!(packet.flags.has(view.flags), "{name} {:?} without its flags", packet.kind);
+                let declared = |field: &str| view.fields.iter().any(|one| one.field == field);
+                for (field, held) in fields(&packet) {
+                    assert!(held == 0 || declared(field), "{name} {:?} has {held} in {field}", packet.kind);
+                    if held > 0 {
+                        seen.insert((packet.kind as u8, field));
+                    }
+                }
+            }
+        }
+        assert!(seen.len() > 3, "{}: hardly anything was sent", entry.info.name);
+    }
+}
+
+#[test]
+fn every_declaration_says_what_each_field_is_once() {
+    for entry in registry::all() {
+        let name = entry.info.name;
+        let mut kinds = BTreeSet::new();
+        for view in entry.packets.views {
+            assert!(kinds.insert(view.kind as u8), "{name} declares {:?} twice", view.kind);
+            let fields: BTreeSet<&str> = view.fields.iter().map(|one| one.field).collect();
+            assert_eq!(fields.len(), view.fields.len(), "{name} {:?} names a field twice", view.kind);
+            for one in view.fields {
+                assert!(one.doc.trim().ends_with('.'), "{name} {:?} {}: {}", view.kind, one.name, one.doc);
+            }
+        }
+        assert!(entry.packets.view(PacketKind::Data).is_some(), "{name} sends no data");
+    }
+}
