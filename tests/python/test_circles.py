@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
