@@ -19,7 +19,8 @@ fn summary(transport: &str) -> Json {
 /// The same with flows of two transports.
 fn mixed() -> Json {
     let other = "[[traffic]]\nkind = \"flows\"\ntransport = \"cubic\"\nflows = [{ src = 0, dst = 3, bytes = \"1 MB\" }]\n";
-    run(&good(&format!("{SMALL}\n{other}"), &["transport.name=dctcp", "fabric.discipline=ecn-threshold"])).summary
+    run(&good(&format!("{SMALL}\n{other}"), &["transport.name=dctcp", "fabric.discipline=ecn-threshold"]))
+        .summary
 }
 
 fn keys(json: &Json) -> BTreeSet<&str> {
