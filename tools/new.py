@@ -1,8 +1,8 @@
-"""Makes a new transport, port discipline, congestion controller, topology or traffic pattern from the template.
+"""Makes a new transport, port discipline, congestion controller, topology, traffic pattern or figure from the template.
 
     make new-transport NAME=mine       make new-discipline NAME=mine
     make new-controller NAME=mine      make new-topology NAME=mine
-    make new-traffic NAME=mine
+    make new-traffic NAME=mine         make new-figure NAME=mine
 
 What it writes compiles and passes the tests as it stands; `git status` shows it. Needs Python and cargo only.
 """
@@ -26,6 +26,8 @@ CONTROLLERS = TRANSPORTS / "tcp/control"
 DISCIPLINES = Path("crates/fabric/src")
 TOPOLOGIES = Path("crates/network/src/topology")
 TRAFFIC = Path("crates/lab/src/traffic")
+FIGURES = Path("python/headway/report/figures")
+FORMAT = Path("docs/scenario-format.md")
 PAGES = Path("docs/transports")
 
 # Words that cannot name a module.
@@ -221,6 +223,25 @@ def new_traffic(name: Name) -> None:
     print("  cargo test -p headway-lab --test it traffic:: holds it against what every pattern promises")
 
 
+def new_figure(name: Name) -> None:
+    """A file from the template, its line, and its row in the table of docs/scenario-format.md."""
+    registry = FIGURES / "__init__.py"
+    if f'"{name.module}",' in (ROOT / registry).read_text(encoding="utf-8"):
+        raise Mistake(f"there is a figure `{name.text}` already")
+    path = FIGURES / f"{name.module}.py"
+    if (ROOT / path).exists():
+        raise Mistake(f"{path} is there already, and is no figure of that name: choose another name")
+    source = (ROOT / FIGURES / "template.py").read_text(encoding="utf-8")
+    source = re.sub(r'\A""".*"""', '"""Say here what it shows, and of what."""', source)
+    write(path, exchange(source, {'"template"': f'"{name.text}"'}))
+    last = '    "model",\n)'
+    before(registry, last, f'    "{name.module}",\n')
+    (summary,) = re.findall(r'^KIND = Kind\("(.*)", draw\)$', source, flags=re.MULTILINE)
+    before(FORMAT, "| `model` |  |", f"| `{name.text}` |  | {summary} |\n")
+    made(name, path)
+    print("  pytest tests/python/test_figures.py holds it against what every figure promises")
+
+
 def finish_transport(name: Name) -> None:
     """What is written from the declaration: page, snapshot, digest of its order of events, table of its behaviour."""
     write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
@@ -323,6 +344,7 @@ KINDS = {
     "controller": new_controller,
     "topology": new_topology,
     "traffic": new_traffic,
+    "figure": new_figure,
 }
 
 if __name__ == "__main__":

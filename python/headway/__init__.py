@@ -6,11 +6,12 @@
 """
 
 from headway._headway import version as _version
+from headway.data.point import Point, SweepRun
+from headway.data.run import Run, RunPart, read
+from headway.data.sweep import Sweep, read_sweep
+from headway.data.table import Table
 from headway.errors import HeadwayError, NameNotFound, ResultsError, ScenarioError
-from headway.results import Run, RunPart, read
-from headway.scenario import Point, Scenario
-from headway.sweep_results import Sweep, SweepRun, read_sweep
-from headway.tables import Table
+from headway.scenario import Scenario
 
 __version__: str = _version()
 

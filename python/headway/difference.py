@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway import _headway, results
+from headway import _headway
+from headway.data.run import read
 from headway.errors import ResultsError
 from headway.scenario import Scenario
 
@@ -82,7 +83,7 @@ def side(run: str | Path, sets: Sequence[str] = ()) -> Side:
     if not path.is_dir():
         scenario = Scenario.load(run, sets=list(sets))
         return Side(str(run), scenario.native)
-    manifest = results.read(path).manifest
+    manifest = read(path).manifest
     where = path / "manifest.json"
     if manifest.get("testbed") is not None:
         raise ResultsError(where, "a run on real packets cannot be repeated event by event; name its scenario instead")

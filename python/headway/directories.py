@@ -12,22 +12,24 @@ from pathlib import Path
 from typing import Any
 
 from headway.checksums import CHECKSUMS_FILE, is_damaged
+from headway.data.reader import glance
 from headway.errors import HeadwayError, ResultsError
-from headway.files import read_json, writable_directory
-from headway.report_table import FIGURES
-
-MANIFEST_FILE = "manifest.json"
-SWEEP_FILE = "sweep.json"
-SCENARIO_FILE = "scenario.json"
-POINT_FILE = "point.json"
-POINTS = "points"
-LOCKS = ".locks"
-PARTIAL = ".partial"
-CLAIMS_FILE = "claims.json"
-EXPECTATIONS_FILE = "expectations.json"
-REPORT_FILE = "report.html"
-DRAWN = "figures"
-DRAWN_FORMATS = (".svg", ".pdf")
+from headway.files import writable_directory
+from headway.layout import (
+    CLAIMS_FILE,
+    DRAWN,
+    DRAWN_FORMATS,
+    EXPECTATIONS_FILE,
+    LOCKS,
+    MANIFEST_FILE,
+    PARTIAL,
+    POINT_FILE,
+    POINTS,
+    REPORT_FILE,
+    SCENARIO_FILE,
+    SWEEP_FILE,
+)
+from headway.report.figures import NAMES as FIGURES
 
 # The manifest first: a directory without it is not taken for a finished run.
 RUN_FILES = (
@@ -95,7 +97,7 @@ def finished_points(out: Path) -> dict[str, str]:
     """The digests of the finished points that a directory holds, by the name of their folder."""
     found: dict[str, str] = {}
     for record in sorted((out / POINTS).glob(f"*/{POINT_FILE}")):
-        value = read_json(record)
+        value = glance(record)
         digest = value.get("digest") if isinstance(value, dict) else None
         if is_damaged(record.parent, POINT_FILE):
             continue
@@ -125,7 +127,7 @@ def clear_locks(out: Path) -> None:
 
 def _refuse_other_run(path: Path, digest: str) -> None:
     """Raise if the manifest is of another finished run, or not one of ours."""
-    manifest = read_json(path / MANIFEST_FILE)
+    manifest = glance(path / MANIFEST_FILE)
     if not isinstance(manifest, dict) or "digest" not in manifest:
         raise ResultsError(path, f"holds a {MANIFEST_FILE} that is damaged, or not of a run of Headway; {REMEDY}")
     if manifest["digest"] != digest and not manifest.get("interrupted"):
@@ -133,7 +135,7 @@ def _refuse_other_run(path: Path, digest: str) -> None:
 
 
 def _held_by_run(path: Path) -> str:
-    manifest = read_json(path / MANIFEST_FILE)
+    manifest = glance(path / MANIFEST_FILE)
     if not isinstance(manifest, dict) or "digest" not in manifest:
         return "something unknown"
     name = str(manifest.get("name") or "an unnamed scenario")
@@ -163,14 +165,14 @@ def _what_is_held(out: Path, count: int, scenario: Mapping[str, Any]) -> str:
 
 
 def _scenario_name(out: Path) -> str:
-    value = read_json(out / SCENARIO_FILE)
+    value = glance(out / SCENARIO_FILE)
     return str(value.get("name") or "a scenario") if isinstance(value, dict) else "a scenario"
 
 
 def _holds_other_model(out: Path, scenario: Mapping[str, Any]) -> bool:
     """Whether these are the verdicts of a scenario that runs nothing, and that is another one."""
-    held = read_json(out / SCENARIO_FILE)
-    if not isinstance(held, dict) or read_json(out / SWEEP_FILE) != [] or not (out / CLAIMS_FILE).exists():
+    held = glance(out / SCENARIO_FILE)
+    if not isinstance(held, dict) or glance(out / SWEEP_FILE) != [] or not (out / CLAIMS_FILE).exists():
         return False
     return any(held.get(key) != scenario.get(key) for key in ("name", "model"))
 

@@ -29,12 +29,13 @@ class NameNotFound(HeadwayError):
 
 
 class ResultsError(HeadwayError):
-    """A file of a results directory that is missing, damaged or cannot be written."""
+    """A directory or a file of results that is missing, damaged, of the wrong shape, or cannot be written."""
 
-    def __init__(self, path: Path, why: str) -> None:
+    def __init__(self, path: Path, why: str, hint: str | None = None) -> None:
         self.path = path
         self.why = why
-        super().__init__(f"{path}: {why}")
+        message = f"{path}: {why}"
+        super().__init__(f"{message}\n  help: {hint}" if hint else message)
 
 
 class ClaimsError(HeadwayError):

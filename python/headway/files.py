@@ -38,11 +38,3 @@ def write_text(path: Path, text: str) -> None:
         with suppress(OSError):
             scratch.unlink(missing_ok=True)
         raise ResultsError(path, f"cannot be written ({error.strerror or error})") from None
-
-
-def read_json(path: Path) -> Any:  # noqa: ANN401
-    """A JSON document, or None if it is missing or damaged: for looking at a directory, not for using it."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None

@@ -15,8 +15,8 @@ from typing import IO
 
 import portalocker
 
+from headway.data.reader import glance
 from headway.errors import ResultsError
-from headway.files import read_json
 
 
 class Lock:
@@ -74,7 +74,7 @@ def is_free(path: Path) -> bool:
 
 def holder(path: Path) -> str:
     """Who took the lock at `path` last, in words."""
-    value = read_json(path)
+    value = glance(path)
     if not isinstance(value, dict):
         return "another process"
     return f"process {value.get('pid', '?')} on {value.get('host', '?')}"

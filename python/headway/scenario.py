@@ -5,29 +5,19 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from headway import _headway, names
+from headway.data.point import Point
+from headway.data.run import Run
+from headway.data.toml import Document
 from headway.directories import prepare_run
 from headway.errors import NameNotFound
-from headway.report_table import check_report
-from headway.results import Run
-from headway.toml_places import Source
+from headway.report.table import check_report
 
 Progress = Callable[[dict[str, Any]], bool]
-
-
-@dataclass(frozen=True)
-class Point:
-    """One run of a sweep: a variant at one value of every axis, with one seed."""
-
-    label: str
-    variant: str
-    axes: Mapping[str, Any]
-    seed: int
-    sets: tuple[str, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -41,7 +31,7 @@ class _Written:
     def check_report(self, native: _headway.Scenario) -> None:
         """Raise `ScenarioError` for what no report understands in the `[report]` table."""
         if report := json.loads(native.report_json()):
-            check_report(report, Source(self.name, self.text), self.text, self.sets, native.swept)
+            check_report(report, Document(self.name, self.text), self.sets, native.swept)
 
 
 class Scenario:

@@ -1,14 +1,17 @@
-"""No two Rust files of a crate need each other, however many are between, and no two folders do."""
+"""No two files of a crate or of the Python package need each other, however many are between, and no two folders do."""
 
 from __future__ import annotations
 
+import ast
 import graphlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 CRATES = Path(__file__).resolve().parents[2] / "crates"
+PACKAGE = Path(__file__).resolve().parents[2] / "python/headway"
 Module = tuple[str, ...]
 
 
@@ -51,6 +54,49 @@ def needs(source: Path) -> dict[Module, set[Module]]:
     return graph
 
 
+def python_needs(package: Path) -> dict[Module, set[Module]]:
+    """By module of a Python package, the modules of the same package that it imports, also inside of functions."""
+    every = {_python_name(package, path): path for path in sorted(package.rglob("*.py"))}
+    graph: dict[Module, set[Module]] = {}
+    for module, path in every.items():
+        folder = module if path.name == "__init__.py" else module[:-1]
+        graph[module] = set()
+        for base, names in _imports(ast.parse(path.read_text("utf-8")), package.name, folder):
+            for name in names or ("",):
+                target = (*base, name) if (*base, name) in every else base
+                if target in every and target != module and target != module[: len(target)]:
+                    graph[module].add(target)
+    return graph
+
+
+def _python_name(package: Path, path: Path) -> Module:
+    parts = path.relative_to(package).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def _imports(tree: ast.Module, package: str, folder: Module) -> list[tuple[Module, tuple[str, ...]]]:
+    """What is imported from inside of the package: the module, and the names taken from it."""
+    typing = {node for block in ast.walk(tree) if _is_for_types(block) for node in ast.walk(block)}
+    found: list[tuple[Module, tuple[str, ...]]] = []
+    for node in ast.walk(tree):
+        if node in typing:
+            continue
+        if isinstance(node, ast.ImportFrom):
+            inner = tuple(node.module.split(".")) if node.module else ()
+            if node.level:
+                found.append(((*folder[: len(folder) + 1 - node.level], *inner), tuple(a.name for a in node.names)))
+            elif inner[:1] == (package,):
+                found.append((inner[1:], tuple(a.name for a in node.names)))
+        elif isinstance(node, ast.Import):
+            found += [(tuple(a.name.split("."))[1:], ()) for a in node.names if a.name.split(".")[0] == package]
+    return found
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    """Whether this is `if TYPE_CHECKING:`, whose imports nobody runs."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
 def circle(graph: dict[Module, set[Module]]) -> str | None:
     """Modules that need each other in a circle, if there are any."""
     try:
@@ -71,11 +117,38 @@ def test_no_two_files_need_each_other(crate: str) -> None:
 
 @pytest.mark.parametrize("crate", NAMES)
 def test_no_two_folders_need_each_other(crate: str) -> None:
+    assert circle(by_folder(needs(CRATES / crate / "src"))) is None
+
+
+def by_folder(graph: Mapping[Module, set[Module]]) -> dict[Module, set[Module]]:
+    """The same between folders, a file at the top being one of its own."""
     folders: dict[Module, set[Module]] = {}
-    for module, others in needs(CRATES / crate / "src").items():
+    for module, others in graph.items():
         targets = {other[:1] for other in others} - {module[:1]}
         folders.setdefault(module[:1], set()).update(targets)
-    assert circle(folders) is None
+    return folders
+
+
+def test_no_two_files_of_the_package_need_each_other() -> None:
+    assert circle(python_needs(PACKAGE)) is None
+
+
+def test_no_two_folders_of_the_package_need_each_other() -> None:
+    assert circle(by_folder(python_needs(PACKAGE))) is None
+
+
+def test_a_circle_of_python_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "headway"
+    (package / "b").mkdir(parents=True)
+    (package / "a.py").write_text("from headway.b.c import thing\n", "utf-8")
+    (package / "b/__init__.py").write_text("from .c import thing\n", "utf-8")
+    (package / "b/c.py").write_text("def thing():\n    from headway import d\n", "utf-8")
+    (package / "d.py").write_text("if TYPE_CHECKING:\n    import headway.a\n", "utf-8")
+    assert python_needs(package)["b", "c"] == {("d",)}
+    assert circle(by_folder(python_needs(package))) is None
+    (package / "d.py").write_text("import headway.a\n", "utf-8")
+    assert circle(python_needs(package)) is not None
+    assert circle(by_folder(python_needs(package))) is not None
 
 
 def test_a_circle_is_found(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import headway as package
 from headway.claims.ledger import known_claims
-from headway.results import UNSAMPLED
+from headway.data.sentences import UNSAMPLED
 from support import Answer
 
 Headway = Callable[..., Answer]

@@ -8,19 +8,20 @@ from typing import Any
 
 import pytest
 
-from headway.claims.context import Context, PointRun
+from headway.claims.context import Context
 from headway.claims.evaluate import evaluate_claims, finished_runs, write_results
+from headway.claims.functions import VOCABULARY
 from headway.claims.language import CannotMeasure, parse
 from headway.claims.ledger import load_ledger
-from headway.claims.vocabulary import VOCABULARY
-from headway.results import Run
+from headway.data.point import Point
+from headway.data.run import Run
 from support import HandMade, sweep_row
 
 HALF_LINK = 5e9 * 1460 / 1538
 
 
 @pytest.fixture
-def point(tmp_path: Path) -> PointRun:
+def point(tmp_path: Path) -> Point:
     """Ten samples of 1 ms: f0 at half of a 10 Gb/s link for 5 ms and gone then, f1 at half of it throughout."""
     made = HandMade(
         summary={
@@ -43,10 +44,10 @@ def point(tmp_path: Path) -> PointRun:
     made.sample("f1", "throughput_bps", [HALF_LINK] * 10)
     made.sample("s0->s1", "utilisation", [1.0] * 5 + [0.5] * 5)
     made.sample("s0->s1", "queue_max_bytes", [1538.0 * i for i in range(10)])
-    return PointRun("amrt", {}, 1, Run(made.write(tmp_path / "run")))
+    return Point("amrt,seed=1", "amrt", {}, 1, results=Run(made.write(tmp_path / "run")))
 
 
-def measure(point: PointRun, text: str) -> object:
+def measure(point: Point, text: str) -> object:
     return parse(text, VOCABULARY).evaluate(Context([point]))
 
 
@@ -80,7 +81,7 @@ def measure(point: PointRun, text: str) -> object:
         ("when_above(queue('s0->s1'), 30, 0, '10 ms')", float("inf")),
     ],
 )
-def test_measures(point: PointRun, text: str, value: float) -> None:
+def test_measures(point: Point, text: str, value: float) -> None:
     assert measure(point, text) == pytest.approx(value)
 
 
@@ -103,25 +104,25 @@ def test_measures(point: PointRun, text: str, value: float) -> None:
         ("rpo_model('no such', 8, 0.5, 600, 0)", "the model has no"),
     ],
 )
-def test_what_a_run_does_not_hold_cannot_be_measured(point: PointRun, text: str, message: str) -> None:
+def test_what_a_run_does_not_hold_cannot_be_measured(point: Point, text: str, message: str) -> None:
     with pytest.raises(CannotMeasure) as caught:
         measure(point, text)
     assert message in str(caught.value)
 
 
 @pytest.fixture
-def grid(tmp_path: Path) -> list[PointRun]:
+def grid(tmp_path: Path) -> list[Point]:
     """Two variants at two loads; the peer's completion time is higher by its load."""
     runs = []
     for variant, factor in (("amrt", 0.0), ("peer", 1.0)):
         for load in (0.1, 0.5):
             made = HandMade(summary={"fct_mean_s": 1.0 + factor * load})
             place = made.write(tmp_path / f"{variant}-{load}")
-            runs.append(PointRun(variant, {"load": load}, 1, Run(place)))
+            runs.append(Point(variant, variant, {"load": load}, 1, results=Run(place)))
     return runs
 
 
-def test_axes_are_chosen_and_combined(grid: list[PointRun]) -> None:
+def test_axes_are_chosen_and_combined(grid: list[Point]) -> None:
     gain = "percent_lower(of('amrt', summary('fct_mean_s')), of('peer', summary('fct_mean_s')))"
     context = Context(grid)
 
@@ -223,10 +224,10 @@ def test_without_runs_everything_is_pending(tmp_path: Path) -> None:
         ("[1][5]", "do not go together"),
     ],
 )
-def test_values_that_do_not_fit_are_said_in_words(point: PointRun, text: str, message: str) -> None:
+def test_values_that_do_not_fit_are_said_in_words(point: Point, text: str, message: str) -> None:
     with pytest.raises(CannotMeasure, match=message):
         measure(point, text)
 
 
-def test_a_limit_may_be_a_time(point: PointRun) -> None:
+def test_a_limit_may_be_a_time(point: Point) -> None:
     assert measure(point, "flows_below('start_s', '1 ms')") == 1.0

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from headway.claims.context import Context, PointRun
+from headway.claims.context import Context
 from headway.claims.evaluate import evaluate_claims
+from headway.claims.functions import VOCABULARY
 from headway.claims.language import CannotMeasure, parse
 from headway.claims.ledger import load_ledger
-from headway.claims.vocabulary import VOCABULARY
+from headway.data.point import Point
+from headway.data.run import Run
 from headway.errors import ClaimsError
 from headway.report.assemble import assemble
 from headway.report.load import load
 from headway.report.spec import Panel
-from headway.results import Run
 from support import Answer, HandMade
 
 Headway = Callable[..., Answer]
@@ -62,7 +63,7 @@ def test_what_models_do_not_cover_cannot_be_measured(text: str, message: str) ->
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> list[PointRun]:
+def runs(tmp_path: Path) -> list[Point]:
     """Two variants at three sizes; the second is slower from 400 on. Flows end at 1, 2 and 3 s, or a tenth later."""
     found = []
     for variant in ("fast", "slow"):
@@ -81,11 +82,13 @@ def runs(tmp_path: Path) -> list[PointRun]:
             ]
             flows.append({"flow": 3, "name": "f3", "class": 1, "start_s": 0.0, "finish_s": None, "state": "unfinished"})
             made = HandMade(flows=flows, manifest={"scenario": {"warmup": "0 s"}}, summary={"fct_mean_s": 2.0 + late})
-            found.append(PointRun(variant, {"size": size}, 1, Run(made.write(tmp_path / f"{variant}{size}"))))
+            found.append(
+                Point(variant, variant, {"size": size}, 1, results=Run(made.write(tmp_path / f"{variant}{size}")))
+            )
     return found
 
 
-def test_quantiles_classes_and_comparisons(runs: list[PointRun]) -> None:
+def test_quantiles_classes_and_comparisons(runs: list[Point]) -> None:
     context = Context(runs, "slow", {"size": 400})
     assert value("flows_quantile('finish_s', 0.5)", context) == 2.1
     assert value("flows_quantile('finish_s', 1)", context) == 3.1
@@ -103,7 +106,7 @@ def test_quantiles_classes_and_comparisons(runs: list[PointRun]) -> None:
 def test_rises_count_crossings(tmp_path: Path) -> None:
     made = HandMade()
     made.sample("s0->s1", "utilisation", [0.0, 1.0, 1.0, 0.2, 0.9, 0.1])
-    point = PointRun("x", {}, 1, Run(made.write(tmp_path / "run")))
+    point = Point("x", "x", {}, 1, results=Run(made.write(tmp_path / "run")))
     assert value("rises(utilisation('s0->s1'), 0.5, 0, '6 ms')", Context([point])) == 2.0
 
 
@@ -126,7 +129,7 @@ measure = "summary('fct_mean_s')"
 """
 
 
-def test_a_measure_is_shown_at_other_values_of_the_axes(runs: list[PointRun], tmp_path: Path) -> None:
+def test_a_measure_is_shown_at_other_values_of_the_axes(runs: list[Point], tmp_path: Path) -> None:
     path = tmp_path / "claims.toml"
     path.write_text(LEDGER.replace("BESIDE", "{ size = 400 }, { size = 800 }"), encoding="utf-8")
     (result,) = evaluate_claims(load_ledger(path), runs)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.claims.context import Context
+from headway.claims.functions import VOCABULARY, seconds
 from headway.claims.language import CannotMeasure, ExpressionError, parse
-from headway.claims.vocabulary import VOCABULARY, seconds
 
 
 def evaluate(text: str, **names: object) -> object:

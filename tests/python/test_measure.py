@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.claims.vocabulary import VOCABULARY
+from headway.claims.functions import VOCABULARY
 from support import Answer
 
 Headway = Callable[..., Answer]

@@ -82,6 +82,19 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
     assert again.returncode != 0
 
 
+def test_a_figure_that_is_made_is_drawn(copy: Path) -> None:
+    made = run(copy, "make", "new-figure", "NAME=my-share")
+    assert made.returncode == 0, made.stdout + made.stderr
+    native = next((REPOSITORY / "python/headway").glob("_headway*.so"), None)
+    if native is None:
+        pytest.skip("the native module is not built in python/headway")
+    shutil.copy2(native, copy / "python/headway" / native.name)
+    tests = ("tests/python/test_figures.py", "tests/python/test_circles.py", "tests/python/report")
+    suite = run(copy, "env", f"PYTHONPATH={copy / 'python'}", sys.executable, "-m", "pytest", "-q", *tests)
+    assert suite.returncode == 0, suite.stdout[-4000:] + suite.stderr[-4000:]
+    assert "| `my-share` |" in (copy / "docs/scenario-format.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "message"),
     [
@@ -89,6 +102,8 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
         ("controller", "dctcp", "there is a transport `dctcp` already"),
         ("discipline", "drop-tail", "there is a discipline `drop-tail` already"),
         ("topology", "fat-tree", "there is a topology `fat-tree` already"),
+        ("figure", "cdf", "there is a figure `cdf` already"),
+        ("figure", "kind", "python/headway/report/figures/kind.py is there already"),
         ("topology", "sketch", "crates/network/src/topology/sketch.rs is there already"),
         ("traffic", "incast", "there is a traffic pattern `incast` already"),
         ("traffic", "sizes", "crates/lab/src/traffic/sizes.rs is there already"),

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import headway as package
+from headway.data.schema import schema
+from headway.data.toml import Document
 from headway.report.assemble import assemble
+from headway.report.figures import NAMES, aliases
 from headway.report.load import load
-from headway.report_table import ALIASES, FIGURES, SUMMARY_NUMBERS
-from headway.toml_places import Source
 from support import Answer
 
 Headway = Callable[..., Answer]
@@ -124,14 +125,16 @@ def test_text_in_memory_is_checked_too(scenario_file: Path) -> None:
 def test_the_names_are_those_that_reports_and_summaries_have(scenario_file: Path, tmp_path: Path) -> None:
     run = package.Scenario.load(scenario_file).run(tmp_path / "out")
     drawn = {figure.id for figure in assemble(load(tmp_path / "out")).figures}
-    assert drawn == set(FIGURES) - {"model"}
-    assert set(ALIASES.values()) <= set(FIGURES)
+    assert drawn == set(NAMES) - {"model"}
+    assert set(aliases().values()) <= set(NAMES)
+    numbers = [name for name, field in schema()["summary"].items() if field.is_number and field.scope != "transport"]
     other = {"by_size", "gauges", "round_trips", "bottleneck_links", "jain_over", "quantile_definition"}
-    assert set(SUMMARY_NUMBERS) == run.summary.keys() - other
+    assert set(numbers) == run.summary.keys() - other
 
 
 def test_keys_inside_long_texts_are_not_taken_for_keys() -> None:
     text = 'description = """\n[report]\nfigure = "no"\n"""\n[report]\nfigure = "yes"\n'
-    place = Source("x", text).key(("report", "figure"))
+    document = Document("x", text)
+    place = document.key(("report", "figure"))
     assert place is not None
-    assert place.line == 5
+    assert document.position(place) == (6, 0, 'figure = "yes"')

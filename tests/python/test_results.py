@@ -11,8 +11,9 @@ import polars
 import pytest
 
 import headway
+from headway.data.sentences import one_line
+from headway.data.units import duration, quantity, size
 from headway.errors import ResultsError
-from headway.results import duration, one_line, quantity, size
 from support import HandMade
 
 FILES = ("manifest.json", "summary.json", "flows.parquet", "links.parquet", "series.parquet")

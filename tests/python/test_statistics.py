@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.claims.statistics import estimate, student_probability, student_quantile
+from headway.data.statistics import estimate, student_probability, student_quantile
 
 # Two-sided 95 % points from the printed tables.
 TABLE = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 10: 2.228, 29: 2.045, 30: 2.042, 120: 1.980}

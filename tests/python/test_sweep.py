@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from headway.data.run import read
 from headway.errors import ResultsError, ScenarioError
 from headway.locks import acquire
 from headway.names import resolve
-from headway.results import read
-from headway.sweeps import PlannedPoint, State, SweepOutcome, plan, run_sweep
+from headway.sweeps import Job, State, SweepOutcome, plan, run_sweep
 from headway.sweeps.plan import folder_name
 from headway.sweeps.run import Silent, worker_count
 from headway.sweeps.sharing import entered
@@ -44,13 +44,13 @@ class Recorder(Silent):
         if state is not None:
             self.begun.set()
 
-    def finished(self, point: PlannedPoint, result: Finished) -> None:
+    def finished(self, point: Job, result: Finished) -> None:
         self.ran.append(point.label)
 
-    def failed(self, point: PlannedPoint, error: str) -> None:
+    def failed(self, point: Job, error: str) -> None:
         self.broken.append(point.label)
 
-    def waiting(self, points: Sequence[PlannedPoint]) -> None:
+    def waiting(self, points: Sequence[Job]) -> None:
         self.waited_for += [point.label for point in points]
         self.at_waiting()
 
@@ -260,7 +260,7 @@ def test_a_process_that_dies_loses_only_its_point(long_scenario_file: Path, tmp_
     killer.start()
     planned = plan(resolve(str(long_scenario_file)), tmp_path / "out")
     outcome = run_sweep(planned, jobs=1, observer=recorder)
-    states = {p.variant: outcome.states[p.label] for p in planned.points}
+    states = {p.point.variant: outcome.states[p.label] for p in planned.points}
     assert states == {"amrt": State.DONE, "phost": State.FAILED}
     assert "died" in outcome.errors[recorder.broken[0]]
 

@@ -3,6 +3,7 @@
 mod result;
 mod scenario;
 
+use headway_lab::text::spans;
 use headway_lab::{LabError, ScenarioError as Diagnostic, catalogue, model};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -44,6 +45,25 @@ fn list(thing: &str) -> PyResult<String> {
             Err(PyValueError::new_err(format!("{thing:?} is not one of {}", catalogue::THINGS.join(", "))))
         }
     }
+}
+
+/// What results hold, as JSON: columns, numbers of the summary and gauges, each with unit, label, meaning and quantity.
+#[pyfunction]
+fn schema() -> String {
+    headway_lab::results::schema::schema().to_string()
+}
+
+/// A TOML text with the place of every key and value, in characters, as JSON; `name` stands for the file in messages.
+#[pyfunction]
+fn read_toml(text: &str, name: &str) -> PyResult<String> {
+    Ok(spans::document(name, text).map_err(|e| diagnostic(&e))?.to_string())
+}
+
+/// The diagnostic of a problem at characters `place` of a text: message, file, line, caret and help.
+#[pyfunction]
+#[pyo3(signature = (text, name, place, message, help = None))]
+fn show_problem(text: &str, name: &str, place: (usize, usize), message: &str, help: Option<&str>) -> String {
+    spans::diagnostic(name, text, place, message, help)
 }
 
 /// Version of the simulator.
@@ -206,6 +226,9 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<result::RunResult>()?;
     module.add_class::<result::ArrowTable>()?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(read_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(show_problem, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(amrt_model, module)?)?;
     module.add_function(wrap_pyfunction!(rpo_model, module)?)?;

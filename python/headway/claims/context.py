@@ -2,93 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Self
 
 from headway.claims.language import CannotMeasure
+from headway.data.point import Point
 from headway.errors import nearest
-from headway.results import Run
-
-# Two sample times are the same when they differ by less than this; sampling intervals are microseconds or more.
-SAME_TIME_S = 1e-9
-
-
-@dataclass(frozen=True)
-class Series:
-    """Samples of one or several entities: each value covers the interval that ends at its time."""
-
-    label: str
-    times: tuple[float, ...]
-    values: tuple[float, ...]
-
-    def window(self, start: float, end: float) -> list[tuple[float, float]]:
-        """Samples whose interval lies in `start`..`end`; raises `CannotMeasure` if there is none."""
-        first = bisect_right(self.times, start + SAME_TIME_S)
-        last = bisect_right(self.times, end + SAME_TIME_S)
-        if first >= last:
-            raise CannotMeasure(f"{self.label} has no sample between {start:g} s and {end:g} s")
-        return list(zip(self.times[first:last], self.values[first:last], strict=True))
-
-    def __mul__(self, factor: float) -> Series:
-        return Series(self.label, self.times, tuple(v * factor for v in self.values))
-
-    def __add__(self, other: Series) -> Series:
-        if self.times != other.times:
-            raise CannotMeasure(f"{self.label} and {other.label} are not sampled at the same times")
-        values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))
-        return Series(f"{self.label} + {other.label}", self.times, values)
-
-
-@dataclass(frozen=True)
-class PointRun:
-    """One finished point of a sweep."""
-
-    variant: str
-    axes: Mapping[str, Any]
-    seed: int
-    run: Run
-
-    @cached_property
-    def _sampled(self) -> dict[tuple[str, str], dict[float, float]]:
-        found: dict[tuple[str, str], dict[float, float]] = {}
-        frame = self.run.series.to_polars().select("t_s", "entity", "metric", "value")
-        for time, entity, metric, value in frame.iter_rows():
-            found.setdefault((entity, metric), {})[time] = value
-        return found
-
-    @cached_property
-    def _grid(self) -> tuple[float, ...]:
-        return tuple(sorted({time for samples in self._sampled.values() for time in samples}))
-
-    def series(self, entity: str, metric: str, *, absent: float | None = None) -> Series:
-        """One sampled series; with `absent`, times at which the entity has no sample have that value."""
-        samples = self._sampled.get((entity, metric))
-        if samples is None:
-            sampled = sorted({e for e, m in self._sampled if m == metric})
-            raise CannotMeasure(f"no series {metric} of {entity} (of {', '.join(sampled) or 'nothing'})")
-        label = f"{metric} of {entity}"
-        if absent is None:
-            times = tuple(sorted(samples))
-            return Series(label, times, tuple(samples[t] for t in times))
-        return Series(label, self._grid, tuple(samples.get(t, absent) for t in self._grid))
-
-    @cached_property
-    def frame_over_payload(self) -> float:
-        """Bytes that a full packet takes on the wire over those it delivers."""
-        # Real packets have sizes of their own, which their run wrote down.
-        sizes = (self.run.manifest.get("testbed") or {}).get("packet_sizes") or self.run.manifest["scenario"]["fabric"]
-        payload = float(sizes["payload"])
-        return (payload + float(sizes["header"]) + float(sizes["framing"])) / payload
 
 
 @dataclass(frozen=True)
 class Context:
     """The runs of one seed, and which of them is meant."""
 
-    points: Sequence[PointRun]
+    points: Sequence[Point]
     variant: str | None = None
     axes: Mapping[str, Any] = field(default_factory=dict)
     transport: str | None = None
@@ -115,7 +42,7 @@ class Context:
             raise CannotMeasure(f"no run {self._where()}")
         return [self.at(axes) for axes in found]
 
-    def point(self) -> PointRun:
+    def point(self) -> Point:
         """The one run that is meant; raises `CannotMeasure` if none is there, or several are."""
         chosen = [p for p in self.points if self._matches(p) and self.variant in (None, p.variant)]
         if not chosen:
@@ -130,15 +57,15 @@ class Context:
         return chosen[0] if self.transport is None else self._part(chosen[0], self.transport)
 
     @staticmethod
-    def _part(point: PointRun, transport: str) -> PointRun:
+    def _part(point: Point, transport: str) -> Point:
         known = point.run.transports
         if transport not in known:
             close = nearest(transport, known)
             hint = f"; nearest: {', '.join(close)}" if close else f" (it has {', '.join(known) or 'one'})"
             raise CannotMeasure(f"the run has no transport {transport} among several{hint}")
-        return replace(point, run=point.run.among(transport))
+        return replace(point, results=point.run.among(transport))
 
-    def _matches(self, point: PointRun) -> bool:
+    def _matches(self, point: Point) -> bool:
         return all(key in point.axes and point.axes[key] == value for key, value in self.axes.items())
 
     def _where(self) -> str:

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from headway import _headway
-from headway.claims.context import Context, PointRun
+from headway.claims.context import Context
 from headway.claims.language import CannotMeasure, Expression
 from headway.claims.ledger import Claim
-from headway.claims.statistics import estimate
 from headway.claims.verdict import (
     PUBLISHED,
     Judgement,
@@ -23,8 +22,10 @@ from headway.claims.verdict import (
     judge_statement,
     pending,
 )
+from headway.data.point import Point
+from headway.data.run import Run
+from headway.data.statistics import estimate
 from headway.files import write_json
-from headway.results import Run
 
 
 @dataclass(frozen=True)
@@ -60,24 +61,24 @@ class Result:
         return row
 
 
-def finished_runs(out: Path, rows: Sequence[Mapping[str, Any]]) -> list[PointRun]:
+def finished_runs(out: Path, rows: Sequence[Mapping[str, Any]]) -> list[Point]:
     """The runs of the finished points of `sweep.json`."""
     return [
-        PointRun(row["variant"], row["axes"], row["seed"], Run(out / row["dir"]))
+        Point(row["label"], row["variant"], row["axes"], row["seed"], results=Run(out / row["dir"]))
         for row in rows
         if row["state"] == "done"
     ]
 
 
 def evaluate_claims(
-    claims: Sequence[Claim], runs: Sequence[PointRun], *, needs_runs: bool = True, stated: str = PUBLISHED
+    claims: Sequence[Claim], runs: Sequence[Point], *, needs_runs: bool = True, stated: str = PUBLISHED
 ) -> list[Result]:
     """A verdict for each claim. A scenario that runs nothing, such as a closed-form model, is measured without runs.
 
     `stated` is what the reasons call the claimed numbers: `published`, or `expected` where no paper states them.
     """
     transports = {entry["name"] for entry in json.loads(_headway.catalogue("transports"))}
-    by_seed: dict[int, list[PointRun]] = {}
+    by_seed: dict[int, list[Point]] = {}
     for run in runs:
         by_seed.setdefault(run.seed, []).append(run)
     if not needs_runs:
@@ -92,7 +93,7 @@ def write_results(path: Path, results: Sequence[Result], scale: str | None = Non
     return rows
 
 
-def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[PointRun]], transports: set[str], stated: str) -> Result:
+def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[Point]], transports: set[str], stated: str) -> Result:
     missing = [name for name in claim.transports if name not in transports]
     if missing:
         are = "is" if len(missing) == 1 else "are"

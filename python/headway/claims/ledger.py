@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headway import names
+from headway.claims.functions import VOCABULARY
 from headway.claims.language import Expression, ExpressionError, parse
 from headway.claims.verdict import NUMERIC_QUALIFIERS, ORDERS, Published, Qualifier, groups_of
-from headway.claims.vocabulary import VOCABULARY
+from headway.data.toml import Document, Place
 from headway.errors import ClaimsError, HeadwayError, nearest
 
 REQUIRED: dict[str, type | tuple[type, ...]] = {
@@ -106,10 +106,8 @@ def read_document(path: Path) -> tuple[dict[str, Any], Source]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise HeadwayError(f"{path}: cannot be read ({error})") from None
-    try:
-        return tomllib.loads(text), Source(path, text)
-    except tomllib.TOMLDecodeError as error:
-        raise HeadwayError(f"{path}: {error}") from None
+    document = Document(str(path), text)
+    return document.value, Source(path, document)
 
 
 def load_ledger(path: Path) -> list[Claim]:
@@ -117,7 +115,7 @@ def load_ledger(path: Path) -> list[Claim]:
     document, source = read_document(path)
     if unknown := sorted(document.keys() - TABLES):
         known = "[define], [[claim]] and [[sensitivity]] tables"
-        raise source.top_error(unknown[0], f"unknown key '{unknown[0]}'; a ledger holds {known}")
+        raise source.top_error([unknown[0]], f"unknown key '{unknown[0]}'; a ledger holds {known}")
     defined = _definitions(source, document.get("define", {}))
     claims: list[Claim] = []
     seen: set[str] = set()
@@ -129,7 +127,7 @@ def load_ledger(path: Path) -> list[Claim]:
         claims.append(claim)
     for name in defined:
         if not any(re.search(rf"\b{name}\b", text) for text in _expressions(document)):
-            raise source.top_error(name, f"'{name}' is defined and never used")
+            raise source.top_error(["define", name], f"'{name}' is defined and never used")
     return claims
 
 
@@ -139,12 +137,12 @@ def _definitions(source: Source, table: Mapping[str, Any]) -> dict[str, Expressi
     for name, text in table.items():
         if not isinstance(text, str) or not name.isidentifier() or name in VOCABULARY.names():
             raise source.top_error(
-                name, f"'{name}' cannot be defined so: it takes a new name and an expression as text"
+                ["define", name], f"'{name}' cannot be defined so: it takes a new name and an expression as text"
             )
         try:
             defined[name] = parse(text, VOCABULARY, defined=dict(defined))
         except ExpressionError as error:
-            raise source.top_error(name, str(error)) from None
+            raise source.top_error(["define", name], str(error)) from None
     return defined
 
 
@@ -155,36 +153,28 @@ def _expressions(document: Mapping[str, Any]) -> list[str]:
 
 
 class Source:
-    """Finds the line of a key, which the TOML reader does not tell."""
+    """A ledger's text, in which mistakes are shown."""
 
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, document: Document) -> None:
         self._path = path
-        self._lines = text.splitlines()
+        self._document = document
 
     def error(self, index: int, key: str, message: str, column: int | None = None, table: str = "claim") -> ClaimsError:
         """A mistake at `key` of table number `index`; `column` counts from the start of its value's text."""
-        heads = [i for i, line in enumerate(self._lines) if line.strip().startswith("[[")]
-        start = [i for i in heads if self._lines[i].strip() == f"[[{table}]]"][index]
-        ends = next((i for i in heads if i > start), len(self._lines))
-        for number in range(start, ends):
-            line = self._lines[number]
-            if line.split("=")[0].strip().strip('"') == key or line.strip() == f"[claim.{key}]":
-                offset = 0 if column is None else line.index("=") + 1 + _quote_width(line) + column
-                return ClaimsError(self._path, number + 1, message, line, min(offset, len(line)))
-        return ClaimsError(self._path, start + 1, message, self._lines[start])
+        place, value = self._document.in_table(table, index, key)
+        if column is not None and value is not None:
+            written = self._document.text[value[0] : value[1]]
+            quotes = 3 if written.startswith(('"""', "'''")) else 1
+            place = (min(value[0] + quotes + column, value[1]), value[1])
+        return self._at(place, message)
 
-    def top_error(self, key: str, message: str) -> ClaimsError:
+    def top_error(self, path: Sequence[str], message: str) -> ClaimsError:
         """A mistake at a key outside the claims."""
-        for number, line in enumerate(self._lines):
-            if line.strip().strip("[]").split("=")[0].strip() == key:
-                return ClaimsError(self._path, number + 1, message, line)
-        return ClaimsError(self._path, 1, message)
+        return self._at(self._document.key(path) or (0, 0), message)
 
-
-def _quote_width(line: str) -> int:
-    """Characters between `=` and the text of a string value."""
-    rest = line[line.index("=") + 1 :]
-    return len(rest) - len(rest.lstrip().lstrip("\"'"))
+    def _at(self, place: Place, message: str) -> ClaimsError:
+        line, column, text = self._document.position(place)
+        return ClaimsError(self._path, line, message, text, column)
 
 
 class _Reader:

@@ -19,10 +19,10 @@ from headway import __version__
 from headway.claims.evaluate import Result
 from headway.claims.ledger import Claim
 from headway.claims.verdict import Verdict
+from headway.data.toml import parsed
 from headway.errors import HeadwayError
 from headway.files import write_json
 from headway.names import VERDICTS_FILE, ScenarioFile
-from headway.toml_places import document as parsed
 
 KEPT = ("verdict", "measured", "ci95", "seeds", "scale", "reason")
 OUTDATED = "outdated"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from headway.claims.language import CannotMeasure
-from headway.claims.statistics import Estimate, estimate
+from headway.data.statistics import Estimate, estimate
 
 Value: TypeAlias = float | list[float] | dict[str, float]
 Ends: TypeAlias = tuple[float, float]

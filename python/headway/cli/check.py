@@ -10,8 +10,8 @@ from headway.claims.ledger import claims_about
 from headway.claims.sensitivity import sensitivity_claims
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.terminal import print_warnings
+from headway.data.units import size
 from headway.names import ScenarioFile
-from headway.results import size
 from headway.scenario import Scenario
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import click
 
-from headway.claims.context import Context, PointRun, Series
+from headway.claims.context import Context
+from headway.claims.functions import VOCABULARY
 from headway.claims.language import CannotMeasure, Expression, ExpressionError, parse
-from headway.claims.vocabulary import VOCABULARY
+from headway.claims.series import Series
 from headway.cli.terminal import print_table
+from headway.data.point import Point
+from headway.data.run import read
 from headway.errors import HeadwayError, ResultsError
-from headway.results import read
 
 NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.DOTALL)
 SIMULATOR = "simulator"
@@ -65,7 +67,7 @@ def _measure(directory: Path, named: Mapping[str, Expression]) -> dict[str, Any]
     run = read(directory)
     if not run.manifest.get("scenario"):
         raise ResultsError(directory, "its manifest holds no scenario")
-    context = Context([PointRun("", {}, 0, run)])
+    context = Context([Point("", "", {}, 0, results=run)])
     found: dict[str, Any] = {}
     for name, expression in named.items():
         try:

@@ -17,7 +17,7 @@ from headway.cli.options import force_option, jobs_option, out_option, scale_opt
 from headway.cli.report import build_report
 from headway.cli.sweep import run_watched, status
 from headway.cli.terminal import print_table
-from headway.directories import CLAIMS_FILE, EXPECTATIONS_FILE, SWEEP_FILE
+from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
 from headway.sweeps import State, plan
 

@@ -12,8 +12,8 @@ import click
 
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.terminal import Progress, Stop
+from headway.data.sentences import one_line, surprising, transport_lines
 from headway.names import ScenarioFile
-from headway.results import one_line, surprising, transport_lines
 from headway.scenario import Scenario
 
 INTERRUPTED = 130

@@ -11,9 +11,10 @@ import click
 
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.terminal import Progress, Stop, print_warnings
+from headway.data.sentences import one_line, surprising
+from headway.data.units import duration
 from headway.names import ScenarioFile
-from headway.results import duration, one_line, surprising
-from headway.sweeps import PlannedPoint, State, SweepOutcome, SweepPlan, plan, run_sweep
+from headway.sweeps import Job, State, SweepOutcome, SweepPlan, plan, run_sweep
 from headway.sweeps.worker import Finished
 
 FAILED = 1
@@ -76,7 +77,7 @@ class _Display:
         self._bars.update(label, state)
         self._show_whole()
 
-    def finished(self, point: PlannedPoint, result: Finished) -> None:
+    def finished(self, point: Job, result: Finished) -> None:
         self._end(point)
         if warnings := surprising(result.manifest.get("warnings") or ()):
             self.warnings[point.label] = warnings
@@ -85,18 +86,18 @@ class _Display:
             line = one_line(result.summary, result.manifest)
             self._bars.note(f"[{self._ended}/{self._total}] {point.label}: {stopped}{line}")
 
-    def failed(self, point: PlannedPoint, error: str) -> None:
+    def failed(self, point: Job, error: str) -> None:
         self._end(point)
         self._bars.note(f"[{self._ended}/{self._total}] {point.label}: failed: {error}", error=True)
 
-    def waiting(self, points: Sequence[PlannedPoint]) -> None:
+    def waiting(self, points: Sequence[Job]) -> None:
         labels = ", ".join(point.label for point in points[:3]) + (" ..." if len(points) > 3 else "")
         self._bars.note(f"waiting for {len(points)} that another process is running: {labels}")
 
-    def elsewhere(self, point: PlannedPoint) -> None:
+    def elsewhere(self, point: Job) -> None:
         self._end(point)
 
-    def _end(self, point: PlannedPoint) -> None:
+    def _end(self, point: Job) -> None:
         self._bars.remove(point.label)
         self._fractions.pop(point.label, None)
         self._ended += 1

@@ -16,7 +16,8 @@ from typing import Any, Self
 
 import click
 
-from headway.results import by_sentence, duration, quantity
+from headway.data.sentences import by_sentence
+from headway.data.units import duration, quantity
 
 VERDICT_COLOURS = {
     "reproduced": "green",

@@ -21,10 +21,10 @@ import click
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.report import build_report
 from headway.cli.terminal import Progress, Stop, print_table
+from headway.data.units import duration
 from headway.directories import prepare_run
 from headway.errors import HeadwayError, nearest
 from headway.names import ScenarioFile
-from headway.results import duration
 from headway.scenario import Scenario
 
 FAILED = 1

@@ -1,18 +1,16 @@
 """The report of a run, a sweep or a reproduction: one offline HTML page, or figures fit for a paper.
 
-`load` reads the files, `study` arranges them, `timelines`, `flowstats`, `fabric` and `model` prepare figures as plain
-data (`spec`), `assemble` orders them; `page` draws that as HTML with inline SVG and `paper` with matplotlib.
+`load` reads the files, `study` arranges them, each file of `figures` prepares a kind of figure as plain data (`spec`),
+`assemble` orders them; `page` draws that as HTML with inline SVG and `paper` with matplotlib.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from .assemble import assemble
-from .errors import ReportError
-from .load import load
+from headway.errors import ResultsError
 
-__all__ = ["ReportError", "build"]
+__all__ = ["ResultsError", "build"]
 
 FORMATS = ("html", "svg", "pdf")
 
@@ -20,11 +18,14 @@ FORMATS = ("html", "svg", "pdf")
 def build(directory: Path, fmt: str = "html") -> list[Path]:
     """Write the report of `directory` into it and return the files written.
 
-    `html` writes `report.html`; `svg` and `pdf` write one file a figure into `figures/`. Raises `ReportError`, which
+    `html` writes `report.html`; `svg` and `pdf` write one file a figure into `figures/`. Raises `ResultsError`, which
     names the file, if a result is missing, truncated or of the wrong shape, or if the report cannot be written.
     """
     if fmt not in FORMATS:
         raise ValueError(f"format {fmt!r} is not one of {', '.join(FORMATS)}")
+    from .assemble import assemble
+    from .load import load
+
     directory = Path(directory)
     report = assemble(load(directory))
     try:
@@ -36,4 +37,4 @@ def build(directory: Path, fmt: str = "html") -> list[Path]:
 
         return write_figures(report, directory / "figures", fmt)
     except OSError as error:
-        raise ReportError(Path(error.filename or directory), f"cannot be written ({error.strerror})") from None
+        raise ResultsError(Path(error.filename or directory), f"cannot be written ({error.strerror})") from None

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headway.report_table import ALIASES
-
-from . import fabric, flowstats, roundtrips, timelines
 from .claims import ClaimRow, claim_rows
+from .figures import NAMES, aliases, kind_of
 from .load import Results
-from .model import Model
-from .model import figure as model_figure
 from .palette import Style
 from .spec import Figure, Table
 from .study import Study, variant_key
@@ -47,11 +43,11 @@ class Report:
         return tuple(figure for figure in self.figures if figure.absent is not None)
 
 
-def assemble(results: Results, model: Model | None = None) -> Report:
+def assemble(results: Results) -> Report:
     """Compute every figure and table once."""
     study = Study(results)
     some = bool(study.points) and not results.is_model
-    figures = _figures(study, model) if some else [model_figure(results, model)] if results.is_model else []
+    figures = _figures(study, runs=some)
     wanted, unknown = _wanted(results.report, [figure.id for figure in figures])
     figures.sort(key=lambda figure: wanted.index(figure.id) if figure.id in wanted else len(wanted))
     return Report(
@@ -71,20 +67,9 @@ def assemble(results: Results, model: Model | None = None) -> Report:
     )
 
 
-def _figures(study: Study, model: Model | None) -> list[Figure]:
-    figures = [
-        fabric.topology(study),
-        timelines.throughput(study),
-        timelines.utilisation(study),
-        timelines.queue(study),
-        *timelines.others(study),
-        flowstats.fct_load(study),
-        flowstats.slowdown_size(study.split),
-        flowstats.distributions(study.split),
-        roundtrips.round_trips(study.split),
-        fabric.link_utilisation(study),
-    ]
-    return [*figures, model_figure(study.results, model)] if study.results.asks_for_model else figures
+def _figures(study: Study, *, runs: bool) -> list[Figure]:
+    kinds = [kind_of(name) for name in NAMES]
+    return [figure for kind in kinds if runs or not kind.needs_runs for figure in kind.figures(study)]
 
 
 def _wanted(report: Mapping[str, object], known: list[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -94,7 +79,7 @@ def _wanted(report: Mapping[str, object], known: list[str]) -> tuple[list[str], 
     wanted: list[str] = []
     unknown: list[str] = []
     for name in names:
-        found = [figure for figure in (ALIASES.get(name, name),) if figure in known]
+        found = [figure for figure in (aliases().get(name, name),) if figure in known]
         wanted += found
         if not found:
             unknown.append(name)

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .flowstats import number
-from .quantity import plain
+from headway.data.units import plain
+
+from .summaries import number
 
 VERDICTS = ("reproduced", "direction-only", "not-reproduced", "pending")
 

@@ -2,198 +2,22 @@
 
 Small files (manifest, summary, claims) are read at once, and the tables (flows, links, series) are looked at; they are
 read when a figure asks for them, because a sweep of several hundred points rarely needs the flows of every one.
-Whatever is missing, truncated or of the wrong shape becomes a `ReportError` that names the file.
+Whatever is missing, truncated or of the wrong shape becomes a `ResultsError` that names the file.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+from headway.data.point import Point
+from headway.data.reader import read_list, read_object
+from headway.data.run import Run
+from headway.errors import ResultsError
 
-from headway.quantities import parse_seconds
-
-from .errors import ReportError
-
-Scalar = str | int | float | bool
-
-FLOW_COLUMNS = ("flow", "src", "dst", "bytes", "start_s", "finish_s", "fct_s", "ideal_s", "slowdown", "state")
-LINK_COLUMNS = ("name", "rate_bps", "busy_fraction", "queue_max_bytes", "queue_mean_bytes")
-SERIES_COLUMNS = ("t_s", "entity", "metric", "value")
 BESIDE = "simulator"  # folder of a testbed's run that holds the same run in the simulator
-TEXT_COLUMNS = frozenset({"name", "entity", "metric", "state"})
-
-
-def read_json(path: Path) -> Any:  # noqa: ANN401  (whatever JSON holds)
-    """Parse a JSON file; a missing, unreadable or truncated one is a `ReportError`."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ReportError(path, "file is missing", "run the scenario again to produce it") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReportError(path, f"cannot be read ({error})") from None
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ReportError(
-            path, f"is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})", "it may be truncated"
-        ) from None
-
-
-def read_object(path: Path) -> dict[str, Any]:
-    """A JSON file that must hold an object."""
-    value = read_json(path)
-    if not isinstance(value, dict):
-        raise ReportError(path, f"should hold a JSON object, holds a {type(value).__name__}")
-    return value
-
-
-def read_list(path: Path, key: str) -> list[dict[str, Any]]:
-    """A JSON file that holds a list of objects, bare or under `key`."""
-    value = read_json(path)
-    if isinstance(value, dict):
-        value = value.get(key)
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ReportError(path, f"should hold a list of {key}, each an object")
-    return value
-
-
-def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    """Read a Parquet table and check that the columns a report needs are there."""
-    check_table(path)
-    try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _unreadable(path, error) from None
-    absent = [name for name in columns if name not in frame.columns]
-    if absent:
-        raise ReportError(path, f"lacks the column{'s' if len(absent) > 1 else ''} {', '.join(absent)}")
-    for name in columns:
-        if name not in TEXT_COLUMNS and not (
-            frame[name].dtype.is_numeric() or frame[name].null_count() == frame.height
-        ):
-            raise ReportError(path, f"column {name} should hold numbers, holds {frame[name].dtype}")
-    return frame
-
-
-def check_table(path: Path) -> None:
-    """Raise `ReportError` if a Parquet file is missing or its end, where its table of contents is, is not whole.
-
-    This costs little, so it is done for every table of every point, also for those that no figure reads.
-    """
-    if not path.is_file():
-        raise ReportError(path, "file is missing", "run the scenario again to produce it")
-    try:
-        pl.read_parquet_schema(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: Exception) -> ReportError:
-    reason = (str(error) or type(error).__name__).splitlines()[0]
-    return ReportError(path, f"is not a readable Parquet file ({reason})", "it may be truncated")
-
-
-@dataclass(frozen=True)
-class Point:
-    """One finished run: where it lies, and what of the sweep it stands for."""
-
-    label: str
-    directory: Path
-    manifest: Mapping[str, Any]
-    summary: Mapping[str, Any]
-    variant: str
-    axes: Mapping[str, Scalar]
-    seed: int
-
-    @cached_property
-    def scenario(self) -> Mapping[str, Any]:
-        """The resolved scenario, every default filled in."""
-        value = self.manifest.get("scenario", {})
-        return value if isinstance(value, Mapping) else {}
-
-    @cached_property
-    def fabric(self) -> Mapping[str, Any]:
-        """The fabric; beside and on a testbed, with the sizes of the packets that there were."""
-        declared, testbed = self.scenario.get("fabric"), self.manifest.get("testbed")
-        sizes = testbed.get("packet_sizes") if isinstance(testbed, Mapping) else None
-        parts = (part for part in (declared, sizes) if isinstance(part, Mapping))
-        return {key: value for part in parts for key, value in part.items()}
-
-    @property
-    def parts(self) -> tuple[Point, ...]:
-        """Where the run has several transports a point for each, with its flows and the numbers over them."""
-        split = self.summary.get("by_transport")
-        return tuple(PartPoint.of(self, name) for name in split) if isinstance(split, Mapping) else ()
-
-    @property
-    def transport(self) -> str:
-        """Name of the transport, or the names of several with `+` between them."""
-        split = self.summary.get("by_transport")
-        if isinstance(split, Mapping) and split:
-            return "+".join(dict.fromkeys(str(label).split("(")[0] for label in split))
-        value = self.scenario.get("transport", {})
-        return str(value.get("name", "unknown")) if isinstance(value, Mapping) else str(value)
-
-    @property
-    def warmup_s(self) -> float:
-        """Flows that start earlier do not enter statistics."""
-        return parse_seconds(self.scenario.get("warmup")) or 0.0
-
-    @cached_property
-    def flows(self) -> pl.DataFrame:
-        """All flows, finished or not."""
-        frame = read_table(self.directory / "flows.parquet", FLOW_COLUMNS)
-        if "name" not in frame.columns:
-            frame = frame.with_columns(pl.col("flow").cast(pl.String).alias("name"))
-        return frame
-
-    @cached_property
-    def measured_flows(self) -> pl.DataFrame:
-        """Finished flows that started after the warm-up."""
-        return self.flows.filter((pl.col("state") == "done") & (pl.col("start_s") >= self.warmup_s))
-
-    @cached_property
-    def links(self) -> pl.DataFrame:
-        """One row a directed link."""
-        return read_table(self.directory / "links.parquet", LINK_COLUMNS)
-
-    @cached_property
-    def series(self) -> pl.DataFrame:
-        """Sampled series, long form; empty if the scenario samples nothing."""
-        path = self.directory / "series.parquet"
-        return read_table(path, SERIES_COLUMNS).with_columns(pl.col("entity").cast(pl.String))
-
-
-@dataclass(frozen=True)
-class PartPoint(Point):
-    """One transport's part of a run that has several."""
-
-    whole: Point
-    part: str
-
-    @classmethod
-    def of(cls, whole: Point, transport: str) -> PartPoint:
-        """The part of `transport`; its variant is called after both, or after it alone where the run has no variant."""
-        summary = whole.summary["by_transport"][transport]
-        variant = transport if whole.variant == whole.transport else f"{whole.variant}: {transport}"
-        place = (whole.label, whole.directory, whole.manifest)
-        return cls(*place, summary, variant, whole.axes, whole.seed, whole, transport)
-
-    @property
-    def transport(self) -> str:
-        """Its transport."""
-        return self.part
-
-    @cached_property
-    def flows(self) -> pl.DataFrame:
-        """The flows of its transport."""
-        return self.whole.flows.filter(pl.col("transport") == self.part)
 
 
 @dataclass(frozen=True)
@@ -246,25 +70,17 @@ class Results:
 
 def load_point(directory: Path, record: Mapping[str, Any] | None = None) -> Point:
     """Load one run directory; `record` is its line in sweep.json."""
-    manifest = read_object(directory / "manifest.json")
-    summary = read_object(directory / "summary.json")
-    for name in ("flows", "links", "series"):
-        check_table(directory / f"{name}.parquet")
+    run = Run(directory)
+    run.look()
     record = record or {}
-    seed = record.get("seed", manifest.get("seed", 0))
     axes = record.get("axes") or {}
-    draft = Point(
+    return Point(
         label=str(record.get("label") or directory.name),
-        directory=directory,
-        manifest=manifest,
-        summary=summary,
-        variant=str(record.get("variant") or ""),
+        variant=str(record.get("variant") or "") or run.transport,
         axes=dict(axes) if isinstance(axes, Mapping) else {},
-        seed=int(seed),
+        seed=int(record.get("seed", run.manifest.get("seed", 0))),
+        results=run,
     )
-    if draft.variant:
-        return draft
-    return Point(draft.label, directory, manifest, summary, draft.transport, draft.axes, draft.seed)
 
 
 def _load_sweep(directory: Path) -> tuple[tuple[Point, ...], tuple[str, ...]]:
@@ -283,7 +99,7 @@ def _load_sweep(directory: Path) -> tuple[tuple[Point, ...], tuple[str, ...]]:
             error = record.get("error")
             missing.append(f"{label}: {state}" + (f" ({error})" if error else ""))
     if records and not points and not (directory / "claims.json").is_file():
-        raise ReportError(path, f"none of its {len(records)} points has been run", "run `headway sweep` again")
+        raise ResultsError(path, f"none of its {len(records)} points has been run", "run `headway sweep` again")
     return tuple(points), tuple(missing)
 
 
@@ -302,7 +118,7 @@ def _load_run(directory: Path) -> tuple[Point, ...]:
 def load(directory: Path) -> Results:
     """Load a run directory, or a sweep or reproduce directory."""
     if not directory.is_dir():
-        raise ReportError(directory, "is not a directory")
+        raise ResultsError(directory, "is not a directory")
     points: tuple[Point, ...] = ()
     missing: tuple[str, ...] = ()
     if (directory / "sweep.json").is_file():
@@ -313,7 +129,7 @@ def load(directory: Path) -> Results:
     expectations = _read_if_there(directory / "expectations.json", "expectations") or ()
     rows = _read_if_there(directory / "model.json", "rows")
     if not points and claims is None and rows is None:
-        raise ReportError(
+        raise ResultsError(
             directory,
             "holds no results (no manifest.json, sweep.json, claims.json or model.json)",
             "give the --out directory of `headway run`, `headway sweep` or `headway reproduce`",

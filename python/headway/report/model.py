@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway.quantities import parse_bytes, parse_rate, parse_seconds
+from headway.data.units import display, parse_bytes, parse_rate, parse_seconds
+from headway.errors import ResultsError
 
-from .errors import ReportError
 from .load import Results
 from .model_l2dct import backoff, sawtooth, scheduling
 from .palette import flow_styles
-from .quantity import display
-from .spec import Axis, Figure, LegendEntry, Panel, Reference, Series
+from .spec import Axis, Curve, Figure, LegendEntry, Panel, Reference
 from .ticks import auto_axis
 
 Model = Callable[[float, float, float, float], Mapping[str, float]]
@@ -152,7 +151,7 @@ def _checked(row: Mapping[str, Any], results: Results, kind: Kind) -> dict[str, 
     try:
         return {name: float(row[name]) for name in ("r_over_c", "size_packets", "t_r", *kind.gains)}
     except (KeyError, TypeError, ValueError) as error:
-        raise ReportError(results.directory / "model.json", f"a row lacks or misstates {error}") from None
+        raise ResultsError(results.directory / "model.json", f"a row lacks or misstates {error}") from None
 
 
 def _draw(rows: list[dict[str, float]], setting: Setting, kind: Kind) -> Figure:
@@ -197,7 +196,7 @@ def _panels(
 
 def _curve(
     rows: list[dict[str, float]], size: float, name: str, place: Callable[[Mapping[str, float]], float | None]
-) -> Series:
+) -> Curve:
     points = {x: row[name] for row in rows if row["size_packets"] == size and (x := place(row)) is not None}
     ordered = sorted(points.items())
-    return Series(f"s:{size:g}", tuple(x for x, _ in ordered), tuple(y for _, y in ordered))
+    return Curve(f"s:{size:g}", tuple(x for x, _ in ordered), tuple(y for _, y in ordered))

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway import _headway
-from headway.quantities import parse_bytes, parse_rate, parse_seconds
+from headway.data.units import parse_bytes, parse_rate, parse_seconds
+from headway.errors import ResultsError
 
-from .errors import ReportError
 from .load import Results
 from .palette import flow_styles
-from .spec import Axis, Figure, LegendEntry, Panel, Series
+from .spec import Axis, Curve, Figure, LegendEntry, Panel
 from .ticks import linear_axis
 
 FIGURE_ID = "model"
@@ -29,7 +29,7 @@ DISCIPLINES = {"ps": "PS", "srpt": "SRPT", "las": "LAS"}
 def _table(results: Results) -> Mapping[str, Any]:
     table = results.scenario.get("model")
     if not isinstance(table, Mapping):
-        raise ReportError(results.directory, "the results do not hold the scenario's [model] table")
+        raise ResultsError(results.directory, "the results do not hold the scenario's [model] table")
     return table
 
 
@@ -56,7 +56,7 @@ def scheduling(results: Results) -> Figure:
     return Figure(FIGURE_ID, "Three disciplines on one server", caption, tuple(panels), 3, legend)
 
 
-def _job(name: str, at: int, phases: Sequence[tuple[float, float, Sequence[float]]]) -> Series:
+def _job(name: str, at: int, phases: Sequence[tuple[float, float, Sequence[float]]]) -> Curve:
     """One job's share as a step line that ends with its last service."""
     last = max(i for i, phase in enumerate(phases) if phase[2][at] > 0)
     first = min(i for i, phase in enumerate(phases) if phase[2][at] > 0)
@@ -65,7 +65,7 @@ def _job(name: str, at: int, phases: Sequence[tuple[float, float, Sequence[float
     for begin, end, shares in phases[first : last + 1]:
         x += [begin, end]
         y += [shares[at], shares[at]]
-    return Series(f"j:{name}", (phases[first][0], *x, phases[last][1]), (0.0, *y, 0.0), name=f"job {name}")
+    return Curve(f"j:{name}", (phases[first][0], *x, phases[last][1]), (0.0, *y, 0.0), name=f"job {name}")
 
 
 def backoff(results: Results) -> Figure:
@@ -75,7 +75,7 @@ def backoff(results: Results) -> Figure:
     # Closer together near 0, where small weights rise at once.
     alphas = tuple((i / CURVE_POINTS) ** 3 for i in range(CURVE_POINTS + 1))
     series = tuple(
-        Series(f"w:{w:g}", alphas, tuple(_headway.l2dct_backoff(a, w) for a in alphas), name=f"w = {w:g}")
+        Curve(f"w:{w:g}", alphas, tuple(_headway.l2dct_backoff(a, w) for a in alphas), name=f"w = {w:g}")
         for w in weights
     )
     legend = tuple(
@@ -124,7 +124,7 @@ def _packets(table: Mapping[str, Any]) -> float:
     return rate * rtt / 8 / packet
 
 
-def _teeth(name: str, cycle: Mapping[str, float], increase: float, end: float) -> Series:
+def _teeth(name: str, cycle: Mapping[str, float], increase: float, end: float) -> Curve:
     """A window that grows by `increase` a round trip up to its largest and falls by `drop`, until `end`."""
     top = cycle["critical_window"] + increase
     bottom, period = top - cycle["drop"], cycle["period"]
@@ -136,4 +136,4 @@ def _teeth(name: str, cycle: Mapping[str, float], increase: float, end: float) -
         x += [begin, until]
         y += [bottom, bottom + (until - begin) * increase]
         begin += period
-    return Series(f"c:{name}", tuple(x), tuple(y), name=name)
+    return Curve(f"c:{name}", tuple(x), tuple(y), name=name)

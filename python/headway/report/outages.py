@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headway.quantities import parse_seconds
+from headway.data.point import Point
+from headway.data.units import display, parse_seconds
 
-from .load import Point
-from .quantity import display
 from .spec import Axis, Shade
 
 NAMED = 3  # links or switches that a sentence names

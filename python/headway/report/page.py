@@ -13,15 +13,16 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from headway.data.units import plain
+
 from .assemble import Report, styles
 from .claims import ClaimRow, verdict_counts
 from .palette import Style
-from .quantity import plain
 from .spec import Figure, LegendEntry, Sketch, Table
 from .study import variant_key
 from .svg import draw_figure
 from .svg_parts import readable
-from .tables import DICTIONARY
+from .tables import dictionary
 
 _BADGES = {
     "reproduced": ("good", "✓"),
@@ -75,7 +76,7 @@ def render(report: Report) -> str:
         scale=_scale(report),
         headline=_headline(report),
         notes=report.results.report.get("notes"),
-        dictionary=DICTIONARY,
+        dictionary=dictionary(),
         facts_open=report.facts is not None and len(report.facts.rows) <= _OPEN_FACTS,
         css=Markup(_asset("report.css") + colour_rules(named, slots)),
         script=Markup(_asset("report.js")),

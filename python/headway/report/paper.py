@@ -22,7 +22,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from .assemble import Report, styles
 from .palette import Style
 from .placement import at_left
-from .spec import Axis, DotPanel, Figure, Node, Panel, Series, Sketch
+from .spec import Axis, Curve, DotPanel, Figure, Node, Panel, Sketch
 from .ticks import axis_title, ticks
 
 COLUMN_INCHES = 3.4
@@ -198,7 +198,7 @@ def _scale(axes: Axes, axis: Axis, which: str) -> None:
     target.set_minor_formatter(FixedFormatter([""] * len(minor)))
 
 
-def _line(axes: Axes, line: Series, style: Style, y: Axis) -> None:
+def _line(axes: Axes, line: Curve, style: Style, y: Axis) -> None:
     xs, ys = list(line.x), list(line.y)
     if line.step:
         xs, ys = [xs[0], *xs], [max(y.low, 0.0), *ys]

@@ -24,7 +24,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Series:
+class Curve:
     """One line. `key` ties it to a legend entry (a variant or a flow); NaN breaks the line."""
 
     key: str
@@ -70,7 +70,7 @@ class Panel:
     title: str
     x: Axis
     y: Axis
-    series: tuple[Series, ...]
+    series: tuple[Curve, ...]
     key: str | None = None
     events: tuple[Event, ...] = ()
     references: tuple[Reference, ...] = ()

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from headway.quantities import parse_any
+from headway.data.point import Point, Scalar
+from headway.data.units import parse_any
 
-from .load import Point, Results, Scalar
+from .load import Results
 from .palette import Style, flow_styles, variant_styles
 from .spec import LegendEntry
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from .placement import at_left
-from .spec import Axis, DotPanel, Event, Figure, Panel, Reference, Series, Shade
+from .spec import Axis, Curve, DotPanel, Event, Figure, Panel, Reference, Shade
 from .svg_dots import draw_dots
 from .svg_parts import CHARACTER, WIDTHS, Frame, Slots, group, line, text
 from .svg_sketch import draw_sketch
@@ -148,7 +148,7 @@ def _clipped(panel_id: str, frame: Frame, content: Sequence[str]) -> list[str]:
     return [f'<clipPath id="{name}"><rect {box}/></clipPath><g clip-path="url(#{name})">', *content, "</g>"]
 
 
-def _line(series: Series, frame: Frame, slots: Slots) -> str:
+def _line(series: Curve, frame: Frame, slots: Slots) -> str:
     points = [(frame.px(x), frame.py(y)) if math.isfinite(y) else None for x, y in zip(series.x, series.y, strict=True)]
     parts = []
     if series.low is not None and series.high is not None:
@@ -177,7 +177,7 @@ def _path(points: Sequence[tuple[float, float] | None], step: bool, frame: Frame
     return "".join(parts)
 
 
-def _direct_labels(lines: Sequence[Series], labels: Sequence[str], frame: Frame, slots: Slots) -> list[str]:
+def _direct_labels(lines: Sequence[Curve], labels: Sequence[str], frame: Frame, slots: Slots) -> list[str]:
     """Names at the right end of the lines, moved apart until none touches another."""
     ends = []
     for series, name in zip(lines, labels, strict=True):

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from headway.results import by_sentence, surprising
+from headway.data.point import Point
+from headway.data.schema import schema
+from headway.data.sentences import by_sentence, surprising
+from headway.data.statistics import Estimate, over_seeds
+from headway.data.units import display, unit_for
 
-from .flowstats import number, summary_label, summary_number
-from .load import PartPoint, Point
-from .quantity import display, unit_for
 from .spec import Table
-from .stats import Estimate, over_seeds
 from .study import Study, natural, short_axis, value_text, variant_key
+from .summaries import number, summary_label, summary_number
 
 FLOWS_LISTED = 64
 SUMMARY_KEYS = (
@@ -39,38 +40,23 @@ SUMMARY_KEYS = (
     "marks",
     "retransmitted_bytes",
 )
-_HEADS = {"flows_done": "flows done", "flows_unfinished": "unfinished", "deadline_missed_fraction": "deadlines missed"}
 
-DICTIONARY = (
-    ("flow, name", "number and name of the flow (message)", ""),
-    ("src, dst", "sending and receiving host", ""),
-    ("class", "traffic class given by the scenario", ""),
-    ("transport", "transport that carried the flow; in the summary, those that a row is about", ""),
-    ("goodput_share", "payload that a transport delivered, over that of all transports of the run", "ratio"),
-    ("bytes", "payload of the flow", "B"),
-    ("start_s, finish_s", "virtual time of the start, and of the last payload byte's arrival", "s"),
-    ("fct_s", "flow completion time: finish less start", "s"),
-    ("ideal_s", "completion time on an empty path (formula under Run facts)", "s"),
-    ("slowdown", "fct_s over ideal_s; 1 is the best there is", "ratio"),
-    ("delivered_bytes", "payload that arrived, each byte counted once", "B"),
-    ("retransmitted_bytes", "payload sent more than once", "B"),
-    ("drops, trims, marks", "packets of the flow dropped, cut to their header, marked", "packets"),
-    ("deadline_s", "deadline, relative to the start; empty if none", "s"),
-    ("state", "done, unfinished (still running at the stop) or failed", ""),
-    ("busy_fraction", "share of the run in which a link was sending, headers and framing included", "ratio"),
-    ("goodput_bps", "payload carried by a link", "bit/s"),
-    ("queue_max_bytes, queue_mean_bytes", "largest and time-weighted mean queue, packet on the wire not counted", "B"),
-    ("series: t_s", "end of the sampling interval", "s"),
-    ("series: throughput_bps", "new payload delivered to the receiver in the interval", "bit/s"),
-    ("series: utilisation", "busy share of the interval", "ratio"),
-    ("series: queue_bytes, queue_max_bytes", "queue at t_s, and its maximum in the interval", "B"),
-    ("jain", "Jain's index of the flows' rates; 1 is equal", "ratio"),
-    (
-        "bottleneck_utilisation",
-        "busy share of the links the scenario declares, else of the busiest switch link",
-        "ratio",
-    ),
-)
+
+def dictionary() -> tuple[tuple[str, str, str], ...]:
+    """What each column and number of the results means: name, meaning and unit, as they are declared."""
+    lists = (
+        ("flows", ""),
+        ("links", "links: "),
+        ("series", "series: "),
+        ("metrics", "series: "),
+        ("summary", "summary: "),
+    )
+    return tuple(
+        (f"{where}{field.name}", field.doc.replace("`", ""), "ratio" if field.unit == "1" else field.unit)
+        for table, where in lists
+        for field in schema()[table].values()
+        if table != "summary" or field.is_number
+    )
 
 
 def summary(study: Study) -> Table:
@@ -81,11 +67,11 @@ def summary(study: Study) -> Table:
     axes = [*[k for k in study.axis_keys if k != study.x_key], *([study.x_key] if study.x_key else [])]
     mixed = ("transport",) if study.is_mixed else ()
     names = [short_axis(k) for k in axes]
-    head = ("variant", *names, *mixed, *[_HEADS.get(k) or summary_label(k)[0] for k in keys])
+    head = ("variant", *names, *mixed, *[summary_label(k)[0] for k in keys])
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in points:
-        of = ((point.part if isinstance(point, PartPoint) else point.transport),) if mixed else ()
-        variant = point.whole.variant if isinstance(point, PartPoint) else point.variant
+        of = ((point.transport),) if mixed else ()
+        variant = (point.whole or point).variant
         groups.setdefault((variant, *[point.axes.get(k, "") for k in axes], *of), []).append(point)
     rows: list[tuple[str, ...]] = []
     sort: list[tuple[float | str, ...]] = []
@@ -123,7 +109,7 @@ def estimate_text(found: Estimate | None, quantity: str) -> str:
     if found is None:
         return "–"
     unit = unit_for(quantity, found.mean)
-    mean, half = found.mean / unit.scale, (found.half or 0.0) / unit.scale
+    mean, half = found.mean / unit.scale, (found.half_width or 0.0) / unit.scale
     decimals = max(0, 2 - math.floor(math.log10(abs(mean)))) if mean else 2
     if half < 0.5 * 10.0**-decimals:
         return display(quantity, found.mean)
@@ -239,27 +225,20 @@ def _unfinished(study: Study) -> list[tuple[Point, pl.DataFrame]]:
     return found
 
 
-_FLOW_CELLS = (
-    ("bytes", "size", "bytes"),
-    ("start_s", "start", "time"),
-    ("fct_s", "FCT", "time"),
-    ("ideal_s", "ideal FCT", "time"),
-    ("slowdown", "slowdown", "ratio"),
-    ("drops", "drops", "count"),
-    ("marks", "marks", "count"),
-)
+_FLOW_CELLS = ("bytes", "start_s", "fct_s", "ideal_s", "slowdown", "drops", "marks")
 
 
 def _flows(table_id: str, title: str, parts: Sequence[tuple[Point, pl.DataFrame]], caption: str) -> Table:
-    cells = [c for c in _FLOW_CELLS if all(c[0] in frame.columns for _, frame in parts)]
+    declared = [schema()["flows"][name] for name in _FLOW_CELLS]
+    cells = [c for c in declared if all(c.name in frame.columns for _, frame in parts)]
     mixed = any(point.parts for point, _ in parts)
-    head = ("run", "flow", "src → dst", *(("transport",) if mixed else ()), *[label for _, label, _ in cells], "state")
+    head = ("run", "flow", "src → dst", *(("transport",) if mixed else ()), *[cell.label for cell in cells], "state")
     rows: list[tuple[str, ...]] = []
     sort: list[tuple[float | str, ...]] = []
     for point, frame in parts:
         for row in sorted(frame.iter_rows(named=True), key=lambda r: natural(str(r["name"]))):
-            values = [number(row[key]) for key, _, _ in cells]
-            text = [display(q, v, 4) for v, (_, _, q) in zip(values, cells, strict=True)]
+            values = [number(row[cell.name]) for cell in cells]
+            text = [display(cell.quantity, v, 4) for v, cell in zip(values, cells, strict=True)]
             whose = (str(row["transport"]),) if mixed else ()
             who = (point.label, str(row["name"]), f"h{row['src']} → h{row['dst']}", *whose)
             rows.append((*who, *text, str(row["state"])))

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .quantity import unit_for
+from headway.data.units import unit_for
+
 from .spec import Axis
 
 

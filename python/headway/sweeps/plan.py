@@ -7,28 +7,21 @@ import hashlib
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from headway import _headway
 from headway.checksums import CHECKSUMS_FILE, add
-from headway.directories import (
-    LOCKS,
-    MANIFEST_FILE,
-    PARTIAL,
-    POINT_FILE,
-    POINTS,
-    SCENARIO_FILE,
-    SWEEP_FILE,
-    drop_derived,
-    prepare_sweep,
-)
+from headway.data.point import Point
+from headway.data.reader import glance, read_object
+from headway.data.run import read
+from headway.directories import drop_derived, prepare_sweep
 from headway.errors import HeadwayError, ResultsError
-from headway.files import read_json, write_json
+from headway.files import write_json
+from headway.layout import LOCKS, MANIFEST_FILE, PARTIAL, POINT_FILE, POINTS, SCENARIO_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
-from headway.results import read, read_document
 from headway.scenario import Scenario
 
 REPLACED = ".replaced"
@@ -44,19 +37,20 @@ class State(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class PlannedPoint:
-    """One run to make: what to load, and where its directory goes."""
+class Job:
+    """A point that is to be run: what to load, and where its directory goes."""
 
-    label: str
-    variant: str
-    axes: Mapping[str, Any]
-    seed: int
+    point: Point
     digest: str
     scenario: str
-    sets: tuple[str, ...]
     scale: str | None
     memory_bytes: int
     directory: Path
+
+    @property
+    def label(self) -> str:
+        """What the point is called."""
+        return self.point.label
 
     @property
     def partial(self) -> Path:
@@ -77,9 +71,9 @@ class PlannedPoint:
         """The part of `sweep.json` that says which run this is."""
         return {
             "label": self.label,
-            "variant": self.variant,
-            "axes": dict(self.axes),
-            "seed": self.seed,
+            "variant": self.point.variant,
+            "axes": dict(self.point.axes),
+            "seed": self.point.seed,
             "digest": self.digest,
             "dir": f"{POINTS}/{self.directory.name}",
         }
@@ -92,7 +86,7 @@ class SweepPlan:
     file: ScenarioFile
     scenario: Mapping[str, Any]
     out: Path
-    points: tuple[PlannedPoint, ...]
+    points: tuple[Job, ...]
 
     def prepare(self, *, overwrite: bool = False) -> None:
         """Make the directory ready; raises `ResultsError` if it holds another sweep and `overwrite` is false."""
@@ -102,7 +96,7 @@ class SweepPlan:
     @property
     def is_recorded(self) -> bool:
         """Whether the directory's list of points is that of this sweep."""
-        rows = read_json(self.out / SWEEP_FILE)
+        rows = glance(self.out / SWEEP_FILE)
         listed = [(row.get("label"), row.get("digest")) for row in rows] if isinstance(rows, list) else []
         return listed == [(point.label, point.digest) for point in self.points]
 
@@ -121,7 +115,7 @@ class SweepPlan:
             finished, remark = look_at(point)
             states[point.label] = State.DONE if finished else State.PENDING
             remarks += [remark] if remark else []
-            others += finished and read_document(point.directory / POINT_FILE).get("build") != build()
+            others += finished and read_object(point.directory / POINT_FILE).get("build") != build()
             unchecked += finished and not (point.directory / CHECKSUMS_FILE).exists()
         if others:
             remarks.append(
@@ -153,18 +147,14 @@ class SweepPlan:
 def plan(file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str | None = None) -> SweepPlan:
     """Resolve every point of the sweep; raises what is wrong with any of them before anything runs."""
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    points: list[PlannedPoint] = []
+    points: list[Job] = []
     for point in scenario.points():
         loaded = scenario.at(point)
         points.append(
-            PlannedPoint(
-                label=point.label,
-                variant=point.variant,
-                axes=point.axes,
-                seed=point.seed,
+            Job(
+                point=replace(point, sets=(*sets, *point.sets)),
                 digest=loaded.digest,
                 scenario=str(file.path.resolve()),
-                sets=(*sets, *point.sets),
                 scale=scale,
                 memory_bytes=int(loaded.estimate["memory_bytes"]),
                 directory=out / POINTS / folder_name(point.label),
@@ -187,7 +177,7 @@ def folder_name(label: str) -> str:
     return re.sub(r"[^\w.=,+-]+", "_", label).strip(".") or "point"
 
 
-def settle(point: PlannedPoint) -> None:
+def settle(point: Job) -> None:
     """Put a finished run in its place; what stood there goes only when the new one is complete."""
     write_json(point.partial / POINT_FILE, {**point.identity(), "build": build()})
     add(point.partial, POINT_FILE)
@@ -199,19 +189,19 @@ def settle(point: PlannedPoint) -> None:
     shutil.rmtree(replaced, ignore_errors=True)
 
 
-def recorded(point: PlannedPoint) -> str | None:
+def recorded(point: Job) -> str | None:
     """The digest of the run that is in the point's place."""
-    value = read_json(point.directory / POINT_FILE)
+    value = glance(point.directory / POINT_FILE)
     return value.get("digest") if isinstance(value, dict) else None
 
 
-def look_at(point: PlannedPoint) -> tuple[bool, str]:
+def look_at(point: Job) -> tuple[bool, str]:
     """Whether the point is finished and readable, and what is worth telling if something else is there."""
     if not point.directory.exists():
         return False, ""
     try:
         read(point.directory)
-        digest = read_document(point.directory / POINT_FILE).get("digest")
+        digest = read_object(point.directory / POINT_FILE).get("digest")
         if digest != point.digest:
             return False, f"{point.directory}: holds another scenario or version; this point is run again"
     except ResultsError as error:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from headway.directories import drop_derived
 from headway.locks import is_free
-from headway.sweeps.plan import PlannedPoint, State, SweepPlan
+from headway.sweeps.plan import Job, State, SweepPlan
 from headway.sweeps.sharing import entered
 from headway.sweeps.worker import Elsewhere, Failed, Finished, Report, initialise, run_point
 
@@ -34,16 +34,16 @@ class Observer(Protocol):
     def progressed(self, label: str, state: dict[str, Any] | None) -> None:
         """A point began (None) or advanced."""
 
-    def finished(self, point: PlannedPoint, result: Finished) -> None:
+    def finished(self, point: Job, result: Finished) -> None:
         """A point ended, or was stopped."""
 
-    def failed(self, point: PlannedPoint, error: str) -> None:
+    def failed(self, point: Job, error: str) -> None:
         """A point could not be run."""
 
-    def waiting(self, points: Sequence[PlannedPoint]) -> None:
+    def waiting(self, points: Sequence[Job]) -> None:
         """All points are done or failed but these, which other processes are running."""
 
-    def elsewhere(self, point: PlannedPoint) -> None:
+    def elsewhere(self, point: Job) -> None:
         """Another process finished a point."""
 
 
@@ -52,10 +52,10 @@ class Silent:
 
     def planned(self, total: int, done: int, remarks: list[str]) -> None: ...
     def progressed(self, label: str, state: dict[str, Any] | None) -> None: ...
-    def finished(self, point: PlannedPoint, result: Finished) -> None: ...
-    def failed(self, point: PlannedPoint, error: str) -> None: ...
-    def waiting(self, points: Sequence[PlannedPoint]) -> None: ...
-    def elsewhere(self, point: PlannedPoint) -> None: ...
+    def finished(self, point: Job, result: Finished) -> None: ...
+    def failed(self, point: Job, error: str) -> None: ...
+    def waiting(self, points: Sequence[Job]) -> None: ...
+    def elsewhere(self, point: Job) -> None: ...
 
 
 @dataclass
@@ -102,7 +102,7 @@ def run_sweep(
     return outcome
 
 
-def worker_count(jobs: int | None, points: Sequence[PlannedPoint]) -> int:
+def worker_count(jobs: int | None, points: Sequence[Job]) -> int:
     """As many workers as asked for, or as there are cores and memory for."""
     if jobs is not None:
         return max(1, min(jobs, len(points)))
@@ -123,7 +123,7 @@ class _Pools:
 
     def run_all(self, jobs: int | None) -> None:
         """Run every pending point; those that other processes are running, if these do not finish them."""
-        waiting: Sequence[PlannedPoint] = ()
+        waiting: Sequence[Job] = ()
         while not self._stop_requested() and (todo := self._pending()):
             free = [point for point in todo if point.is_finished or is_free(point.lock)]
             if free:
@@ -137,27 +137,27 @@ class _Pools:
                 self._observer.waiting(todo)
             time.sleep(POLL_S)
 
-    def _pending(self) -> list[PlannedPoint]:
+    def _pending(self) -> list[Job]:
         states = self._outcome.states
         return [point for point in self._outcome.plan.points if states[point.label] is State.PENDING]
 
-    def run(self, points: Sequence[PlannedPoint], workers: int) -> list[PlannedPoint]:
+    def run(self, points: Sequence[Job], workers: int) -> list[Job]:
         """Run `points`; returns those that were under way when a process died."""
-        suspects: list[PlannedPoint] = []
-        untouched: Sequence[PlannedPoint] = points
+        suspects: list[Job] = []
+        untouched: Sequence[Job] = points
         while untouched and not self._stop_requested():
             lost, untouched = self._one_pool(untouched, workers)
             suspects += lost
         return suspects
 
-    def fail(self, point: PlannedPoint, error: str) -> None:
+    def fail(self, point: Job, error: str) -> None:
         """Record that `point` cannot be run."""
         self._outcome.states[point.label] = State.FAILED
         self._outcome.errors[point.label] = error
         self._outcome.plan.record(self._outcome.states, self._outcome.errors)
         self._observer.failed(point, error)
 
-    def _one_pool(self, points: Sequence[PlannedPoint], workers: int) -> tuple[list[PlannedPoint], list[PlannedPoint]]:
+    def _one_pool(self, points: Sequence[Job], workers: int) -> tuple[list[Job], list[Job]]:
         """Run `points` until they are through, the user stops, or a process dies.
 
         A death breaks the whole pool: returned are the points that were under way then, and those not begun.
@@ -165,10 +165,10 @@ class _Pools:
         context = multiprocessing.get_context("spawn")
         reports = context.SimpleQueue()
         stop = context.Event()
-        lost: list[PlannedPoint] = []
+        lost: list[Job] = []
         waiting = iter(points)
         with _pool(workers, context, (reports, stop)) as pool:
-            running: dict[Future[Finished | Elsewhere | Failed], PlannedPoint] = {}
+            running: dict[Future[Finished | Elsewhere | Failed], Job] = {}
             _fill(pool, waiting, running, workers)
             while running:
                 finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
@@ -188,7 +188,7 @@ class _Pools:
             report: Report = reports.get()
             self._observer.progressed(report.label, report.progress)
 
-    def _account(self, point: PlannedPoint, future: Future[Finished | Elsewhere | Failed]) -> bool:
+    def _account(self, point: Job, future: Future[Finished | Elsewhere | Failed]) -> bool:
         """Record how a point ended; False if its process died and it must be looked at again."""
         try:
             result = future.result()
@@ -205,7 +205,7 @@ class _Pools:
         self._observer.finished(point, result)
         return True
 
-    def _settle_elsewhere(self, point: PlannedPoint, result: Elsewhere) -> None:
+    def _settle_elsewhere(self, point: Job, result: Elsewhere) -> None:
         """Another process has the point: what it finished is done, what it is running stays pending."""
         if result.finished:
             self._outcome.states[point.label] = State.DONE
@@ -228,8 +228,8 @@ def _deaf() -> Iterator[None]:
 
 def _fill(
     pool: ProcessPoolExecutor,
-    waiting: Iterator[PlannedPoint],
-    running: dict[Future[Finished | Elsewhere | Failed], PlannedPoint],
+    waiting: Iterator[Job],
+    running: dict[Future[Finished | Elsewhere | Failed], Job],
     workers: int,
 ) -> None:
     """Hand out points, one a worker, so that a death leaves few to look at again."""

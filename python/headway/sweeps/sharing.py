@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headway.directories import LOCKS, SWEEP_FILE, clear_locks, directory_of
+from headway.directories import clear_locks, directory_of
 from headway.errors import ResultsError
+from headway.layout import LOCKS, SWEEP_FILE
 from headway.locks import Lock, acquire, holder
 from headway.sweeps.plan import SweepPlan
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headway.errors import HeadwayError
 from headway.locks import held
 from headway.scenario import Scenario
-from headway.sweeps.plan import PlannedPoint, look_at, settle
+from headway.sweeps.plan import Job, look_at, settle
 
 if TYPE_CHECKING:
     from multiprocessing.queues import SimpleQueue
@@ -78,7 +78,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def run_point(point: PlannedPoint) -> Finished | Elsewhere | Failed:
+def run_point(point: Job) -> Finished | Elsewhere | Failed:
     """Run one point unless another process does; whatever goes wrong with it is told and costs the others nothing."""
     try:
         with held(point.lock) as mine:
@@ -93,7 +93,7 @@ def run_point(point: PlannedPoint) -> Finished | Elsewhere | Failed:
         return Failed(point.label, f"{type(error).__name__}: {error}")
 
 
-def _run(point: PlannedPoint) -> Finished:
+def _run(point: Job) -> Finished:
     """Run one point into its partial directory, then put it in place unless it was stopped."""
     reports, stop = _channel.reports, _channel.stop
     if reports is None or stop is None:
@@ -105,7 +105,7 @@ def _run(point: PlannedPoint) -> Finished:
         return not stop.is_set()
 
     shutil.rmtree(point.partial, ignore_errors=True)
-    scenario = Scenario.load(point.scenario, sets=point.sets, scale=point.scale)
+    scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
     run = scenario.run(point.partial, progress=progress)
     if not run.interrupted:
         settle(point)

@@ -1,4 +1,4 @@
-"""What a user can do to a results directory: always a `ReportError` that names the file."""
+"""What a user can do to a results directory: always a `ResultsError` that names the file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from headway.errors import HeadwayError
-from headway.report import ReportError, build
+from headway.errors import HeadwayError, ResultsError
+from headway.report import build
 
 TABLES = ("flows.parquet", "links.parquet", "series.parquet")
 DOCUMENTS = ("manifest.json", "summary.json")
 
 
-def complaint(directory: Path, fmt: str = "html") -> ReportError:
-    with pytest.raises(ReportError) as caught:
+def complaint(directory: Path, fmt: str = "html") -> ResultsError:
+    with pytest.raises(ResultsError) as caught:
         build(directory, fmt)
     assert isinstance(caught.value, HeadwayError)
     return caught.value

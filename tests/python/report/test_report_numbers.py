@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from headway.quantities import parse_bytes, parse_rate, parse_seconds
+from headway.data.samples import by_size, cdf, equal_count_edges, thin
+from headway.data.statistics import over_seeds, student_quantile
+from headway.data.units import display, parse_bytes, parse_rate, parse_seconds
 from headway.report.claims import claim_rows
 from headway.report.palette import DARK_PAGE, LIGHT_PAGE, base_colours, contrast, flow_styles, variant_styles
-from headway.report.quantity import display
 from headway.report.spec import Axis
-from headway.report.stats import by_size, cdf, equal_count_edges, over_seeds, t95, thin
 from headway.report.svg import spread
 from headway.report.ticks import linear_axis, log_axis, slowdown_axis, ticks
 
@@ -21,7 +21,7 @@ from headway.report.ticks import linear_axis, log_axis, slowdown_axis, ticks
 @pytest.mark.parametrize("freedom", [1, 2, 4, 9, 29, 30, 31, 80])
 def test_t95_leaves_five_percent_outside(freedom: int) -> None:
     log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - 0.5 * math.log(freedom * math.pi)
-    x = np.linspace(0, t95(freedom), 200_001)
+    x = np.linspace(0, student_quantile(0.95, freedom), 200_001)
     density = np.exp(log_scale) * (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
     assert 2 * np.trapezoid(density, x) == pytest.approx(0.95, abs=2e-5)
 
@@ -30,10 +30,10 @@ def test_over_seeds_leaves_gaps_out_and_needs_two_for_an_interval() -> None:
     assert over_seeds([None, math.nan]) is None
     one = over_seeds([None, 3.0])
     assert one is not None
-    assert (one.mean, one.half, one.seeds) == (3.0, None, 1)
+    assert (one.mean, one.half_width, one.count) == (3.0, None, 1)
     three = over_seeds([1.0, 2.0, 3.0])
     assert three is not None
-    assert three.half == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
+    assert three.half_width == pytest.approx(4.3027 / math.sqrt(3), rel=1e-4)
 
 
 def test_equal_count_bins_are_equal_and_never_part_equal_sizes() -> None:

@@ -7,7 +7,7 @@ import pytest
 from headway.report.palette import Style
 from headway.report.paper import draw
 from headway.report.placement import at_left
-from headway.report.spec import Axis, Dot, DotPanel, DotRow, Figure, Panel, Reference, Series
+from headway.report.spec import Axis, Curve, Dot, DotPanel, DotRow, Figure, Panel, Reference
 
 X = Axis("x", "ratio", 0.0, 1.0)
 LOW, HIGH = (0.0, 0.25, 0.5, 0.75, 1.0), (2.0, 2.0, 5.0, 9.5, 9.5)
@@ -20,7 +20,7 @@ LOW, HIGH = (0.0, 0.25, 0.5, 0.75, 1.0), (2.0, 2.0, 5.0, 9.5, 9.5)
 @pytest.mark.parametrize("log", [False, True])
 def test_a_reference_s_text_goes_where_data_are_not(values: tuple[float, ...], left: bool, log: bool) -> None:
     y = Axis("y", "ratio", 1.0, 10.0, log)
-    assert at_left(Panel("", X, y, (Series("k", LOW, values),)), Reference(9.5, "full")) is left
+    assert at_left(Panel("", X, y, (Curve("k", LOW, values),)), Reference(9.5, "full")) is left
 
 
 @pytest.mark.parametrize("lanes", [1, 3, 5, 9])

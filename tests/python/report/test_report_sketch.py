@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from headway.report import build
-from headway.report.fabric import topology
+from headway.report.figures.topology import topology
 from headway.report.load import load
 from headway.report.spec import Sketch
 from headway.report.study import Study

@@ -4,6 +4,7 @@ pub mod by_transport;
 mod labels;
 pub mod manifest;
 mod measures;
+pub mod schema;
 pub mod statistics;
 pub mod summary;
 pub mod tables;

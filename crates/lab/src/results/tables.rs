@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_types, reason = "metadata of Arrow schemas is a std HashMap")]
 
 use super::labels::labels;
+use super::schema::{self, Field as Declared};
 use crate::text::quantity::seconds;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, Field, Schema};
@@ -11,85 +12,6 @@ use headway_sim::{Entity, FlowState, LinkRecord, Outcome, RunSpec};
 use headway_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// A column: name, unit (empty for names and counts), meaning.
-pub type Column = (&'static str, &'static str, &'static str);
-
-/// Columns of `flows`.
-pub const FLOWS: &[Column] = &[
-    ("flow", "", "position in the scenario's flows, from 0"),
-    ("name", "", "the flow's name, or its number as text"),
-    ("src", "", "sending host"),
-    ("dst", "", "receiving host"),
-    ("class", "", "application class"),
-    ("transport", "", "name of the transport, with what it sets where several of the run have one name"),
-    ("bytes", "B", "application bytes to deliver"),
-    ("start_s", "s", "when the application handed the flow over"),
-    ("finish_s", "s", "when the last byte arrived at the receiver; null if it did not"),
-    ("fct_s", "s", "finish_s - start_s"),
-    ("ideal_s", "s", "completion time on the same path without other packets; formula in the manifest"),
-    ("slowdown", "1", "fct_s / ideal_s"),
-    ("delivered_bytes", "B", "application bytes that arrived, each counted once"),
-    ("retransmitted_bytes", "B", "application bytes that left the sender again"),
-    ("drops", "packets", "its data packets dropped by ports, or lost to faults on links"),
-    ("trims", "packets", "its data packets trimmed by ports"),
-    ("marks", "packets", "its data packets that arrived with a mark"),
-    ("deadline_s", "s", "deadline counted from start_s; null without one"),
-    ("state", "", "done, unfinished or failed"),
-];
-
-/// Columns of `links`; those of drops by reason follow `drops`.
-const LINKS: &[Column] = &[
-    ("name", "", "from->to"),
-    ("from_switch", "", "1 if it leaves a switch, 0 if it leaves a host"),
-    ("rate_bps", "bit/s", "rate"),
-    ("busy_fraction", "1", "share of the run spent transmitting"),
-    (
-        "goodput_bps",
-        "bit/s",
-        "application bits that left, repeats included, over the run and the rest of a packet on the wire at its end",
-    ),
-    ("wire_bytes", "B", "bytes that left or had begun to, headers and framing included"),
-    ("received", "packets", "offered to the port"),
-    ("enqueued", "packets", "accepted by the port"),
-    ("dequeued", "packets", "that left, or had begun to by the end"),
-    ("waiting", "packets", "in the queues at the end"),
-    ("drops", "packets", "dropped for any reason"),
-    ("returned", "packets", "sent back to where they came from for want of room"),
-    ("trims", "packets", "whose payload was cut off"),
-    ("marks", "packets", "that left with a mark"),
-    ("queue_max_bytes", "B", "most that ever waited, the packet on the wire not counted"),
-    ("queue_max_packets", "packets", "most data packets that ever waited"),
-    ("queue_mean_bytes", "B", "what waited, averaged over time"),
-];
-
-/// Columns of `series`.
-pub const SERIES: &[Column] = &[
-    ("t_s", "s", "end of the interval"),
-    ("entity", "", "name of a flow or of a link"),
-    (
-        "metric",
-        "",
-        "throughput_bps, queue_bytes, queue_max_bytes, utilisation, or a gauge of the port's rules",
-    ),
-    (
-        "value",
-        "as the metric says",
-        "bit/s of new application bytes delivered; B at the end of the interval; most B in the interval; share of the interval spent transmitting; of a gauge, its value at the end of the interval",
-    ),
-];
-
-/// Columns of `links`, with one for each reason to drop.
-pub fn link_columns() -> Vec<(String, &'static str, String)> {
-    let mut columns: Vec<_> = LINKS.iter().map(|(n, u, d)| (n.to_string(), *u, d.to_string())).collect();
-    let at = 1 + LINKS.iter().position(|c| c.0 == "drops").unwrap_or(LINKS.len() - 1);
-    let reasons = DropReason::ALL.iter().map(|r| {
-        let doc = format!("dropped because: {}", r.name().replace('_', " "));
-        (format!("drops_{}", r.name()), "packets", doc)
-    });
-    columns.splice(at..at, reasons);
-    columns
-}
 
 /// How a flow ended, as in results. A flow that never started counts as unfinished.
 pub fn state_name(state: FlowState) -> &'static str {
@@ -107,32 +29,38 @@ pub fn flows(spec: &RunSpec, names: &[String], outcome: &Outcome) -> Result<Reco
     let slowdown = records().map(|(f, r)| slowdown(f.start, r.finish, r.ideal)).collect::<Float64Array>();
     let labels = labels(&spec.transports);
     let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
-    let columns: Vec<ArrayRef> = vec![
-        u64s(&|i| i as u64),
-        Arc::new(StringArray::from_iter_values(names)),
-        Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.src))),
-        Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.dst))),
-        Arc::new(UInt16Array::from_iter_values(spec.flows.iter().map(|f| f.class))),
-        Arc::new(StringArray::from_iter_values(
-            spec.flows.iter().map(|f| labels[usize::from(f.transport)].as_str()),
-        )),
-        u64s(&|i| spec.flows[i].bytes),
-        Arc::new(Float64Array::from_iter_values(spec.flows.iter().map(|f| seconds(f.start)))),
-        Arc::new(outcome.flows.iter().map(|r| r.finish.map(seconds)).collect::<Float64Array>()),
-        Arc::new(Float64Array::from(fct)),
-        Arc::new(Float64Array::from_iter_values(outcome.flows.iter().map(|r| seconds(r.ideal)))),
-        Arc::new(slowdown),
-        u64s(&|i| outcome.flows[i].delivered),
-        u64s(&|i| outcome.flows[i].retransmitted),
-        u64s(&|i| u64::from(outcome.flows[i].drops)),
-        u64s(&|i| u64::from(outcome.flows[i].trims)),
-        u64s(&|i| u64::from(outcome.flows[i].marks)),
-        Arc::new(
-            spec.flows.iter().map(|f| f.deadline.map(|d| seconds(d - f.start))).collect::<Float64Array>(),
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("flow", u64s(&|i| i as u64)),
+        ("name", Arc::new(StringArray::from_iter_values(names))),
+        ("src", Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.src)))),
+        ("dst", Arc::new(UInt32Array::from_iter_values(spec.flows.iter().map(|f| f.dst)))),
+        ("class", Arc::new(UInt16Array::from_iter_values(spec.flows.iter().map(|f| f.class)))),
+        (
+            "transport",
+            Arc::new(StringArray::from_iter_values(
+                spec.flows.iter().map(|f| labels[usize::from(f.transport)].as_str()),
+            )),
         ),
-        Arc::new(StringArray::from_iter_values(outcome.flows.iter().map(|r| state_name(r.state)))),
+        ("bytes", u64s(&|i| spec.flows[i].bytes)),
+        ("start_s", Arc::new(Float64Array::from_iter_values(spec.flows.iter().map(|f| seconds(f.start))))),
+        ("finish_s", Arc::new(outcome.flows.iter().map(|r| r.finish.map(seconds)).collect::<Float64Array>())),
+        ("fct_s", Arc::new(Float64Array::from(fct))),
+        ("ideal_s", Arc::new(Float64Array::from_iter_values(outcome.flows.iter().map(|r| seconds(r.ideal))))),
+        ("slowdown", Arc::new(slowdown)),
+        ("delivered_bytes", u64s(&|i| outcome.flows[i].delivered)),
+        ("retransmitted_bytes", u64s(&|i| outcome.flows[i].retransmitted)),
+        ("drops", u64s(&|i| u64::from(outcome.flows[i].drops))),
+        ("trims", u64s(&|i| u64::from(outcome.flows[i].trims))),
+        ("marks", u64s(&|i| u64::from(outcome.flows[i].marks))),
+        (
+            "deadline_s",
+            Arc::new(
+                spec.flows.iter().map(|f| f.deadline.map(|d| seconds(d - f.start))).collect::<Float64Array>(),
+            ),
+        ),
+        ("state", Arc::new(StringArray::from_iter_values(outcome.flows.iter().map(|r| state_name(r.state))))),
     ];
-    batch("flows", FLOWS.iter().copied(), columns)
+    batch("flows", schema::FLOWS, columns)
 }
 
 /// Completion time over ideal completion time.
@@ -147,30 +75,29 @@ pub fn links(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     let share = |get: &dyn Fn(&LinkRecord) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(all.iter().map(get)))
     };
-    let mut columns: Vec<ArrayRef> = vec![
-        Arc::new(StringArray::from_iter_values(all.iter().map(|l| l.name.as_str()))),
-        count(&|l| u64::from(l.from_switch)),
-        count(&|l| l.rate.bps()),
-        share(&|l| busy_fraction(l, outcome.end)),
-        share(&|l| goodput_bps(l, outcome.end)),
-        count(&|l| l.counters.wire_bytes),
-        count(&|l| l.counters.received),
-        count(&|l| l.counters.enqueued),
-        count(&|l| l.counters.dequeued),
-        count(&|l| l.counters.enqueued - l.counters.dequeued),
-        count(&|l| l.counters.drops()),
-    ];
-    columns.extend((0..DropReason::ALL.len()).map(|reason| count(&|l| l.counters.dropped[reason])));
-    let rest: [ArrayRef; 6] = [
-        count(&|l| l.counters.returned),
-        count(&|l| l.counters.trimmed),
-        count(&|l| l.counters.marked),
-        count(&|l| l.counters.queue_max_bytes),
-        count(&|l| u64::from(l.counters.queue_max_packets)),
-        share(&|l| l.queue_mean_bytes),
-    ];
-    columns.extend(rest);
-    batch("links", link_columns().iter().map(|(n, u, d)| (n.as_str(), *u, d.as_str())), columns)
+    let mut columns: Vec<(String, ArrayRef)> = Vec::with_capacity(schema::LINKS.len());
+    let mut put = |name: &str, values: ArrayRef| columns.push((name.into(), values));
+    put("name", Arc::new(StringArray::from_iter_values(all.iter().map(|l| l.name.as_str()))));
+    put("from_switch", count(&|l| u64::from(l.from_switch)));
+    put("rate_bps", count(&|l| l.rate.bps()));
+    put("busy_fraction", share(&|l| busy_fraction(l, outcome.end)));
+    put("goodput_bps", share(&|l| goodput_bps(l, outcome.end)));
+    put("wire_bytes", count(&|l| l.counters.wire_bytes));
+    put("received", count(&|l| l.counters.received));
+    put("enqueued", count(&|l| l.counters.enqueued));
+    put("dequeued", count(&|l| l.counters.dequeued));
+    put("waiting", count(&|l| l.counters.enqueued - l.counters.dequeued));
+    put("drops", count(&|l| l.counters.drops()));
+    for (number, reason) in DropReason::ALL.iter().enumerate() {
+        put(&format!("drops_{}", reason.name()), count(&|l| l.counters.dropped[number]));
+    }
+    put("returned", count(&|l| l.counters.returned));
+    put("trims", count(&|l| l.counters.trimmed));
+    put("marks", count(&|l| l.counters.marked));
+    put("queue_max_bytes", count(&|l| l.counters.queue_max_bytes));
+    put("queue_max_packets", count(&|l| u64::from(l.counters.queue_max_packets)));
+    put("queue_mean_bytes", share(&|l| l.queue_mean_bytes));
+    batch("links", schema::LINKS, columns)
 }
 
 /// Application bits that left, per second. A packet that is on the wire when the run ends counts whole, and so does
@@ -192,50 +119,41 @@ pub fn series(names: &[String], outcome: &Outcome) -> Result<RecordBatch, ArrowE
         Entity::Flow(i) => names[i as usize].as_str(),
         Entity::Link(i) => outcome.links[i as usize].name.as_str(),
     };
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| seconds(s.at)))),
-        Arc::new(StringArray::from_iter_values(samples.iter().map(|s| entity(s.entity)))),
-        Arc::new(StringArray::from_iter_values(samples.iter().map(|s| s.metric.name()))),
-        Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| s.value))),
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("t_s", Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| seconds(s.at))))),
+        ("entity", Arc::new(StringArray::from_iter_values(samples.iter().map(|s| entity(s.entity))))),
+        ("metric", Arc::new(StringArray::from_iter_values(samples.iter().map(|s| s.metric.name())))),
+        ("value", Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| s.value)))),
     ];
-    batch("series", SERIES.iter().copied(), columns)
+    batch("series", schema::SERIES, columns)
 }
 
 fn column(values: Vec<u64>) -> ArrayRef {
     Arc::new(UInt64Array::from(values))
 }
 
-/// Columns with their descriptions as metadata of the schema.
-fn batch<'a>(
+/// Columns as they are declared, with their descriptions as metadata of the schema. What is written and not declared, or
+/// declared and not written, is an error of every run.
+fn batch(
     name: &str,
-    described: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
-    columns: Vec<ArrayRef>,
+    declared: &[Declared],
+    columns: Vec<(impl AsRef<str>, ArrayRef)>,
 ) -> Result<RecordBatch, ArrowError> {
-    let field = |((name, unit, doc), array): ((&str, &str, &str), &ArrayRef)| {
-        let notes =
-            HashMap::from([("unit".to_string(), unit.to_string()), ("doc".to_string(), doc.to_string())]);
-        let nulls = matches!(name, "finish_s" | "fct_s" | "slowdown" | "deadline_s");
-        Field::new(name, array.data_type().clone(), nulls).with_metadata(notes)
+    if !declared.iter().map(|field| field.name).eq(columns.iter().map(|(name, _)| name.as_ref())) {
+        return Err(ArrowError::SchemaError(format!("the columns of {name} are not those that it declares")));
+    }
+    let field = |(declared, (_, array)): (&Declared, &(_, ArrayRef))| {
+        let notes = HashMap::from([
+            ("unit".to_string(), declared.unit.to_string()),
+            ("doc".to_string(), declared.doc.to_string()),
+        ]);
+        Field::new(declared.name, array.data_type().clone(), declared.nullable).with_metadata(notes)
     };
-    let fields: Vec<Field> = described.zip(&columns).map(field).collect();
+    let fields: Vec<Field> = declared.iter().zip(&columns).map(field).collect();
     let notes = HashMap::from([
         ("headway.table".to_string(), name.to_string()),
         ("headway.version".to_string(), crate::scenario::VERSION.to_string()),
     ]);
+    let columns = columns.into_iter().map(|(_, array)| array).collect();
     RecordBatch::try_new(Arc::new(Schema::new_with_metadata(fields, notes)), columns)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_reason_to_drop_has_a_column_after_the_sum() {
-        let names: Vec<String> = link_columns().into_iter().map(|c| c.0).collect();
-        let at = names.iter().position(|n| n == "drops").expect("drops");
-        for (reason, name) in DropReason::ALL.iter().zip(&names[at + 1..]) {
-            assert_eq!(*name, format!("drops_{}", reason.name()));
-        }
-        assert_eq!(names[at + 1 + DropReason::ALL.len()], "returned");
-    }
 }

@@ -7,6 +7,7 @@ pub mod parse;
 pub mod quantity;
 pub mod reader;
 pub mod source;
+pub mod spans;
 pub mod tree;
 
 pub use error::{LabError, Problem, ScenarioError};

@@ -13,6 +13,7 @@ mod never_panics;
 mod order;
 mod runs;
 mod scenarios;
+mod schema;
 mod traffic;
 mod tuning;
 mod workloads;

@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use common::{LEAF_SPINE, SMALL, good, run};
 use headway_fabric::DropReason;
-use headway_lab::results::tables;
+use headway_lab::results::schema;
 use headway_lab::{Options, RunOutput, run_scenario};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::path::Path;
@@ -33,18 +33,15 @@ fn counts(table: &RecordBatch, name: &str) -> Vec<u64> {
 #[test]
 fn every_column_of_the_dictionary_is_there_with_its_unit() {
     let output = run(&good(&sampled(), &[]));
-    let links = tables::link_columns();
-    let dictionary: [(&RecordBatch, Vec<(&str, &str)>); 3] = [
-        (&output.flows, tables::FLOWS.iter().map(|c| (c.0, c.1)).collect()),
-        (&output.links, links.iter().map(|c| (c.0.as_str(), c.1)).collect()),
-        (&output.series, tables::SERIES.iter().map(|c| (c.0, c.1)).collect()),
-    ];
-    for (table, columns) in dictionary {
-        let schema = table.schema();
+    let dictionary =
+        [(&output.flows, schema::FLOWS), (&output.links, schema::LINKS), (&output.series, schema::SERIES)];
+    for (table, declared) in dictionary {
+        let columns: Vec<(&str, &str)> = declared.iter().map(|field| (field.name, field.unit)).collect();
+        let written = table.schema();
         let found: Vec<(&str, &str)> =
-            schema.fields().iter().map(|f| (f.name().as_str(), f.metadata()["unit"].as_str())).collect();
+            written.fields().iter().map(|f| (f.name().as_str(), f.metadata()["unit"].as_str())).collect();
         assert_eq!(found, columns);
-        assert!(schema.fields().iter().all(|f| !f.metadata()["doc"].is_empty()));
+        assert!(written.fields().iter().all(|f| !f.metadata()["doc"].is_empty()));
     }
 }
 

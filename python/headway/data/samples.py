@@ -1,58 +1,14 @@
-"""The statistics of the report: quantiles, equal-count bins, confidence intervals, thinning of long series.
-
-Quantiles are exact, by nearest rank, as in summary.json. A confidence interval is Student's t over seeds: it says
-how much the figure would move with other random arrivals, and nothing about one run's own flows.
-"""
+"""Arrays of samples: bins of equal count, distributions, thinning of long series. Quantiles are by nearest rank."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-# Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
-_T95 = (
-    12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
-    2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,
-    2.0796, 2.0739, 2.0687, 2.0639, 2.0595, 2.0555, 2.0518, 2.0484, 2.0452, 2.0423,
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over seeds with its 95 % half-width (None with fewer than two seeds)."""
-
-    mean: float
-    half: float | None
-    seeds: int
-
-
-def t95(freedom: int) -> float:
-    """Two-sided 95 % quantile of Student's t (Cornish-Fisher expansion beyond 30 degrees of freedom)."""
-    if freedom < 1:
-        raise ValueError("a confidence interval needs at least two values")
-    if freedom <= len(_T95):
-        return _T95[freedom - 1]
-    z = 1.959964
-    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-
-
-def over_seeds(values: Sequence[float | None]) -> Estimate | None:
-    """Mean and 95 % confidence half-width of one value a seed; seeds without a value are left out."""
-    finite = [float(v) for v in values if v is not None and math.isfinite(v)]
-    if not finite:
-        return None
-    mean = math.fsum(finite) / len(finite)
-    if len(finite) < 2:
-        return Estimate(mean, None, 1)
-    variance = math.fsum((v - mean) ** 2 for v in finite) / (len(finite) - 1)
-    half = t95(len(finite) - 1) * math.sqrt(variance / len(finite))
-    return Estimate(mean, half, len(finite))
 
 
 def equal_count_edges(sizes: Array, bins: int) -> Array:

@@ -6,10 +6,12 @@ from collections import Counter
 
 import numpy as np
 
-from .load import Point
-from .spec import Axis, Figure, Panel, Series
-from .study import Study, variant_key
-from .ticks import log_axis
+from headway.data.point import Point
+
+from ..spec import Axis, Curve, Figure, Panel
+from ..study import Study, variant_key
+from ..ticks import log_axis
+from .kind import Kind
 
 
 def round_trips(study: Study) -> Figure:
@@ -38,7 +40,7 @@ def _panel(title: str, groups: list[tuple[str, list[Point]]]) -> list[Panel]:
             xs = sorted(bins)
             shares = np.cumsum([bins[x] for x in xs]) / sum(bins.values())
             ends += [xs[0], xs[-1]]
-            series.append(Series(variant_key(variant), tuple(xs), tuple(float(v) for v in shares), step=True))
+            series.append(Curve(variant_key(variant), tuple(xs), tuple(float(v) for v in shares), step=True))
     if not series:
         return []
     x_axis = log_axis("round trip", "time", ends)
@@ -53,3 +55,6 @@ def _pooled(points: list[Point]) -> Counter[float]:
         histogram = trips.get("histogram") if isinstance(trips, dict) else None
         bins.update({float(end): int(count) for end, count in histogram or []})
     return bins
+
+
+KIND = Kind("the distribution of round trips", lambda study: round_trips(study.split))

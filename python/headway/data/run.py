@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.checksums import verify
+from headway.data.reader import check_table, read_object, read_table
+from headway.data.sentences import one_line
+from headway.data.table import Table
+from headway.data.units import parse_seconds
 from headway.errors import ResultsError
-from headway.tables import Table
 
 if TYPE_CHECKING:
     from headway._headway import RunResult
@@ -59,16 +62,65 @@ class Run:
     @property
     def transports(self) -> tuple[str, ...]:
         """Its transports, as `flows` names them, where it has several; none where all flows have the same."""
-        return tuple(self.summary.get("by_transport", ()))
+        return tuple(self.summary.get("by_transport") or ())
 
     def among(self, transport: str) -> RunPart:
         """What is of one of its several transports; raises `KeyError` if it is not one of them."""
         return RunPart(self, transport)
 
     @property
+    def transport(self) -> str:
+        """Name of the transport, or the names of several with `+` between them."""
+        if self.transports:
+            return "+".join(dict.fromkeys(label.split("(")[0] for label in self.transports))
+        value = self.scenario.get("transport", {})
+        return str(value.get("name", "unknown")) if isinstance(value, Mapping) else str(value)
+
+    @cached_property
+    def scenario(self) -> Mapping[str, Any]:
+        """The resolved scenario, every default filled in."""
+        value = self.manifest.get("scenario", {})
+        return value if isinstance(value, Mapping) else {}
+
+    @cached_property
+    def fabric(self) -> Mapping[str, Any]:
+        """The fabric; beside and on a testbed, with the sizes of the packets that there were."""
+        declared, testbed = self.scenario.get("fabric"), self.manifest.get("testbed")
+        sizes = testbed.get("packet_sizes") if isinstance(testbed, Mapping) else None
+        parts = (part for part in (declared, sizes) if isinstance(part, Mapping))
+        return {key: value for part in parts for key, value in part.items()}
+
+    @property
+    def warmup_s(self) -> float:
+        """Flows that start earlier do not enter statistics."""
+        return parse_seconds(self.scenario.get("warmup")) or 0.0
+
+    @cached_property
+    def samples(self) -> Mapping[tuple[str, str], Mapping[float, float]]:
+        """What was sampled: of each entity and metric the value at each time."""
+        found: dict[tuple[str, str], dict[float, float]] = {}
+        frame = self.series.to_polars().select("t_s", "entity", "metric", "value")
+        for time, entity, metric, value in frame.iter_rows():
+            found.setdefault((entity, metric), {})[time] = value
+        return found
+
+    @cached_property
+    def sampled_at(self) -> tuple[float, ...]:
+        """Every time at which anything was sampled."""
+        return tuple(sorted({time for samples in self.samples.values() for time in samples}))
+
+    @property
     def interrupted(self) -> bool:
         """Whether the run was stopped before its end; its results are partial."""
         return bool(self.manifest.get("interrupted", False))
+
+    def look(self) -> None:
+        """Read the documents, and look at the tables; raises `ResultsError` for what is missing or cut off."""
+        for name in DOCUMENTS:
+            getattr(self, name)
+        for name in TABLES:
+            if self.directory is not None:
+                check_table(self.directory / f"{name}.parquet")
 
     def check(self) -> None:
         """Read everything once; raises `ResultsError` naming the first file that is missing, damaged or changed."""
@@ -85,7 +137,7 @@ class Run:
         return Table(read_table(self._path(f"{name}.parquet")))
 
     def _document(self, name: str) -> dict[str, Any]:
-        return read_document(self._path(f"{name}.json"))
+        return read_object(self._path(f"{name}.json"))
 
     def _path(self, name: str) -> Path:
         if self.directory is None:
@@ -134,8 +186,18 @@ class RunPart(Run):
         super().__init__(run.directory, run._result)
         if transport not in run.transports:
             raise KeyError(f"no transport {transport} (of {', '.join(run.transports) or 'several'})")
-        self.transport = transport
+        self._transport = transport
         self._run = run
+
+    @property
+    def transport(self) -> str:
+        """The transport."""
+        return self._transport
+
+    @property
+    def transports(self) -> tuple[str, ...]:
+        """It has one."""
+        return ()
 
     @cached_property
     def flows(self) -> Table:
@@ -162,110 +224,6 @@ def read(directory: str | Path) -> Run:
     run = Run(path)
     run.check()
     return run
-
-
-def read_document(path: Path) -> dict[str, Any]:
-    """A JSON object from a results directory."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ResultsError(path, "is missing") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ResultsError(path, f"cannot be read ({error})") from None
-    if not isinstance(value, dict):
-        raise ResultsError(path, "does not hold an object")
-    return value
-
-
-def read_table(path: Path) -> Any:  # noqa: ANN401  (a polars frame; polars is imported only here)
-    """A whole Parquet table from a results directory."""
-    import polars
-
-    if not path.exists():
-        raise ResultsError(path, "is missing")
-    try:
-        return polars.read_parquet(path)
-    except (polars.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise ResultsError(path, f"is truncated or damaged ({reason})") from None
-
-
-def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) -> str:
-    """The line that scripts look for: flows, when the run finished, completion times, losses, speed."""
-    done = summary.get("flows_done", 0)
-    total = done + summary.get("flows_unfinished", 0) + summary.get("flows_failed", 0)
-    parts = [f"{done}/{total} flows done"]
-    if manifest is not None and (end := manifest.get("virtual_s")) is not None:
-        parts.append(f"finished at {duration(end)}")
-    for key, label in (("fct_mean_s", "mean FCT"), ("fct_p99_s", "p99")):
-        if summary.get(key) is not None:
-            parts.append(f"{label} {duration(summary[key])}")
-    if summary.get("slowdown_mean") is not None:
-        parts.append(f"mean slowdown {summary['slowdown_mean']:.3g}")
-    parts.append(_losses(summary))
-    if manifest is not None and (wall := manifest.get("wall_s")):
-        events = manifest.get("events", 0)
-        parts.append(f"{quantity(events)} events in {duration(wall)} ({quantity(events / wall)}/s)")
-    return ", ".join(parts)
-
-
-def transport_lines(summary: dict[str, Any]) -> list[str]:
-    """What `one_line` says, for each of several transports, and its share of what was delivered."""
-    lines = []
-    for name, part in summary.get("by_transport", {}).items():
-        share = part.get("goodput_share")
-        said = "" if share is None else f", {100 * share:.3g} % of the goodput"
-        lines.append(f"{name}: {one_line(part)}{said}")
-    return lines
-
-
-def _losses(summary: dict[str, Any]) -> str:
-    """Packets dropped; how many of them were data where the rest was control or credits."""
-    # A run on real packets does not know them by transport.
-    drops = summary.get("drops") or 0
-    data = summary.get("data_drops", drops) or 0
-    return f"drops {drops}" if data == drops else f"drops {drops} ({data} of data)"
-
-
-# How the manifest says that nothing was sampled because the scenario does not ask for it.
-UNSAMPLED = "series.parquet is empty: the scenario has no [sample] table"
-
-
-def surprising(warnings: Iterable[str]) -> list[str]:
-    """The warnings of a manifest less what the scenario itself says: that nothing is to be sampled."""
-    return [warning for warning in warnings if warning != UNSAMPLED]
-
-
-def by_sentence(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Which runs say the same: the labels of each sentence, out of pairs of label and sentence."""
-    labels: dict[str, list[str]] = {}
-    for label, sentence in said:
-        labels.setdefault(sentence, []).append(label)
-    return labels
-
-
-def duration(seconds: float) -> str:
-    """A time with the unit that keeps it readable, as `43.9 us`."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if abs(seconds) >= size:
-            return f"{seconds / size:.4g} {unit}"
-    return f"{seconds / 1e-9:.4g} ns" if seconds else "0 s"
-
-
-def size(count: float) -> str:
-    """A number of bytes with the unit that keeps it readable, as `11.7 GB`."""
-    for unit, scale in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if abs(count) >= scale * 0.9995:
-            return f"{count / scale:#.3g} {unit}".replace(". ", " ")
-    return f"{count:.0f} B"
-
-
-def quantity(value: float) -> str:
-    """A count with k, M or G, as `3.2 M`."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value:.3g}"
 
 
 def _cells(key: str, columns: Iterable[Mapping[str, Any]]) -> str:

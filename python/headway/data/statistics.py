@@ -1,10 +1,15 @@
-"""Mean and confidence interval over seeds."""
+"""Statistics of results: means with confidence intervals over seeds.
+
+A confidence interval is Student's t over seeds: it says
+how much a number would move with other random arrivals, and nothing about one run's own flows.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 CONFIDENCE = 0.95
 # Relative spread that only the rounding of equal values causes.
@@ -38,6 +43,13 @@ def estimate(values: Sequence[float]) -> Estimate:
     return Estimate(mean, half_width if half_width > abs(mean) * ROUNDING else 0.0, count)
 
 
+def over_seeds(values: Sequence[float | None]) -> Estimate | None:
+    """The estimate of one value a seed; seeds without a finite value are left out."""
+    finite = [float(v) for v in values if v is not None and math.isfinite(v)]
+    return estimate(finite) if finite else None
+
+
+@cache
 def student_quantile(confidence: float, degrees: int) -> float:
     """The t for which a Student variable lies within -t..t with probability `confidence`."""
     low, high = 0.0, 1.0

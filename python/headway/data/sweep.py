@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from headway.directories import MANIFEST_FILE, SWEEP_FILE
+from headway.data.point import Point
+from headway.data.reader import glance
+from headway.data.run import Run
+from headway.data.table import Table
+from headway.data.units import ENDINGS, parse_any, parse_bytes
 from headway.errors import ResultsError
-from headway.files import read_json
-from headway.quantities import parse_any, parse_bytes
-from headway.results import Run
-from headway.tables import Table
-
-# How columns end that hold numbers of a kind.
-ENDINGS = {"time": "_s", "bytes": "_bytes", "rate": "_bps", "count": "_packets"}
-
-
-@dataclass(frozen=True)
-class SweepRun:
-    """One run of a sweep: its variant, the values of the swept keys, its seed, and its results."""
-
-    variant: str
-    axes: Mapping[str, Any]
-    seed: int
-    run: Run
+from headway.layout import MANIFEST_FILE, SWEEP_FILE
 
 
 class Sweep:
@@ -37,18 +24,18 @@ class Sweep:
     >>> [one.run.flows for one in sweep if one.variant == "amrt"]
     """
 
-    def __init__(self, directory: Path, runs: list[SweepRun], unfinished: int) -> None:
+    def __init__(self, directory: Path, runs: list[Point], unfinished: int) -> None:
         self.directory = directory
         self.runs = tuple(runs)
         self.unfinished = unfinished
 
-    def __iter__(self) -> Iterator[SweepRun]:
+    def __iter__(self) -> Iterator[Point]:
         return iter(self.runs)
 
     def __len__(self) -> int:
         return len(self.runs)
 
-    def __getitem__(self, place: int) -> SweepRun:
+    def __getitem__(self, place: int) -> Point:
         return self.runs[place]
 
     def __repr__(self) -> str:
@@ -87,12 +74,19 @@ def read_sweep(directory: str | Path) -> Sweep:
     if not (path / SWEEP_FILE).exists():
         what = "this is one run: headway.read reads it" if (path / MANIFEST_FILE).exists() else "holds no sweep"
         raise ResultsError(path, what)
-    listed = read_json(path / SWEEP_FILE)
+    listed = glance(path / SWEEP_FILE)
     if not isinstance(listed, list) or not all(_is_entry(entry) for entry in listed):
         raise ResultsError(path / SWEEP_FILE, "is damaged")
     done = [entry for entry in listed if (path / entry["dir"] / MANIFEST_FILE).exists()]
-    runs = [SweepRun(entry["variant"], entry["axes"], entry["seed"], Run(path / entry["dir"])) for entry in done]
+    runs = [
+        Point(_label(entry), entry["variant"], entry["axes"], entry["seed"], results=Run(path / entry["dir"]))
+        for entry in done
+    ]
     return Sweep(path, runs, len(listed) - len(done))
+
+
+def _label(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("label") or Path(entry["dir"]).name)
 
 
 def _is_entry(entry: object) -> bool:

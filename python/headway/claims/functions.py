@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from fnmatch import fnmatchcase
 from functools import reduce
 from itertools import pairwise
@@ -12,22 +11,23 @@ from typing import Any
 
 import polars as pl
 
-from headway.claims.context import Context, PointRun, Series
+from headway.claims.context import Context
 from headway.claims.language import CannotMeasure, Evaluator, Vocabulary
 from headway.claims.models import MODELS
+from headway.claims.series import Series, sampled
+from headway.data.point import Point
+from headway.data.units import parse_seconds
 from headway.errors import nearest
-
-UNITS_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def seconds(value: str | float) -> float:
     """A time as seconds."""
     if not isinstance(value, str):
         return float(value)
-    match = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*(s|ms|us|ns)\s*", value)
-    if match is None:
+    found = parse_seconds(value)
+    if found is None or not found >= 0:
         raise CannotMeasure(f"'{value}' is not a time such as '1.2 ms'")
-    return float(match[1]) * UNITS_S[match[2]]
+    return found
 
 
 def number(value: Any, what: str) -> float:  # noqa: ANN401
@@ -135,24 +135,30 @@ def links_largest(context: Context, column: str, like: str = "*") -> float:
 
 def series(context: Context, entity: str, metric: str) -> Series:
     """A sampled series by entity and metric."""
-    return context.point().series(entity, metric)
+    return sampled(context.point().run, entity, metric)
 
 
 def throughput(context: Context, *flows: str) -> Series:
     """New payload bits a second delivered of one flow, or of several together."""
     point = context.point()
-    parts = [point.series(name, "throughput_bps", absent=0.0) for name in flows]
+    parts = [sampled(point.run, name, "throughput_bps", absent=0.0) for name in flows]
     return reduce(lambda a, b: a + b, parts)
 
 
 def rate(context: Context, *flows: str) -> Series:
     """Throughput counted in bytes on the wire, so that the rates of the flows of a full link add up to its rate."""
-    return throughput(context, *flows) * context.point().frame_over_payload
+    return throughput(context, *flows) * _frame_over_payload(context.point())
+
+
+def _frame_over_payload(point: Point) -> float:
+    """Bytes that a full packet takes on the wire over those it delivers, of the packets that there were."""
+    payload, header, framing = (float(point.run.fabric[part]) for part in ("payload", "header", "framing"))
+    return (payload + header + framing) / payload
 
 
 def utilisation(context: Context, name: str) -> Series:
     """Share of each interval in which a link was sending."""
-    return context.point().series(name, "utilisation")
+    return sampled(context.point().run, name, "utilisation")
 
 
 def queue(context: Context, name: str) -> Series:
@@ -165,10 +171,10 @@ def waiting(context: Context, name: str) -> Series:
     return _packets(context.point(), name, "queue_bytes")
 
 
-def _packets(point: PointRun, name: str, metric: str) -> Series:
+def _packets(point: Point, name: str, metric: str) -> Series:
     fabric = point.run.manifest["scenario"]["fabric"]
     frame = float(fabric["payload"]) + float(fabric["header"]) + float(fabric["framing"])
-    return point.series(name, metric) * (1.0 / frame)
+    return sampled(point.run, name, metric) * (1.0 / frame)
 
 
 def mean(_: Context, samples: Series, start: str | float, end: str | float) -> float:
@@ -322,7 +328,7 @@ _FORMS = (of, at, among, largest, smallest, share, first, sooner, cannot)
 VOCABULARY = Vocabulary({f.__name__: f for f in _PLAIN}, {f.__name__: f for f in _FORMS}, literal=seconds)
 
 
-def _cell(point: PointRun, table: str, name: str, column: str) -> float:
+def _cell(point: Point, table: str, name: str, column: str) -> float:
     frame = getattr(point.run, table).to_polars()
     rows = frame.filter(frame["name"] == name)
     if rows.height != 1:
@@ -332,13 +338,13 @@ def _cell(point: PointRun, table: str, name: str, column: str) -> float:
     return number(rows[column][0], f"{column} of {name}")
 
 
-def _finish(point: PointRun) -> dict[int, float]:
+def _finish(point: Point) -> dict[int, float]:
     """When each flow that is done ended, by its position."""
     frame = point.run.flows.to_polars().filter(pl.col("state") == "done")
     return dict(zip(frame["flow"].to_list(), frame["finish_s"].to_list(), strict=True))
 
 
-def _column(point: PointRun, table: str, column: str, like: str = "*") -> list[float]:
+def _column(point: Point, table: str, column: str, like: str = "*") -> list[float]:
     frame = getattr(point.run, table).to_polars()
     if column not in frame.columns:
         raise CannotMeasure(f"{table} have no column {column}")

@@ -1,0 +1,101 @@
+//! What runs write is what `results::schema` declares, and docs/results.md says it.
+//! `HEADWAY_BLESS=1 cargo test -p headway-lab --test it schema::` writes the page anew.
+
+#![allow(clippy::disallowed_methods, reason = "reads and writes documentation")]
+
+use crate::common;
+
+use common::{SMALL, good, run};
+use headway_lab::results::schema::{self, Field, Scope};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// The summary of the small scenario with this transport.
+fn summary(transport: &str) -> Json {
+    run(&good(SMALL, &[&format!("transport.name={transport}")])).summary
+}
+
+/// The same with flows of two transports.
+fn mixed() -> Json {
+    let other = "[[traffic]]\nkind = \"flows\"\ntransport = \"cubic\"\nflows = [{ src = 0, dst = 3, bytes = \"1 MB\" }]\n";
+    run(&good(&format!("{SMALL}\n{other}"), &["transport.name=dctcp", "fabric.discipline=ecn-threshold"]))
+        .summary
+}
+
+fn keys(json: &Json) -> BTreeSet<&str> {
+    json.as_object().expect("an object").keys().map(String::as_str).collect()
+}
+
+fn declared(fields: &'static [Field], of: &[Scope]) -> BTreeSet<&'static str> {
+    fields.iter().filter(|field| of.contains(&field.scope)).map(|field| field.name).collect()
+}
+
+#[test]
+fn a_summary_has_the_keys_that_are_declared() {
+    let summary = mixed();
+    assert_eq!(keys(&summary), declared(schema::SUMMARY, &[Scope::Run, Scope::Flows]));
+    for part in summary["by_transport"].as_object().expect("two transports").values() {
+        assert_eq!(keys(part), declared(schema::SUMMARY, &[Scope::Flows, Scope::Transport]));
+    }
+    assert_eq!(keys(&summary["round_trips"]), declared(schema::ROUND_TRIPS, &[Scope::Run]));
+}
+
+#[test]
+fn every_gauge_is_declared_and_every_declared_gauge_is_measured() {
+    let (rpo, proactmp) = (summary("rpo"), summary("proactmp"));
+    let mut found = keys(&rpo["gauges"]);
+    found.extend(keys(&proactmp["gauges"]));
+    assert_eq!(found, declared(schema::GAUGES, &[Scope::Run]));
+    for gauge in rpo["gauges"].as_object().expect("gauges").values() {
+        assert_eq!(keys(gauge), declared(schema::GAUGE_PARTS, &[Scope::Run]));
+    }
+}
+
+#[test]
+fn no_transport_has_a_gauge_that_is_not_declared() {
+    let known = declared(schema::GAUGES, &[Scope::Run]);
+    for entry in headway_transport::registry::all() {
+        let summary = summary(entry.info.name);
+        assert!(keys(&summary["gauges"]).is_subset(&known), "{}: {}", entry.info.name, summary["gauges"]);
+    }
+}
+
+/// A list of the schema as a table of the page.
+fn table(first: &str, fields: &mut dyn Iterator<Item = &Field>) -> String {
+    let mut table = format!("| {first} | unit | meaning |\n|---|---|---|\n");
+    for field in fields {
+        let _ = writeln!(table, "| `{}` | {} | {} |", field.name, field.unit, field.doc);
+    }
+    table
+}
+
+#[test]
+fn the_page_says_what_is_declared() {
+    let numbers = |of: &'static [Scope]| schema::SUMMARY.iter().filter(|f| of.contains(&f.scope));
+    let tables = [
+        ("flows", table("column", &mut schema::FLOWS.iter())),
+        ("links", table("column", &mut schema::LINKS.iter())),
+        ("series", table("column", &mut schema::SERIES.iter())),
+        ("metrics", table("metric", &mut schema::METRICS.iter())),
+        ("summary", table("key", &mut numbers(&[Scope::Run, Scope::Flows]))),
+        ("round trips", table("key of `round_trips`", &mut schema::ROUND_TRIPS.iter())),
+        ("gauges", table("key of `gauges`", &mut schema::GAUGES.iter())),
+        ("parts of gauges", table("of each gauge", &mut schema::GAUGE_PARTS.iter())),
+        ("transports", table("key", &mut numbers(&[Scope::Transport]))),
+    ];
+    let path = common::repository().join("docs/results.md");
+    let page = std::fs::read_to_string(&path).expect("the page");
+    let mut fresh = page.clone();
+    for (name, table) in tables {
+        let begin = format!("<!-- {name}: written from what results declare, do not edit -->\n");
+        let from = fresh.find(&begin).unwrap_or_else(|| panic!("no marker {begin}")) + begin.len();
+        let to = from + fresh[from..].find("<!-- end -->").expect("its end");
+        fresh.replace_range(from..to, &table);
+    }
+    let bless = std::env::var_os("HEADWAY_BLESS").is_some();
+    if bless {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    }
+    assert!(bless || page == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
+}

@@ -1,0 +1,62 @@
+"""What is said of runs in a line: their numbers, and their warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headway.data.units import duration, quantity
+
+
+def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) -> str:
+    """The line that scripts look for: flows, when the run finished, completion times, losses, speed."""
+    done = summary.get("flows_done", 0)
+    total = done + summary.get("flows_unfinished", 0) + summary.get("flows_failed", 0)
+    parts = [f"{done}/{total} flows done"]
+    if manifest is not None and (end := manifest.get("virtual_s")) is not None:
+        parts.append(f"finished at {duration(end)}")
+    for key, label in (("fct_mean_s", "mean FCT"), ("fct_p99_s", "p99")):
+        if summary.get(key) is not None:
+            parts.append(f"{label} {duration(summary[key])}")
+    if summary.get("slowdown_mean") is not None:
+        parts.append(f"mean slowdown {summary['slowdown_mean']:.3g}")
+    parts.append(_losses(summary))
+    if manifest is not None and (wall := manifest.get("wall_s")):
+        events = manifest.get("events", 0)
+        parts.append(f"{quantity(events)} events in {duration(wall)} ({quantity(events / wall)}/s)")
+    return ", ".join(parts)
+
+
+def transport_lines(summary: dict[str, Any]) -> list[str]:
+    """What `one_line` says, for each of several transports, and its share of what was delivered."""
+    lines = []
+    for name, part in summary.get("by_transport", {}).items():
+        share = part.get("goodput_share")
+        said = "" if share is None else f", {100 * share:.3g} % of the goodput"
+        lines.append(f"{name}: {one_line(part)}{said}")
+    return lines
+
+
+def _losses(summary: dict[str, Any]) -> str:
+    """Packets dropped; how many of them were data where the rest was control or credits."""
+    # A run on real packets does not know them by transport.
+    drops = summary.get("drops") or 0
+    data = summary.get("data_drops", drops) or 0
+    return f"drops {drops}" if data == drops else f"drops {drops} ({data} of data)"
+
+
+# How the manifest says that nothing was sampled because the scenario does not ask for it.
+UNSAMPLED = "series.parquet is empty: the scenario has no [sample] table"
+
+
+def surprising(warnings: Iterable[str]) -> list[str]:
+    """The warnings of a manifest less what the scenario itself says: that nothing is to be sampled."""
+    return [warning for warning in warnings if warning != UNSAMPLED]
+
+
+def by_sentence(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Which runs say the same: the labels of each sentence, out of pairs of label and sentence."""
+    labels: dict[str, list[str]] = {}
+    for label, sentence in said:
+        labels.setdefault(sentence, []).append(label)
+    return labels

@@ -1,0 +1,16 @@
+"""What files and folders of results are called."""
+
+from __future__ import annotations
+
+MANIFEST_FILE = "manifest.json"
+SWEEP_FILE = "sweep.json"
+SCENARIO_FILE = "scenario.json"
+POINT_FILE = "point.json"
+POINTS = "points"
+LOCKS = ".locks"
+PARTIAL = ".partial"
+CLAIMS_FILE = "claims.json"
+EXPECTATIONS_FILE = "expectations.json"
+REPORT_FILE = "report.html"
+DRAWN = "figures"
+DRAWN_FORMATS = (".svg", ".pdf")

@@ -1,0 +1,97 @@
+"""Completion times, or other numbers of the summary, against what is swept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headway.data.statistics import over_seeds
+
+from ..spec import Axis, Curve, Figure, Panel
+from ..study import Facet, Study, short_axis, variant_key
+from ..summaries import summary_label, summary_number
+from ..ticks import auto_axis, log_axis
+from .kind import Kind
+
+
+def _load_metrics(study: Study) -> list[str]:
+    wanted = study.results.report.get("y")
+    names = [wanted] if isinstance(wanted, str) else list(wanted) if isinstance(wanted, list) else []
+    points = (*study.points, *study.split.points)
+    known = [str(n) for n in names if any(summary_number(p, str(n)) is not None for p in points)]
+    return known or ["fct_mean_s", "fct_p99_s"]
+
+
+def fct_load(study: Study) -> Figure:
+    """A row a metric, a panel a facet, a line a variant, a band over seeds."""
+    figure_id, title = "fct-load", "Flow completion time against load"
+    if study.x_key is None:
+        return Figure(figure_id, title, absent="nothing was swept whose values are all numbers of one kind")
+    name = short_axis(study.x_key)
+    metrics = _load_metrics(study)
+    if name != "load" or metrics != ["fct_mean_s", "fct_p99_s"]:
+        labels = [summary_label(m)[0] for m in metrics]
+        title = f"{', '.join(labels)} against {name}"
+        title = title[0].upper() + title[1:]
+    panels: list[Panel] = []
+    for facet in study.facets:
+        for metric in metrics:
+            panels.append(_load_panel(_owner(study, metric), facet, metric, name))
+    if not any(len(panel.series) for panel in panels):
+        return Figure(figure_id, title, absent="no point of the sweep finished a flow")
+    seeds = len(study.seeds)
+    band = (
+        f"Mean over {seeds} seeds; the band is its 95 % confidence interval." if seeds > 1 else "One seed, so no band."
+    )
+    caption = (
+        f"{band} Finished flows after the warm-up; unfinished ones are listed below. Each panel has its own y axis."
+    )
+    drawn = {series.key for panel in panels for series in panel.series}
+    owners = (study.split, study) if study.is_mixed else (study,)
+    legend = [entry for owner in owners for entry in owner.legend() if entry.key in drawn]
+    return Figure(figure_id, title, caption, tuple(panels), 2, tuple(legend))
+
+
+def _owner(study: Study, metric: str) -> Study:
+    """Whose a number is: each transport's where a run has several, or the run's where it is of links."""
+    of_parts = any(summary_number(p, metric) is not None for point in study.points for p in point.parts)
+    return study.split if of_parts else study
+
+
+def _study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
+    """The values that a sweep goes through: all of them marked, or logarithmic where they span decades."""
+    if xs[0] > 0 and xs[-1] >= WIDE * xs[0]:
+        return log_axis(name, quantity, xs)
+    span = (xs[-1] - xs[0]) or 1.0
+    marks = tuple(xs) if len(xs) <= 10 else ()
+    return Axis(name, quantity, xs[0] - 0.04 * span, xs[-1] + 0.04 * span, marks=marks)
+
+
+def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
+    label, quantity = summary_label(metric)
+    series: list[Curve] = []
+    for variant in study.variants:
+        rows = []
+        for x in study.xs(facet):
+            found = over_seeds([summary_number(p, metric) for p in study.group(variant, facet, x)])
+            if found:
+                half = found.half_width or 0.0
+                rows.append((x, found.mean, max(found.mean - half, 0.0), found.mean + half))
+        if rows:
+            xs, means, lows, highs = (tuple(column) for column in zip(*rows, strict=True))
+            banded = lows != highs
+            key = variant_key(variant)
+            series.append(Curve(key, xs, means, lows if banded else None, highs if banded else None, markers=True))
+    x_axis = _study_axis(name, study.x_quantity, study.xs(facet))
+    tops = [v for line in series for v in (line.high or line.y)]
+    y_axis = auto_axis(label, quantity, [v for line in series for v in line.y] + tops)
+    if metric == "goodput_share":
+        # Parts of one whole are compared from nothing to all of it.
+        y_axis = Axis(label, quantity, 0.0, 1.0)
+    return Panel(facet.prefix(label), x_axis, y_axis, tuple(series), direct_labels=True)
+
+
+# Values of an axis that span this much or more are shown on a logarithmic one.
+WIDE = 100
+
+
+KIND = Kind("numbers of the summary (`y`) against the load, or what `x` names", fct_load)

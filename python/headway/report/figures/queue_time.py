@@ -1,0 +1,87 @@
+"""Queues of the sampled links, and whatever else of them was sampled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from headway.data.point import Point
+from headway.data.schema import field_of, schema
+from headway.data.units import display, parse_bytes, quantity_of_name
+
+from ..spec import Axis, Figure, Panel, Reference
+from ..study import Study
+from ..ticks import linear_axis
+from ..timelines import chosen_runs, lines_of, links_figure
+from .kind import Kind
+
+
+def queue(study: Study) -> Figure:
+    """Queue of the sampled links, with the buffer when the queue comes near it."""
+
+    def axis(values: list[float]) -> Axis:
+        return linear_axis("queue", "bytes", values)
+
+    metrics = ("queue_max_bytes", "queue_bytes")
+    caption = "Largest queue met in each interval."
+    point = study.points[0]
+    if not lines_of(point, study.facet_of(point), "queue_max_bytes"):
+        caption = "Queue at the end of each interval."
+    figure = links_figure(study, "queue-time", "Queue over time", metrics, axis, caption)
+    return figure if figure.absent else _with_buffer(study, figure)
+
+
+def _with_buffer(study: Study, figure: Figure) -> Figure:
+    """Draw the buffer size where a queue fills a good part of it; say its size otherwise."""
+    sizes = sorted({size for _, point in chosen_runs(study)[0] if (size := _buffer(point)) is not None})
+    panels = [panel for panel in figure.panels if isinstance(panel, Panel)]
+    if not sizes or not panels:
+        return figure
+    if len(sizes) > 1:
+        caption = f"{figure.caption} Buffers are from {display('bytes', sizes[0])} to {display('bytes', sizes[-1])}."
+        return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
+    size = sizes[0]
+    text = f"buffer {display('bytes', size)}"
+    if panels[0].y.high < size * 0.6:
+        caption = f"{figure.caption} The {text} is beyond the axis."
+        return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
+    y = linear_axis("queue", "bytes", [size * 1.08, panels[0].y.high])
+    drawn = tuple(replace(p, y=y, references=(Reference(size, text),)) for p in panels)
+    return Figure(figure.id, figure.title, figure.caption, drawn, figure.columns, figure.legend)
+
+
+def _buffer(point: Point) -> float | None:
+    """Bytes of data that a port of the run holds; None where it holds any number."""
+    fabric = point.fabric
+    frame = sum(parse_bytes(fabric.get(part)) or 0.0 for part in ("payload", "header", "framing")) or 1538.0
+    size = parse_bytes(fabric.get("buffer"), frame)
+    return size if size is not None and math.isfinite(size) else None
+
+
+def others(study: Study) -> list[Figure]:
+    """Every other sampled metric, so that nothing a scenario asked for stays unseen."""
+    metrics: dict[str, None] = {}
+    for _, point in chosen_runs(study)[0]:
+        metrics.update(dict.fromkeys(str(m) for m in point.series["metric"].unique(maintain_order=True)))
+    found = []
+    for metric in metrics:
+        if metric in schema()["metrics"]:
+            continue
+        declared = field_of("gauges", metric)
+        quantity = declared.quantity if declared else quantity_of_name(metric)
+
+        def axis(values: list[float], metric: str = metric, quantity: str = quantity) -> Axis:
+            return linear_axis(metric, quantity, values)
+
+        name = metric.replace("_", "-")
+        caption = f"Sampled metric `{metric}`."
+        found.append(links_figure(study, f"series-{name}", f"{metric} over time", (metric,), axis, caption))
+    return found
+
+
+def queues(study: Study) -> list[Figure]:
+    """The queue, and behind it what else was sampled."""
+    return [queue(study), *others(study)]
+
+
+KIND = Kind("queues of the sampled links", queues, aliases=("queue",))

@@ -1,0 +1,96 @@
+"""Throughput of each sampled flow."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from headway.data.point import Point
+from headway.data.units import display, parse_bytes
+
+from .. import outages
+from ..spec import Event, Figure, LegendEntry, Panel, Reference
+from ..study import FLOW_COLOURS, Study, flow_key, natural, variant_key
+from ..ticks import linear_axis
+from ..timelines import Line, arrow, bottlenecks, chosen_runs, interval, lines_of, thinning, time_axis
+from .kind import Kind
+
+
+def throughput(study: Study) -> Figure:
+    """Goodput of each sampled flow, one panel a variant, the same axes everywhere."""
+    figure_id, title = "throughput-time", "Throughput of each flow over time"
+    runs, said = chosen_runs(study)
+    by_run = [(facet, point, lines_of(point, facet, "throughput_bps")) for facet, point in runs]
+    everything = [line for _, _, lines in by_run for line in lines]
+    if not everything:
+        return Figure(
+            figure_id, title, absent="no flow was sampled; add `every` and `flows` to the scenario's [sample]"
+        )
+    shown = _largest(everything)
+    styles = study.flow_styles(shown)
+    kept = [line for line in everything if line.entity in styles]
+    values = [float(v) for line in kept for v in line.data.value]
+    reference = payload_capacity(runs[0][1])
+    if reference and not max(values) * 0.5 < reference.y < max(values) * 1.6:
+        reference = None
+    y = linear_axis("throughput", "rate", values + ([reference.y * 1.03] if reference else []))
+    x = time_axis(kept)
+    panels = []
+    for facet, point, lines in by_run:
+        starts = _flow_frame(point)
+        events = [Event(starts[n][0], n, flow_key(n)) for n in shown if n in starts and starts[n][0] <= x.high]
+        series = tuple(line.series(flow_key(line.entity)) for line in lines if line.entity in styles)
+        references = (reference,) if reference else ()
+        key = variant_key(point.variant)
+        shades = outages.shades([point], x)
+        panels.append(Panel(facet.prefix(point.variant), x, y, series, key, tuple(events), references, shades=shades))
+    total = len({line.entity for line in everything})
+    caption = "Payload bytes newly delivered to the receiver per interval; names at the top mark where a flow starts."
+    if total > len(shown):
+        caption += f" The {len(shown)} largest of {total} sampled flows are drawn."
+    legend = tuple(LegendEntry(flow_key(n), _with_transport(study, n), styles[n]) for n in shown)
+    columns = 1 if len(panels) == 1 else 2
+    caption += outages.caption(point for _, point, _ in by_run) + interval(kept) + thinning(kept) + said
+    return Figure(figure_id, title, caption, tuple(panels), columns, legend)
+
+
+def _with_transport(study: Study, flow: str) -> str:
+    """A flow's name, and where runs have several transports the flow's own, if it is the same in all of them."""
+    mixed = [point.flows for _, point in chosen_runs(study)[0] if point.parts] if study.is_mixed else []
+    found = {name for frame in mixed for name in frame.filter(pl.col("name") == flow)["transport"].unique()}
+    return f"{flow} ({found.pop()})" if len(found) == 1 else flow
+
+
+def _largest(lines: list[Line]) -> list[str]:
+    sizes: dict[str, float] = {}
+    for line in lines:
+        sizes[line.entity] = max(sizes.get(line.entity, 0.0), _flow_frame(line.point).get(line.entity, (0.0, 0.0))[1])
+    if len(sizes) <= FLOW_COLOURS:
+        return sorted(sizes, key=natural)
+    kept = sorted(sizes, key=lambda name: (-sizes[name], natural(name)))[:FLOW_COLOURS]
+    return sorted(kept, key=natural)
+
+
+def _flow_frame(point: Point) -> dict[str, tuple[float, float]]:
+    """(start in seconds, bytes) of each flow, under its name and under its number."""
+    found: dict[str, tuple[float, float]] = {}
+    for row in point.flows.select("flow", "name", "start_s", "bytes").iter_rows():
+        found[str(row[0])] = found[str(row[1])] = (float(row[2]), float(row[3]))
+    return found
+
+
+def payload_capacity(point: Point) -> Reference | None:
+    """The payload rate of the bottleneck link: its line rate less headers and framing."""
+    name = next(iter(bottlenecks(point)), None)
+    rates = point.links.filter(pl.col("name") == name)["rate_bps"]
+    fabric = point.fabric
+    if not len(rates):
+        return None
+    sizes = [parse_bytes(fabric.get(part)) for part in ("payload", "header", "framing")]
+    if name is None or None in sizes or not sizes[0]:
+        return None
+    payload, wire = sizes[0], sum(size or 0.0 for size in sizes)
+    rate = float(rates[0]) * payload / wire
+    return Reference(rate, f"{arrow(name)} carries {display('rate', rate)} of payload")
+
+
+KIND = Kind("throughput of the sampled flows", throughput, aliases=("throughput",))
