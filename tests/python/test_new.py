@@ -14,7 +14,18 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = REPOSITORY / "tools/new.py"
 # What a built dependency consists of; everything else in a target directory is the workspace's own.
 LIBRARIES = (".rlib", ".rmeta", ".so", ".d")
-SUITE = ("properties", "contract", "tables", "pages", "order", "behaviour", "sequences", "topologies", "traffic", "docs")
+SUITE = (
+    "properties",
+    "contract",
+    "tables",
+    "pages",
+    "order",
+    "behaviour",
+    "sequences",
+    "topologies",
+    "traffic",
+    "docs",
+)
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 

@@ -1,7 +1,7 @@
 //! Which flows have to finish.
 
-use crate::judge::simulate;
 use crate::run::Run;
+use crate::simulate::simulate;
 use headway_sim::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
 use headway_units::{ParamValue, Time};
 

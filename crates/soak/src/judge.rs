@@ -3,10 +3,11 @@
 use crate::case::Case;
 use crate::invariants::Invariant;
 use crate::run::Run;
+use crate::simulate::simulate;
 use crate::{links, memory};
 use headway_lab::results::manifest::Circumstances;
 use headway_lab::{Options, Scenario, conclude};
-use headway_sim::{Network, Outcome, RunSpec};
+use headway_sim::Network;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -47,11 +48,6 @@ pub enum Verdict {
     /// Something does not.
     Failed(Failure),
 }
-
-/// Events after which a run counts as one that does not end: many times what its packets need.
-const EVENTS: u64 = 20_000_000;
-/// The same for each packet of data.
-const EVENTS_A_PACKET: u64 = 2_000;
 
 /// Runs a scenario twice and holds it against every invariant; `folder` is for its files.
 pub fn judge(case: &Case, folder: &Path, invariants: &[Invariant]) -> Verdict {
@@ -107,17 +103,6 @@ fn whole(scenario: &Scenario) -> Result<Run<'_>, String> {
     let extremes = links::extremes(&network, &resolved.spec).map_err(|e| e.to_string())?;
     Ok(Run { scenario, spec: resolved.spec, network, extremes, outcome, output, said, peak: 0, again: None })
 }
-
-/// Runs it, within bounds that no draw needs.
-pub(crate) fn simulate(spec: &RunSpec) -> Result<Outcome, String> {
-    let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes)).sum();
-    let most = EVENTS + EVENTS_A_PACKET * packets;
-    let mut watch = |progress: &headway_sim::Progress| progress.events < most;
-    headway_sim::run_within(spec, ROOM, None, &mut watch).map_err(|e| e.to_string())
-}
-
-/// Bytes for what grows while a run lasts; no draw needs so many.
-const ROOM: u64 = 256_000_000;
 
 thread_local! {
     /// What the last panic of this thread said, and where.

@@ -16,6 +16,7 @@ pub mod links;
 pub mod memory;
 pub mod run;
 pub mod shrink;
+mod simulate;
 
 pub use case::Case;
 pub use generate::{Size, generate};

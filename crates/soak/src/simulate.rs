@@ -1,0 +1,19 @@
+//! A run of the simulator, within bounds that no draw needs.
+
+use headway_sim::{Outcome, RunSpec};
+
+/// Events after which a run counts as one that does not end: many times what its packets need.
+const EVENTS: u64 = 20_000_000;
+/// The same for each packet of data.
+const EVENTS_A_PACKET: u64 = 2_000;
+
+/// Runs it; one that takes more events or more memory than any draw needs is stopped.
+pub(crate) fn simulate(spec: &RunSpec) -> Result<Outcome, String> {
+    let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes)).sum();
+    let most = EVENTS + EVENTS_A_PACKET * packets;
+    let mut watch = |progress: &headway_sim::Progress| progress.events < most;
+    headway_sim::run_within(spec, ROOM, None, &mut watch).map_err(|e| e.to_string())
+}
+
+/// Bytes for what grows while a run lasts; no draw needs so many.
+const ROOM: u64 = 256_000_000;
