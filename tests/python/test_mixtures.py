@@ -126,7 +126,7 @@ def test_a_part_holds_the_flows_of_its_transport_and_the_numbers_over_them(direc
         assert part.summary["fct_max_s"] == done.max()
         assert part.summary["marks"] == flows["marks"].sum()
         assert part.links.to_polars().height == 10
-    with pytest.raises(KeyError, match="no transport amrt"):
+    with pytest.raises(headway.HeadwayError, match="no transport of this run is called 'amrt'"):
         run.among("amrt")
 
 
@@ -143,7 +143,7 @@ def test_one_transport_has_no_parts(scenario_file: Path) -> None:
     run = headway.Scenario.load(scenario_file).run()
     assert run.transports == ()
     assert "by_transport" not in run.summary
-    with pytest.raises(KeyError):
+    with pytest.raises(headway.HeadwayError, match="all flows of the run have one"):
         run.among("amrt")
 
 

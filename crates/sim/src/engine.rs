@@ -520,12 +520,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };
             warnings.push(format!("{unfinished} of {} flows had not finished when {why}", self.flows.len()));
         }
-        if self.unconnected > 0 {
-            warnings.push(format!(
-                "{} flows began before the connection that they name was open, and opened one of their own",
-                self.unconnected
-            ));
-        }
+        warnings.extend(headway_network::outcome::unconnected_warning(self.unconnected));
         if self.wires.transit.lost > 0 {
             warnings.push(format!("{} packets had no route to their destination", self.wires.transit.lost));
         }

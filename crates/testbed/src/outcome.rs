@@ -62,11 +62,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         warnings.push(format!("flow {flow} arrived with other bytes than were sent"));
     }
     let unconnected: u64 = heard.hosts.iter().map(|h| h.unconnected).sum();
-    if unconnected > 0 {
-        warnings.push(format!(
-            "{unconnected} flows began before the connection that they name was open, and opened one of their own"
-        ));
-    }
+    warnings.extend(headway_network::outcome::unconnected_warning(unconnected));
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
         flows: flows(job, &heard),

@@ -108,7 +108,7 @@ fn a_flow_over_an_open_connection_leaves_the_handshake_out_and_one_that_comes_to
     for (run, control) in named.iter().zip(&unnamed) {
         assert_eq!((run.done(), control.done()), (4, 4), "{}", run.arm);
         assert_eq!((lost(run), lost(control)), (0, 2), "{}: two go over the request's connection", run.arm);
-        let early = "1 flows began before the connection";
+        let early = "1 flow began before the connection";
         assert!(
             run.outcome.warnings.iter().any(|w| w.contains(early)),
             "{}: {:?}",

@@ -14,7 +14,7 @@ from headway.data.reader import check_table, read_object, read_table
 from headway.data.sentences import one_line
 from headway.data.table import Table
 from headway.data.units import parse_seconds
-from headway.errors import ResultsError
+from headway.errors import NameNotFound, ResultsError
 
 if TYPE_CHECKING:
     from headway._headway import RunResult
@@ -65,7 +65,7 @@ class Run:
         return tuple(self.summary.get("by_transport") or ())
 
     def among(self, transport: str) -> RunPart:
-        """What is of one of its several transports; raises `KeyError` if it is not one of them."""
+        """What is of one of its several transports; raises `NameNotFound` if it is not one of them."""
         return RunPart(self, transport)
 
     @property
@@ -185,7 +185,8 @@ class RunPart(Run):
     def __init__(self, run: Run, transport: str) -> None:
         super().__init__(run.directory, run._result)
         if transport not in run.transports:
-            raise KeyError(f"no transport {transport} (of {', '.join(run.transports) or 'several'})")
+            hint = f"the run has {', '.join(run.transports)}" if run.transports else "all flows of the run have one"
+            raise NameNotFound("transport of this run", transport, run.transports, hint)
         self._transport = transport
         self._run = run
 
