@@ -3,7 +3,7 @@
 
 use headway_lab::import::{ImportedFlow, cm};
 use headway_lab::text::Source;
-use headway_sim::FlowSpec;
+use headway_network::FlowSpec;
 use headway_transport::Opening;
 use headway_units::Time;
 

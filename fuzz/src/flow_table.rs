@@ -3,7 +3,7 @@
 
 use headway_lab::import::{ImportedFlow, csv};
 use headway_lab::text::Source;
-use headway_sim::FlowSpec;
+use headway_network::FlowSpec;
 use headway_transport::Opening;
 
 /// Panics when a text is neither read nor refused at a place of it, or does not survive being written.

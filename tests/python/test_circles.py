@@ -1,4 +1,4 @@
-"""No two files of a crate or of the Python package need each other, however many are between, and no two folders do."""
+"""No two files of a crate or of the Python package need each other, however many are between, and floors are kept."""
 
 from __future__ import annotations
 
@@ -163,3 +163,18 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
     found = circle(needs(tmp_path))
     assert found is not None
     assert {"a", "b/c"} <= set(found.split(" needs "))
+
+
+# Crates that a crate names in these files only: the lab stands on the network, and one file of it runs the simulator.
+ONLY_IN = {("lab", "headway_sim"): {"run.rs"}}
+
+
+@pytest.mark.parametrize(("crate", "named_crate"), ONLY_IN)
+def test_a_crate_is_named_in_its_place_only(crate: str, named_crate: str) -> None:
+    source = CRATES / crate / "src"
+    naming = {
+        str(path.relative_to(source))
+        for path in source.rglob("*.rs")
+        if re.search(rf"\b{named_crate}\b", re.sub(r"//.*", "", path.read_text("utf-8")))
+    }
+    assert naming == ONLY_IN[crate, named_crate]

@@ -2,8 +2,8 @@
 
 use crate::text::{LabError, Problem, ScenarioError, names};
 use headway_capture::{CaptureError, CaptureWriter, Frame, Interface};
+use headway_network::{Network, RunSpec, Tap};
 use headway_packet::Packet;
-use headway_sim::{Network, RunSpec, Tap};
 use headway_units::Time;
 use std::cell::Cell;
 use std::fs::File;
@@ -41,7 +41,8 @@ impl<'a> Recorder<'a> {
         spec: &RunSpec,
         failed: &'a Cell<bool>,
     ) -> Result<Recorder<'a>, LabError> {
-        let network = Network::build(&spec.topology, &spec.fabric).map_err(headway_sim::RunError::from)?;
+        let network =
+            Network::build(&spec.topology, &spec.fabric).map_err(headway_network::RunError::from)?;
         let names = network.link_names();
         let chosen = choose(&names, &wish.links)?;
         let mut interface = vec![None; names.len()];

@@ -2,8 +2,8 @@
 
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use headway_fabric::{Buffer, Limit, Space};
+use headway_network::{FabricSpec, Routing, TransportSpec};
 use headway_packet::Sizes;
-use headway_sim::{FabricSpec, Routing, TransportSpec};
 use headway_units::{ParamSpec, ParamValue, Time};
 use serde_json::{Map, Value as Json, json};
 

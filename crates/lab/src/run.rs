@@ -7,7 +7,7 @@ use crate::scenario::{Resolved, Scenario};
 use crate::text::quantity::seconds;
 use crate::text::{LabError, Problem, ScenarioError};
 use headway_network::Witness;
-use headway_sim::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError};
+use headway_network::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError};
 use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -79,7 +79,7 @@ pub fn run_scenario(
         next = elapsed + REPORT_EVERY;
         progress(&report(state, elapsed))
     };
-    let tap = recorder.as_mut().map(|recorder| recorder as &mut dyn headway_sim::Tap);
+    let tap = recorder.as_mut().map(|recorder| recorder as &mut dyn headway_network::Tap);
     let outcome = headway_sim::run_within(&resolved.spec, setup.room()?, tap, &mut watch);
     let wall = clock.elapsed();
     recorder.map_or(Ok(()), Recorder::finish)?;

@@ -1,6 +1,7 @@
 //! Why a network cannot be built.
 
 use headway_fabric::Unoffered;
+use headway_units::ParamError;
 
 /// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,4 +54,34 @@ pub enum BuildError {
     /// Faults that cannot be injected.
     #[error("faults: {0}")]
     Fault(String),
+}
+
+/// Why a run cannot start.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// The network.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// No such transport.
+    #[error("there is no transport `{0}`")]
+    UnknownTransport(String),
+    /// A parameter that the transport refuses.
+    #[error("transport `{transport}`: {source}")]
+    Param {
+        /// Which transport.
+        transport: String,
+        /// What is wrong.
+        source: ParamError,
+    },
+    /// A flow that cannot be.
+    #[error("flow {flow}: {reason}")]
+    Flow {
+        /// Position in the list.
+        flow: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Nothing to run.
+    #[error("the run has no {0}")]
+    Empty(&'static str),
 }

@@ -4,6 +4,7 @@
 mod changes;
 mod detours;
 mod error;
+mod estimate;
 pub mod faults;
 mod ideal;
 mod injector;
@@ -14,12 +15,14 @@ pub mod rng;
 mod router;
 mod routes;
 pub mod spec;
+mod tap;
 mod timing;
 pub mod topology;
 mod witness;
 
 pub use changes::{Changes, Flight, Instant, Step, conflict};
-pub use error::BuildError;
+pub use error::{BuildError, RunError};
+pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};
 pub use ideal::Ideals;
 pub use injector::{FaultCounts, Injector, Verdict};
@@ -30,6 +33,7 @@ pub use outcome::{
 };
 pub use routes::Choice;
 pub use spec::{FabricSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
+pub use tap::Tap;
 pub use timing::HostTiming;
 pub use topology::TopologySpec;
 pub use witness::{EventKind, Place, Seen, Witness};

@@ -171,7 +171,9 @@ pub struct Progress {
 pub fn unconnected_warning(flows: u64) -> Option<String> {
     match flows {
         0 => None,
-        1 => Some("1 flow began before the connection that it names was open, and opened one of its own".into()),
+        1 => Some(
+            "1 flow began before the connection that it names was open, and opened one of its own".into(),
+        ),
         n => Some(format!(
             "{n} flows began before the connections that they name were open, and opened some of their own"
         )),

@@ -3,20 +3,20 @@
 //! A packet costs one event a hop: its arrival at the far end. Everything a hop touches is a dense array
 //! indexed by number.
 
-use crate::estimate::{PER_PACKET, PER_SAMPLE};
 use crate::pool::Pool;
 use crate::progressing::Progressing;
 use crate::queue::Event;
 use crate::sampler::Sampler;
-use crate::tap::Tap;
 use crate::transit::{
     CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
 };
 use crate::wires::Wires;
 use headway_fabric::{Fate, Full};
+use headway_network::Tap;
 use headway_network::{BuildError, Ideals, Network};
 use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen, Witness};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
+use headway_network::{PER_PACKET, PER_SAMPLE};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
 use headway_transport::endpoint::{Ahead, Around, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};

@@ -2,44 +2,13 @@
 
 use crate::engine::Engine;
 use crate::mixed::{self, Machine, Mixed};
-use crate::tap::Tap;
-use headway_network::{BuildError, Network};
-use headway_network::{FlowSpec, Outcome, Progress, Witness};
+use headway_network::Network;
+use headway_network::{FlowSpec, Outcome, Progress, RunError, Tap, Witness};
 use headway_network::{RunSpec, TransportSpec};
 use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
-use headway_units::{ParamError, Params};
+use headway_units::Params;
 use std::sync::Arc;
-
-/// Why a run cannot start.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RunError {
-    /// The network.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// No such transport.
-    #[error("there is no transport `{0}`")]
-    UnknownTransport(String),
-    /// A parameter that the transport refuses.
-    #[error("transport `{transport}`: {source}")]
-    Param {
-        /// Which transport.
-        transport: String,
-        /// What is wrong.
-        source: ParamError,
-    },
-    /// A flow that cannot be.
-    #[error("flow {flow}: {reason}")]
-    Flow {
-        /// Position in the list.
-        flow: usize,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Nothing to run.
-    #[error("the run has no {0}")]
-    Empty(&'static str),
-}
 
 /// Runs a specification to its end. `progress` is called now and then; `false` stops the run, and the
 /// outcome holds what happened until then.

@@ -3,7 +3,7 @@
 use crate::mixed::Dropped;
 use crate::pool::Pool;
 use crate::queue::EventQueue;
-use crate::tap::Tap;
+use headway_network::Tap;
 use headway_network::{
     BuildError, Changes, Choice, FaultCounts, HostTiming, Injector, Instant, Network, RunSpec, Verdict,
 };

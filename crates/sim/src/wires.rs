@@ -1,9 +1,9 @@
 //! The ports of a network, and when each is looked at.
 
 use crate::queue::{Event, EventQueue};
-use crate::tap::Tap;
 use crate::transit::{CLASS_PACKET, DELIVER, FORWARD, Link, NUMBER, RELEASE, TIMER, Transit, WIRE_FREE};
 use headway_fabric::{Full, Need, Offers, Port, PortContext, Rewrite};
+use headway_network::Tap;
 use headway_network::{BuildError, LinkRecord, Network, RunSpec};
 use headway_packet::Packet;
 use headway_transport::endpoint::Ahead;

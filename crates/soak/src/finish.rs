@@ -2,7 +2,7 @@
 
 use crate::run::Run;
 use crate::simulate::simulate;
-use headway_sim::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
+use headway_network::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
 use headway_units::{ParamValue, Time};
 
 /// Whether anything may keep a flow from finishing that is no fault of its transport.

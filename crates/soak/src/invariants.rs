@@ -3,7 +3,7 @@
 use crate::run::Run;
 use crate::{finish, identities, links};
 use headway_network::Ideals;
-use headway_sim::{Entity, FlowSpec, FlowState, Metric};
+use headway_network::{Entity, FlowSpec, FlowState, Metric};
 use headway_units::Time;
 
 /// One thing that must hold.
@@ -164,7 +164,7 @@ fn samples(run: &Run<'_>) -> Result<(), String> {
 
 /// The estimate is of a process: the heap, and what every run takes.
 fn memory(run: &Run<'_>) -> Result<(), String> {
-    let (taken, said) = ((run.peak + headway_sim::BASE) as f64, run.said as f64);
+    let (taken, said) = ((run.peak + headway_network::BASE) as f64, run.said as f64);
     let right = run.peak == 0 || (taken <= WITHIN * said && said <= WITHIN * taken);
     check(right, || format!("a peak of {} B beside the program, {} B were said of both", run.peak, run.said))
 }

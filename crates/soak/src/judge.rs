@@ -7,7 +7,7 @@ use crate::simulate::simulate;
 use crate::{links, memory};
 use headway_lab::results::manifest::Circumstances;
 use headway_lab::{Options, Scenario, conclude};
-use headway_sim::Network;
+use headway_network::Network;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -87,7 +87,7 @@ fn whole(scenario: &Scenario) -> Result<Run<'_>, String> {
     let estimate = setup.check_memory().map_err(|e| e.render())?;
     let outcome = simulate(&resolved.spec)?;
     // A run without a `stop` may go on for longer than was expected; what it samples then is bounded by the limit alone.
-    let samples = outcome.samples.len() as u64 * headway_sim::PER_SAMPLE;
+    let samples = outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
     let said = estimate.memory_bytes + samples.saturating_sub(estimate.sample_bytes);
     let around = Circumstances {
         wall: Duration::ZERO,

@@ -1,7 +1,7 @@
 //! What faults make of each link over a whole run: how fast it ever is, how near, and how often it goes down.
 
+use headway_network::{BuildError, Network, RunSpec};
 use headway_network::{Changes, Choice, Link, Step};
-use headway_sim::{BuildError, Network, RunSpec};
 use headway_units::{Rate, Time};
 
 /// One link.

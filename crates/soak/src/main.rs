@@ -109,7 +109,7 @@ fn work(shared: &Shared, start: Instant) {
             Verdict::Passed(facts) => {
                 shared.passed.fetch_add(1, Ordering::Relaxed);
                 shared.events.fetch_add(facts.events, Ordering::Relaxed);
-                let ratio = ((facts.peak + headway_sim::BASE) * 1000 / facts.said, seed);
+                let ratio = ((facts.peak + headway_network::BASE) * 1000 / facts.said, seed);
                 let mut memory = shared.memory.lock().expect("no thread dies with it");
                 *memory = [memory[0].min(ratio), memory[1].max(ratio)];
             }

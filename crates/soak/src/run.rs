@@ -2,7 +2,7 @@
 
 use crate::links::Extremes;
 use headway_lab::{RunOutput, Scenario};
-use headway_sim::{Network, Outcome, RunSpec};
+use headway_network::{Network, Outcome, RunSpec};
 
 /// A run and everything that is known of it.
 pub struct Run<'a> {

@@ -1,6 +1,6 @@
 //! A run of the simulator, within bounds that no draw needs.
 
-use headway_sim::{Outcome, RunSpec};
+use headway_network::{Outcome, RunSpec};
 
 /// Events after which a run counts as one that does not end: many times what its packets need.
 const EVENTS: u64 = 20_000_000;
@@ -11,7 +11,7 @@ const EVENTS_A_PACKET: u64 = 2_000;
 pub(crate) fn simulate(spec: &RunSpec) -> Result<Outcome, String> {
     let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes)).sum();
     let most = EVENTS + EVENTS_A_PACKET * packets;
-    let mut watch = |progress: &headway_sim::Progress| progress.events < most;
+    let mut watch = |progress: &headway_network::Progress| progress.events < most;
     headway_sim::run_within(spec, ROOM, None, &mut watch).map_err(|e| e.to_string())
 }
 

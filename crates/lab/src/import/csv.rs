@@ -4,7 +4,7 @@ use super::{ImportedFlow, Places};
 use crate::text::error::counted;
 use crate::text::source::BYTE_ORDER_MARK;
 use crate::text::{Origin, Problem, ScenarioError, Source, names, quantity};
-use headway_sim::FlowSpec;
+use headway_network::FlowSpec;
 use headway_units::Time;
 use std::fmt::Write;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::labels::labels;
 use super::measures;
-use headway_sim::{FlowRecord, FlowSpec, Outcome, RunSpec, TransportRecord};
+use headway_network::{FlowRecord, FlowSpec, Outcome, RunSpec, TransportRecord};
 use headway_units::{RoundTrips, Time};
 use serde_json::{Map, Value as Json, json};
 

@@ -1,7 +1,7 @@
 //! What the transports of a run are called.
 
 use crate::fabric::param_json;
-use headway_sim::TransportSpec;
+use headway_network::TransportSpec;
 use serde_json::Value as Json;
 
 /// What the transports of a run are called in its results: by their names, and where several have one name, with the

@@ -5,7 +5,7 @@
 use crate::scenario::{Scenario, VERSION};
 use crate::text::ScenarioError;
 use crate::topology::layout;
-use headway_sim::{LinkRecord, Outcome};
+use headway_network::{LinkRecord, Outcome};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 

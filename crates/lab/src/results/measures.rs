@@ -3,7 +3,7 @@
 use super::statistics::{equal_count, jain, mean, quantile};
 use super::tables::slowdown;
 use crate::text::quantity::seconds;
-use headway_sim::{FlowRecord, FlowSpec, FlowState};
+use headway_network::{FlowRecord, FlowSpec, FlowState};
 use headway_units::{Gauge, RoundTrips, Time};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;

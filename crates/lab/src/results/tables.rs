@@ -8,7 +8,7 @@ use crate::text::quantity::seconds;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;
-use headway_sim::{Entity, FlowState, LinkRecord, Outcome, RunSpec};
+use headway_network::{Entity, FlowState, LinkRecord, Outcome, RunSpec};
 use headway_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::link_choice::{Known, choice, links_json};
 use crate::text::{Item, Problem, Reader, ScenarioError, names};
-use headway_sim::{Change, Down, Fault, FaultSpec, LinkChoice};
+use headway_network::{Change, Down, Fault, FaultSpec, LinkChoice};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 

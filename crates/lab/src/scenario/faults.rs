@@ -3,8 +3,8 @@
 use super::changes;
 use super::link_choice::{Known, choice, links_json};
 use crate::text::{Item, Problem, Reader, ScenarioError, names};
+use headway_network::{Fault, FaultSpec, LinkChoice};
 use headway_packet::PacketKind;
-use headway_sim::{Fault, FaultSpec, LinkChoice};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
@@ -14,7 +14,7 @@ type Read<T> = Result<T, ScenarioError>;
 pub fn read(item: &Item<'_>, known: &Known<'_>) -> Read<Vec<FaultSpec>> {
     let list = item.list().map_err(|e| e.help("faults are a list of tables: write [[fault]]"))?;
     let faults: Vec<FaultSpec> = list.iter().map(|item| one(&item.table()?, known)).collect::<Read<_>>()?;
-    if let Some((first, second)) = headway_sim::conflict(&faults) {
+    if let Some((first, second)) = headway_network::conflict(&faults) {
         return Err(changes::contradiction(&faults[second], &list[first], &list[second]));
     }
     Ok(faults)

@@ -3,7 +3,7 @@
 use super::Setup;
 use crate::text::{Reader, ScenarioError};
 use crate::traffic::Entry;
-use headway_sim::{FlowSpec, Network};
+use headway_network::{FlowSpec, Network};
 use headway_units::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -2,7 +2,7 @@
 
 use super::sample::check_link;
 use crate::text::{Item, Problem, ScenarioError, Value};
-use headway_sim::LinkChoice;
+use headway_network::LinkChoice;
 use serde_json::{Value as Json, json};
 
 type Read<T> = Result<T, ScenarioError>;

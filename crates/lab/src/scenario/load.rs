@@ -8,7 +8,7 @@ use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};
 use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
-use headway_sim::{Network, Routing};
+use headway_network::{Network, Routing};
 use headway_units::Time;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -256,12 +256,12 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
 }
 
 /// Names of all links; none when the network cannot be built, which is said elsewhere.
-fn network_links(topology: &Topology, fabric: &headway_sim::FabricSpec) -> Vec<String> {
+fn network_links(topology: &Topology, fabric: &headway_network::FabricSpec) -> Vec<String> {
     Network::build(&topology.spec, fabric).map(|n| n.link_names()).unwrap_or_default()
 }
 
 /// Names of all switches, likewise.
-fn network_switches(topology: &Topology, fabric: &headway_sim::FabricSpec) -> Vec<String> {
+fn network_switches(topology: &Topology, fabric: &headway_network::FabricSpec) -> Vec<String> {
     let Ok(network) = Network::build(&topology.spec, fabric) else { return Vec::new() };
     let first = network.hosts();
     (first..first + network.switches()).map(|node| network.node_name(node)).collect()

@@ -6,8 +6,8 @@ use crate::fabric;
 use crate::text::{Origin, Problem, ScenarioError, quantity};
 use crate::topology::{Named, Topology};
 use headway_fabric::{Buffer, Limit};
+use headway_network::{Estimate, FabricSpec, FlowChoice, Routing, RunSpec};
 use headway_packet::Sizes;
-use headway_sim::{Estimate, FabricSpec, FlowChoice, Routing, RunSpec};
 use headway_units::Time;
 
 /// What the network alone needs, before anything is made for its hosts.
@@ -21,7 +21,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         sizes: Sizes::default(),
         switch_latency: topology.switch_latency,
     };
-    let estimate = headway_sim::estimate(&RunSpec {
+    let estimate = headway_network::estimate(&RunSpec {
         topology: topology.spec.clone(),
         fabric,
         transports: Vec::new(),
@@ -42,7 +42,7 @@ impl Setup {
     /// What a run needs, or an error at the key that asks for most of it when that is more than may be taken.
     pub fn check_memory(&self) -> Result<Estimate, ScenarioError> {
         let (spec, flows) = (self.bare(), self.expected());
-        let estimate = headway_sim::estimate_for(&spec, flows);
+        let estimate = headway_network::estimate_for(&spec, flows);
         if estimate.memory_bytes <= self.memory_limit {
             return Ok(estimate);
         }
@@ -77,7 +77,7 @@ impl Setup {
     }
 
     /// How many flows there will be.
-    fn expected(&self) -> headway_sim::Flows {
+    fn expected(&self) -> headway_network::Flows {
         let expected: f64 = self.traffic.iter().map(|e| e.expected_flows(self.topology.hosts)).sum();
         let total = expected.ceil() as u64;
         let sampled = match self.sample.as_ref().map(|s| &s.flows) {
@@ -89,7 +89,7 @@ impl Setup {
         let bytes = bytes.fold(0, u64::saturating_add);
         // At least a packet a flow, and one that is not full.
         let packets = total.saturating_add(bytes / u64::from(self.fabric.sizes.payload));
-        headway_sim::Flows { total, sampled, packets }
+        headway_network::Flows { total, sampled, packets }
     }
 
     fn flows_too_big(&self, estimate: &Estimate, limit: u64) -> ScenarioError {

@@ -19,7 +19,9 @@ use crate::text::{Origin, Problem, ScenarioError, names};
 use crate::topology::Topology;
 use crate::traffic::{self, Flow};
 use crate::{fabric, files};
-use headway_sim::{FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
+use headway_network::{
+    FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec,
+};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
@@ -289,7 +291,7 @@ impl Setup {
         if let Some(sample) = &mut spec.sample {
             // A run without a stated end may go on for longer than was expected of it.
             let others = estimate.memory_bytes.saturating_sub(estimate.sample_bytes);
-            sample.most = self.memory_limit.saturating_sub(others) / headway_sim::PER_SAMPLE;
+            sample.most = self.memory_limit.saturating_sub(others) / headway_network::PER_SAMPLE;
         }
         Ok(Resolved { spec, names, entries, warnings })
     }

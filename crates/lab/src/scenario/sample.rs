@@ -2,7 +2,7 @@
 
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use crate::topology::Topology;
-use headway_sim::LinkChoice;
+use headway_network::LinkChoice;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 

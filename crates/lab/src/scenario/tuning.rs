@@ -3,7 +3,7 @@
 use crate::topology::Topology;
 use crate::traffic::Entry;
 use crate::workload::{Cdf, Interpolation};
-use headway_sim::{FabricSpec, Network, TransportSpec};
+use headway_network::{FabricSpec, Network, TransportSpec};
 use headway_transport::endpoint::Traffic;
 use headway_transport::registry;
 

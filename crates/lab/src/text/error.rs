@@ -291,7 +291,7 @@ pub enum LabError {
     Scenario(#[from] ScenarioError),
     /// The simulator refused.
     #[error("the simulator refused the run: {0}")]
-    Run(#[from] headway_sim::RunError),
+    Run(#[from] headway_network::RunError),
     /// Results cannot be written.
     #[error("cannot write {path}: {reason}")]
     Unwritable {

@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{SMALL, good, load};
 use headway_lab::Scenario;
-use headway_sim::FlowSpec;
+use headway_network::FlowSpec;
 use headway_units::Time;
 use serde_json::json;
 

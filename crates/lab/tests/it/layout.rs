@@ -5,7 +5,7 @@ use crate::common;
 
 use common::good;
 use headway_lab::topology::layout::topology_json;
-use headway_sim::Network;
+use headway_network::Network;
 use std::collections::BTreeSet;
 
 const REST: &str = "\n[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"permutation\"\nbytes = 1\n";

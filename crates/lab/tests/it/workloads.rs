@@ -8,8 +8,8 @@ use headway_lab::scenario::{ExportFormat, Scenario};
 use headway_lab::text::Source;
 use headway_lab::traffic::load;
 use headway_lab::workload::library;
+use headway_network::FlowSpec;
 use headway_packet::Sizes;
-use headway_sim::FlowSpec;
 use headway_units::Time;
 
 fn flows(scenario: &Scenario) -> Vec<FlowSpec> {

@@ -5,7 +5,8 @@
 //! not compare, and says why.
 
 use super::{CASES, Case, callgrind, specification};
-use headway_sim::{Outcome, run};
+use headway_network::Outcome;
+use headway_sim::run;
 use headway_units::Time;
 use std::fmt::Write;
 use std::process::{Command, ExitCode};

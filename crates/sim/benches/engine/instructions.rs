@@ -6,13 +6,14 @@
 
 use super::{callgrind, flow};
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::FatTree;
+use headway_network::{
+    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Outcome, Routing, RunSpec, SampleSpec,
+    TopologySpec, TransportSpec,
+};
 use headway_network::{Fault, FaultSpec};
 use headway_packet::Sizes;
-use headway_sim::topology::FatTree;
-use headway_sim::{
-    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Outcome, Routing, RunSpec, SampleSpec,
-    TopologySpec, TransportSpec, run,
-};
+use headway_sim::run;
 use headway_transport::{Opening, registry};
 use headway_units::{Rate, Time};
 

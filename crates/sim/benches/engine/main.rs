@@ -12,11 +12,12 @@ mod gate;
 mod instructions;
 
 use headway_fabric::{Buffer, Limit};
-use headway_packet::Sizes;
-use headway_sim::topology::FatTree;
-use headway_sim::{
-    FabricSpec, FlowSpec, FlowState, LinkSpec, Outcome, Routing, RunSpec, TopologySpec, TransportSpec, run,
+use headway_network::topology::FatTree;
+use headway_network::{
+    FabricSpec, FlowSpec, FlowState, LinkSpec, Outcome, Routing, RunSpec, TopologySpec, TransportSpec,
 };
+use headway_packet::Sizes;
+use headway_sim::run;
 use headway_transport::Opening;
 use headway_units::{ParamValue, Rate, Time};
 use std::process::{Command, ExitCode};

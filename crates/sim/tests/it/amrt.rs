@@ -3,8 +3,8 @@
 use crate::common;
 
 use common::{fair, flow, link, link_series, mean, outcome, rule, sampled, spec};
-use headway_sim::topology::{Dumbbell, SingleSwitch};
-use headway_sim::{Metric, RunSpec, TopologySpec};
+use headway_network::topology::{Dumbbell, SingleSwitch};
+use headway_network::{Metric, RunSpec, TopologySpec};
 use headway_transport::Opening;
 use headway_units::Time;
 

@@ -4,8 +4,9 @@ use crate::common;
 
 use common::{flow, link, outcome, spec};
 use headway_fabric::Limit;
-use headway_sim::topology::{FatTree, Graph, LeafSpine};
-use headway_sim::{FlowState, Outcome, Routing, RunSpec, TopologySpec, TransportSpec, run};
+use headway_network::topology::{FatTree, Graph, LeafSpine};
+use headway_network::{FlowState, Outcome, Routing, RunSpec, TopologySpec, TransportSpec};
+use headway_sim::run;
 use headway_transport::registry;
 use headway_units::Time;
 
@@ -80,7 +81,7 @@ fn a_run_is_a_function_of_its_specification_and_seed() {
 fn structured_routes_are_shortest_paths() {
     for topology in [leaf_spine(), fat_tree(4, 2), fat_tree(6, 5)] {
         let run = spec(topology, "amrt", vec![], Time::s(1));
-        let network = headway_sim::Network::build(&run.topology, &run.fabric).expect("a network");
+        let network = headway_network::Network::build(&run.topology, &run.fabric).expect("a network");
         let names = network.link_names();
         let rack = |h: u32| names[h as usize].clone();
         for src in 0..network.hosts() {

@@ -5,10 +5,13 @@ use crate::common;
 use common::{flow, link, mean, outcome, param, sampled, spec};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, DropReason, Limit, Packets, Port, PortContext};
+use headway_network::Tap;
+use headway_network::topology::{Dumbbell, FatTree, Graph, SingleSwitch};
+use headway_network::{
+    Entity, FlowSpec, FlowState, Metric, Network, Outcome, Routing, RunSpec, TopologySpec,
+};
 use headway_packet::Packet;
-use headway_sim::topology::{Dumbbell, FatTree, Graph, SingleSwitch};
-use headway_sim::{Entity, FlowSpec, FlowState, Metric, Network, Outcome, Routing, RunSpec, TopologySpec};
-use headway_sim::{Tap, run_tapped};
+use headway_sim::run_tapped;
 use headway_units::{ParamValue, Time};
 
 /// ExpressPass with its own ports, and data buffers of the authors' scripts.
@@ -56,7 +59,7 @@ fn all_done(out: &Outcome) -> Time {
 /// Payload rate of each flow in Gb/s between two instants.
 fn rates(out: &Outcome, flows: u32, from: Time, to: Time) -> Vec<f64> {
     let of = |flow: u32| {
-        let inside = |s: &&headway_sim::Sample| {
+        let inside = |s: &&headway_network::Sample| {
             s.entity == Entity::Flow(flow) && s.metric == Metric::ThroughputBps && s.at > from && s.at <= to
         };
         let series: Vec<_> = out.samples.iter().filter(inside).map(|s| (s.at, s.value)).collect();

@@ -4,9 +4,9 @@
 use crate::common;
 
 use common::{flow, link, outcome, spec};
+use headway_network::topology::{Dumbbell, LeafSpine};
+use headway_network::{Fault, FaultSpec, FlowState, LinkChoice, Outcome, RunSpec, TopologySpec};
 use headway_packet::PacketKind;
-use headway_sim::topology::{Dumbbell, LeafSpine};
-use headway_sim::{Fault, FaultSpec, FlowState, LinkChoice, Outcome, RunSpec, TopologySpec};
 use headway_transport::registry;
 use headway_units::Time;
 
@@ -55,7 +55,7 @@ fn every_flow_completes_over_links_that_lose_double_and_delay() {
             run.faults = vec![chance(0.01, 0.01, 0.01)];
             let out = outcome(&run);
             assert_whole(&run, &out);
-            let sum = |of: fn(&headway_sim::FaultCounts) -> u64| {
+            let sum = |of: fn(&headway_network::FaultCounts) -> u64| {
                 out.links.iter().map(|l| of(&l.faults)).sum::<u64>()
             };
             assert!(
@@ -95,7 +95,7 @@ fn cost(transport: &str, kind: PacketKind, number: u64, on: &str) -> f64 {
     let lost: u64 = after.links.iter().map(|l| l.faults.dropped()).sum();
     assert_eq!(lost, 1, "{transport}: a {} was lost on {on}", kind.name());
     let finish = |out: &Outcome| out.flows[0].finish.expect("done").0 as f64;
-    let network = headway_sim::Network::build(&run.topology, &run.fabric).expect("a network");
+    let network = headway_network::Network::build(&run.topology, &run.fabric).expect("a network");
     (finish(&after) - finish(&before)) / network.path(0, 2).base_rtt.0 as f64
 }
 

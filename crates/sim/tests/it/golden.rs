@@ -3,9 +3,9 @@
 use crate::common;
 
 use common::{flow, link, outcome, spec};
+use headway_network::topology::{Dumbbell, Graph};
+use headway_network::{Network, TopologySpec};
 use headway_packet::Sizes;
-use headway_sim::topology::{Dumbbell, Graph};
-use headway_sim::{Network, TopologySpec};
 use headway_units::{Rate, Time};
 
 /// Hosts 0 and 1 joined by 1, 2 or 6 links.

@@ -4,8 +4,8 @@ use crate::common;
 
 use common::{flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::{Buffer, DropReason, Limit};
-use headway_sim::topology::SingleSwitch;
-use headway_sim::{FlowSpec, FlowState, LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
+use headway_network::topology::SingleSwitch;
+use headway_network::{FlowSpec, FlowState, LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Rate, Time};
 
 const BOTH: [&str; 2] = ["homa", "homa-aeolus"];

@@ -21,8 +21,8 @@ use crate::common;
 
 use common::beside::{self, Case, close, equal, times};
 use common::param;
+use headway_network::{FlowSpec, RunSpec};
 use headway_packet::Sizes;
-use headway_sim::{FlowSpec, RunSpec};
 use headway_units::{ParamValue, Time};
 
 /// How it was run: the columns of the tables.

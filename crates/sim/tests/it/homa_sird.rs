@@ -33,8 +33,8 @@
 use crate::common;
 
 use common::beside::{self, Case, close, equal, times};
+use headway_network::RunSpec;
 use headway_packet::Sizes;
-use headway_sim::RunSpec;
 use headway_units::ParamValue;
 
 /// What of it was replaced: the columns of the tables.

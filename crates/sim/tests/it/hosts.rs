@@ -4,9 +4,10 @@ use crate::common;
 
 use common::{flow, link, outcome, param, spec};
 use headway_fabric::Limit;
+use headway_network::topology::{Graph, SingleSwitch};
+use headway_network::{FlowSpec, FlowState, Outcome, RunError, RunSpec, Tap, TopologySpec};
 use headway_packet::Packet;
-use headway_sim::topology::{Graph, SingleSwitch};
-use headway_sim::{FlowSpec, FlowState, Outcome, RunError, RunSpec, Tap, TopologySpec, run, run_tapped};
+use headway_sim::{run, run_tapped};
 use headway_transport::registry;
 use headway_units::{ParamValue, Time};
 use proptest::prelude::*;

@@ -4,12 +4,13 @@ use crate::common;
 
 use common::{flow, link, outcome, spec};
 use headway_fabric::DropReason;
-use headway_packet::Packet;
-use headway_sim::topology::SingleSwitch;
-use headway_sim::{
+use headway_network::topology::SingleSwitch;
+use headway_network::{
     Down, Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec, Tap, TopologySpec,
-    TransportSpec, run_tapped,
+    TransportSpec,
 };
+use headway_packet::Packet;
+use headway_sim::run_tapped;
 use headway_transport::registry;
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +90,8 @@ fn assert_whole(run: &RunSpec, out: &Outcome) {
 #[track_caller]
 fn assert_adds_up(run: &RunSpec, out: &Outcome) {
     assert_eq!(out.by_transport.len(), run.transports.len());
-    let parts = |get: fn(&headway_sim::TransportRecord) -> u64| out.by_transport.iter().map(get).sum::<u64>();
+    let parts =
+        |get: fn(&headway_network::TransportRecord) -> u64| out.by_transport.iter().map(get).sum::<u64>();
     let links = |get: fn(&headway_fabric::PortCounters) -> u64| {
         out.links.iter().map(|link| get(&link.counters)).sum::<u64>()
     };

@@ -4,12 +4,12 @@ use crate::common;
 
 use common::{flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::{Buffer, Limit};
-use headway_packet::{PacketKind, Sizes};
-use headway_sim::topology::{Dumbbell, Graph, LeafSpine};
-use headway_sim::{
+use headway_network::topology::{Dumbbell, Graph, LeafSpine};
+use headway_network::{
     Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec,
     TopologySpec, TransportSpec,
 };
+use headway_packet::{PacketKind, Sizes};
 use headway_units::{ParamValue, Rate, Time};
 
 const BOTTLENECK: &str = "s0->s1";

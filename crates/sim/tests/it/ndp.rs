@@ -4,16 +4,16 @@ use crate::common;
 
 use common::{flow, link, outcome, param, spec};
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::FatTree;
+use headway_network::{FlowState, Outcome, Routing, RunSpec, TopologySpec};
 use headway_packet::Sizes;
-use headway_sim::topology::FatTree;
-use headway_sim::{FlowState, Outcome, Routing, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
 /// The authors' simulator: 9 kB packets with a header of 64 B, 64 B of control.
 const SIZES: Sizes = Sizes { payload: 9000, header: 64, framing: 0, control: 64 };
 
 /// NDP with its own ports: eight packets of data, as many bytes of headers, paths chosen by senders.
-fn ndp(topology: TopologySpec, flows: Vec<headway_sim::FlowSpec>, window: u64) -> RunSpec {
+fn ndp(topology: TopologySpec, flows: Vec<headway_network::FlowSpec>, window: u64) -> RunSpec {
     let mut run = spec(topology, "ndp", flows, Time::s(1));
     run.fabric.sizes = SIZES;
     run.fabric.buffer = Buffer { data: Limit::Packets(8), control: Limit::Bytes(8 * 9064) };
@@ -153,7 +153,7 @@ fn a_permutation_fills_the_network() {
     let flows = (0..hosts).map(|h| flow(h, (h + 35) % hosts, 9_000_000, Time::ZERO)).collect();
     let out = outcome(&ndp(fat_tree(8), flows, 30));
     let alone = Time(1000 * 7_251_200);
-    let share = |f: &headway_sim::FlowRecord| alone.0 as f64 / f.finish.expect("done").0 as f64;
+    let share = |f: &headway_network::FlowRecord| alone.0 as f64 / f.finish.expect("done").0 as f64;
     let shares: Vec<f64> = out.flows.iter().map(share).collect();
     let slowest = shares.iter().copied().fold(1.0, f64::min);
     println!("mean {:.3}, slowest {slowest:.3}", mean(&shares));
@@ -162,10 +162,12 @@ fn a_permutation_fills_the_network() {
 
 /// 200 kB to a host that receives six long flows as well.
 fn crowded(class: u16, order: &str) -> Time {
-    let long =
-        |i: u16| headway_sim::FlowSpec { class: 1, ..flow(32 + 9 * u32::from(i), 0, 3_600_000, Time::ZERO) };
+    let long = |i: u16| headway_network::FlowSpec {
+        class: 1,
+        ..flow(32 + 9 * u32::from(i), 0, 3_600_000, Time::ZERO)
+    };
     let mut flows: Vec<_> = (0..6).map(long).collect();
-    flows.push(headway_sim::FlowSpec { class, ..flow(120, 0, 200_000, Time::us(500)) });
+    flows.push(headway_network::FlowSpec { class, ..flow(120, 0, 200_000, Time::us(500)) });
     let run = param(ndp(fat_tree(8), flows, 30), "pull_order", ParamValue::Choice(order.into()));
     outcome(&run).flows[6].finish.expect("done") - Time::us(500)
 }

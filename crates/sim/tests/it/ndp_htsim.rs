@@ -9,14 +9,14 @@ use crate::common;
 
 use common::{flow, link, param, spec};
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::FatTree;
+use headway_network::{FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_packet::Sizes;
-use headway_sim::topology::FatTree;
-use headway_sim::{FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
 /// Flows of a connection matrix in `workloads/matrices`.
 #[allow(clippy::disallowed_methods, reason = "reads a flow list")]
-fn matrix(file: &str) -> Vec<headway_sim::FlowSpec> {
+fn matrix(file: &str) -> Vec<headway_network::FlowSpec> {
     let path = format!("{}/../../workloads/matrices/{file}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
     let line = |line: &str| {

@@ -3,8 +3,8 @@
 use crate::common;
 
 use common::{fair, flow, link, link_series, mean, outcome, sampled, spec};
-use headway_sim::topology::Dumbbell;
-use headway_sim::{Metric, TopologySpec};
+use headway_network::topology::Dumbbell;
+use headway_network::{Metric, TopologySpec};
 use headway_units::Time;
 
 /// Samples in a round trip.

@@ -5,12 +5,13 @@ use crate::common;
 
 use common::{flow, link, outcome, spec};
 use headway_fabric::DropReason;
-use headway_packet::Packet;
-use headway_sim::topology::{Dumbbell, LeafSpine};
-use headway_sim::{
+use headway_network::topology::{Dumbbell, LeafSpine};
+use headway_network::{
     Change, Down, Fault, FaultSpec, FlowState, LinkChoice, LinkRecord, Outcome, Routing, RunSpec, Tap,
-    TopologySpec, run_tapped,
+    TopologySpec,
 };
+use headway_packet::Packet;
+use headway_sim::run_tapped;
 use headway_transport::registry;
 use headway_units::{Rate, Time};
 
@@ -86,7 +87,7 @@ impl Tap for Seen {
 /// A message of 40 full packets that are all sent at line rate, from time 0.
 const PACKETS: u64 = 40;
 
-fn volley(src: u32, dst: u32) -> headway_sim::FlowSpec {
+fn volley(src: u32, dst: u32) -> headway_network::FlowSpec {
     flow(src, dst, PACKETS * 1460, Time::ZERO)
 }
 

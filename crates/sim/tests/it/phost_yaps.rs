@@ -17,9 +17,9 @@ use crate::common;
 
 use common::{flow, link, param, spec};
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::LeafSpine;
+use headway_network::{FlowSpec, FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_packet::Sizes;
-use headway_sim::topology::LeafSpine;
-use headway_sim::{FlowSpec, FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
 /// Seeds of the paths, which are random here and in rotation there.

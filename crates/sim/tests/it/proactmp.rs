@@ -6,8 +6,8 @@ use crate::common;
 
 use common::{flow, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::Limit;
-use headway_sim::topology::{Graph, LeafSpine};
-use headway_sim::{
+use headway_network::topology::{Graph, LeafSpine};
+use headway_network::{
     Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec,
     TopologySpec,
 };
@@ -93,7 +93,7 @@ fn rounds_of_short_messages() {
     let alone = |bytes| finish(&outcome(&testbed(6, one(bytes), Time::s(1))), 0);
     let ideal = |bytes: u64| {
         let run = testbed(6, one(bytes), Time::s(1));
-        headway_sim::Network::build(&run.topology, &run.fabric)
+        headway_network::Network::build(&run.topology, &run.fabric)
             .expect("a network")
             .ideal_fct(0, CLIENT, bytes)
     };
@@ -176,7 +176,7 @@ fn migration(third: Time, load: u64) -> RunSpec {
     let flows = vec![flow(0, 2, long, Time::ZERO), source].into_iter();
     let flows = flows.map(|f| FlowSpec { path: Some(0), ..f }).collect();
     let mut run = spec(topology, "proactmp", flows, third * 3);
-    run.transports.push(headway_sim::TransportSpec { name: "amrt".into(), params: Vec::new() });
+    run.transports.push(headway_network::TransportSpec { name: "amrt".into(), params: Vec::new() });
     run.fabric.routing = Routing::Pinned;
     run.fabric.buffer.data = Limit::Packets(250);
     sampled(run, Time(third.0 / 10))
@@ -238,7 +238,7 @@ fn dark(links: &[&str], from: Time) -> FaultSpec {
 fn a_dark_core_costs_at_most_one_timeout_and_no_byte() {
     // T_out is the drain of full buffers on the path here: the network says how long that is.
     let clean = testbed(6, one(1_000_000), Time::s(2));
-    let network = headway_sim::Network::build(&clean.topology, &clean.fabric).expect("a network");
+    let network = headway_network::Network::build(&clean.topology, &clean.fabric).expect("a network");
     let (path, usual) = (network.path(0, CLIENT), finish(&outcome(&clean), 0));
     let timeout = path.max_rtt.max(path.base_rtt * 8);
     let spine = |n: u32| {
@@ -271,7 +271,7 @@ fn any_one_lost_packet_costs_at_most_a_timeout() {
     for request in [false, true] {
         let clean = param(testbed(6, one(100_000), Time::s(2)), "request", ParamValue::Bool(request));
         let usual = finish(&outcome(&clean), 0);
-        let network = headway_sim::Network::build(&clean.topology, &clean.fabric).expect("a network");
+        let network = headway_network::Network::build(&clean.topology, &clean.fabric).expect("a network");
         let path = network.path(0, CLIENT);
         let bound = path.max_rtt.max(path.base_rtt * 8) + path.base_rtt * 4;
         for (kind, on, numbers) in [

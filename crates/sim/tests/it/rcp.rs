@@ -7,8 +7,8 @@ use crate::common;
 
 use common::{flow, link, link_series, mean, outcome, sampled, spec};
 use headway_fabric::{Buffer, Limit};
-use headway_sim::topology::{ParkingLot, SingleSwitch};
-use headway_sim::{FlowSpec, FlowState, Metric, Outcome, RunSpec, TopologySpec};
+use headway_network::topology::{ParkingLot, SingleSwitch};
+use headway_network::{FlowSpec, FlowState, Metric, Outcome, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
 const SLOT: u64 = 1_230_400;
@@ -41,7 +41,7 @@ fn utilisation(out: &Outcome) -> Vec<(Time, f64)> {
 }
 
 fn throughput(out: &Outcome, flow: u32) -> Vec<(Time, f64)> {
-    let wanted = |s: &&headway_sim::Sample| s.entity == headway_sim::Entity::Flow(flow);
+    let wanted = |s: &&headway_network::Sample| s.entity == headway_network::Entity::Flow(flow);
     out.samples.iter().filter(wanted).map(|s| (s.at, s.value)).collect()
 }
 

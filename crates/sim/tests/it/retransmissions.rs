@@ -3,9 +3,10 @@
 use crate::common;
 
 use common::{flow, link, spec};
+use headway_network::topology::SingleSwitch;
+use headway_network::{Fault, FaultSpec, FlowState, LinkChoice, RunSpec, Tap, TopologySpec};
 use headway_packet::{Packet, PacketKind};
-use headway_sim::topology::SingleSwitch;
-use headway_sim::{Fault, FaultSpec, FlowState, LinkChoice, RunSpec, Tap, TopologySpec, run_tapped};
+use headway_sim::run_tapped;
 use headway_transport::registry;
 use headway_units::Time;
 use std::collections::BTreeSet;
@@ -41,7 +42,7 @@ fn repeated(run: &RunSpec) -> (u64, u64) {
     (seen.again.iter().sum(), lost)
 }
 
-fn star(transport: &str, flows: Vec<headway_sim::FlowSpec>) -> RunSpec {
+fn star(transport: &str, flows: Vec<headway_network::FlowSpec>) -> RunSpec {
     spec(
         TopologySpec::SingleSwitch(SingleSwitch { hosts: 4, link: link(10, Time::us(5)) }),
         transport,

@@ -3,8 +3,8 @@
 use crate::common;
 
 use common::{flow, link, outcome, spec};
-use headway_sim::topology::SingleSwitch;
-use headway_sim::{Outcome, TopologySpec};
+use headway_network::topology::SingleSwitch;
+use headway_network::{Outcome, TopologySpec};
 use headway_units::{RoundTrips, Time};
 
 /// A full packet and its answer on two links of 10 Gb/s with 1 us each: 1538 and 84 bytes twice, and 4 us.

@@ -4,8 +4,8 @@ use crate::common;
 
 use common::{fair, flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::Limit;
-use headway_sim::topology::{Dumbbell, SingleSwitch};
-use headway_sim::{LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
+use headway_network::topology::{Dumbbell, SingleSwitch};
+use headway_network::{LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
 const SLOT: u64 = 1_230_400;

@@ -4,9 +4,10 @@ use crate::common;
 
 use common::{flow, link, outcome, spec};
 use headway_network::Network;
+use headway_network::topology::LeafSpine;
+use headway_network::{Outcome, RunSpec, Tap, TopologySpec};
 use headway_packet::{Ecn, Packet};
-use headway_sim::topology::LeafSpine;
-use headway_sim::{Outcome, RunSpec, Tap, TopologySpec, run_tapped};
+use headway_sim::run_tapped;
 use headway_units::Time;
 
 #[derive(Default)]

@@ -4,11 +4,11 @@ use crate::common;
 
 use common::{flow, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::{Buffer, Limit};
-use headway_packet::{PacketKind, Sizes};
-use headway_sim::topology::Dumbbell;
-use headway_sim::{
+use headway_network::topology::Dumbbell;
+use headway_network::{
     Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkSpec, Metric, Outcome, RunSpec, TopologySpec,
 };
+use headway_packet::{PacketKind, Sizes};
 use headway_units::{ParamValue, Rate, Time};
 
 const BOTTLENECK: &str = "s0->s1";

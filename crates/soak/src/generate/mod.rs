@@ -12,7 +12,7 @@ mod traffic;
 use crate::case::{Case, duration, number, table};
 use crate::dice::Dice;
 use headway_lab::Scenario;
-use headway_sim::Network;
+use headway_network::Network;
 use headway_units::Rate;
 use std::path::Path;
 use toml::{Table, Value};
@@ -158,7 +158,7 @@ fn sketch(case: &Case, size: Size, folder: &Path) -> Option<Sketch> {
         round_trip: trips.max()?,
         payload: u64::from(sizes.payload),
         wire: u64::from(sizes.full_wire()),
-        pinned: setup.fabric.routing == headway_sim::Routing::Pinned,
+        pinned: setup.fabric.routing == headway_network::Routing::Pinned,
     })
 }
 

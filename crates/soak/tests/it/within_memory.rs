@@ -24,7 +24,7 @@ fn peak(limit: &str, sets: &[&str]) -> (headway_lab::RunOutput, u64, u64) {
 fn packets_in_flight_are_in_the_estimate() {
     let (output, peak, said) = peak("2 GB", &[]);
     assert_eq!(output.summary["flows_done"], 2, "{}", output.manifest["warnings"]);
-    let ratio = (peak + headway_sim::BASE) as f64 / said as f64;
+    let ratio = (peak + headway_network::BASE) as f64 / said as f64;
     println!("{peak} B of the heap, {said} B were said of the process: {ratio:.2}");
     assert!((0.25..=1.5).contains(&ratio), "{peak} B, {said} B were said");
 }
@@ -40,5 +40,5 @@ fn a_run_that_needs_more_than_was_expected_ends_with_what_it_has() {
     assert!(warnings.contains("packets in flight took all the memory that they may"), "{warnings}");
     assert_eq!(output.manifest["interrupted"], true);
     assert!(output.links.num_rows() > 0, "what happened until then is there");
-    assert!((peak + headway_sim::BASE) as f64 <= limit as f64 * 1.5, "{peak} B of {limit} B");
+    assert!((peak + headway_network::BASE) as f64 <= limit as f64 * 1.5, "{peak} B of {limit} B");
 }

@@ -2,9 +2,9 @@
 
 use super::{flow, link, outcome, param, spec};
 use headway_fabric::{Buffer, Limit};
+use headway_network::topology::SingleSwitch;
+use headway_network::{FlowSpec, FlowState, RunSpec, TopologySpec};
 use headway_packet::Sizes;
-use headway_sim::topology::SingleSwitch;
-use headway_sim::{FlowSpec, FlowState, RunSpec, TopologySpec};
 use headway_units::{ParamValue, Time};
 
 /// Messages, and how long they take there in each way of running it, in us.
@@ -58,7 +58,7 @@ pub fn homa(
 /// Completion times here, in us, in the order of the messages.
 pub fn times(run: &RunSpec) -> Vec<f64> {
     let out = outcome(run);
-    let took = |(flow, record): (&FlowSpec, &headway_sim::FlowRecord)| {
+    let took = |(flow, record): (&FlowSpec, &headway_network::FlowRecord)| {
         assert_eq!(record.state, FlowState::Done);
         (record.finish.expect("it is done") - flow.start).0 as f64 / 1e6
     };

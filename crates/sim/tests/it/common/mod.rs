@@ -4,11 +4,12 @@
 pub mod beside;
 
 use headway_fabric::{Buffer, Limit};
-use headway_packet::Sizes;
-use headway_sim::{
+use headway_network::{
     FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec, SampleSpec,
-    TopologySpec, TransportSpec, run,
+    TopologySpec, TransportSpec,
 };
+use headway_packet::Sizes;
+use headway_sim::run;
 use headway_transport::Opening;
 use headway_units::{ParamValue, Rate, Time};
 
@@ -89,8 +90,9 @@ pub fn outcome(spec: &RunSpec) -> Outcome {
 /// One metric of one link over time: (end of interval, value).
 pub fn link_series(outcome: &Outcome, name: &str, metric: Metric) -> Vec<(Time, f64)> {
     let number = outcome.links.iter().position(|l| l.name == name).expect("a link of that name") as u32;
-    let wanted =
-        |s: &&headway_sim::Sample| s.metric == metric && s.entity == headway_sim::Entity::Link(number);
+    let wanted = |s: &&headway_network::Sample| {
+        s.metric == metric && s.entity == headway_network::Entity::Link(number)
+    };
     outcome.samples.iter().filter(wanted).map(|s| (s.at, s.value)).collect()
 }
 

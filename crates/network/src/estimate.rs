@@ -4,9 +4,9 @@
 //! of flows and of samples beside what they are made from. `crates/lab/tests/it/memory.rs` compares them with the
 //! peaks of real processes.
 
+use crate::topology::Size;
+use crate::{FlowChoice, LinkChoice, LinkSpec, RunSpec, TopologySpec};
 use headway_fabric::Limit;
-use headway_network::topology::Size;
-use headway_network::{FlowChoice, LinkChoice, LinkSpec, RunSpec, TopologySpec};
 use headway_transport::registry;
 use headway_units::Time;
 
@@ -19,7 +19,7 @@ const PER_LINK: u64 = 1_500;
 /// Bytes a flow takes in the specification, in the machines, in the records and in the table of flows.
 const PER_FLOW: u64 = 1_000;
 /// Bytes a packet in flight takes: pool, event, queue entry.
-pub(crate) const PER_PACKET: u64 = 144;
+pub const PER_PACKET: u64 = 144;
 /// Packets in flight that every flow may have, however short its path.
 const LEAST_WINDOW: u64 = 64;
 /// Control packets of a flow that nothing else accounts for.
