@@ -12,18 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway.data.units import display, parse_bytes, parse_rate, parse_seconds
+from headway.data.units import display
 from headway.errors import ResultsError
 
 from .load import Results
-from .model_l2dct import backoff, sawtooth, scheduling
+from .model_l2dct import backoff, model_table, sawtooth, scheduling
 from .palette import flow_styles
 from .spec import Axis, Curve, Figure, LegendEntry, Panel, Reference
 from .ticks import auto_axis
 
 Model = Callable[[float, float, float, float], Mapping[str, float]]
 CURVE_POINTS = 80
-FIXED_R_OVER_C = 0.5  # of the panels over T_R / T_i where the scenario does not say; AMRT's paper gives no R
 
 
 @dataclass(frozen=True)
@@ -82,18 +81,15 @@ class Setting:
 
 
 def setting_of(table: Mapping[str, Any]) -> Setting:
-    """Read the scenario's table; where it is silent, the paper's 1 Gb/s and 100 us with 1500 B packets."""
-    rate = parse_rate(table.get("rate")) or 1e9
-    rtt = parse_seconds(table.get("rtt")) or 100e-6
-    packet = parse_bytes(table.get("packet")) or 1500.0
-    sizes = [size for value in table.get("sizes", ("100 kB", "1 MB", "10 MB")) if (size := parse_bytes(value))]
+    """Read the scenario's `[model]` table, whose quantities the scenario's reader has put into the model's units."""
+    sizes = [float(size) for size in table["sizes"]]
     return Setting(
-        rate * rtt / 8 / packet,
-        tuple(size / packet for size in sizes),
+        float(table["path_packets"]),
+        tuple(float(size) for size in table["sizes_packets"]),
         tuple(display("bytes", size) for size in sizes),
-        _fine([float(share) for share in table.get("rate_shares", (0.1, 0.9))]),
-        _fine([float(share) for share in table.get("loss_shares", (0.0, 0.875))]),
-        float(table.get("fixed_rate_share", FIXED_R_OVER_C)),
+        _fine([float(share) for share in table["rate_shares"]]),
+        _fine([float(share) for share in table["loss_shares"]]),
+        float(table["fixed_rate_share"]),
     )
 
 
@@ -114,18 +110,20 @@ def native_model(kind: Kind) -> Model | None:
 
 
 def figure(results: Results, model: Model | None = None) -> Figure:
-    """The figure of the model that the scenario names; AMRT's where it names none."""
-    table = results.scenario.get("model")
-    name = table.get("name") if isinstance(table, Mapping) else None
-    draw = {"scheduling": scheduling, "l2dct-backoff": backoff, "l2dct-cycle": sawtooth}.get(str(name))
+    """The figure of the model that the scenario names in its `[model]` table."""
+    name = str(model_table(results).get("name"))
+    draw = {"scheduling": scheduling, "l2dct-backoff": backoff, "l2dct-cycle": sawtooth}.get(name)
     return draw(results) if draw is not None else gain(results, model)
 
 
 def gain(results: Results, model: Model | None = None) -> Figure:
-    """AMRT's or RPO's; the setting is in the scenario's [model] table, or in [report]."""
-    own = results.scenario.get("model")
-    kind = RPO if isinstance(own, Mapping) and own.get("name") == "rpo-gain" else AMRT
-    setting = setting_of({**results.report, **(own if isinstance(own, Mapping) else {})})
+    """AMRT's or RPO's, for the settings of the scenario's `[model]` table."""
+    table = model_table(results)
+    kind = RPO if table.get("name") == "rpo-gain" else AMRT
+    try:
+        setting = setting_of(table)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ResultsError(results.directory, f"the scenario's [model] table lacks or misstates {error}") from None
     if results.model_rows is not None:
         rows = [_checked(row, results, kind) for row in results.model_rows]
     else:

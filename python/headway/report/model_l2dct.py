@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headway import _headway
-from headway.data.units import parse_bytes, parse_rate, parse_seconds
 from headway.errors import ResultsError
 
 from .load import Results
@@ -26,7 +25,7 @@ CYCLES = 2
 DISCIPLINES = {"ps": "PS", "srpt": "SRPT", "las": "LAS"}
 
 
-def _table(results: Results) -> Mapping[str, Any]:
+def model_table(results: Results) -> Mapping[str, Any]:
     table = results.scenario.get("model")
     if not isinstance(table, Mapping):
         raise ResultsError(results.directory, "the results do not hold the scenario's [model] table")
@@ -35,7 +34,7 @@ def _table(results: Results) -> Mapping[str, Any]:
 
 def scheduling(results: Results) -> Figure:
     """A panel a discipline: the share of the server that each job has, over time."""
-    jobs = list(_table(results)["jobs"])
+    jobs = list(model_table(results)["jobs"])
     names = [str(job["name"]) for job in jobs]
     styles = flow_styles(names)
     arrivals, sizes = ([float(job[key]) for job in jobs] for key in ("arrival", "size"))
@@ -70,7 +69,7 @@ def _job(name: str, at: int, phases: Sequence[tuple[float, float, Sequence[float
 
 def backoff(results: Results) -> Figure:
     """One panel: b = alpha^w over alpha, a line a weight."""
-    weights = [float(weight) for weight in _table(results)["weights"]]
+    weights = [float(weight) for weight in model_table(results)["weights"]]
     styles = flow_styles(f"{weight:g}" for weight in weights)
     # Closer together near 0, where small weights rise at once.
     alphas = tuple((i / CURVE_POINTS) ** 3 for i in range(CURVE_POINTS + 1))
@@ -89,8 +88,8 @@ def backoff(results: Results) -> Figure:
 
 def sawtooth(results: Results) -> Figure:
     """A panel a number of flows: one window over two cycles, a line a weight."""
-    table, report = _table(results), results.report
-    bdp = float(report.get("c_packets_per_rtt", 0.0)) or _packets(table)
+    table = model_table(results)
+    bdp = float(table["path_packets"])
     threshold = float(table["threshold"])
     cases = [(float(c["flows"]), float(c["weight"]), float(c["increase"])) for c in table["cases"]]
     names = [f"w = {w:g}, k = {k:g}" for _, w, k in cases]
@@ -115,13 +114,6 @@ def sawtooth(results: Results) -> Figure:
         f"{CYCLES} of the longest cycles. The period is D/k; equation 10 prints D, which is so for k = 1."
     )
     return Figure(FIGURE_ID, "Window of one flow, from the analysis", caption, tuple(panels), 2, legend)
-
-
-def _packets(table: Mapping[str, Any]) -> float:
-    rate, rtt, packet = parse_rate(table["rate"]), parse_seconds(table["rtt"]), parse_bytes(table["packet"])
-    if not (rate and rtt and packet):
-        raise ValueError("the model's path has no rate, round trip or packet")
-    return rate * rtt / 8 / packet
 
 
 def _teeth(name: str, cycle: Mapping[str, float], increase: float, end: float) -> Curve:

@@ -11,8 +11,6 @@ from headway.errors import ScenarioError, nearest
 from headway.report.figures import NAMES, aliases
 
 KEYS = ("figure", "x", "y", "notes")
-# What the native module adds to the table of a model: its settings in packets and round trips.
-_MODEL_KEYS = frozenset({"c_packets_per_rtt", "sizes_packets", "r_over_c", "t_r_over_t_i", "fixed_r_over_c"})
 
 
 def check_report(
@@ -27,9 +25,7 @@ def check_report(
 
 class _Check:
     def __init__(self, report: Mapping[str, Any], document: Document, sets: Sequence[str]) -> None:
-        written = document.value.get("report")
-        own = written if isinstance(written, Mapping) else {}
-        self._report = {k: v for k, v in report.items() if k not in _MODEL_KEYS or k in own}
+        self._report = report
         self._document = document
         self._sets = sets
 

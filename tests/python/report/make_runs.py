@@ -434,7 +434,16 @@ def make_model(directory: Path) -> Path:
         pairs = [(i / 50, 0.0) for i in range(7, 48)] + [(0.5, t / 25 * size / capacity) for t in range(24)]
         rows += [{"r_over_c": r, "size_packets": size, "t_r": t, **amrt_gains(capacity, r, size, t)} for r, t in pairs]
     write_json(directory / "model.json", {"rows": rows})
-    model = {"rate": "1 Gbps", "rtt": "100 us", "packet": 1500, "sizes": ["100 kB", "1 MB", "10 MB"]}
+    sizes = [100_000, 1_000_000, 10_000_000]
+    model = {
+        "name": "amrt-gain",
+        "path_packets": capacity,
+        "sizes": sizes,
+        "sizes_packets": [size / 1500 for size in sizes],
+        "rate_shares": [0.1, 0.9],
+        "loss_shares": [0.0, 0.875],
+        "fixed_rate_share": 0.5,
+    }
     write_json(directory / "sweep.json", [])
     write_json(directory / "scenario.json", {"title": "AMRT's model", "model": model, "report": {"figure": "model"}})
     return directory

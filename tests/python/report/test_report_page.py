@@ -159,7 +159,15 @@ def test_model_curves_are_the_equations(pages: dict[str, Page]) -> None:
 
 
 def test_the_model_is_evaluated_for_the_scenario_s_own_table(tmp_path: Path) -> None:
-    table = {"rate": "2 Gbps", "rtt": "100 us", "packet": 1500, "sizes": ["1 MB"], "rate_shares": [0.25, 0.5]}
+    table = {
+        "name": "amrt-gain",
+        "path_packets": 2e9 * 100e-6 / 8 / 1500,
+        "sizes": [1_000_000],
+        "sizes_packets": [1e6 / 1500],
+        "rate_shares": [0.25, 0.5],
+        "loss_shares": [0.0, 0.5],
+        "fixed_rate_share": 0.5,
+    }
     scenario = {"title": "Model", "model": table, "report": {"figure": "model"}}
     (tmp_path / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
     for name in ("sweep.json", "claims.json"):

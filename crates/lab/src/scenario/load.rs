@@ -113,7 +113,12 @@ impl Request {
         let _ = (table.get("variants"), table.get("scale"));
         let model = table.get("model").map(|i| super::model::read(&i)).transpose()?;
         let setup = match table.get("topology") {
-            None if model.is_some() || draws_model(&report) => None,
+            None if model.is_some() => None,
+            None if draws_model(&report) => {
+                let problem = Problem::MissingKey { key: "model".into(), table: table.name() };
+                let help = "the figure `model` draws the scenario's closed-form model; with a [topology] there is something to run";
+                return Err(ScenarioError::new(problem, table.at()).help(help));
+            }
             _ => Some(read_setup(&table, &self.folder)?),
         };
         match setup {

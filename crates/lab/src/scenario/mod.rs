@@ -181,15 +181,9 @@ impl Scenario {
         Json::Object(map)
     }
 
-    /// The `[report]` table; for a model, with the model's settings in its own units.
+    /// The `[report]` table as it stands.
     pub fn report_json(&self) -> Json {
-        let mut report = self.report.clone();
-        if let (Some(model), Json::Object(map)) = (&self.model, &mut report) {
-            for (key, value) in model.report() {
-                map.entry(key).or_insert(value);
-            }
-        }
-        report
+        self.report.clone()
     }
 
     /// Identifies (version, what is run, seed); titles and reports may change without it.

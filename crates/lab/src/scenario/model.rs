@@ -59,7 +59,8 @@ impl PathUnits {
     }
 
     fn to_json(&self) -> Json {
-        json!({ "rate": self.rate.to_string(), "rtt": self.rtt.to_string(), "packet": self.packet })
+        json!({ "rate": self.rate.to_string(), "rtt": self.rtt.to_string(), "packet": self.packet,
+            "path_packets": self.packets() })
     }
 }
 
@@ -172,12 +173,15 @@ impl Settings {
         }
     }
 
-    /// Every key with its value.
+    /// Every key with its value, and what follows in the units of the models: `path_packets`, the packets that fill the
+    /// path, and `sizes_packets`.
     pub fn to_json(&self) -> Json {
         let mut found = match self {
             Settings::Gain(gain) => {
                 let mut found = gain.path.to_json();
+                let packets = |bytes: &u64| *bytes as f64 / gain.path.packet as f64;
                 found["sizes"] = json!(gain.sizes);
+                found["sizes_packets"] = gain.sizes.iter().map(packets).collect();
                 found["rate_shares"] = json!(gain.rate_shares);
                 found["loss_shares"] = json!(gain.loss_shares);
                 found["fixed_rate_share"] = json!(gain.fixed_rate_share);
@@ -202,24 +206,5 @@ impl Settings {
             map.append(rest);
         }
         Json::Object(map)
-    }
-
-    /// The settings in the model's units, packets and round trips, where they are not written so.
-    pub fn report(&self) -> Vec<(String, Json)> {
-        match self {
-            Settings::Gain(gain) => {
-                let sizes: Vec<f64> =
-                    gain.sizes.iter().map(|s| *s as f64 / gain.path.packet as f64).collect();
-                vec![
-                    ("c_packets_per_rtt".into(), json!(gain.path.packets())),
-                    ("sizes_packets".into(), json!(sizes)),
-                    ("r_over_c".into(), json!(gain.rate_shares)),
-                    ("t_r_over_t_i".into(), json!(gain.loss_shares)),
-                    ("fixed_r_over_c".into(), json!(gain.fixed_rate_share)),
-                ]
-            }
-            Settings::Cycle(cycles) => vec![("c_packets_per_rtt".into(), json!(cycles.path.packets()))],
-            Settings::Scheduling(_) | Settings::Backoff(_) => Vec::new(),
-        }
     }
 }

@@ -159,7 +159,7 @@ fn models_are_read_with_their_own_keys_only() {
     );
     let cycle = "name = \"l2dct-cycle\"\nrate = \"1 Gbps\"\nrtt = \"300 us\"\npacket = 1500\nthreshold = 20\n\
         cases = [{ flows = 1, weight = 0.5, increase = 0.2 }]";
-    assert_eq!(good(&model(cycle), &[]).report_json()["c_packets_per_rtt"], json!(25.0));
+    assert_eq!(good(&model(cycle), &[]).resolved_json()["model"]["path_packets"], json!(25.0));
     let wrong = [
         ("name = \"l2dct-backoff\"\nweights = []".to_string(), "an empty list"),
         ("name = \"l2dct-backoff\"\nweights = [0]".to_string(), "more than 0"),
