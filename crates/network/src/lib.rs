@@ -9,6 +9,7 @@ pub mod faults;
 mod ideal;
 mod injector;
 mod link;
+mod link_stats;
 mod network;
 pub mod outcome;
 pub mod rng;
@@ -27,6 +28,7 @@ pub use faults::{Change, Down, Fault, FaultSpec};
 pub use ideal::Ideals;
 pub use injector::{FaultCounts, Injector, Verdict};
 pub use link::{Link, LinkChoice, LinkSpec};
+pub use link_stats::{LinkSampler, LinkStats};
 pub use network::Network;
 pub use outcome::{
     Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,

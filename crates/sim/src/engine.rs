@@ -453,7 +453,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.wires.transit.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
 
-    /// Closes the books. `machines` are those of a host, each with the position of its transport.
+    /// Collects the outcome. `machines` are those of a host, each with the position of its transport.
     pub(crate) fn finish(
         mut self,
         interrupted: bool,

@@ -2,9 +2,8 @@
 
 use crate::progressing::Progressing;
 use crate::wires::Egress;
-use headway_network::Network;
-use headway_network::{Entity, FlowState, Metric, Sample};
-use headway_network::{FlowChoice, FlowSpec, LinkChoice, SampleSpec};
+use headway_network::{Entity, FlowState, LinkSampler, Metric, Network, Sample};
+use headway_network::{FlowChoice, FlowSpec, SampleSpec};
 use headway_units::Time;
 
 /// What is sampled, and what the last sample saw.
@@ -18,8 +17,7 @@ pub(crate) struct Sampler {
     /// Sampled flows that have had a byte delivered since the last sample, or are still open.
     active: Vec<u32>,
     listed: Vec<bool>,
-    /// Link number and busy time at the last sample.
-    links: Vec<(u32, Time)>,
+    links: LinkSampler,
     samples: Vec<Sample>,
     most: u64,
 }
@@ -30,14 +28,6 @@ impl Sampler {
         if let FlowChoice::Some(list) = &spec.flows {
             list.iter().for_each(|&f| wanted[f as usize] = true);
         }
-        let chosen = |number: usize, name: &str| match &spec.links {
-            LinkChoice::None => false,
-            LinkChoice::All => number >= network.hosts() as usize,
-            LinkChoice::Some(names) => names.iter().any(|n| n == name),
-        };
-        let names = network.link_names();
-        let links =
-            names.iter().enumerate().filter(|(i, n)| chosen(*i, n)).map(|(i, _)| (i as u32, Time::ZERO));
         Sampler {
             every: spec.every,
             last: Time::ZERO,
@@ -45,7 +35,7 @@ impl Sampler {
             active: Vec::new(),
             listed: vec![false; flows.len()],
             wanted,
-            links: links.collect(),
+            links: LinkSampler::new(network, &spec.links),
             samples: Vec::new(),
             most: spec.most,
         }
@@ -86,21 +76,7 @@ impl Sampler {
         }
         self.last = now;
         self.sample_flows(now, length, flows);
-        for (number, busy_before) in &mut self.links {
-            let port = &mut egress[*number as usize].port;
-            let busy = port.busy_until(now);
-            let share = (busy - *busy_before).0 as f64 / length.0 as f64;
-            *busy_before = busy;
-            let entity = Entity::Link(*number);
-            let rows = [
-                (Metric::QueueBytes, port.queue_bytes() as f64),
-                (Metric::QueueMaxBytes, port.take_peak() as f64),
-                (Metric::Utilisation, share),
-            ];
-            let gauges = port.gauges(now).into_iter().map(|g| (Metric::Gauge(g.name), g.value as f64));
-            let rows = rows.into_iter().chain(gauges);
-            self.samples.extend(rows.map(|(metric, value)| Sample { at: now, entity, metric, value }));
-        }
+        self.links.sample((now, now, length), egress, |egress| &mut egress.port, &mut self.samples);
     }
 
     fn sample_flows(&mut self, now: Time, length: Time, flows: &[Progressing]) {

@@ -4,7 +4,7 @@ use crate::queue::{Event, EventQueue};
 use crate::transit::{CLASS_PACKET, DELIVER, FORWARD, Link, NUMBER, RELEASE, TIMER, Transit, WIRE_FREE};
 use headway_fabric::{Full, Need, Offers, Port, PortContext, Rewrite};
 use headway_network::Tap;
-use headway_network::{BuildError, LinkRecord, Network, RunSpec};
+use headway_network::{BuildError, LinkRecord, LinkStats, Network, RunSpec};
 use headway_packet::Packet;
 use headway_transport::endpoint::Ahead;
 use headway_units::{Time, prefetch_at};
@@ -264,29 +264,14 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// Closes the books of every link.
+    /// What every link did until `now`.
     ///
     /// # Panics
     /// When a port's counters contradict each other: only a bug can cause that.
     pub(crate) fn records(&self, now: Time, seed: u64) -> Vec<LinkRecord> {
-        let names = self.transit.network.link_names();
-        let record = |(number, (name, egress)): (usize, (String, &Egress))| {
-            let port = &egress.port;
-            if let Err(broken) = port.check() {
-                panic!("counters of {name} at {now}: {broken} (seed {seed})");
-            }
-            let integral = port.queue_integral(now) as f64;
-            LinkRecord {
-                name,
-                from_switch: number >= self.hosts as usize,
-                rate: self.transit.network.links()[number].spec.rate,
-                counters: port.counters(),
-                busy: port.busy_until(now),
-                faults: self.transit.fault_counts(number),
-                queue_mean_bytes: if now.0 == 0 { 0.0 } else { integral / now.0 as f64 },
-                gauges: port.gauges(now),
-            }
-        };
-        names.into_iter().zip(&self.egress).enumerate().map(record).collect()
+        let ports = self.egress.iter().map(|egress| &egress.port);
+        let faults = |number| self.transit.fault_counts(number);
+        let run = format!(" (seed {seed})");
+        LinkStats::of_fresh_ports(Time::ZERO).records(now, &self.transit.network, ports, faults, &run)
     }
 }

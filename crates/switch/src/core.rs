@@ -4,9 +4,9 @@
 //! Events happen at the time they are due, however late the driver comes round: what a port does is a
 //! function of the frames and their arrival times alone.
 
-use crate::books::Books;
 use crate::egress::Egress;
 use crate::frame::{self, FrameError, Seen};
+use crate::measuring::Measuring;
 use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Fate, Full, Limit, Need, Offers, Packets, Port, PortContext, Rewrite};
@@ -42,7 +42,7 @@ pub struct CoreConfig {
     pub addresses: Addresses,
     /// What to sample.
     pub sample: Option<SampleSpec>,
-    /// What goes wrong on links, from the opening of the books on.
+    /// What goes wrong on links, from the beginning of measuring on.
     pub faults: Vec<FaultSpec>,
 }
 
@@ -158,7 +158,7 @@ pub struct Core {
     sequence: u64,
     now: Time,
     out: VecDeque<(u32, u32, Time)>,
-    books: Books,
+    measuring: Measuring,
     injector: Injector,
     changes: Option<Changes>,
     seed: u64,
@@ -190,7 +190,7 @@ impl Core {
             choice,
             changes,
             seed,
-            books: Books::new(&network, sample),
+            measuring: Measuring::new(&network, sample),
             injector: Injector::new(&faults, &network, seed)?,
             network,
             addresses,
@@ -216,13 +216,13 @@ impl Core {
         &self.network
     }
 
-    /// Opens the books at `at`: samples and means count from there.
-    pub fn start_books(&mut self, at: Time) {
+    /// Begins to measure at `at`: samples and means count from there.
+    pub fn start_measuring(&mut self, at: Time) {
         let instants = self.changes.iter().flat_map(|c| c.instants()).map(|instant| instant.at);
         for (number, after) in instants.collect::<Vec<_>>().into_iter().enumerate() {
             self.push(at.saturating_add(after), What::Change { number: number as u32 });
         }
-        if let Some(first) = self.books.start(at, &self.egress) {
+        if let Some(first) = self.measuring.start(at, &self.egress) {
             self.push(first, What::Sample);
         }
     }
@@ -265,7 +265,7 @@ impl Core {
                 What::Serve { port } => self.serve(port),
                 What::Deliver { host, frame } => self.out.push_back((host, frame, at)),
                 What::Sample => {
-                    let next = self.books.sample(at, &mut self.egress);
+                    let next = self.measuring.sample(at, &mut self.egress);
                     self.push(next, What::Sample);
                 }
             }
@@ -305,17 +305,17 @@ impl Core {
         self.frames.held()
     }
 
-    /// Counters of every link, with means from the opening of the books to `now`.
+    /// Counters of every link, with means from the beginning of measuring to `now`.
     ///
     /// # Panics
     /// When a port's counters contradict each other: only a bug can cause that.
     pub fn links(&self, now: Time) -> Vec<LinkRecord> {
-        self.books.links(now, &self.network, &self.egress, &self.injector)
+        self.measuring.links(now, &self.network, &self.egress, &self.injector)
     }
 
-    /// Samples so far; times count from the opening of the books.
+    /// Samples so far; times count from the beginning of measuring.
     pub fn take_samples(&mut self) -> Vec<Sample> {
-        self.books.take()
+        self.measuring.take()
     }
 
     /// Queues an event. The past cannot be changed: what is late happens now.
@@ -404,8 +404,8 @@ impl Core {
         if let Some(tap) = &mut self.tap {
             tap.started(number, self.now, self.frames.bytes(frame));
         }
-        // Times in faults count from the opening of the books.
-        let open = self.books.open_for(self.now).and(self.books.open_for(ends));
+        // Times in faults count from the beginning of measuring.
+        let open = self.measuring.measured_for(self.now).and(self.measuring.measured_for(ends));
         let verdict = match open {
             Some(ends) => self.injector.judge(number, self.frames.packet(frame), ends),
             None => Verdict::Pass,
@@ -485,7 +485,7 @@ impl Core {
     /// The port by which a switch forwards a frame at a time, if there is a way.
     fn route(&mut self, switch: u32, frame: u32, at: Time) -> Option<u32> {
         let packet = self.frames.packet(frame);
-        match (&mut self.changes, self.books.open_for(at)) {
+        match (&mut self.changes, self.measuring.measured_for(at)) {
             (Some(changes), Some(at)) => changes.route(&mut self.choice, &self.network, switch, packet, at),
             _ => self.choice.route(&self.network, switch, packet),
         }

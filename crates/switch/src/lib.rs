@@ -10,17 +10,18 @@
 //! anti-ECN mark (AMRT §IV-A). Lateness is measured and reported instead ([`Lateness`]).
 
 mod addresses;
-mod books;
 mod core;
+mod counters;
 mod egress;
 mod frame;
 pub mod interface;
 mod lateness;
+mod measuring;
 mod run;
 
 pub use addresses::Addresses;
-pub use books::{Books, SwitchCounters};
 pub use core::{Core, CoreConfig, Tap};
+pub use counters::SwitchCounters;
 pub use frame::{FrameError, Seen, complete_checksum, inspect, parse, set_ecn};
 pub use interface::{AfPacket, FrameIo, InterfaceError};
 pub use lateness::Lateness;

@@ -139,7 +139,7 @@ fn a_late_driver_changes_no_mark_and_no_due_time() {
 #[test]
 fn a_full_buffer_drops_and_the_books_say_so() {
     let mut core = core(10, 8);
-    core.start_books(Time::ZERO);
+    core.start_measuring(Time::ZERO);
     for i in 0..30 {
         core.receive(Time::us(5), 0, &frame(0, 2, i, 1412)).expect("good");
     }
@@ -248,7 +248,7 @@ fn row(what: Fault) -> (Vec<(u32, Time, Ecn, u32)>, Core) {
     let links = LinkChoice::Some(vec!["s0->s1".into()]);
     let mut core = core_with("drop-tail", 100, 64, vec![FaultSpec { links, kind: None, what }]);
     // Times of faults count from the opening of the books.
-    core.start_books(OPENED);
+    core.start_measuring(OPENED);
     for i in 0..40 {
         core.receive(OPENED + frame_time() * i, 0, &frame(0, 2, i as u32, 1412)).expect("a frame");
     }

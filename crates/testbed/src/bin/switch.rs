@@ -101,7 +101,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         }
         None => {
             watch_signals()?;
-            core.start_books(clock.now());
+            core.start_measuring(clock.now());
             eprintln!(
                 "headway-switch: {} hosts, {} switches; Ctrl-C ends it",
                 job.network.hosts(),
@@ -143,7 +143,7 @@ fn explain(error: &headway_testbed::TestbedError) -> String {
 fn obey(core: &mut Core, orders: &Receiver<Command>) -> bool {
     match orders.try_recv() {
         Ok(Command::Open | Command::Connect) => say(&Answer::Ready),
-        Ok(Command::Start { at_ns }) => core.start_books(Time::ns(at_ns)),
+        Ok(Command::Start { at_ns }) => core.start_measuring(Time::ns(at_ns)),
         Ok(Command::Opened { .. }) => {}
         Ok(Command::Finish) | Err(TryRecvError::Disconnected) => return false,
         Err(TryRecvError::Empty) => {}

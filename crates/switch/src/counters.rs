@@ -1,0 +1,16 @@
+//! What a switch counts outside of its ports.
+
+use crate::frame::FrameError;
+
+/// Frames outside the ports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SwitchCounters {
+    /// From hosts, good and bad.
+    pub received: u64,
+    /// Dropped at the door, by [`FrameError`].
+    pub refused: [u64; FrameError::ALL.len()],
+    /// Without a route.
+    pub unroutable: u64,
+    /// To hosts.
+    pub delivered: u64,
+}
