@@ -4,7 +4,7 @@
 use headway_lab::import::{ImportedFlow, cm};
 use headway_lab::text::Source;
 use headway_network::FlowSpec;
-use headway_transport::Opening;
+use headway_transport::InitialWindow;
 use headway_units::Time;
 
 /// Panics when a text is neither read nor refused at a line of it, or does not survive being written.
@@ -36,7 +36,7 @@ fn spec(flow: &ImportedFlow) -> Option<FlowSpec> {
         start: flow.start,
         class: 0,
         deadline: None,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,

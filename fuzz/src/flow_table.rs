@@ -4,7 +4,7 @@
 use headway_lab::import::{ImportedFlow, csv};
 use headway_lab::text::Source;
 use headway_network::FlowSpec;
-use headway_transport::Opening;
+use headway_transport::InitialWindow;
 
 /// Panics when a text is neither read nor refused at a place of it, or does not survive being written.
 pub fn check(bytes: &[u8]) {
@@ -49,7 +49,7 @@ fn spec(flow: &ImportedFlow) -> Option<FlowSpec> {
         start: flow.start,
         class: flow.class.unwrap_or_default(),
         deadline,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,

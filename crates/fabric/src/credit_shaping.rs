@@ -114,13 +114,13 @@ impl Discipline for CreditShaping {
 
     #[inline]
     fn choose(&mut self, now: Time, occupied: u32) -> usize {
-        let credits = occupied & (1 << CREDITS) != 0 && self.0.opens() <= now;
+        let credits = occupied & (1 << CREDITS) != 0 && self.0.eligible_at() <= now;
         if credits { CREDITS } else { DATA }
     }
 
     #[inline]
-    fn opens(&self, occupied: u32) -> Time {
-        if occupied & (1 << DATA) != 0 { Time::ZERO } else { self.0.opens() }
+    fn eligible_at(&self, occupied: u32) -> Time {
+        if occupied & (1 << DATA) != 0 { Time::ZERO } else { self.0.eligible_at() }
     }
 
     fn discard<L: Lengths>(&mut self, _: Time, _: &L, packet: &Packet) {
@@ -150,7 +150,7 @@ impl Discipline for CreditShaping {
 impl Shaper {
     /// When the first credit that waits may leave.
     #[inline]
-    fn opens(&self) -> Time {
+    fn eligible_at(&self) -> Time {
         self.waiting.front().map_or(Time::ZERO, |&bytes| self.bucket.opens(bytes.into()))
     }
 }
@@ -204,7 +204,7 @@ mod tests {
     fn credits_leave_two_at_once_and_then_one_for_each_data_packet() {
         let (mut port, mut pool) = (port(&[], Space::default()), pool());
         for handle in 200..205 {
-            assert!(!port.is_deserted(), "credits go past no queue");
+            assert!(!port.can_bypass(), "credits go past no queue");
             port.offer(Time::ZERO, handle, &mut pool).expect("room");
         }
         let expected = [(200, 0), (201, 84), (202, 1622), (203, 2 * 1622), (204, 3 * 1622)];
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn only_credits_fill_the_credit_queue_which_counts_bytes() {
         let (mut port, mut pool) = (port(&[], Space::default()), pool());
-        port.pass(Time::ZERO, pool.packet(0));
+        port.transmit_idle(Time::ZERO, pool.packet(0));
         for handle in (100..140).chain(200..208) {
             assert!(port.offer(Time(1), handle, &mut pool).is_ok(), "{handle}");
         }
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(left.len(), 49);
         // Nine credits of 76 bytes are 684, more than eight of 84; eight of 76 leave no room for one of 84.
         let (mut port, mut pool) = (super::tests::port(&[], Space::default()), super::tests::pool());
-        port.pass(Time::ZERO, pool.packet(0));
+        port.transmit_idle(Time::ZERO, pool.packet(0));
         (200..208).for_each(|handle| pool.packet(handle).wire = 76);
         assert!((200..208).all(|handle| port.offer(Time(1), handle, &mut pool).is_ok()));
         assert!(port.offer(Time(1), 208, &mut pool).is_err());
@@ -269,7 +269,7 @@ mod tests {
     fn control_without_room_is_not_counted_as_waiting() {
         let space = Space { data: None, control: Some(Limit::Packets(3)) };
         let (mut port, mut pool) = (port(&[], space), pool());
-        port.pass(Time::ZERO, pool.packet(0));
+        port.transmit_idle(Time::ZERO, pool.packet(0));
         let fits = |port: &mut Port<u32>, pool: &mut Pool, handle| port.offer(Time(1), handle, pool).is_ok();
         let admitted: Vec<bool> =
             [200, 100, 201, 202, 101].into_iter().map(|h| fits(&mut port, &mut pool, h)).collect();

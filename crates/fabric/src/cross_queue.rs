@@ -308,7 +308,7 @@ mod tests {
             p
         };
         let (mut port, mut pool) = (Port::new(rules, context.into()), Pool((0..310).map(packet).collect()));
-        port.pass(Time::ZERO, pool.packet(309));
+        port.transmit_idle(Time::ZERO, pool.packet(309));
         (port, pool)
     }
 
@@ -380,13 +380,13 @@ mod tests {
                 while port.free_at() <= now && !port.is_empty() {
                     leaves(&mut port, &mut pool);
                 }
-                port.pass(now, pool.packet(used));
+                port.transmit_idle(now, pool.packet(used));
                 used += 1;
             }
         }
         assert_eq!(gauge(&port, "threshold_packets").0, 4);
         let now = port.free_at() + SLOT * 40;
-        port.pass(now, pool.packet(used));
+        port.transmit_idle(now, pool.packet(used));
         assert_eq!(gauge(&port, "threshold_packets").0, 10, "a quiet port has all to spare");
     }
 
@@ -457,7 +457,7 @@ mod tests {
         let rules = AnyDiscipline::make("cross-queue-ecn", &[], &context).expect("known").expect("valid");
         let (_, mut pool) = port(&[], 1);
         let mut port = Port::new(rules, context.into());
-        port.pass(Time::ZERO, pool.packet(309));
+        port.transmit_idle(Time::ZERO, pool.packet(309));
         pool.packet(100).wire = 300;
         assert!(offer(&mut port, &mut pool, &[100, 1]).is_empty());
         assert_eq!(offer(&mut port, &mut pool, &[2])[0].handle, 2, "300 bytes are not enough");

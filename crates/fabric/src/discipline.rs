@@ -192,14 +192,14 @@ pub trait Discipline: Sized {
         occupied.trailing_zeros() as usize
     }
 
-    /// Whether packets may be held back although the wire is free: then [`Discipline::opens`] is asked, and
+    /// Whether packets may be held back although the wire is free: then [`Discipline::eligible_at`] is asked, and
     /// [`Discipline::choose`] too, and no packet goes past the queues. Such a port has at most 31 classes.
     const SHAPES: bool = false;
 
     /// The instant before which nothing may leave that waits in the `occupied` classes, of which there is one at
     /// least; past when something may leave at once.
     #[inline]
-    fn opens(&self, occupied: u32) -> Time {
+    fn eligible_at(&self, occupied: u32) -> Time {
         let _ = occupied;
         Time::ZERO
     }

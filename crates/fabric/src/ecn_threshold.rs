@@ -127,7 +127,7 @@ mod tests {
         let params: Vec<_> = std::iter::once(k).chain(rest).collect();
         let rules = AnyDiscipline::make("ecn-threshold", &params, &context).expect("known").expect("valid");
         let (mut port, mut pool) = (Port::new(rules, context.into()), Pool(vec![data(ecn); 8]));
-        port.pass(Time::ZERO, pool.packet(0));
+        port.transmit_idle(Time::ZERO, pool.packet(0));
         let accepted: Vec<u32> = (1..8).filter(|&i| port.offer(Time(1), i, &mut pool).is_ok()).collect();
         assert_eq!(accepted, [1, 2, 3, 4, 5], "the buffer holds five beside the one on the wire");
         while port.next(port.free_at(), &mut pool).is_some() {}

@@ -144,11 +144,11 @@ impl<H: Copy> Port<H> {
         self.queues.is_empty()
     }
 
-    /// Whether a packet that finds the wire free goes straight to it ([`Port::pass`]): nothing waits, and the
+    /// Whether a packet that finds the wire free goes straight to it ([`Port::transmit_idle`]): nothing waits, and the
     /// rules never hold anything back. Where they may, it is offered, and leaves when [`Port::next_start`] says.
     #[inline]
-    pub fn is_deserted(&self) -> bool {
-        self.queues.is_deserted()
+    pub fn can_bypass(&self) -> bool {
+        self.queues.can_bypass()
     }
 
     /// Whether rules may hold packets back although the wire is free.
@@ -164,7 +164,7 @@ impl<H: Copy> Port<H> {
         let classes = self.queues.classes();
         match classes {
             0 => None,
-            _ if self.is_shaped() => Some(self.free_at.max(self.rules.opens(classes))),
+            _ if self.is_shaped() => Some(self.free_at.max(self.rules.eligible_at(classes))),
             _ => Some(self.free_at),
         }
     }
@@ -422,7 +422,7 @@ impl<H: Copy> Port<H> {
     /// Puts a packet straight on a wire that is idle: a host's link, or an empty switch port. Never
     /// drops, because nothing waits. Answers when its last bit leaves.
     #[inline]
-    pub fn pass(&mut self, now: Time, packet: &mut Packet) -> Time {
+    pub fn transmit_idle(&mut self, now: Time, packet: &mut Packet) -> Time {
         debug_assert!(self.is_idle(now));
         self.passed.received += 1;
         self.start(now, packet)
@@ -560,7 +560,7 @@ mod tests {
     #[test]
     fn tail_drop_counts_what_does_not_fit_and_the_identities_hold() {
         let (mut port, mut pool) = (port("drop-tail", 3), pool());
-        assert_eq!(port.pass(Time::ZERO, pool.packet(0)), Time(1_230_400));
+        assert_eq!(port.transmit_idle(Time::ZERO, pool.packet(0)), Time(1_230_400));
         for i in 1..6 {
             let outcome = port.offer(Time(1), i, &mut pool);
             assert_eq!(outcome.is_ok(), i < 4, "packet {i}");
@@ -603,7 +603,7 @@ mod tests {
     #[test]
     fn control_overtakes_data_and_has_its_own_space() {
         let (mut port, mut pool) = (port("strict-priority", 2), pool());
-        port.pass(Time::ZERO, pool.packet(0));
+        port.transmit_idle(Time::ZERO, pool.packet(0));
         for i in [1, 8, 2, 9, 10] {
             let _ = port.offer(Time(5), i, &mut pool);
         }

@@ -247,7 +247,7 @@ impl<H: Copy> Queues<H> {
 
     /// Whether nothing waits and nothing is ever held back.
     #[inline]
-    pub(crate) fn is_deserted(&self) -> bool {
+    pub(crate) fn can_bypass(&self) -> bool {
         self.occupied == 0
     }
 

@@ -56,8 +56,8 @@ macro_rules! disciplines {
                 match self { $(AnyDiscipline::$variant(_) => <$variant as Discipline>::SHAPES),+ }
             }
 
-            pub(crate) fn opens(&self, occupied: u32) -> Time {
-                match self { $(AnyDiscipline::$variant(d) => d.opens(occupied)),+ }
+            pub(crate) fn eligible_at(&self, occupied: u32) -> Time {
+                match self { $(AnyDiscipline::$variant(d) => d.eligible_at(occupied)),+ }
             }
 
             #[inline(never)]

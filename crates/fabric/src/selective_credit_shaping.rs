@@ -77,8 +77,8 @@ impl Discipline for SelectiveCreditShaping {
     }
 
     #[inline]
-    fn opens(&self, occupied: u32) -> Time {
-        self.shaping.opens(occupied)
+    fn eligible_at(&self, occupied: u32) -> Time {
+        self.shaping.eligible_at(occupied)
     }
 
     fn discard<L: Lengths>(&mut self, now: Time, lengths: &L, packet: &Packet) {
@@ -122,7 +122,7 @@ mod tests {
         let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0, round_trip: None };
         let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
         let (mut port, mut pool) = (Port::new(rules, context.into()), pool());
-        port.pass(Time::ZERO, pool.packet(199));
+        port.transmit_idle(Time::ZERO, pool.packet(199));
         let mut refused = Vec::new();
         for handle in (0..6).chain(100..102).chain([6]).chain(200..203) {
             if let Err(full) = port.offer(Time(1), handle, &mut pool) {

@@ -133,7 +133,7 @@ mod tests {
         let first = std::iter::once(&SCHEDULED);
         let mut pool = Pool(first.chain(packets).enumerate().map(packet).collect());
         let mut port = Port::new(rules, context.into());
-        port.pass(Time::ZERO, pool.packet(0));
+        port.transmit_idle(Time::ZERO, pool.packet(0));
         let offered = (1..pool.0.len() as u32).filter_map(|i| {
             let full = port.offer(Time(1), i, &mut pool).err()?;
             let Fate::Dropped(reason) = full.fate else { panic!("kept or returned") };

@@ -254,7 +254,7 @@ mod tests {
             p
         };
         let (mut port, mut pool) = (Port::new(rules, context.into()), Pool((0..4000).map(packet).collect()));
-        port.pass(Time::ZERO, pool.packet(0));
+        port.transmit_idle(Time::ZERO, pool.packet(0));
         (port, pool)
     }
 

@@ -86,7 +86,7 @@ impl Nic {
         let earliest = now.saturating_sub(self.catch_up);
         let start = ready.max(self.port.free_at()).max(earliest);
         (self.dry, self.input) = (false, None);
-        self.port.pass(start, packet);
+        self.port.transmit_idle(start, packet);
     }
 
     pub(crate) fn counters(&self) -> PortCounters {

@@ -1,7 +1,7 @@
 //! From a scenario to a run directory.
 
 use crate::capture::{Capture, Recorder};
-use crate::results::manifest::{self, Circumstances};
+use crate::results::manifest::{self, RunInfo};
 use crate::results::{RunOutput, summary, tables, write};
 use crate::scenario::{Resolved, Scenario};
 use crate::text::quantity::seconds;
@@ -30,7 +30,7 @@ pub struct Options<'a> {
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Report {
+pub struct RunProgress {
     /// Virtual seconds.
     pub virtual_s: f64,
     /// Latest end, in virtual seconds.
@@ -54,7 +54,7 @@ pub struct Report {
 pub fn run_scenario(
     scenario: &Scenario,
     options: &Options<'_>,
-    progress: &mut dyn FnMut(&Report) -> bool,
+    progress: &mut dyn FnMut(&RunProgress) -> bool,
 ) -> Result<RunOutput, LabError> {
     let setup = scenario.setup()?;
     let memory_bytes = setup.check_memory()?.memory_bytes;
@@ -84,14 +84,9 @@ pub fn run_scenario(
     let wall = clock.elapsed();
     recorder.map_or(Ok(()), Recorder::finish)?;
     let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;
-    let around = Circumstances {
-        wall,
-        commit: options.commit.clone(),
-        memory_bytes,
-        warnings: Vec::new(),
-        testbed: None,
-    };
-    conclude(scenario, &resolved, &outcome, around, options)
+    let around =
+        RunInfo { wall, commit: options.commit.clone(), memory_bytes, warnings: Vec::new(), testbed: None };
+    write_results(scenario, &resolved, &outcome, around, options)
 }
 
 /// Runs a scenario for whoever wants to see its events, and keeps nothing. The witness ends the run by answering `false`.
@@ -105,18 +100,18 @@ pub(crate) fn run_witnessed(
 }
 
 /// Makes results of an outcome, whoever ran it, and writes them where the options say.
-pub fn conclude(
+pub fn write_results(
     scenario: &Scenario,
     resolved: &Resolved,
     outcome: &Outcome,
-    mut around: Circumstances,
+    mut around: RunInfo,
     options: &Options<'_>,
 ) -> Result<RunOutput, LabError> {
     let setup = scenario.setup()?;
     let (summary, mut empty) = summary::summarise(&resolved.spec, setup.warmup, &setup.bottleneck, outcome);
     around.warnings.extend(resolved.warnings.iter().chain(&outcome.warnings).cloned());
     around.warnings.append(&mut empty);
-    around.warnings.append(&mut remarks(resolved, outcome));
+    around.warnings.append(&mut notes(resolved, outcome));
     let table = |made: Result<_, arrow_schema::ArrowError>| made.map_err(|e| LabError::Table(e.to_string()));
     let output = RunOutput {
         flows: table(tables::flows(&resolved.spec, &resolved.names, outcome))?,
@@ -131,13 +126,13 @@ pub fn conclude(
     Ok(output)
 }
 
-fn report(state: &Progress, elapsed: Duration) -> Report {
+fn report(state: &Progress, elapsed: Duration) -> RunProgress {
     let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let by_time = share(state.now.0 as f64, state.stop.0 as f64);
     let by_flows = share(state.flows_done as f64, state.flows_total as f64);
     let fraction = by_time.max(by_flows).min(1.0);
     let wall = elapsed.as_secs_f64();
-    Report {
+    RunProgress {
         virtual_s: seconds(state.now),
         stop_s: seconds(state.stop),
         events: state.events,
@@ -160,7 +155,7 @@ fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabErro
 }
 
 /// Sentences about what a reader of the results should know.
-fn remarks(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
+fn notes(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
     let mut found = Vec::new();
     let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();
     for (state, what) in [

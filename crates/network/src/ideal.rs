@@ -163,7 +163,7 @@ mod tests {
     use crate::{LinkSpec, TopologySpec};
     use headway_fabric::{Buffer, Limit};
     use headway_packet::Sizes;
-    use headway_transport::Opening;
+    use headway_transport::InitialWindow;
     use headway_units::Rate;
 
     /// Two hosts, and between their switches a slow and a fast way with equally many hops.
@@ -198,7 +198,7 @@ mod tests {
             start: Time::ZERO,
             class: 0,
             deadline: None,
-            opening: Opening::default(),
+            opening: InitialWindow::default(),
             responsive: true,
             transport: 0,
             path,

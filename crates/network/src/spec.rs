@@ -6,7 +6,7 @@ use crate::link::LinkChoice;
 use crate::topology::TopologySpec;
 use headway_fabric::Buffer;
 use headway_packet::{HostId, Sizes};
-use headway_transport::{Message, Opening};
+use headway_transport::{InitialWindow, Message};
 use headway_units::{ParamValue, Time};
 
 /// How a switch chooses among equal next hops.
@@ -56,7 +56,7 @@ pub struct FlowSpec {
     /// Absolute deadline.
     pub deadline: Option<Time>,
     /// First window.
-    pub opening: Opening,
+    pub opening: InitialWindow,
     /// Whether the sender answers permissions.
     pub responsive: bool,
     /// Index into [`RunSpec::transports`].
@@ -69,8 +69,8 @@ pub struct FlowSpec {
 
 impl FlowSpec {
     /// How its message begins, if the connection that it names is open.
-    pub fn begins(&self) -> Opening {
-        Opening { connected: self.connection.is_some(), ..self.opening }
+    pub fn begins(&self) -> InitialWindow {
+        InitialWindow { connected: self.connection.is_some(), ..self.opening }
     }
 
     /// The message that a machine is given; `id` is its number among those of its pair of hosts. The connection that it

@@ -3,7 +3,7 @@
 use crate::result::RunResult;
 use crate::{diagnostic, lab_error};
 use headway_lab::scenario::ExportFormat;
-use headway_lab::{Capture, Options, Report, Request, run_scenario};
+use headway_lab::{Capture, Options, Request, RunProgress, run_scenario};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -209,7 +209,7 @@ impl Scenario {
 }
 
 /// Hands the progress of a run to Python; whether to go on.
-fn ask(py: Python<'_>, progress: Option<&Py<PyAny>>, report: &Report) -> PyResult<bool> {
+fn ask(py: Python<'_>, progress: Option<&Py<PyAny>>, report: &RunProgress) -> PyResult<bool> {
     py.check_signals()?;
     let Some(progress) = progress else { return Ok(true) };
     let dict = PyDict::new(py);

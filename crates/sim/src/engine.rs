@@ -3,14 +3,14 @@
 //! A packet costs one event a hop: its arrival at the far end. Everything a hop touches is a dense array
 //! indexed by number.
 
+use crate::links::{
+    CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, PORT_SERVICE, RELEASE, SAMPLE, TIMER,
+};
 use crate::pool::Pool;
+use crate::ports::Ports;
 use crate::progressing::Progressing;
 use crate::queue::Event;
 use crate::sampler::Sampler;
-use crate::transit::{
-    CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, RELEASE, SAMPLE, TIMER, WIRE_FREE,
-};
-use crate::wires::Wires;
 use headway_fabric::{Fate, Full};
 use headway_network::Tap;
 use headway_network::{BuildError, Ideals, Network};
@@ -24,7 +24,7 @@ use headway_units::{Gauge, RoundTrips, Time, prefetch_at};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Classes order events of one instant: packets and wires, then timers, then new flows, then samples.
+/// Classes order events of one instant: packets and ports, then timers, then new flows, then samples.
 const CLASS_TIMER: u8 = 1;
 const CLASS_FLOW: u8 = 2;
 const CLASS_SAMPLE: u8 = 3;
@@ -46,7 +46,7 @@ fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
     let (kind, place) = match event.what & !NUMBER {
         FORWARD => (EventKind::Arrival, Place::Port(number)),
         DELIVER => (EventKind::Delivery, Place::Host(number)),
-        WIRE_FREE => (EventKind::PortFree, Place::Port(number)),
+        PORT_SERVICE => (EventKind::PortFree, Place::Port(number)),
         RELEASE => (EventKind::PortRelease, Place::Port(number)),
         TIMER => (EventKind::Timer, Place::Host(number)),
         FLOW_START => (EventKind::FlowStart, Place::Network),
@@ -62,7 +62,7 @@ pub(crate) struct Engine<'a, E> {
     spec: &'a RunSpec,
     network: Arc<Network>,
     now: Time,
-    wires: Wires<'a>,
+    ports: Ports<'a>,
     hosts: Vec<Host<E>>,
     /// Flow numbers in order of start; those before `next_flow` have started.
     order: Vec<u32>,
@@ -97,7 +97,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         endpoints: Vec<E>,
         tap: Option<&'a mut dyn Tap>,
     ) -> Result<Engine<'a, E>, BuildError> {
-        let wires = Wires::new(Arc::clone(&network), spec, tap)?;
+        let ports = Ports::new(Arc::clone(&network), spec, tap)?;
         let hosts = endpoints.into_iter().map(|e| Host { endpoint: Checked::new(e), armed: Time::MAX });
         let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
         order.sort_by_key(|&f| spec.flows[f as usize].start);
@@ -114,7 +114,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         Ok(Engine {
             spec,
             now: Time::ZERO,
-            wires,
+            ports,
             hosts: hosts.collect(),
             network,
             order,
@@ -145,7 +145,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     pub(crate) fn run(&mut self, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
         self.schedule_next_flow();
         if let Some(every) = self.spec.sample.as_ref().map(|s| s.every) {
-            self.wires.transit.queue.push(every.0, CLASS_SAMPLE, SAMPLE, 0);
+            self.ports.links.queue.push(every.0, CLASS_SAMPLE, SAMPLE, 0);
         }
         while self.open > 0 {
             let hosts = &self.hosts;
@@ -153,7 +153,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 None => prefetch_at(hosts, host as usize),
                 Some(ahead) => hosts[host as usize].endpoint.anticipate(packet, ahead),
             };
-            let Some(event) = self.wires.next_event(machine) else { break };
+            let Some(event) = self.ports.next_event(machine) else { break };
             if event.at > self.stop.0 {
                 self.now = self.stop;
                 break;
@@ -172,7 +172,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.pause = (self.events / ROOM_EVENTS + 1) * ROOM_EVENTS;
         if let Some(witness) = &mut self.witness {
             self.pause = self.events + 1;
-            let pool = &self.wires.transit.pool;
+            let pool = &self.ports.links.pool;
             if !witness.event(&seen(&event, |handle| *pool.get(handle))) {
                 return false;
             }
@@ -181,7 +181,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             return true;
         }
         let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
-        let packets = self.wires.transit.pool.slots() * PER_PACKET;
+        let packets = self.ports.links.pool.slots() * PER_PACKET;
         if samples + packets > self.room {
             self.full = Some(if samples > packets { "samples" } else { "packets in flight" });
             return false;
@@ -215,10 +215,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
         match kind {
             DELIVER => self.deliver(number, event.packet),
-            WIRE_FREE => self.wire_free(number),
+            PORT_SERVICE => self.port_service(number),
             TIMER => self.timer(number),
             FLOW_START => self.start_flows(),
-            RELEASE => self.wires.release(number, self.now),
+            RELEASE => self.ports.release(number, self.now),
             CHANGE => self.change(number),
             _ => self.sample(),
         }
@@ -227,7 +227,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// A packet arrived at a switch, for this port.
     #[inline]
     fn forward(&mut self, number: u32, handle: u32) {
-        if let Err(full) = self.wires.offer(number, handle, self.now) {
+        if let Err(full) = self.ports.offer(number, handle, self.now) {
             self.overflowed(number, full);
         }
     }
@@ -235,8 +235,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// A full queue at this port hit a packet.
     #[inline(never)]
     fn overflowed(&mut self, number: u32, full: Full<u32>) {
-        self.wires.overflowed(number);
-        let packet = self.wires.transit.pool.get(full.handle);
+        self.ports.overflowed(number);
+        let packet = self.ports.links.pool.get(full.handle);
         let flow = packet.tag as usize;
         let data = matches!(packet.kind, PacketKind::Data | PacketKind::Header);
         if full.trimmed {
@@ -245,10 +245,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let onward = match full.fate {
             Fate::Kept => return,
             Fate::Dropped(reason) => {
-                self.wires.transit.dropped.note(flow as u32, !reason.is_of_control());
+                self.ports.links.dropped.note(flow as u32, !reason.is_of_control());
                 None
             }
-            Fate::Returned => self.wires.transit.way_back(number, full.handle, self.now),
+            Fate::Returned => self.ports.links.way_back(number, full.handle, self.now),
         };
         match onward {
             Some(port) => self.forward(port, full.handle),
@@ -256,31 +256,31 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 if data {
                     self.flows[flow].drops += 1;
                 }
-                self.wires.transit.pool.release(full.handle);
+                self.ports.links.pool.release(full.handle);
             }
         }
     }
 
     #[inline]
-    fn wire_free(&mut self, number: u32) {
+    fn port_service(&mut self, number: u32) {
         if number < self.network.hosts() {
-            self.wires.egress[number as usize].armed = false;
+            self.ports.egress[number as usize].armed = false;
             self.pull(number);
             self.arm(number);
         } else {
-            self.wires.look_after(number, self.now);
+            self.ports.look_after(number, self.now);
         }
     }
 
     /// A packet arrived at its host.
     #[inline]
     fn deliver(&mut self, host: u32, handle: u32) {
-        let packet = self.wires.transit.pool.get(handle);
+        let packet = self.ports.links.pool.get(handle);
         if packet.is_data() && matches!(packet.ecn, Ecn::Spare | Ecn::Ce) {
             self.flows[packet.tag as usize].marks += 1;
         }
         self.hosts[host as usize].endpoint.receive(self.now, packet);
-        self.wires.transit.pool.release(handle);
+        self.ports.links.pool.release(handle);
         self.settle(host);
     }
 
@@ -314,7 +314,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         {
             let at = at.max(self.now);
             host.armed = at;
-            self.wires.transit.queue.push(at.0, CLASS_TIMER, TIMER | number, 0);
+            self.ports.links.queue.push(at.0, CLASS_TIMER, TIMER | number, 0);
         }
     }
 
@@ -347,7 +347,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// Asks a host for a packet if its wire is free.
     #[inline]
     fn pull(&mut self, host: u32) {
-        let egress = &mut self.wires.egress[host as usize];
+        let egress = &mut self.ports.egress[host as usize];
         if egress.armed {
             return;
         }
@@ -357,7 +357,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 return self.pull_in_vain(host);
             }
             egress.armed = true;
-            self.wires.transit.queue.push(free_at.0, CLASS_PACKET, WIRE_FREE | host, 0);
+            self.ports.links.queue.push(free_at.0, CLASS_PACKET, PORT_SERVICE | host, 0);
             return;
         }
         let endpoint = &mut self.hosts[host as usize].endpoint;
@@ -366,7 +366,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
             self.flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
         }
-        self.wires.send(host, packet, self.now, more);
+        self.ports.send(host, packet, self.now, more);
     }
 
     /// Asks a host for a packet although its link is down: it is lost, and takes as long as if it were sent.
@@ -374,11 +374,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[inline(never)]
     fn pull_in_vain(&mut self, host: u32) {
         let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) else { return };
-        let egress = &mut self.wires.egress[host as usize];
+        let egress = &mut self.ports.egress[host as usize];
         let next = self.now + egress.port.refuse(&packet);
-        self.wires.transit.dropped.note(packet.tag, packet.is_data());
+        self.ports.links.dropped.note(packet.tag, packet.is_data());
         egress.armed = true;
-        self.wires.transit.queue.push(next.0, CLASS_PACKET, WIRE_FREE | host, 0);
+        self.ports.links.queue.push(next.0, CLASS_PACKET, PORT_SERVICE | host, 0);
         if packet.is_data() {
             let flow = &mut self.flows[packet.tag as usize];
             flow.drops += 1;
@@ -392,7 +392,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[cold]
     #[inline(never)]
     fn change(&mut self, number: u32) {
-        let back = self.wires.change(number, self.now, self.spec.seed);
+        let back = self.ports.change(number, self.now, self.spec.seed);
         for host in back {
             self.pull(host);
             self.arm(host);
@@ -402,7 +402,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     fn schedule_next_flow(&mut self) {
         if let Some(&flow) = self.order.get(self.next_flow) {
             let at = self.spec.flows[flow as usize].start;
-            self.wires.transit.queue.push(at.0, CLASS_FLOW, FLOW_START, 0);
+            self.ports.links.queue.push(at.0, CLASS_FLOW, FLOW_START, 0);
         }
     }
 
@@ -444,13 +444,13 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     }
 
     fn sample(&mut self) {
-        self.wires.catch_up_all(self.now);
+        self.ports.catch_up_all(self.now);
         let Some(sampler) = &mut self.sampler else { return };
-        sampler.take(self.now, &mut self.wires.egress, &self.flows);
+        sampler.take(self.now, &mut self.ports.egress, &self.flows);
         if sampler.is_full() {
             (self.full, self.stop) = (Some("samples"), self.now);
         }
-        self.wires.transit.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
+        self.ports.links.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
     }
 
     /// Collects the outcome. `machines` are those of a host, each with the position of its transport.
@@ -459,9 +459,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         interrupted: bool,
         machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
     ) -> Outcome {
-        self.wires.catch_up_all(self.now);
+        self.ports.catch_up_all(self.now);
         if let Some(sampler) = &mut self.sampler {
-            sampler.take(self.now, &mut self.wires.egress, &self.flows);
+            sampler.take(self.now, &mut self.ports.egress, &self.flows);
         }
         let mut ideals = Ideals::new(&self.network, self.spec);
         let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
@@ -470,12 +470,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             ideal: ideals.of(number),
             delivered: flow.delivered,
             retransmitted: flow.retransmitted,
-            drops: flow.drops + self.wires.transit.fault_drops(number),
+            drops: flow.drops + self.ports.links.fault_drops(number),
             trims: flow.trims,
             marks: flow.marks,
         });
         let flows = flows.collect();
-        let links = self.wires.records(self.now, self.spec.seed);
+        let links = self.ports.records(self.now, self.spec.seed);
         let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
         let hosts: Vec<_> = self.hosts.iter().map(|host| machines(host.endpoint.inner())).collect();
         let all = || hosts.iter().flatten().map(|(_, machine)| *machine);
@@ -506,7 +506,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
             }
         };
-        self.wires.transit.dropped.counts().iter().enumerate().map(one).collect()
+        self.ports.links.dropped.counts().iter().enumerate().map(one).collect()
     }
 
     fn warnings(&self, interrupted: bool) -> Vec<String> {
@@ -521,8 +521,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             warnings.push(format!("{unfinished} of {} flows had not finished when {why}", self.flows.len()));
         }
         warnings.extend(headway_network::outcome::unconnected_warning(self.unconnected));
-        if self.wires.transit.lost > 0 {
-            warnings.push(format!("{} packets had no route to their destination", self.wires.transit.lost));
+        if self.ports.links.lost > 0 {
+            warnings.push(format!("{} packets had no route to their destination", self.ports.links.lost));
         }
         warnings
     }

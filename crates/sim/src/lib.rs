@@ -4,15 +4,15 @@
 //! the digest of its event order says so.
 
 mod engine;
+mod links;
 mod mixed;
 mod outages;
 mod pool;
+mod ports;
 mod progressing;
 mod queue;
 mod run;
 mod sampler;
 mod shaped;
-mod transit;
-mod wires;
 
 pub use run::{parameters, run, run_tapped, run_within, run_witnessed};

@@ -3,22 +3,22 @@
 //! An event of its own kind, [`CHANGE`], comes for each such instant, before all else that happens in it. It brings the
 //! ports concerned up to date and tells them. A run in which nothing changes has none.
 
-use crate::transit::{CHANGE, CLASS_PACKET};
-use crate::wires::Wires;
+use crate::links::{CHANGE, CLASS_PACKET};
+use crate::ports::Ports;
 use headway_network::Step;
 use headway_units::{Rate, Time};
 
-impl Wires<'_> {
+impl Ports<'_> {
     /// Plans all changes ahead: what is made first comes first among the events of an instant.
     pub(crate) fn expect_changes(&mut self) {
-        let Some(changes) = self.transit.changes() else { return };
+        let Some(changes) = self.links.changes() else { return };
         // Ports are looked after by when their first packet could reach the far end: at the shortest delay.
         for (egress, least) in self.egress.iter_mut().zip(changes.least_delays()) {
             egress.delay = least;
         }
         let instants: Vec<Time> = changes.instants().iter().map(|instant| instant.at).collect();
         for (number, at) in instants.into_iter().enumerate() {
-            self.transit.queue.push(at.0, CLASS_PACKET, CHANGE | number as u32, 0);
+            self.links.queue.push(at.0, CLASS_PACKET, CHANGE | number as u32, 0);
         }
     }
 
@@ -27,12 +27,12 @@ impl Wires<'_> {
     pub(crate) fn change(&mut self, number: u32, now: Time, seed: u64) -> Vec<u32> {
         // What starts in this instant starts after the change, and what started before it before.
         if let Some(before) = now.0.checked_sub(1) {
-            for link in self.transit.concerned(number) {
+            for link in self.links.concerned(number) {
                 self.catch_up(link, Time(before));
             }
         }
         let mut back = Vec::new();
-        let Some(instant) = self.transit.pass(number) else { return back };
+        let Some(instant) = self.links.pass(number) else { return back };
         for (link, step) in instant.steps {
             match step {
                 Step::Down => self.go_down(link, now),
@@ -49,19 +49,19 @@ impl Wires<'_> {
     }
 
     fn go_down(&mut self, link: u32, now: Time) {
-        let (port, transit) = (&mut self.egress[link as usize].port, &mut self.transit);
+        let (port, links) = (&mut self.egress[link as usize].port, &mut self.links);
         let mut gone = Vec::new();
-        port.cut(now, &mut transit.pool, |handle, _| gone.push(handle));
+        port.cut(now, &mut links.pool, |handle, _| gone.push(handle));
         for handle in gone {
-            let packet = transit.pool.get(handle);
-            transit.dropped.note(packet.tag, packet.is_data());
-            transit.lose(handle);
+            let packet = links.pool.get(handle);
+            links.dropped.note(packet.tag, packet.is_data());
+            links.lose(handle);
         }
     }
 
     fn retune(&mut self, link: u32, rate: Rate, now: Time, seed: u64) {
         // The same rules were made for the rate as written, and what they are told is as valid as it was.
-        let Ok((fresh, _)) = self.transit.network.discipline_at(link, rate, seed) else { return };
+        let Ok((fresh, _)) = self.links.network.discipline_at(link, rate, seed) else { return };
         let port = &mut self.egress[link as usize].port;
         port.retune(now, fresh, rate);
         if link >= self.hosts && port.is_shaped() {

@@ -1,7 +1,7 @@
 //! Time series, taken at fixed intervals.
 
+use crate::ports::Egress;
 use crate::progressing::Progressing;
-use crate::wires::Egress;
 use headway_network::{Entity, FlowState, LinkSampler, Metric, Network, Sample};
 use headway_network::{FlowChoice, FlowSpec, SampleSpec};
 use headway_units::Time;

@@ -3,16 +3,16 @@
 //! An event of its own kind, [`RELEASE`], looks after such a port while its wire is free: by when the first packet
 //! that is held back could reach the far end. An arrival that goes first moves it.
 
-use crate::transit::{CLASS_PACKET, RELEASE};
-use crate::wires::Wires;
+use crate::links::{CLASS_PACKET, RELEASE};
+use crate::ports::Ports;
 use headway_fabric::Full;
 use headway_units::Time;
 
-impl Wires<'_> {
+impl Ports<'_> {
     /// Sends what has left a port that shapes by `now`, in order, each at its own time.
     #[inline(never)]
     pub(crate) fn catch_up_shaped(&mut self, number: u32, now: Time) {
-        let next = |wires: &Self| wires.egress[number as usize].port.next_start();
+        let next = |ports: &Self| ports.egress[number as usize].port.next_start();
         while let Some(start) = next(self).filter(|start| *start <= now) {
             self.send_at(number, start);
         }
@@ -20,9 +20,9 @@ impl Wires<'_> {
 
     /// Sends the packet whose turn it is at `start`.
     fn send_at(&mut self, number: u32, start: Time) {
-        let (egress, transit) = (&mut self.egress[number as usize], &mut self.transit);
-        if let Some(departure) = egress.port.next(start, &mut transit.pool) {
-            transit.launch(egress.link(number), departure.handle, departure.ends);
+        let (egress, links) = (&mut self.egress[number as usize], &mut self.links);
+        if let Some(departure) = egress.port.next(start, &mut links.pool) {
+            links.launch(egress.link(number), departure.handle, departure.ends);
         }
     }
 
@@ -30,7 +30,7 @@ impl Wires<'_> {
     #[inline(never)]
     pub(crate) fn offer_shaped(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
         self.catch_up_shaped(number, now);
-        let offered = self.egress[number as usize].port.offer(now, handle, &mut self.transit.pool);
+        let offered = self.egress[number as usize].port.offer(now, handle, &mut self.links.pool);
         // What waited has left if it could; only the newcomer can start at this instant.
         if self.egress[number as usize].port.next_start().is_some_and(|start| start <= now) {
             self.send_at(number, now);
@@ -54,7 +54,7 @@ impl Wires<'_> {
         let release = &mut self.releases[number as usize];
         if at < *release {
             *release = at;
-            self.transit.queue.push(at.0, CLASS_PACKET, RELEASE | number, 0);
+            self.links.queue.push(at.0, CLASS_PACKET, RELEASE | number, 0);
         }
     }
 

@@ -5,8 +5,8 @@ use crate::invariants::Invariant;
 use crate::run::Run;
 use crate::simulate::simulate;
 use crate::{links, memory};
-use headway_lab::results::manifest::Circumstances;
-use headway_lab::{Options, Scenario, conclude};
+use headway_lab::results::manifest::RunInfo;
+use headway_lab::{Options, Scenario, write_results};
 use headway_network::Network;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -89,14 +89,14 @@ fn whole(scenario: &Scenario) -> Result<Run<'_>, String> {
     // A run without a `stop` may go on for longer than was expected; what it samples then is bounded by the limit alone.
     let samples = outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
     let said = estimate.memory_bytes + samples.saturating_sub(estimate.sample_bytes);
-    let around = Circumstances {
+    let around = RunInfo {
         wall: Duration::ZERO,
         commit: None,
         memory_bytes: said,
         warnings: Vec::new(),
         testbed: None,
     };
-    let output = conclude(scenario, &resolved, &outcome, around, &Options::default());
+    let output = write_results(scenario, &resolved, &outcome, around, &Options::default());
     let output = output.map_err(|e| e.to_string())?;
     let network =
         Network::build(&resolved.spec.topology, &resolved.spec.fabric).map_err(|e| e.to_string())?;

@@ -330,8 +330,8 @@ impl Core {
 
     fn offer(&mut self, number: u32, frame: u32) {
         let egress = &mut self.egress[number as usize];
-        if egress.port.is_deserted() && egress.port.free_at() <= self.now {
-            let ends = egress.port.pass(self.now, self.frames.packet(frame));
+        if egress.port.can_bypass() && egress.port.free_at() <= self.now {
+            let ends = egress.port.transmit_idle(self.now, self.frames.packet(frame));
             return self.launch(number, frame, ends);
         }
         let offered = egress.port.offer(self.now, frame, &mut self.frames);

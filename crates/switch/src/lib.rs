@@ -7,22 +7,22 @@
 //!
 //! Ports decide on their *virtual* departure clock: an event that is handled a few microseconds late is
 //! handled at the time it was due, so a late thread never looks like an idle link and leaves no false
-//! anti-ECN mark (AMRT §IV-A). Lateness is measured and reported instead ([`Lateness`]).
+//! anti-ECN mark (AMRT §IV-A). Lateness is measured and reported instead ([`DelayHistogram`]).
 
 mod addresses;
 mod core;
 mod counters;
+mod delay_histogram;
 mod egress;
 mod frame;
 pub mod interface;
-mod lateness;
 mod measuring;
 mod run;
 
 pub use addresses::Addresses;
 pub use core::{Core, CoreConfig, Tap};
 pub use counters::SwitchCounters;
+pub use delay_histogram::DelayHistogram;
 pub use frame::{FrameError, Seen, complete_checksum, inspect, parse, set_ecn};
 pub use interface::{AfPacket, FrameIo, InterfaceError};
-pub use lateness::Lateness;
 pub use run::{Clock, RunConfig, Running, run};

@@ -8,9 +8,9 @@
 #![allow(clippy::disallowed_methods, reason = "a driver of real interfaces lives in real time")]
 
 use crate::core::Core;
+use crate::delay_histogram::DelayHistogram;
 use crate::frame;
 use crate::interface::{FrameIo, Incoming};
-use crate::lateness::Lateness;
 use headway_units::Time;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -76,7 +76,7 @@ impl RunConfig {
 #[derive(Clone, Debug, Default)]
 pub struct Running {
     /// How late frames left for hosts.
-    pub lateness: Lateness,
+    pub lateness: DelayHistogram,
     /// Frames that the kernel would not take.
     pub refused: u64,
     /// Frames longer than an interface's buffer.

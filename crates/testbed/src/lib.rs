@@ -5,7 +5,7 @@
 
 pub mod capture;
 pub mod child;
-pub mod diary;
+pub mod flow_log;
 pub mod messages;
 pub mod namespaces;
 mod outcome;

@@ -447,7 +447,7 @@ mod tests {
             bytes: 1,
             class: 0,
             deadline: None,
-            opening: crate::Opening::default(),
+            opening: crate::InitialWindow::default(),
             responsive: true,
             entropy: 0,
             tag: 0,

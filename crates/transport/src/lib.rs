@@ -33,4 +33,4 @@ pub mod turns;
 pub mod two_sided;
 
 pub use endpoint::{Capabilities, Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
-pub use message::{Message, Opening};
+pub use message::{InitialWindow, Message};

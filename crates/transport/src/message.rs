@@ -9,7 +9,7 @@ use headway_units::Time;
 /// AMRT and RPO papers instead start from flows that already share a path fairly with one
 /// bandwidth-delay product in flight in total; `share = n` starts a message as one of `n` such flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct InitialWindow {
     /// The message starts as one of this many; its window is the path's divided by it, rounded. One of several has
     /// a window at the rate of the path's slowest link, which they share, and one alone at that of its host's link.
     pub share: u32,
@@ -23,9 +23,9 @@ pub struct Opening {
     pub connected: bool,
 }
 
-impl Default for Opening {
+impl Default for InitialWindow {
     fn default() -> Self {
-        Opening { share: 1, clump: 1, slot: 0, window: None, connected: false }
+        InitialWindow { share: 1, clump: 1, slot: 0, window: None, connected: false }
     }
 }
 
@@ -44,7 +44,7 @@ pub struct Message {
     /// Absolute deadline, for protocols that know deadlines.
     pub deadline: Option<Time>,
     /// First window.
-    pub opening: Opening,
+    pub opening: InitialWindow,
     /// `false` models an application that stalls after the first window: permissions find nothing to
     /// send. AMRT §VIII-D calls such senders unresponsive.
     pub responsive: bool,

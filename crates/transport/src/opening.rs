@@ -1,6 +1,6 @@
 //! The first window of a message: how many packets, and when each may leave.
 
-use crate::Opening;
+use crate::InitialWindow;
 use crate::timers::{TimerKey, Timers};
 use headway_units::Time;
 
@@ -9,7 +9,7 @@ use headway_units::Time;
 pub struct OpeningSchedule {
     start: Time,
     slot: Time,
-    opening: Opening,
+    opening: InitialWindow,
     window: u32,
     released: u32,
 }
@@ -17,13 +17,13 @@ pub struct OpeningSchedule {
 impl OpeningSchedule {
     /// The schedule of a message of `packets` packets on a path that holds `bdp` packets at the rate at which each
     /// takes `slot` on the wire ([`crate::HostContext::bdp_packets`]).
-    pub fn new(opening: Opening, bdp: u32, packets: u32, slot: Time, start: Time) -> OpeningSchedule {
+    pub fn new(opening: InitialWindow, bdp: u32, packets: u32, slot: Time, start: Time) -> OpeningSchedule {
         let share = opening.share.max(1);
         let full = opening.window.unwrap_or(bdp);
         // Rounded to the nearest packet, and never nothing: a message without a first window would wait
         // for a permission that nobody sends.
         let window = (full / share + u32::from(full % share >= share - share / 2)).clamp(1, packets);
-        let opening = Opening { share, clump: opening.clump.max(1), ..opening };
+        let opening = InitialWindow { share, clump: opening.clump.max(1), ..opening };
         OpeningSchedule { start, slot, opening, window, released: 0 }
     }
 
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn two_fair_sharers_alternate_slots() {
-        let opening = |slot| Opening { share: 2, slot, ..Opening::default() };
+        let opening = |slot| InitialWindow { share: 2, slot, ..InitialWindow::default() };
         let slot = Time(10);
         let mut a = OpeningSchedule::new(opening(0), 6, 100, slot, Time::ZERO);
         let mut b = OpeningSchedule::new(opening(1), 6, 100, slot, Time::ZERO);
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn clumps_leave_back_to_back() {
-        let opening = Opening { share: 2, clump: 3, slot: 1, window: Some(12), connected: false };
+        let opening = InitialWindow { share: 2, clump: 3, slot: 1, window: Some(12), connected: false };
         let mut s = OpeningSchedule::new(opening, 99, 100, Time(1), Time::ZERO);
         let mut leaves = Vec::new();
         while let Some(t) = s.next() {
@@ -116,8 +116,13 @@ mod tests {
         for (window, share) in
             [(u32::MAX, 1), (u32::MAX, 2), (u32::MAX, u32::MAX), (1, u32::MAX), (7, 2), (6, 4)]
         {
-            let opening =
-                Opening { share, clump: u32::MAX, slot: u32::MAX, window: Some(window), connected: false };
+            let opening = InitialWindow {
+                share,
+                clump: u32::MAX,
+                slot: u32::MAX,
+                window: Some(window),
+                connected: false,
+            };
             let s = OpeningSchedule::new(opening, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
             let rounded = (u64::from(window) + u64::from(share / 2)) / u64::from(share);
             assert_eq!(u64::from(s.window()), rounded.max(1), "{window} / {share}");
@@ -127,7 +132,7 @@ mod tests {
 
     #[test]
     fn line_rate_takes_the_whole_window_at_once() {
-        let mut s = OpeningSchedule::new(Opening::default(), 36, 20, Time(1), Time(5));
+        let mut s = OpeningSchedule::new(InitialWindow::default(), 36, 20, Time(1), Time(5));
         assert_eq!(s.take(Time(5)), (0, 20));
         assert_eq!(s.next(), None);
     }

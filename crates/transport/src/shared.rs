@@ -1,7 +1,7 @@
 //! What the sending and the receiving half of a machine have in common.
 
 use crate::endpoint::{EndpointEvent, FORGOTTEN, HostContext, Path};
-use crate::message::{Message, Opening};
+use crate::message::{InitialWindow, Message};
 use crate::opening::OpeningSchedule;
 use crate::timers::{TimerKey, Timers};
 use headway_packet::{HostId, Packet, PacketKind, TypedView};
@@ -97,7 +97,7 @@ impl<K: TimerKey> Shared<K> {
 
 impl HostContext {
     /// Packets of a first window that a parameter sets to `set`, or with 0 to a bandwidth-delay product of the pair.
-    pub fn first_window(&self, set: u64, path: &Path, opening: &Opening) -> u32 {
+    pub fn first_window(&self, set: u64, path: &Path, opening: &InitialWindow) -> u32 {
         if set == 0 { self.bdp_packets(path, opening) } else { set as u32 }
     }
 
@@ -112,7 +112,7 @@ impl HostContext {
     /// Packets that fill the path in a round trip, for a first window as `opening` has it: at the rate of this
     /// host's link, at which it leaves, or for one of several that share the path fairly, at the path's rate,
     /// which is what they share.
-    pub fn bdp_packets(&self, path: &Path, opening: &Opening) -> u32 {
+    pub fn bdp_packets(&self, path: &Path, opening: &InitialWindow) -> u32 {
         let rate = if opening.share > 1 { path.bottleneck } else { self.nic };
         path.bdp_packets(rate, &self.sizes)
     }

@@ -152,8 +152,8 @@ impl Driver {
         let handle = self.pool.0.len() as u32;
         let offered = packet(handle, lot);
         self.pool.0.push(offered);
-        if self.port.is_deserted() && self.port.free_at() <= self.now {
-            self.free = self.port.pass(self.now, &mut self.pool.0[handle as usize]);
+        if self.port.can_bypass() && self.port.free_at() <= self.now {
+            self.free = self.port.transmit_idle(self.now, &mut self.pool.0[handle as usize]);
             let left = self.pool.0[handle as usize];
             return self.written(&offered, &left);
         }
@@ -296,8 +296,8 @@ fn a_driver_that_frees_the_newcomer_instead_is_found_out() {
                 driver.pass_time(driver.now + Time::ns(after));
                 let handle = driver.pool.0.len() as u32;
                 driver.pool.0.push(packet(handle, lot));
-                if driver.port.is_deserted() && driver.port.free_at() <= driver.now {
-                    driver.free = driver.port.pass(driver.now, &mut driver.pool.0[handle as usize]);
+                if driver.port.can_bypass() && driver.port.free_at() <= driver.now {
+                    driver.free = driver.port.transmit_idle(driver.now, &mut driver.pool.0[handle as usize]);
                 } else if driver.port.offer(driver.now, handle, &mut driver.pool).is_ok() {
                     driver.queued(handle);
                 }

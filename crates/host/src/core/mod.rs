@@ -32,7 +32,7 @@ use headway_packet::session::{HANDSHAKE_BASE, Terms};
 use headway_packet::{Ecn, HostId, Sizes};
 use headway_transport::finished::FinishedMessages;
 use headway_transport::timers::Timers;
-use headway_transport::{Endpoint, EndpointEvent, Message, Opening};
+use headway_transport::{Endpoint, EndpointEvent, InitialWindow, Message};
 use headway_units::{Gauge, RoundTrips, Time};
 use incoming::{Arriving, Incoming};
 use outgoing::Outgoing;
@@ -69,7 +69,7 @@ pub enum Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendOptions {
     /// First window.
-    pub opening: Opening,
+    pub opening: InitialWindow,
     /// Application class.
     pub class: u16,
     /// `false` models an application that stalls after its first window; such a message is never complete.
@@ -80,7 +80,7 @@ pub struct SendOptions {
 
 impl Default for SendOptions {
     fn default() -> Self {
-        SendOptions { opening: Opening::default(), class: 0, responsive: true, entropy: None }
+        SendOptions { opening: InitialWindow::default(), class: 0, responsive: true, entropy: None }
     }
 }
 

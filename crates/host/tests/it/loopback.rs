@@ -5,7 +5,7 @@ use headway_host::{
     Admission, BindError, CallError, Config, Endpoint, Limits, PreSharedKey, Progress, SendError,
     SendOptions, Step,
 };
-use headway_transport::{Opening, registry};
+use headway_transport::{InitialWindow, registry};
 use headway_units::{ParamValue, Time};
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
@@ -169,7 +169,7 @@ fn an_observer_hears_of_every_byte_and_a_window_is_honoured() {
     };
     let plain = Config::default();
     let (a, b) = (endpoint(&plain), endpoint(&Config { observer: Some(observer), ..plain.clone() }));
-    let opening = Opening { window: Some(2), ..Opening::default() };
+    let opening = InitialWindow { window: Some(2), ..InitialWindow::default() };
     let options = SendOptions { opening, entropy: Some(7), ..SendOptions::default() };
     let handle = a.send_with(b.local_addr(), bytes(50_000, 1), options).expect("room");
     let received = b.recv_timeout(LONG).expect("a message");

@@ -16,7 +16,7 @@ pub const IDEAL_FCT_FORMULA: &str = "store and forward on the flow's path withou
 
 /// What the driver knows of a run and the simulator does not.
 #[derive(Clone, Debug)]
-pub struct Circumstances {
+pub struct RunInfo {
     /// Wall-clock time of the simulation.
     pub wall: Duration,
     /// Commit that the program was built from, if it was built from one.
@@ -30,11 +30,7 @@ pub struct Circumstances {
 }
 
 /// Makes the manifest.
-pub fn manifest(
-    scenario: &Scenario,
-    outcome: &Outcome,
-    around: &Circumstances,
-) -> Result<Json, ScenarioError> {
+pub fn manifest(scenario: &Scenario, outcome: &Outcome, around: &RunInfo) -> Result<Json, ScenarioError> {
     let setup = scenario.setup()?;
     let sizes = setup.fabric.sizes;
     let wall = around.wall.as_secs_f64();

@@ -5,7 +5,7 @@ use super::keys::{Key, key};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use headway_network::{FlowSpec, TransportSpec};
-use headway_transport::Opening;
+use headway_transport::InitialWindow;
 use headway_units::Time;
 
 /// The keys of every kind beside its own.
@@ -57,16 +57,22 @@ pub struct Common {
 
 impl Common {
     /// The first window of the `index`-th flow of an entry.
-    fn opening(&self, index: usize) -> Opening {
+    fn opening(&self, index: usize) -> InitialWindow {
         self.opening_of(self.share, self.clump, None, index)
     }
 
-    pub(super) fn opening_of(&self, share: u32, clump: u32, slot: Option<u32>, index: usize) -> Opening {
+    pub(super) fn opening_of(
+        &self,
+        share: u32,
+        clump: u32,
+        slot: Option<u32>,
+        index: usize,
+    ) -> InitialWindow {
         if self.line_rate || share == 1 {
-            return Opening::default();
+            return InitialWindow::default();
         }
         let slot = slot.unwrap_or((index % share as usize) as u32);
-        Opening { share, clump, slot, ..Opening::default() }
+        InitialWindow { share, clump, slot, ..InitialWindow::default() }
     }
 
     /// A flow with everything that is common to its entry.

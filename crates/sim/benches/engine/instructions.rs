@@ -14,7 +14,7 @@ use headway_network::{
 use headway_network::{Fault, FaultSpec};
 use headway_packet::Sizes;
 use headway_sim::run;
-use headway_transport::{Opening, registry};
+use headway_transport::{InitialWindow, registry};
 use headway_units::{Rate, Time};
 
 /// Before this nothing is sent.
@@ -169,7 +169,7 @@ fn messages(transports: u32) -> Vec<FlowSpec> {
     let message = |src: u32, dst: u32, bytes, start| FlowSpec {
         start,
         transport: (src % transports) as u8,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         ..flow(src, dst, bytes)
     };
     let across = |wave: u32| {

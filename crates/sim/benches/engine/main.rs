@@ -18,7 +18,7 @@ use headway_network::{
 };
 use headway_packet::Sizes;
 use headway_sim::run;
-use headway_transport::Opening;
+use headway_transport::InitialWindow;
 use headway_units::{ParamValue, Rate, Time};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -202,7 +202,7 @@ fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
         start: Time::ZERO,
         class: 0,
         deadline: None,
-        opening: Opening { window: Some(100), ..Opening::default() },
+        opening: InitialWindow { window: Some(100), ..InitialWindow::default() },
         responsive: true,
         transport: 0,
         path: None,
@@ -242,7 +242,7 @@ fn specification(case: &Case) -> RunSpec {
 fn windowed(mut run: RunSpec, case: &Case) -> RunSpec {
     let subflows = (case.subflows > 0).then(|| ("subflows".into(), ParamValue::Int(case.subflows)));
     run.transports[0] = TransportSpec { name: case.transport.into(), params: subflows.into_iter().collect() };
-    run.flows.iter_mut().for_each(|flow| flow.opening = Opening::default());
+    run.flows.iter_mut().for_each(|flow| flow.opening = InitialWindow::default());
     run.fabric.discipline = "drop-tail".into();
     run.fabric.routing = Routing::Ecmp;
     run

@@ -8,7 +8,7 @@ use headway_network::{
 };
 use headway_packet::Sizes;
 use headway_transport::endpoint::Transport;
-use headway_transport::{Opening, amrt::Amrt, expresspass::ExpressPass, ndp::Ndp, phost::Phost};
+use headway_transport::{InitialWindow, amrt::Amrt, expresspass::ExpressPass, ndp::Ndp, phost::Phost};
 use headway_units::Rate;
 
 /// A fat-tree whose hosts all send, two to one, through buffers too small for them.
@@ -21,7 +21,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         start: Time::us(u64::from(i % 5)),
         class: 0,
         deadline: None,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,
@@ -57,7 +57,7 @@ fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool) -> Outcome {
     let endpoint = |host| T::endpoint(&T::Params::default(), network.host_context(host));
     let endpoints = (0..network.hosts()).map(endpoint).collect();
     let mut engine = Engine::new(spec, Arc::clone(&network), endpoints, None).expect("an engine");
-    engine.wires.force_look_ahead(look_ahead);
+    engine.ports.force_look_ahead(look_ahead);
     assert!(engine.run(&mut |_| true));
     engine.finish(false, |only: &T::Endpoint| vec![(0, only as &dyn headway_transport::Endpoint)])
 }

@@ -5,7 +5,7 @@ use crate::common;
 use common::{fair, flow, link, link_series, mean, outcome, rule, sampled, spec};
 use headway_network::topology::{Dumbbell, SingleSwitch};
 use headway_network::{Metric, RunSpec, TopologySpec};
-use headway_transport::Opening;
+use headway_transport::InitialWindow;
 use headway_units::Time;
 
 /// One flow whose window is a quarter of a 40-packet path, spread evenly or as one block.
@@ -16,7 +16,7 @@ fn quarter(clump: u32) -> RunSpec {
     let delay = Time((40 * slot - 2 * slot - 2 * 67_200) / 4);
     let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link: link(10, delay) });
     let mut f = flow(0, 1, 4_000_000, Time::ZERO);
-    f.opening = Opening { share: 4, clump, ..Opening::default() };
+    f.opening = InitialWindow { share: 4, clump, ..InitialWindow::default() };
     sampled(spec(topology, "amrt", vec![f], Time::ms(4)), Time(40 * slot))
 }
 

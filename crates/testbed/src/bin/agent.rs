@@ -10,11 +10,11 @@ use headway_host::{
 };
 use headway_network::FlowSpec;
 use headway_switch::Clock;
-use headway_testbed::diary::Diary;
+use headway_testbed::flow_log::FlowLog;
 use headway_testbed::messages::{Answer, Command, HostReport, MachineReport, listen, pack_gauge, say};
 use headway_testbed::payload::{Inspection, Inspector, Payload};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
-use headway_transport::{Opening, Path};
+use headway_transport::{InitialWindow, Path};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +83,7 @@ struct Agent {
     clock: Clock,
     mtu: u16,
     sealed: bool,
-    seen: Arc<Mutex<Diary>>,
+    seen: Arc<Mutex<FlowLog>>,
     /// Flows that come here, and what looks at their bytes, by sender and number of the message.
     inspections: Arc<FxHashMap<(SocketAddrV4, u32), (u32, Inspection)>>,
     connections: Arc<Connections>,
@@ -121,7 +121,7 @@ impl Agent {
     fn new(arguments: Arguments) -> Result<Agent, String> {
         let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
         let job = Job::load(&arguments.job, sizes).map_err(|e| e.to_string())?;
-        let seen = Diary::new(Time::ZERO, None);
+        let seen = FlowLog::new(Time::ZERO, None);
         let mut agent = Agent {
             job,
             host: arguments.host,
@@ -161,7 +161,7 @@ impl Agent {
         let Ok(Command::Start { at_ns }) = orders.recv() else { return Ok(()) };
         let start = Time::ns(at_ns);
         let every = self.job.slow.sample.as_ref().map(|s| s.every);
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Diary::new(start, every);
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = FlowLog::new(start, every);
         let before = endpoints.values().map(|e| e.measured()).collect();
         let over = AtomicBool::new(false);
         let failed = std::thread::scope(|scope| {
@@ -360,7 +360,7 @@ impl Agent {
         let flow = self.flow(number);
         let connected = flow.connection.is_some() && !self.lacks_connection(number);
         let options = SendOptions {
-            opening: Opening { connected, ..flow.begins() },
+            opening: InitialWindow { connected, ..flow.begins() },
             class: flow.class,
             responsive: flow.responsive,
             entropy: Some(self.job.network.entropy(self.job.slow.seed, number, flow)),

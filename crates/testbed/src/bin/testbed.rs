@@ -4,8 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "a program has arguments, files and an exit status")]
 
 use clap::Parser;
-use headway_lab::results::manifest::Circumstances;
-use headway_lab::{LabError, Options, conclude};
+use headway_lab::results::manifest::RunInfo;
+use headway_lab::{LabError, Options, write_results};
 use headway_network::{Outcome, Progress};
 use headway_testbed::{Job, JobArgs, Measured, Notes, Programs, Settings, TestbedError, run, slowdown};
 use serde_json::{Value as Json, json};
@@ -177,8 +177,8 @@ fn record(
     out: Option<&Path>,
 ) -> Result<Json, TestbedError> {
     let options = Options { out, csv: arguments.csv, ..Options::default() };
-    let around = Circumstances { wall, commit: None, memory_bytes: 0, warnings: Vec::new(), testbed };
-    let output = conclude(&job.scenario, &job.resolved, outcome, around, &options).map_err(lab)?;
+    let around = RunInfo { wall, commit: None, memory_bytes: 0, warnings: Vec::new(), testbed };
+    let output = write_results(&job.scenario, &job.resolved, outcome, around, &options).map_err(lab)?;
     serde_json::to_value(&output.summary).map_err(|e| TestbedError::Unsuitable(e.to_string()))
 }
 

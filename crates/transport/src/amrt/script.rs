@@ -9,7 +9,7 @@ use crate::script;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::amrt::{Amrt, AmrtEndpoint, AmrtParams, LossTimer, Reissue};
 use headway_transport::endpoint::Checked;
-use headway_transport::{Endpoint, Message, Opening, Transport};
+use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
@@ -346,7 +346,7 @@ fn senders_serve_their_messages_first_in_first_out() {
 #[test]
 fn a_fair_start_takes_every_other_slot() {
     let mut s = Script::new(AmrtParams::default());
-    let opening = Opening { share: 2, slot: 1, ..Opening::default() };
+    let opening = InitialWindow { share: 2, slot: 1, ..InitialWindow::default() };
     s.open(us(0), Message { opening, ..message(500) });
     let sent = s.effects(us(59));
     let expected: Vec<_> = (0..5).map(|i| (SLOT * (2 * i + 1), vec![format!("data {i}")])).collect();
@@ -356,7 +356,7 @@ fn a_fair_start_takes_every_other_slot() {
 #[test]
 fn a_packet_granted_again_before_its_turn_in_a_fair_start_leaves_once() {
     let mut s = Script::new(AmrtParams::default());
-    let opening = Opening { share: 4, window: Some(40), ..Opening::default() };
+    let opening = InitialWindow { share: 4, window: Some(40), ..InitialWindow::default() };
     s.open(us(0), Message { opening, ..message(500) });
     assert_eq!(s.sends(us(0)), ["data 0"]);
     // The receiver counts all ten as authorised at packet 0 and finds packet 9 overdue too early.

@@ -127,7 +127,7 @@ crate::timer_keys! {
         /// What is missing of a message has not come.
         Missing(HostId, u32),
         /// More packets of a first window may leave.
-        Opening(HostId, u32),
+        InitialWindow(HostId, u32),
         /// A credit may leave this host.
         Line,
     }
@@ -196,7 +196,7 @@ impl TwoSided for ExpressPass {
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
             TimerKey::Credit(peer, id) => receiver.credit(shared, now, (peer, id)),
             TimerKey::Missing(peer, id) => receiver.insist(shared, now, (peer, id)),
-            TimerKey::Opening(peer, id) => sender.release(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release(shared, now, peer, id),
             TimerKey::Line => receiver.host_link.woken(shared, now),
         }
     }

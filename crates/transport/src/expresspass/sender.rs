@@ -200,7 +200,7 @@ impl Sender {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let Some(burst) = self.messages.get_mut(key).and_then(|out| out.burst.as_mut()) else { return };
         if let Some(at) = burst.release(now) {
-            shared.timers.arm(at, TimerKey::Opening(peer, id));
+            shared.timers.arm(at, TimerKey::InitialWindow(peer, id));
         }
         if !burst.queued {
             burst.queued = true;

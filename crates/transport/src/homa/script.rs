@@ -11,7 +11,7 @@ use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::{Checked, Path};
 use headway_transport::homa::{Asking, Homa, HomaAeolus, HomaAeolusParams, HomaEndpoint, HomaParams};
 use headway_transport::homa::{LossTimer, Preset, Settings, UnscheduledBy};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
+use headway_transport::{Endpoint, EndpointEvent, HostContext, InitialWindow, Message, Transport};
 use headway_units::{Rate, Time};
 use script::{FULL, HERE, Steps, us};
 
@@ -39,7 +39,7 @@ fn message(peer: u32, id: u32, packets: u64) -> Message {
         bytes: packets * FULL,
         class: 0,
         deadline: None,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         responsive: true,
         entropy: 9,
         tag: peer * 100 + id,

@@ -148,7 +148,7 @@ crate::timer_keys! {
         /// The retransmission timer of a sent message's subflow.
         Retransmit(HostId, u32, u32),
         /// More packets of a first window may leave.
-        Opening(HostId, u32),
+        InitialWindow(HostId, u32),
         /// An acknowledgement is due on a subflow.
         Ack(HostId, u32, u32),
     }
@@ -180,7 +180,7 @@ impl<S: Scheme> TwoSided for Mptcp<S> {
             TimerKey::Retransmit(peer, id, number) => {
                 sender.expired(shared, (at, now), (peer, id), number);
             }
-            TimerKey::Opening(peer, id) => sender.release(shared, now, (peer, id)),
+            TimerKey::InitialWindow(peer, id) => sender.release(shared, now, (peer, id)),
             TimerKey::Ack(peer, id, number) => {
                 receiver.overdue(shared, (at, now), (peer, id), number);
             }

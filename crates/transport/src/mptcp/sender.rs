@@ -45,7 +45,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(super) fn release(&mut self, shared: &mut Shared, now: Time, (peer, id): (HostId, u32)) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         if let Some(at) = self.messages[key].release(now) {
-            shared.timers.arm(at, TimerKey::Opening(peer, id));
+            shared.timers.arm(at, TimerKey::InitialWindow(peer, id));
         }
         self.queue(key);
     }

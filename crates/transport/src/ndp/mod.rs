@@ -11,7 +11,7 @@ mod receiver;
 mod sender;
 
 use crate::endpoint::{Ahead, Capabilities, HostContext, Path, Transport, TransportInfo};
-use crate::message::Opening;
+use crate::message::InitialWindow;
 use crate::promises::Promised;
 use crate::shared::scale;
 use crate::two_sided::{Machine, TwoSided};
@@ -75,7 +75,7 @@ const PAPER_WINDOW: u32 = 30;
 
 impl NdpParams {
     /// Packets of the first window over `path`, shared or not.
-    fn window(&self, path: &Path, context: &HostContext, opening: &Opening) -> u32 {
+    fn window(&self, path: &Path, context: &HostContext, opening: &InitialWindow) -> u32 {
         let least = if self.window == 0 { PAPER_WINDOW } else { 0 };
         context.first_window(self.window, path, opening).max(least)
     }
@@ -124,7 +124,7 @@ crate::timer_keys! {
     /// What a deadline is for.
     pub enum TimerKey {
         /// More packets of a first window may leave.
-        Opening(HostId, u32),
+        InitialWindow(HostId, u32),
         /// A packet sent to this peer may be lost.
         Lost(HostId, u32),
         /// A pull may leave.
@@ -169,7 +169,7 @@ impl TwoSided for Ndp {
     fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release_opening(shared, now, peer, id),
             TimerKey::Lost(peer, id) => sender.overdue(shared, now, peer, id),
             TimerKey::Pull => receiver.pull(shared, now),
             TimerKey::Idle(peer, id) => receiver.idle_timeout(shared, now, peer, id),

@@ -10,7 +10,7 @@ use crate::script;
 use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Checked;
 use headway_transport::ndp::{Ndp, NdpEndpoint, NdpParams, PullOrder};
-use headway_transport::{Endpoint, Message, Opening, Transport};
+use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
@@ -128,7 +128,7 @@ fn the_default_window_is_30_packets_or_what_the_path_holds() {
     let mut s = Script::new(NdpParams::default());
     assert_eq!(s.open(us(1), message(100)).len(), 30);
     let mut s = Script::new(NdpParams::default());
-    let opening = Opening { window: Some(7), ..Opening::default() };
+    let opening = InitialWindow { window: Some(7), ..InitialWindow::default() };
     assert_eq!(s.open(us(1), Message { opening, ..message(100) }).len(), 7);
 }
 

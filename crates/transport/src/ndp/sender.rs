@@ -122,7 +122,7 @@ impl Sender {
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        out.pushes += out.opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id)).1;
+        out.pushes += out.opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id)).1;
         self.take_turns(key);
     }
 

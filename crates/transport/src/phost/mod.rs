@@ -135,7 +135,7 @@ crate::timer_keys! {
     /// What a deadline is for.
     pub enum TimerKey {
         /// More packets of a first window may leave.
-        Opening(HostId, u32),
+        InitialWindow(HostId, u32),
         /// A sent message has heard nothing.
         Idle(HostId, u32),
         /// A received message wants to be looked at.
@@ -171,7 +171,7 @@ impl TwoSided for Phost {
     fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release_opening(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
             TimerKey::Wake(peer, id) => receiver.wake(shared, now, peer, id),
             TimerKey::Pacer => receiver.pacer_due(shared, now),

@@ -120,7 +120,7 @@ impl Sender {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
         let Some(opening) = &mut out.opening else { return };
-        let (first, count) = opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id));
+        let (first, count) = opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         out.released = first + count;
         self.make_ready(key);
     }

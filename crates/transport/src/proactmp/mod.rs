@@ -89,7 +89,7 @@ crate::timer_keys! {
     /// What a deadline is for.
     pub enum TimerKey {
         /// More unscheduled packets may leave.
-        Opening(HostId, u32),
+        InitialWindow(HostId, u32),
         /// A sent message has heard nothing.
         Idle(HostId, u32),
         /// Packets of a received message may be missing.
@@ -141,7 +141,7 @@ impl TwoSided for ProactMp {
     fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release_opening(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
             TimerKey::Missing(peer, id) => receiver.overdue(shared, now, peer, id),
         }

@@ -42,7 +42,7 @@ impl Sender {
     pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::Opening(peer, id));
+        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         out.released = out.released.max(first + count);
         self.queue(shared, key);
     }

@@ -12,7 +12,7 @@ use crate::script;
 use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Checked;
 use headway_transport::rcp::{Rcp, RcpEndpoint, RcpParams};
-use headway_transport::{Endpoint, Message, Opening, Transport};
+use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
@@ -240,7 +240,7 @@ fn no_more_is_under_way_than_the_largest_round_trip_holds() {
 
 #[test]
 fn one_of_four_fair_sharers_begins_with_a_quarter_of_its_rate() {
-    let opening = Opening { share: 4, ..Opening::default() };
+    let opening = InitialWindow { share: 4, ..InitialWindow::default() };
     let (mut s, first) = Script::running(Message { opening, ..message(9) }, LINE);
     assert_eq!(first, ["data 0"]);
     assert_eq!(s.effects(us(13) + SLOT * 4), paced(&[us(13) + SLOT * 4], 1));
@@ -249,7 +249,7 @@ fn one_of_four_fair_sharers_begins_with_a_quarter_of_its_rate() {
 
 #[test]
 fn a_first_window_that_is_given_bounds_what_leaves_before_an_answer() {
-    let opening = Opening { window: Some(3), ..Opening::default() };
+    let opening = InitialWindow { window: Some(3), ..InitialWindow::default() };
     let (mut s, _) = Script::running(Message { opening, ..message(9) }, LINE);
     assert_eq!(s.effects(us(25)).len(), 2);
     assert_eq!(s.on(us(26), answer(us(13), LINE, 1, &[])), ["data 3"]);

@@ -166,7 +166,7 @@ crate::timer_keys! {
     /// What a deadline is for.
     pub enum TimerKey {
         /// More packets of a first window may leave.
-        Opening(HostId, u32),
+        InitialWindow(HostId, u32),
         /// A sent message has heard nothing.
         Idle(HostId, u32),
         /// An opportunistic packet of a message whose ends have met is due as a normal one.
@@ -201,7 +201,7 @@ impl TwoSided for Rpo {
     fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::Opening(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release_opening(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
             TimerKey::Meeting(peer, id) => sender.meeting(shared, now, peer, id),
             TimerKey::Loss(peer, id) => receiver.overdue(shared, now, peer, id),

@@ -102,7 +102,7 @@ crate::timer_keys! {
         /// A sent message may send its next packet.
         Pace(HostId, u32),
         /// More packets of a first window may leave.
-        Opening(HostId, u32),
+        InitialWindow(HostId, u32),
         /// An acknowledgement is due.
         Ack(HostId, u32),
     }
@@ -133,7 +133,7 @@ impl<C: CongestionControl> TwoSided for Tcp<C> {
         match key {
             TimerKey::Retransmit(peer, id) => sender.expired(shared, at, now, (peer, id)),
             TimerKey::Pace(peer, id) => sender.paced((peer, id)),
-            TimerKey::Opening(peer, id) => sender.release(shared, now, (peer, id)),
+            TimerKey::InitialWindow(peer, id) => sender.release(shared, now, (peer, id)),
             TimerKey::Ack(peer, id) => receiver.overdue(shared, at, now, (peer, id)),
         }
     }

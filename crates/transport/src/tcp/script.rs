@@ -5,7 +5,7 @@ use headway_transport::endpoint::{EndpointEvent, HostContext, Path};
 use headway_transport::tcp::control::CongestionControl;
 use headway_transport::tcp::params::TcpParams;
 use headway_transport::tcp::{Dctcp, NewReno, Tcp, TcpEndpoint};
-use headway_transport::{Endpoint, Message, Opening, Transport};
+use headway_transport::{Endpoint, InitialWindow, Message, Transport};
 use headway_units::{ParamValue, Params, Rate, Time};
 
 const RTT: Time = Time::us(100);
@@ -37,7 +37,7 @@ fn message(packets: u64) -> Message {
         bytes: packets * 1460,
         class: 0,
         deadline: None,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         responsive: true,
         entropy: 0,
         tag: 7,

@@ -7,7 +7,7 @@ use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Checked;
 use headway_transport::promises::Promised;
 use headway_transport::registry::{self, PromisedVisitor, TransportVisitor};
-use headway_transport::{Endpoint, HostContext, Message, Opening, Transport};
+use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Transport};
 use headway_units::{Params, Time};
 use proptest::prelude::*;
 
@@ -47,7 +47,7 @@ fn message(id: u32, packets: u64) -> Message {
         bytes: packets * 1460,
         class: 0,
         deadline: None,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         responsive: true,
         entropy: 0,
         tag: id,

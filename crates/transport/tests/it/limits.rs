@@ -3,7 +3,7 @@
 
 use headway_packet::{Ecn, HostId, Packet, Sizes};
 use headway_transport::registry::{self, TransportVisitor};
-use headway_transport::{Endpoint, HostContext, Message, Opening, Path, Transport};
+use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Path, Transport};
 use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
 use std::panic::catch_unwind;
 
@@ -49,7 +49,7 @@ fn ends(spec: &ParamSpec) -> Vec<ParamValue> {
 
 fn message(id: u32, bytes: u64) -> Message {
     let dst = HostId(1);
-    let (opening, deadline) = (Opening::default(), Some(Time::ms(1)));
+    let (opening, deadline) = (InitialWindow::default(), Some(Time::ms(1)));
     Message { id, dst, bytes, class: 0, deadline, opening, responsive: true, entropy: id, tag: id }
 }
 

@@ -5,7 +5,7 @@
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
 use headway_transport::endpoint::{Checked, Path};
 use headway_transport::phost::{FreeRule, Mode, Phost, PhostEndpoint, PhostParams, Policy};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening, Transport};
+use headway_transport::{Endpoint, EndpointEvent, HostContext, InitialWindow, Message, Transport};
 use headway_units::{Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -108,7 +108,7 @@ impl Network {
             bytes: packets * FULL,
             class: 0,
             deadline: None,
-            opening: Opening::default(),
+            opening: InitialWindow::default(),
             responsive: true,
             entropy: 0,
             tag,
@@ -358,7 +358,8 @@ fn a_source_that_stops_answering_gets_the_limit_of_tokens_and_others_its_slots()
 fn two_sharers(params: &PhostParams, packets: u64, other: u32) -> Network {
     let mut net = Network::new(4, params);
     for (src, dst, packets, slot) in [(0, 2, packets, 0), (1, other, 5000, 1)] {
-        net.message(Time::ZERO, src, dst, packets).opening = Opening { share: 2, slot, ..Opening::default() };
+        net.message(Time::ZERO, src, dst, packets).opening =
+            InitialWindow { share: 2, slot, ..InitialWindow::default() };
     }
     net
 }

@@ -10,7 +10,7 @@ use headway_network::{
 };
 use headway_packet::Sizes;
 use headway_sim::run;
-use headway_transport::Opening;
+use headway_transport::InitialWindow;
 use headway_units::{ParamValue, Rate, Time};
 
 /// A link.
@@ -27,7 +27,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: Time) -> FlowSpec {
         start,
         class: 0,
         deadline: None,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,
@@ -37,7 +37,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: Time) -> FlowSpec {
 
 /// The same, starting as place `slot` of `share` fair sharers.
 pub fn fair(mut flow: FlowSpec, share: u32, slot: u32) -> FlowSpec {
-    flow.opening = Opening { share, slot, ..Opening::default() };
+    flow.opening = InitialWindow { share, slot, ..InitialWindow::default() };
     flow
 }
 

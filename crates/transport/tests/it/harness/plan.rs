@@ -2,7 +2,7 @@
 
 use headway_packet::{PacketKind, Sizes};
 use headway_transport::endpoint::Path;
-use headway_transport::{Message, Opening};
+use headway_transport::{InitialWindow, Message};
 use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ pub struct Open {
     /// Bytes.
     pub bytes: u64,
     /// First window.
-    pub opening: Opening,
+    pub opening: InitialWindow,
 }
 
 /// A run: hosts, links, faults, messages.
@@ -208,11 +208,11 @@ fn bytes() -> impl Strategy<Value = u64> {
     ]
 }
 
-fn opening() -> impl Strategy<Value = Opening> {
+fn opening() -> impl Strategy<Value = InitialWindow> {
     let shared = (1u32..5, 1u32..4, 0u32..4, proptest::option::of(1u32..40), any::<bool>());
     prop_oneof![
-        3 => Just(Opening::default()),
-        1 => shared.prop_map(|(share, clump, slot, window, connected)| Opening {
+        3 => Just(InitialWindow::default()),
+        1 => shared.prop_map(|(share, clump, slot, window, connected)| InitialWindow {
             share,
             clump,
             slot,
@@ -272,6 +272,6 @@ pub fn any_plan() -> impl Strategy<Value = Plan> {
 /// One message over a network without faults.
 pub fn perfect_plan() -> impl Strategy<Value = Plan> {
     (0u32..40, bytes()).prop_map(|(delay, bytes)| {
-        Plan::perfect(delay, vec![Open { at: 0, src: 0, hop: 0, bytes, opening: Opening::default() }])
+        Plan::perfect(delay, vec![Open { at: 0, src: 0, hop: 0, bytes, opening: InitialWindow::default() }])
     })
 }

@@ -4,7 +4,7 @@
 
 use headway_packet::{HostId, Packet, Sizes};
 use headway_transport::endpoint::{Checked, Path};
-use headway_transport::{Endpoint, EndpointEvent, HostContext, Message, Opening};
+use headway_transport::{Endpoint, EndpointEvent, HostContext, InitialWindow, Message};
 use headway_units::{Rate, Time};
 
 pub(crate) const HERE: HostId = HostId(0);
@@ -30,7 +30,7 @@ pub(crate) fn message(packets: u64) -> Message {
         bytes: packets * FULL,
         class: 0,
         deadline: None,
-        opening: Opening::default(),
+        opening: InitialWindow::default(),
         responsive: true,
         entropy: 9,
         tag: 77,

@@ -2,7 +2,7 @@
 
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Checked;
-use headway_transport::{Endpoint, HostContext, Message, Opening, Path, Transport};
+use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Path, Transport};
 use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
 use proptest::prelude::*;
 
@@ -95,7 +95,7 @@ impl<T: Transport> Line<T> {
             Checked::new(T::endpoint(&chosen, context))
         };
         let mut line = Line { ends: [end(0), end(1)], air: Vec::new(), now: Time::us(3) };
-        let (opening, bytes) = (Opening::default(), u64::from(packets) * 1460);
+        let (opening, bytes) = (InitialWindow::default(), u64::from(packets) * 1460);
         let dst = HostId(1);
         let message =
             Message { id: 0, dst, bytes, class: 0, deadline, opening, responsive: true, entropy, tag: 0 };

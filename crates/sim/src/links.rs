@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Kinds of event, in the top bits of [`crate::queue::Event::what`]; the rest is the number of a port or host.
 pub(crate) const FORWARD: u32 = 0 << KIND_SHIFT;
 pub(crate) const DELIVER: u32 = 1 << KIND_SHIFT;
-pub(crate) const WIRE_FREE: u32 = 2 << KIND_SHIFT;
+pub(crate) const PORT_SERVICE: u32 = 2 << KIND_SHIFT;
 pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
 pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
 pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
@@ -23,7 +23,7 @@ pub(crate) const CHANGE: u32 = 7 << KIND_SHIFT;
 const KIND_SHIFT: u32 = 29;
 pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
 
-/// Class of packets and wires among events of one instant.
+/// Class of packets and ports among events of one instant.
 pub(crate) const CLASS_PACKET: u8 = 0;
 
 /// What is behind a port: the far end, and the time to it.
@@ -47,7 +47,7 @@ struct Faults {
 
 /// Where packets are while no port holds them. The next hop's port is chosen as a packet leaves, while it is
 /// at hand: its arrival then names all it will touch, and those can be brought into the cache ahead of time.
-pub(crate) struct Transit<'a> {
+pub(crate) struct Links<'a> {
     pub(crate) pool: Pool,
     pub(crate) queue: EventQueue,
     /// Packets without a route.
@@ -64,13 +64,13 @@ pub(crate) struct Transit<'a> {
     tap: Option<&'a mut dyn Tap>,
 }
 
-impl<'a> Transit<'a> {
+impl<'a> Links<'a> {
     pub(crate) fn new(
         network: Arc<Network>,
         spec: &'a RunSpec,
         tap: Option<&'a mut dyn Tap>,
         queue: EventQueue,
-    ) -> Result<Transit<'a>, BuildError> {
+    ) -> Result<Links<'a>, BuildError> {
         let choice = Choice::new(&network, spec.seed);
         let faults = match &spec.faults[..] {
             [] => None,
@@ -81,7 +81,7 @@ impl<'a> Transit<'a> {
             }
         };
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
-        Ok(Transit {
+        Ok(Links {
             pool: Pool::default(),
             queue,
             lost: 0,
@@ -177,7 +177,7 @@ impl<'a> Transit<'a> {
         self.pool.release(handle);
     }
 
-    /// [`Transit::carry`] where routes avoid links that are down: by those in force when the packet `arrives`.
+    /// [`Links::carry`] where routes avoid links that are down: by those in force when the packet `arrives`.
     #[inline(never)]
     fn carry_around(&mut self, link: Link, handle: u32, arrives: Time) {
         let Some(switch) = link.to.checked_sub(self.hosts) else {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Bytes that arrived for the first time, by flow and interval.
 #[derive(Debug)]
-pub struct Diary {
+pub struct FlowLog {
     start: Time,
     every: Option<Time>,
     flows: BTreeMap<u32, Row>,
@@ -20,10 +20,10 @@ struct Row {
     bins: BTreeMap<u64, u64>,
 }
 
-impl Diary {
+impl FlowLog {
     /// Intervals count from `start`; `None` = no samples.
-    pub fn new(start: Time, every: Option<Time>) -> Diary {
-        Diary { start, every, flows: BTreeMap::new() }
+    pub fn new(start: Time, every: Option<Time>) -> FlowLog {
+        FlowLog { start, every, flows: BTreeMap::new() }
     }
 
     /// Bytes of a flow arrived.
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn a_stall_is_a_sample_of_zero_and_the_end_is_the_last_byte() {
-        let mut diary = Diary::new(Time::ms(5), Some(Time::ms(1)));
+        let mut diary = FlowLog::new(Time::ms(5), Some(Time::ms(1)));
         diary.delivered(Time::us(5_100), 2, 100);
         diary.delivered(Time::us(5_900), 2, 50);
         diary.delivered(Time::us(7_500), 2, 10);

@@ -2,13 +2,13 @@
 
 /// A histogram in powers of two of nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lateness {
+pub struct DelayHistogram {
     /// Frames that left less than `2^i` ns late (and not less than the bin before).
     bins: [u64; 32],
     worst_ns: u64,
 }
 
-impl Lateness {
+impl DelayHistogram {
     /// Notes a frame.
     pub fn note(&mut self, late_ns: u64) {
         let bin = (64 - late_ns.leading_zeros() as usize).min(self.bins.len() - 1);
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn quantiles_bound_what_was_noted() {
-        let mut late = Lateness::default();
+        let mut late = DelayHistogram::default();
         (0..99).for_each(|_| late.note(900));
         late.note(70_000);
         assert_eq!(late.quantile_ns(0.5), 1024);

@@ -1,7 +1,7 @@
 //! The ports of a network, and when each is looked at.
 
+use crate::links::{CLASS_PACKET, DELIVER, FORWARD, Link, Links, NUMBER, PORT_SERVICE, RELEASE, TIMER};
 use crate::queue::{Event, EventQueue};
-use crate::transit::{CLASS_PACKET, DELIVER, FORWARD, Link, NUMBER, RELEASE, TIMER, Transit, WIRE_FREE};
 use headway_fabric::{Full, Need, Offers, Port, PortContext, Rewrite};
 use headway_network::Tap;
 use headway_network::{BuildError, LinkRecord, LinkStats, Network, RunSpec};
@@ -49,9 +49,9 @@ const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, on
 /// packet arrives at it, and at the latest when the first waiting packet could reach the far end. That is
 /// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
 /// a link's delay after that. Ports that may hold packets back are looked after in `shaped.rs`.
-pub(crate) struct Wires<'a> {
+pub(crate) struct Ports<'a> {
     pub(crate) egress: Vec<Egress>,
-    pub(crate) transit: Transit<'a>,
+    pub(crate) links: Links<'a>,
     /// Whether to ask for what later events touch.
     ahead: bool,
     /// By port, where ports shape: the [`RELEASE`] event in force, `Time::MAX` when none is.
@@ -63,7 +63,7 @@ pub(crate) struct Wires<'a> {
 const OFFERS: Offers = Offers { driver: "the simulator", rewrites: Rewrite::ALL, needs: Need::ALL };
 
 /// The ports of a network, and the longest time from the start of a full packet on a link to its arrival.
-fn ports(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildError> {
+fn egress_of(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildError> {
     let mut egress = Vec::with_capacity(network.links().len());
     let mut reach = Time::ZERO;
     let mut contexts: Vec<Arc<PortContext>> = Vec::new();
@@ -87,13 +87,13 @@ fn ports(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildError
     Ok((egress, reach))
 }
 
-impl<'a> Wires<'a> {
+impl<'a> Ports<'a> {
     pub(crate) fn new(
         network: Arc<Network>,
         spec: &'a RunSpec,
         tap: Option<&'a mut dyn Tap>,
-    ) -> Result<Wires<'a>, BuildError> {
-        let (egress, reach) = ports(&network, spec.seed)?;
+    ) -> Result<Ports<'a>, BuildError> {
+        let (egress, reach) = egress_of(&network, spec.seed)?;
         let mut queue =
             EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * BUCKETS_A_PORT);
         let ahead = egress.len() > CACHED_PORTS;
@@ -103,17 +103,17 @@ impl<'a> Wires<'a> {
         let hosts = network.hosts();
         let shaped = egress.iter().any(|e| e.port.is_shaped());
         let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };
-        let transit = Transit::new(network, spec, tap, queue)?;
-        let mut wires = Wires { egress, transit, ahead, releases, hosts };
-        wires.expect_changes();
-        Ok(wires)
+        let links = Links::new(network, spec, tap, queue)?;
+        let mut ports = Ports { egress, links, ahead, releases, hosts };
+        ports.expect_changes();
+        Ok(ports)
     }
 
     /// Looks ahead, or does not, whatever the size of the network.
     #[cfg(test)]
     pub(crate) fn force_look_ahead(&mut self, on: bool) {
         self.ahead = on;
-        self.transit.queue.look_ahead(if on { 3 * STEP } else { 0 });
+        self.links.queue.look_ahead(if on { 3 * STEP } else { 0 });
     }
 
     /// Takes the earliest event. In a large network it also asks for what later ones will touch; `machine`
@@ -123,7 +123,7 @@ impl<'a> Wires<'a> {
         &mut self,
         machine: impl Fn(u32, Option<Ahead>, Option<&Packet>),
     ) -> Option<Event> {
-        let event = self.transit.queue.pop()?;
+        let event = self.links.queue.pop()?;
         if self.ahead {
             self.look_ahead(machine);
         }
@@ -135,7 +135,7 @@ impl<'a> Wires<'a> {
     /// what there is of the message for each packet.
     #[inline(always)]
     fn look_ahead(&self, machine: impl Fn(u32, Option<Ahead>, Option<&Packet>)) {
-        let (egress, pool, queue) = (&self.egress, &self.transit.pool, &self.transit.queue);
+        let (egress, pool, queue) = (&self.egress, &self.links.pool, &self.links.queue);
         let number = |event: &Event| event.what & NUMBER;
         let kind = |event: &Event| event.what & !NUMBER;
         if let Some(event) = queue.upcoming(3 * STEP) {
@@ -149,7 +149,7 @@ impl<'a> Wires<'a> {
         if let Some(event) = queue.upcoming(2 * STEP) {
             if self.is_of_host(&event) {
                 machine(number(&event), Some(Ahead::Far), packet(&event));
-            } else if matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE) {
+            } else if matches!(kind(&event), FORWARD | PORT_SERVICE | RELEASE) {
                 let port = &egress[number(&event) as usize].port;
                 port.waiting_places().for_each(|handles| prefetch_at(handles, 0));
             }
@@ -157,7 +157,7 @@ impl<'a> Wires<'a> {
         if let Some(event) = queue.upcoming(STEP) {
             if self.is_of_host(&event) {
                 machine(number(&event), Some(Ahead::Near), packet(&event));
-            } else if matches!(kind(&event), FORWARD | WIRE_FREE | RELEASE) {
+            } else if matches!(kind(&event), FORWARD | PORT_SERVICE | RELEASE) {
                 let leaving = egress[number(&event) as usize].port.leaving(Time(event.at));
                 leaving.for_each(|handle| pool.prefetch(handle));
             }
@@ -169,7 +169,7 @@ impl<'a> Wires<'a> {
     fn is_of_host(&self, event: &Event) -> bool {
         match event.what & !NUMBER {
             DELIVER | TIMER => true,
-            WIRE_FREE => event.what & NUMBER < self.hosts,
+            PORT_SERVICE => event.what & NUMBER < self.hosts,
             _ => false,
         }
     }
@@ -178,33 +178,33 @@ impl<'a> Wires<'a> {
     /// before the wire became free, so it starts then.
     #[inline(always)]
     pub(crate) fn catch_up(&mut self, number: u32, now: Time) {
-        let (egress, transit) = (&mut self.egress[number as usize], &mut self.transit);
-        while egress.port.free_at() <= now && !egress.port.is_deserted() {
+        let (egress, links) = (&mut self.egress[number as usize], &mut self.links);
+        while egress.port.free_at() <= now && !egress.port.can_bypass() {
             if egress.port.is_shaped() {
                 return self.catch_up_shaped(number, now);
             }
-            let Some(departure) = egress.port.next(egress.port.free_at(), &mut transit.pool) else { return };
-            transit.launch(egress.link(number), departure.handle, departure.ends);
+            let Some(departure) = egress.port.next(egress.port.free_at(), &mut links.pool) else { return };
+            links.launch(egress.link(number), departure.handle, departure.ends);
         }
     }
 
     /// A packet arrives at a switch port; an error says which packet a full queue hit.
     #[inline(always)]
     pub(crate) fn offer(&mut self, number: u32, handle: u32, now: Time) -> Result<(), Full<u32>> {
-        let (egress, transit) = (&mut self.egress[number as usize], &mut self.transit);
+        let (egress, links) = (&mut self.egress[number as usize], &mut self.links);
         while egress.port.free_at() <= now {
-            if egress.port.is_deserted() {
-                let ends = egress.port.pass(now, transit.pool.get_mut(handle));
-                transit.launch(egress.link(number), handle, ends);
+            if egress.port.can_bypass() {
+                let ends = egress.port.transmit_idle(now, links.pool.get_mut(handle));
+                links.launch(egress.link(number), handle, ends);
                 return Ok(());
             }
             if egress.port.is_shaped() {
                 return self.offer_shaped(number, handle, now);
             }
-            let Some(waited) = egress.port.next(egress.port.free_at(), &mut transit.pool) else { break };
-            transit.launch(egress.link(number), waited.handle, waited.ends);
+            let Some(waited) = egress.port.next(egress.port.free_at(), &mut links.pool) else { break };
+            links.launch(egress.link(number), waited.handle, waited.ends);
         }
-        egress.port.offer(now, handle, &mut transit.pool)?;
+        egress.port.offer(now, handle, &mut links.pool)?;
         if !egress.armed {
             self.arm(number);
         }
@@ -226,7 +226,7 @@ impl<'a> Wires<'a> {
         let egress = &mut self.egress[number as usize];
         egress.armed = true;
         let at = egress.port.free_at() + egress.delay;
-        self.transit.queue.push(at.0, CLASS_PACKET, WIRE_FREE | number, 0);
+        self.links.queue.push(at.0, CLASS_PACKET, PORT_SERVICE | number, 0);
     }
 
     /// The event that looks after a switch port.
@@ -235,7 +235,7 @@ impl<'a> Wires<'a> {
         self.egress[number as usize].armed = false;
         self.catch_up(number, now);
         let port = &self.egress[number as usize].port;
-        if port.is_deserted() {
+        if port.can_bypass() {
             return;
         }
         if port.is_shaped() {
@@ -247,14 +247,14 @@ impl<'a> Wires<'a> {
     /// Puts a host's packet on its idle wire; `more` asks for an event when the wire is free again.
     #[inline]
     pub(crate) fn send(&mut self, host: u32, packet: Packet, now: Time, more: bool) {
-        let (egress, transit) = (&mut self.egress[host as usize], &mut self.transit);
-        let handle = transit.pool.insert(packet);
-        let ends = egress.port.pass(now, transit.pool.get_mut(handle));
+        let (egress, links) = (&mut self.egress[host as usize], &mut self.links);
+        let handle = links.pool.insert(packet);
+        let ends = egress.port.transmit_idle(now, links.pool.get_mut(handle));
         if more {
             egress.armed = true;
-            transit.queue.push(ends.0, CLASS_PACKET, WIRE_FREE | host, 0);
+            links.queue.push(ends.0, CLASS_PACKET, PORT_SERVICE | host, 0);
         }
-        transit.launch(egress.link(host), handle, ends);
+        links.launch(egress.link(host), handle, ends);
     }
 
     /// Brings every switch port up to date, so that what it shows is the state at this instant.
@@ -270,8 +270,8 @@ impl<'a> Wires<'a> {
     /// When a port's counters contradict each other: only a bug can cause that.
     pub(crate) fn records(&self, now: Time, seed: u64) -> Vec<LinkRecord> {
         let ports = self.egress.iter().map(|egress| &egress.port);
-        let faults = |number| self.transit.fault_counts(number);
+        let faults = |number| self.links.fault_counts(number);
         let run = format!(" (seed {seed})");
-        LinkStats::of_fresh_ports(Time::ZERO).records(now, &self.transit.network, ports, faults, &run)
+        LinkStats::of_fresh_ports(Time::ZERO).records(now, &self.links.network, ports, faults, &run)
     }
 }
