@@ -71,12 +71,12 @@ mod tests {
 
     #[test]
     fn places_count_characters() {
-        let text = "\u{feff}é = \"ü\"\n[t]\nk = [1]\n";
+        let text = "\u{feff}\"é\" = \"ü\"\n[t]\nk = [1]\n";
         let found = document("x.toml", text).expect("TOML");
-        assert_eq!(found["keys"]["é"], json!({ "at": [0, 1], "node": { "at": [4, 7], "value": "ü" } }));
+        assert_eq!(found["keys"]["é"], json!({ "at": [0, 3], "node": { "at": [6, 9], "value": "ü" } }));
         let list = &found["keys"]["t"]["node"]["keys"]["k"]["node"];
-        assert_eq!(*list, json!({ "at": [16, 19], "list": [{ "at": [17, 18], "value": 1 }] }));
-        let shown = diagnostic("x.toml", text, (12, 13), "no such key", Some("did you mean `j`?"));
+        assert_eq!(*list, json!({ "at": [18, 21], "list": [{ "at": [19, 20], "value": 1 }] }));
+        let shown = diagnostic("x.toml", text, (14, 15), "no such key", Some("did you mean `j`?"));
         assert!(shown.contains("x.toml:3:1") && shown.contains("3 │ k = [1]"), "{shown}");
         assert!(shown.contains("no such key") && shown.contains("did you mean `j`?"), "{shown}");
     }
