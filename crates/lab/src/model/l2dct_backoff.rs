@@ -65,8 +65,8 @@ impl Model for L2dctBackoff {
 
     fn draw(&self) -> Result<Picture, ModelError> {
         // Closer together near 0, where small weights rise at once.
-        let place = |i: u32| (f64::from(i) / f64::from(POINTS)).powi(3);
-        let alphas: Vec<f64> = (0..=POINTS).map(place).collect();
+        let even = (0..=POINTS).map(|i| f64::from(i) / f64::from(POINTS));
+        let alphas: Vec<f64> = even.map(|x| x * x * x).collect();
         let curve = |weight: &f64| {
             let y = alphas.iter().map(|alpha| backoff(*alpha, *weight)).collect::<Result<_, _>>()?;
             Ok(Curve { name: format!("w = {weight}"), x: alphas.clone(), y })
