@@ -47,14 +47,7 @@ fn transport(entry: &headway_transport::registry::Entry) -> Json {
 }
 
 fn parameter(spec: &ParamSpec) -> Json {
-    let kind = match spec.kind {
-        ParamKind::Bool => "bool",
-        ParamKind::Int { .. } => "int",
-        ParamKind::Float { .. } => "float",
-        ParamKind::Time { .. } => "duration",
-        ParamKind::Choice(_) => "choice",
-    };
-    let mut map = json!({ "name": spec.name, "kind": kind, "default": param_json(&spec.default), "doc": spec.doc,
+    let mut map = json!({ "name": spec.name, "kind": spec.kind.name(), "default": param_json(&spec.default), "doc": spec.doc,
         "expected": spec.kind.expected() });
     if let ParamKind::Choice(words) = spec.kind {
         map["choices"] = json!(words);
