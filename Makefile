@@ -1,7 +1,7 @@
 # One command a task, the same ones that continuous integration runs.
 #
 #   make demo     install, reproduce one published figure, say where its report is
-#   make test     install, then all tests, Rust and Python
+#   make test     all tests, Rust and Python, on what is installed, or else on unoptimised builds
 #   make soak     20,000 random scenarios; SEEDS="9001 20000" goes on at seed 9001
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make bench    install, then the numbers that Headway is measured by
@@ -62,19 +62,28 @@ $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
 	@touch $@
 
-# The tests take an installed module, or else one without link-time optimisation: it runs the same events, and builds in half
-# the time, because it shares its dependencies with the programs.
+# The tests take the installed module and programs, or else unoptimised ones, which run the same events: those programs
+# are built for the Rust tests anyway.
 $(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@if $(MAKE) --question $(VENV)/.native; then :; else \
 		echo 'building the native module for the tests: minutes, and nothing is printed meanwhile'; \
-		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --profile programs --extras dev --quiet; \
+		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev --quiet; \
 		rm -f $(VENV)/.native; fi
+	@touch $@
+
+$(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
+	@if $(MAKE) --question $(VENV)/.programs; then :; else \
+		echo 'building the programs for the tests: minutes, and nothing is printed meanwhile'; \
+		cargo build --quiet --workspace --all-features --bins; \
+		for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/debug/$$program" $(BIN)/; done; \
+		rm -f $(VENV)/.programs; fi
 	@touch $@
 
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
 develop: $(VENV)/.tools | tools
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev --quiet
-	@rm -f $(VENV)/.native $(VENV)/.tested
+	@rm -f $(VENV)/.native
+	@touch $(VENV)/.tested
 
 new-transport new-discipline new-controller new-topology new-traffic new-figure:
 	@[ -n "$(NAME)" ] || { echo 'say its name: make $@ NAME=mine' >&2; exit 2; }
@@ -93,7 +102,7 @@ demo: tools $(VENV)/.native
 		xdg-open $(DEMO_OUT)/report.html >/dev/null 2>&1 & \
 	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
 
-test: tools $(VENV)/.tested $(PROGRAMS)
+test: tools $(VENV)/.tested $(if $(PROGRAMS),$(VENV)/.tested-programs)
 	cargo test --workspace --all-features --quiet
 	$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope
 

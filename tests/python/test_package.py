@@ -45,7 +45,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not maturin.exists() or shutil.which("cargo") is None:
         pytest.skip("needs maturin and cargo")
     folder = tmp_path_factory.mktemp("wheel")
-    build = [str(maturin), "build", "--profile", "programs", "--quiet", "--out", str(folder)]
+    build = [str(maturin), "build", "--profile", "dev", "--quiet", "--out", str(folder)]
     subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True, timeout=1500)
     (wheel,) = folder.glob("*.whl")
     site = folder / "site"
