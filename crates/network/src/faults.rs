@@ -31,8 +31,9 @@ pub enum Fault {
         /// How late.
         reorder_by: Time,
     },
-    /// The link is dark: every packet is lost that ends on it at or after `from` and before `until`.
-    Dark {
+    /// The link is a black hole: every packet is lost whose last bit leaves at or after `from` and before `until`. Its port
+    /// goes on sending.
+    Blackhole {
         /// From when on.
         from: Time,
         /// Until when.

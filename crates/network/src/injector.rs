@@ -35,8 +35,8 @@ pub struct FaultCounts {
     pub dropped_by_number: u64,
     /// Lost by chance.
     pub dropped_at_random: u64,
-    /// Lost because the link was dark.
-    pub dropped_in_the_dark: u64,
+    /// Lost because the link was a black hole.
+    pub dropped_in_blackhole: u64,
     /// Lost because the link went down while they were on it.
     pub dropped_on_the_wire: u64,
     /// Lost at the link's far end, a switch from which no link that is up led to their destination.
@@ -52,7 +52,7 @@ impl FaultCounts {
     pub fn dropped(&self) -> u64 {
         self.dropped_by_number
             + self.dropped_at_random
-            + self.dropped_in_the_dark
+            + self.dropped_in_blackhole
             + self.dropped_on_the_wire
             + self.dropped_without_route
     }
@@ -84,8 +84,8 @@ enum Rule {
     Numbers { ahead: Vec<u64>, seen: u64 },
     /// Shares of the range of a random number, each on top of the one before.
     Chance { loss: u64, duplicate: u64, reorder: u64, by: Time, stream: Pcg32 },
-    /// The span in which it is dark.
-    Dark { from: Time, until: Time },
+    /// The span in which the link is a black hole.
+    Blackhole { from: Time, until: Time },
 }
 
 impl Injector {
@@ -146,7 +146,7 @@ impl FaultCounts {
             Verdict::Drop => match rule {
                 Rule::Numbers { .. } => self.dropped_by_number += 1,
                 Rule::Chance { .. } => self.dropped_at_random += 1,
-                Rule::Dark { .. } => self.dropped_in_the_dark += 1,
+                Rule::Blackhole { .. } => self.dropped_in_blackhole += 1,
             },
             Verdict::Duplicate => self.duplicated += 1,
             Verdict::Delay(_) => self.delayed += 1,
@@ -170,9 +170,9 @@ impl Rule {
                 by: *reorder_by,
                 stream: stream(seed, Purpose::Faults, entity),
             },
-            Fault::Dark { from, until } => Rule::Dark { from: *from, until: *until },
+            Fault::Blackhole { from, until } => Rule::Blackhole { from: *from, until: *until },
             // These happen to links and not to packets, and have no rule.
-            Fault::Down(_) | Fault::Change(_) => Rule::Dark { from: Time::MAX, until: Time::MAX },
+            Fault::Down(_) | Fault::Change(_) => Rule::Blackhole { from: Time::MAX, until: Time::MAX },
         }
     }
 
@@ -194,8 +194,8 @@ impl Rule {
                     _ => Verdict::Pass,
                 }
             }
-            Rule::Dark { from, until } if (*from..*until).contains(&ends) => Verdict::Drop,
-            Rule::Dark { .. } => Verdict::Pass,
+            Rule::Blackhole { from, until } if (*from..*until).contains(&ends) => Verdict::Drop,
+            Rule::Blackhole { .. } => Verdict::Pass,
         }
     }
 }
@@ -210,8 +210,10 @@ fn check(what: &Fault) -> Result<(), String> {
     match what {
         Fault::DropNth(numbers) if numbers.contains(&0) => Err("packets are counted from 1".into()),
         Fault::DropNth(_) => Ok(()),
-        Fault::Dark { from, until } if from >= until => Err(format!("dark from {from} until {until}")),
-        Fault::Dark { .. } => Ok(()),
+        Fault::Blackhole { from, until } if from >= until => {
+            Err(format!("a black hole from {from} until {until}"))
+        }
+        Fault::Blackhole { .. } => Ok(()),
         Fault::Down(Down { at, until, .. }) | Fault::Change(Change { at, until, .. }) if at >= until => {
             Err(format!("from {at} until {until}"))
         }
@@ -367,16 +369,16 @@ mod tests {
     }
 
     #[test]
-    fn a_dark_link_loses_everything_for_a_while() {
+    fn a_black_hole_loses_everything_for_a_while() {
         let network = network();
-        let what = Fault::Dark { from: Time::us(3), until: Time::us(5) };
+        let what = Fault::Blackhole { from: Time::us(3), until: Time::us(5) };
         let spec = FaultSpec { links: LinkChoice::All, kind: None, what };
         let mut injector = Injector::new(&[spec], &network, 1).expect("a span");
         let data = packet(PacketKind::Data);
         let lost = (0..8).filter(|us| injector.judge(0, &data, Time::us(*us)) == Verdict::Drop);
         assert_eq!(lost.collect::<Vec<_>>(), [3, 4]);
-        assert_eq!((injector.counts()[0].dropped_in_the_dark, injector.counts()[0].dropped()), (2, 2));
-        let never = Fault::Dark { from: Time::us(3), until: Time::us(3) };
+        assert_eq!((injector.counts()[0].dropped_in_blackhole, injector.counts()[0].dropped()), (2, 2));
+        let never = Fault::Blackhole { from: Time::us(3), until: Time::us(3) };
         let spec = FaultSpec { links: LinkChoice::All, kind: None, what: never };
         assert!(Injector::new(&[spec], &network, 1).is_err());
     }

@@ -42,15 +42,16 @@ fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
 /// When a run ends that the scenario lets go on.
 const SAFETY: Time = Time::s(100);
 
-/// Whether a link that its packets or their answers may take is dark for ever, or something is down for ever.
+/// Whether a link that its packets or their answers may take loses every packet for ever, or something is down for ever.
 fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let for_ever = |f: &FaultSpec| matches!(&f.what, Fault::Down(down) if down.until == Time::MAX);
     if run.spec.faults.iter().any(for_ever) {
         return true;
     }
     let names = run.network.link_names();
-    let dark = run.spec.faults.iter().filter(|f| matches!(f.what, Fault::Dark { until: Time::MAX, .. }));
-    let mut on = dark.map(|f| &f.links).peekable();
+    let blackholes =
+        run.spec.faults.iter().filter(|f| matches!(f.what, Fault::Blackhole { until: Time::MAX, .. }));
+    let mut on = blackholes.map(|f| &f.links).peekable();
     if on.peek().is_none() {
         return false;
     }

@@ -191,7 +191,7 @@ pub struct Link {
     pub port_busy: u64,
     pub queue_max_bytes: u64,
     pub queue_max_packets: u32,
-    /// Dropped by number, at random and in the dark, duplicated, delayed.
+    /// The counts of `FaultCounts`, in their order there.
     pub faults: [u64; 7],
     pub gauges: Vec<GaugeMessage>,
 }
@@ -228,7 +228,7 @@ impl From<&LinkRecord> for Link {
                 [
                     f.dropped_by_number,
                     f.dropped_at_random,
-                    f.dropped_in_the_dark,
+                    f.dropped_in_blackhole,
                     f.dropped_on_the_wire,
                     f.dropped_without_route,
                     f.duplicated,
@@ -253,7 +253,7 @@ impl Link {
                 let [
                     dropped_by_number,
                     dropped_at_random,
-                    dropped_in_the_dark,
+                    dropped_in_blackhole,
                     dropped_on_the_wire,
                     dropped_without_route,
                     duplicated,
@@ -262,7 +262,7 @@ impl Link {
                 FaultCounts {
                     dropped_by_number,
                     dropped_at_random,
-                    dropped_in_the_dark,
+                    dropped_in_blackhole,
                     dropped_on_the_wire,
                     dropped_without_route,
                     duplicated,
