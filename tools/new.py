@@ -236,7 +236,7 @@ def new_figure(name: Name) -> None:
     write(path, exchange(source, {'"template"': f'"{name.text}"'}))
     last = '    "model",\n)'
     before(registry, last, f'    "{name.module}",\n')
-    (summary,) = re.findall(r'^KIND = Kind\("(.*)", draw\)$', source, flags=re.MULTILINE)
+    (summary,) = re.findall(r'^KIND = FigureKind\("(.*)", draw\)$', source, flags=re.MULTILINE)
     before(FORMAT, "| `model` |  |", f"| `{name.text}` |  | {summary} |\n")
     made(name, path)
     print("  pytest tests/python/test_figures.py holds it against what every figure promises")

@@ -1,8 +1,8 @@
 //! What an endpoint is told when it is made.
 
 use crate::key::PreSharedKey;
+use crate::message_event::MessageEvent;
 use crate::pace::Pace;
-use crate::progress::Progress;
 use crate::seal::Cipher;
 use crate::stream::SinkOf;
 use headway_packet::{Envelope, PacketKind, Sizes, WIRE_HEADER};
@@ -85,7 +85,7 @@ pub const PATIENCE: u64 = 10;
 pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
 
 /// Hears what happens to messages, on the endpoint's thread: it must not wait.
-pub type Observer = Arc<dyn Fn(&Progress) + Send + Sync>;
+pub type Observer = Arc<dyn Fn(&MessageEvent) + Send + Sync>;
 
 /// Everything an endpoint is told. [`Config::default`] is AMRT between processes of one machine.
 #[derive(Clone)]

@@ -68,8 +68,8 @@ fn topology_kind(info: &topology::Info) -> Json {
     json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
 }
 
-fn traffic_kind(info: &traffic::Info) -> Json {
-    let key = |k: &traffic::Key| {
+fn traffic_kind(info: &traffic::PatternInfo) -> Json {
+    let key = |k: &traffic::PatternKey| {
         let usual = Some(k.usual).filter(|text| !text.is_empty());
         json!({ "name": k.name, "kind": k.takes, "default": usual, "doc": k.doc })
     };

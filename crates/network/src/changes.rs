@@ -10,7 +10,7 @@ use crate::error::BuildError;
 use crate::faults::{Change, Down, Fault, FaultSpec};
 use crate::injector::chosen;
 use crate::network::Network;
-use crate::routes::Choice;
+use crate::routes::PathSelector;
 use crate::spec::Routing;
 use headway_packet::Packet;
 use headway_units::{Rate, Time};
@@ -80,7 +80,7 @@ impl Changes {
     pub fn new(
         specs: &[FaultSpec],
         network: &Network,
-        choice: &Choice,
+        choice: &PathSelector,
     ) -> Result<Option<Changes>, BuildError> {
         if let Some((first, second)) = conflict(specs) {
             let text = format!("entries {first} and {second} contradict each other");
@@ -175,7 +175,7 @@ impl Changes {
     /// destination, as far as routes know.
     pub fn route(
         &mut self,
-        choice: &mut Choice,
+        choice: &mut PathSelector,
         network: &Network,
         switch: u32,
         packet: &Packet,

@@ -17,7 +17,7 @@ use rand_pcg::Pcg32;
 
 /// What happens to a packet on its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum FaultAction {
     /// Nothing.
     Pass,
     /// It is lost.
@@ -108,19 +108,19 @@ impl Injector {
 
     /// What happens to a packet that has left by this link's port, its last bit at `ends`. Every entry counts it;
     /// the first one that does anything to it decides.
-    pub fn judge(&mut self, link: u32, packet: &Packet, ends: Time) -> Verdict {
-        let mut verdict = Verdict::Pass;
+    pub fn judge(&mut self, link: u32, packet: &Packet, ends: Time) -> FaultAction {
+        let mut action = FaultAction::Pass;
         for entry in &mut self.links[link as usize] {
             if entry.kind.is_some_and(|kind| kind != packet.kind) {
                 continue;
             }
             let found = entry.rule.judge(ends);
-            if verdict == Verdict::Pass && found != Verdict::Pass {
+            if action == FaultAction::Pass && found != FaultAction::Pass {
                 self.counts[link as usize].note(found, &entry.rule);
-                verdict = found;
+                action = found;
             }
         }
-        verdict
+        action
     }
 
     /// Counts a packet that was on a link as it went down.
@@ -140,16 +140,16 @@ impl Injector {
 }
 
 impl FaultCounts {
-    fn note(&mut self, verdict: Verdict, rule: &Rule) {
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Drop => match rule {
+    fn note(&mut self, action: FaultAction, rule: &Rule) {
+        match action {
+            FaultAction::Pass => {}
+            FaultAction::Drop => match rule {
                 Rule::Numbers { .. } => self.dropped_by_number += 1,
                 Rule::Chance { .. } => self.dropped_at_random += 1,
                 Rule::Blackhole { .. } => self.dropped_in_blackhole += 1,
             },
-            Verdict::Duplicate => self.duplicated += 1,
-            Verdict::Delay(_) => self.delayed += 1,
+            FaultAction::Duplicate => self.duplicated += 1,
+            FaultAction::Delay(_) => self.delayed += 1,
         }
     }
 }
@@ -177,25 +177,25 @@ impl Rule {
     }
 
     /// What happens to the next packet.
-    fn judge(&mut self, ends: Time) -> Verdict {
+    fn judge(&mut self, ends: Time) -> FaultAction {
         match self {
             Rule::Numbers { ahead, seen } => {
                 *seen += 1;
                 let hit = ahead.pop_if(|next| *next == *seen).is_some();
-                if hit { Verdict::Drop } else { Verdict::Pass }
+                if hit { FaultAction::Drop } else { FaultAction::Pass }
             }
             Rule::Chance { loss, duplicate, reorder, by, stream } => {
                 // 53 bits: a probability of 1 is then above every number that is drawn.
                 let drawn = stream.next_u64() >> 11;
                 match drawn {
-                    n if n < *loss => Verdict::Drop,
-                    n if n < *duplicate => Verdict::Duplicate,
-                    n if n < *reorder => Verdict::Delay(*by),
-                    _ => Verdict::Pass,
+                    n if n < *loss => FaultAction::Drop,
+                    n if n < *duplicate => FaultAction::Duplicate,
+                    n if n < *reorder => FaultAction::Delay(*by),
+                    _ => FaultAction::Pass,
                 }
             }
-            Rule::Blackhole { from, until } if (*from..*until).contains(&ends) => Verdict::Drop,
-            Rule::Blackhole { .. } => Verdict::Pass,
+            Rule::Blackhole { from, until } if (*from..*until).contains(&ends) => FaultAction::Drop,
+            Rule::Blackhole { .. } => FaultAction::Pass,
         }
     }
 }
@@ -297,13 +297,13 @@ mod tests {
         let mut injector = injector(&[spec]);
         let (data, grant) = (packet(PacketKind::Data), packet(PacketKind::Grant));
         for link in [0, 3] {
-            let verdicts: Vec<_> = [&data, &grant, &data, &grant, &data, &data]
+            let actions: Vec<_> = [&data, &grant, &data, &grant, &data, &data]
                 .iter()
-                .map(|p| injector.judge(link, p, Time::ZERO) == Verdict::Drop)
+                .map(|p| injector.judge(link, p, Time::ZERO) == FaultAction::Drop)
                 .collect();
-            assert_eq!(verdicts, [true, false, false, false, true, false], "link {link}");
+            assert_eq!(actions, [true, false, false, false, true, false], "link {link}");
         }
-        assert_eq!(injector.judge(1, &data, Time::ZERO), Verdict::Pass, "a link that is not named");
+        assert_eq!(injector.judge(1, &data, Time::ZERO), FaultAction::Pass, "a link that is not named");
         assert_eq!(injector.counts()[0], FaultCounts { dropped_by_number: 2, ..FaultCounts::default() });
         assert!(injector.counts()[1].is_zero());
     }
@@ -314,11 +314,11 @@ mod tests {
         let run = || {
             let mut injector = injector(std::slice::from_ref(&spec));
             let data = packet(PacketKind::Data);
-            let verdicts: Vec<_> = (0..40_000).map(|_| injector.judge(2, &data, Time::ZERO)).collect();
-            (verdicts, injector.counts()[2])
+            let actions: Vec<_> = (0..40_000).map(|_| injector.judge(2, &data, Time::ZERO)).collect();
+            (actions, injector.counts()[2])
         };
-        let (verdicts, counts) = run();
-        assert_eq!((verdicts, counts), run());
+        let (actions, counts) = run();
+        assert_eq!((actions, counts), run());
         // Four standard deviations.
         for (found, expected, room) in [
             (counts.dropped_at_random, 4_000, 240),
@@ -347,7 +347,7 @@ mod tests {
         for _ in 0..10_000 {
             assert_eq!(
                 (all.judge(0, &data, Time::ZERO), none.judge(0, &data, Time::ZERO)),
-                (Verdict::Drop, Verdict::Pass)
+                (FaultAction::Drop, FaultAction::Pass)
             );
         }
     }
@@ -375,7 +375,7 @@ mod tests {
         let spec = FaultSpec { links: LinkChoice::All, kind: None, what };
         let mut injector = Injector::new(&[spec], &network, 1).expect("a span");
         let data = packet(PacketKind::Data);
-        let lost = (0..8).filter(|us| injector.judge(0, &data, Time::us(*us)) == Verdict::Drop);
+        let lost = (0..8).filter(|us| injector.judge(0, &data, Time::us(*us)) == FaultAction::Drop);
         assert_eq!(lost.collect::<Vec<_>>(), [3, 4]);
         assert_eq!((injector.counts()[0].dropped_in_blackhole, injector.counts()[0].dropped()), (2, 2));
         let never = Fault::Blackhole { from: Time::us(3), until: Time::us(3) };

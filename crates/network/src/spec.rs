@@ -32,7 +32,7 @@ pub struct FabricSpec {
     pub params: Vec<(String, ParamValue)>,
     /// Buffer of each switch port.
     pub buffer: Buffer,
-    /// Choice among paths.
+    /// The choice among equal paths.
     pub routing: Routing,
     /// Packet sizes.
     pub sizes: Sizes,

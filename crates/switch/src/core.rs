@@ -11,8 +11,8 @@ use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Fate, Full, Limit, Need, Offers, Packets, Port, PortContext, Rewrite};
 use headway_network::{
-    BuildError, Changes, Choice, FaultSpec, Flight, Injector, LinkRecord, Network, Sample, SampleSpec, Step,
-    Verdict,
+    BuildError, Changes, FaultAction, FaultSpec, Flight, Injector, LinkRecord, Network, PathSelector, Sample,
+    SampleSpec, Step,
 };
 use headway_packet::Packet;
 use headway_units::Time;
@@ -120,7 +120,7 @@ impl Frames {
 }
 
 /// Sees every frame as it starts on a link, in order of time, with the marks that the link's port has made.
-pub trait Tap {
+pub trait FrameTap {
     /// A frame began to be sent on link number `link` at `start`.
     fn started(&mut self, link: u32, start: Time, frame: &[u8]);
 }
@@ -145,7 +145,7 @@ type Events = BinaryHeap<Reverse<(Time, u64, What)>>;
 /// See the module.
 pub struct Core {
     network: Arc<Network>,
-    choice: Choice,
+    choice: PathSelector,
     addresses: Addresses,
     frames: Frames,
     pub(crate) egress: Vec<Egress>,
@@ -163,7 +163,7 @@ pub struct Core {
     changes: Option<Changes>,
     seed: u64,
     counters: SwitchCounters,
-    tap: Option<Box<dyn Tap>>,
+    tap: Option<Box<dyn FrameTap>>,
 }
 
 impl Core {
@@ -183,7 +183,7 @@ impl Core {
                 due: Time::MAX,
             });
         }
-        let choice = Choice::new(&network, seed);
+        let choice = PathSelector::new(&network, seed);
         let changes = Changes::new(&faults, &network, &choice)?;
         Ok(Core {
             slack: slack(&network, changes.as_ref()),
@@ -207,7 +207,7 @@ impl Core {
     }
 
     /// Shows every frame to `tap` from now on.
-    pub fn set_tap(&mut self, tap: Box<dyn Tap>) {
+    pub fn set_tap(&mut self, tap: Box<dyn FrameTap>) {
         self.tap = Some(tap);
     }
 
@@ -406,19 +406,19 @@ impl Core {
         }
         // Times in faults count from the beginning of measuring.
         let open = self.measuring.measured_for(self.now).and(self.measuring.measured_for(ends));
-        let verdict = match open {
+        let action = match open {
             Some(ends) => self.injector.judge(number, self.frames.packet(frame), ends),
-            None => Verdict::Pass,
+            None => FaultAction::Pass,
         };
         let Some(flight) = self.fly(number, frame, ends, open) else {
             self.injector.note_cut(number);
             return self.frames.free.push(frame);
         };
-        match verdict {
-            Verdict::Pass => self.carry(number, frame, flight),
-            Verdict::Drop => self.frames.free.push(frame),
-            Verdict::Delay(by) => self.carry(number, frame, flight + by),
-            Verdict::Duplicate => {
+        match action {
+            FaultAction::Pass => self.carry(number, frame, flight),
+            FaultAction::Drop => self.frames.free.push(frame),
+            FaultAction::Delay(by) => self.carry(number, frame, flight + by),
+            FaultAction::Duplicate => {
                 let copy = self.frames.copy(frame);
                 self.carry(number, frame, flight);
                 self.carry(number, copy, flight);

@@ -20,7 +20,7 @@ mod measuring;
 mod run;
 
 pub use addresses::Addresses;
-pub use core::{Core, CoreConfig, Tap};
+pub use core::{Core, CoreConfig, FrameTap};
 pub use counters::SwitchCounters;
 pub use delay_histogram::DelayHistogram;
 pub use frame::{FrameError, Seen, complete_checksum, inspect, parse, set_ecn};

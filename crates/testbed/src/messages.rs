@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 /// From the one who runs the testbed to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
-pub enum Command {
+pub enum ControlCommand {
     /// The network is there: open interfaces and sockets.
     Open,
     /// Get ready to talk to the hosts that flows go to.
@@ -153,7 +153,7 @@ fn known(name: &str) -> &'static str {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SwitchReport {
     /// Every link, in order of number.
-    pub links: Vec<Link>,
+    pub links: Vec<LinkMessage>,
     /// Samples of links.
     pub samples: Vec<LinkSample>,
     /// Frames from hosts.
@@ -173,7 +173,7 @@ pub struct SwitchReport {
 /// [`LinkRecord`] on its way between processes; times in picoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the fields of LinkRecord and PortCounters, documented there")]
-pub struct Link {
+pub struct LinkMessage {
     pub name: String,
     pub from_switch: bool,
     pub rate_bps: u64,
@@ -201,10 +201,10 @@ pub type LinkSample = (u64, u32, String, f64);
 
 const LINK_METRICS: [Metric; 3] = [Metric::QueueBytes, Metric::QueueMaxBytes, Metric::Utilisation];
 
-impl From<&LinkRecord> for Link {
-    fn from(record: &LinkRecord) -> Link {
+impl From<&LinkRecord> for LinkMessage {
+    fn from(record: &LinkRecord) -> LinkMessage {
         let c = &record.counters;
-        Link {
+        LinkMessage {
             name: record.name.clone(),
             from_switch: record.from_switch,
             rate_bps: record.rate.bps(),
@@ -239,7 +239,7 @@ impl From<&LinkRecord> for Link {
     }
 }
 
-impl Link {
+impl LinkMessage {
     /// The record; `None` when a rate or a list of reasons is impossible.
     pub fn record(&self) -> Option<LinkRecord> {
         Some(LinkRecord {
@@ -311,7 +311,7 @@ pub fn say(answer: &Answer) {
 
 /// Commands from standard input; the end of it is the order to end.
 #[allow(clippy::disallowed_methods, reason = "standard input is read while the child works")]
-pub fn listen() -> Receiver<Command> {
+pub fn listen() -> Receiver<ControlCommand> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {

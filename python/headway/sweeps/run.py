@@ -19,7 +19,7 @@ from headway.directories import drop_derived
 from headway.locks import is_free
 from headway.sweeps.plan import Job, State, SweepPlan
 from headway.sweeps.sharing import entered
-from headway.sweeps.worker import Elsewhere, Failed, Finished, Report, initialise, run_point
+from headway.sweeps.worker import Elsewhere, Failed, Finished, PointProgress, initialise, run_point
 
 POLL_S = 0.1
 MEMORY_SHARE = 0.8
@@ -185,7 +185,7 @@ class _Pools:
 
     def _drain(self, reports: Any) -> None:  # noqa: ANN401  (a SimpleQueue has no public type)
         while not reports.empty():
-            report: Report = reports.get()
+            report: PointProgress = reports.get()
             self._observer.progressed(report.label, report.progress)
 
     def _account(self, point: Job, future: Future[Finished | Elsewhere | Failed]) -> bool:

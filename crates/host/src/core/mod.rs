@@ -21,8 +21,8 @@ use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, sizes};
 use crate::counters::{Count, Counters};
 use crate::error::{ConfigError, SendError};
 use crate::machine::{Machine, PathTable};
+use crate::message_event::{MessageEvent, MessageEventKind};
 use crate::nic::Nic;
-use crate::progress::{Progress, Step};
 use crate::seal::{Authority, Secret};
 use crate::stream::Body;
 use bytes::Bytes;
@@ -168,7 +168,7 @@ pub enum CoreEvent {
         reason: SendError,
     },
     /// Something happened to a message; only when asked for.
-    Progress(Progress),
+    Message(MessageEvent),
 }
 
 /// What a transport machine measured of itself since its endpoint's time zero.
@@ -386,9 +386,9 @@ impl Core {
         }
     }
 
-    fn note(&mut self, at: Time, peer: SocketAddrV4, message: u32, what: Step) {
+    fn note(&mut self, at: Time, peer: SocketAddrV4, message: u32, what: MessageEventKind) {
         if self.config.observer.is_some() {
-            self.events.push_back(CoreEvent::Progress(Progress { at, peer, message, what }));
+            self.events.push_back(CoreEvent::Message(MessageEvent { at, peer, message, what }));
         }
     }
 

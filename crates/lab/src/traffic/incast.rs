@@ -5,7 +5,7 @@ use super::keys::{START, key, needed};
 use super::reading::{
     Resolved, check_reachable, element, host, host_set, hosts_json, message, object, start,
 };
-use super::{Common, Context, Declared, Info, Making, Pattern, sizes};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo, sizes};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::Cdf;
 use crate::workload::random::Purpose;
@@ -37,7 +37,7 @@ pub struct Incast {
 }
 
 impl Declared for Incast {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "incast",
         summary: "many senders to one receiver at once, perhaps repeated",
         keys: &[

@@ -2,20 +2,20 @@
 
 /// A kind of traffic, for listings, for messages, and for the documentation.
 #[derive(Clone, Copy, Debug)]
-pub struct Info {
+pub struct PatternInfo {
     /// Name in scenarios.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
     /// Its own keys: its reader may ask for these, and for no other.
-    pub keys: &'static [Key],
+    pub keys: &'static [PatternKey],
     /// The keys that say how many flows it makes: the first that is written says it. Empty where the network says it.
     pub counts: &'static [&'static str],
 }
 
 /// A key.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct PatternKey {
     /// How it is called.
     pub name: &'static str,
     /// What it takes, in words.
@@ -32,14 +32,14 @@ pub(super) const fn key(
     takes: &'static str,
     usual: &'static str,
     doc: &'static str,
-) -> Key {
-    Key { name, takes, usual, doc }
+) -> PatternKey {
+    PatternKey { name, takes, usual, doc }
 }
 
 /// A key that has to be given.
-pub(super) const fn needed(name: &'static str, takes: &'static str, doc: &'static str) -> Key {
-    Key { name, takes, usual: "", doc }
+pub(super) const fn needed(name: &'static str, takes: &'static str, doc: &'static str) -> PatternKey {
+    PatternKey { name, takes, usual: "", doc }
 }
 
-pub(super) const START: Key = key("start", "duration", "`\"0 s\"`", "when it begins");
-pub(super) const BYTES: Key = needed("bytes", "bytes", "of each message");
+pub(super) const START: PatternKey = key("start", "duration", "`\"0 s\"`", "when it begins");
+pub(super) const BYTES: PatternKey = needed("bytes", "bytes", "of each message");

@@ -3,7 +3,7 @@
 use super::draw::Ground;
 use super::keys::{BYTES, START, key, needed};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, message, object, start};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Reader, ScenarioError};
 use crate::workload::random::Purpose;
 use headway_units::Time;
@@ -27,7 +27,7 @@ pub struct ManyToMany {
 }
 
 impl Declared for ManyToMany {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "many-to-many",
         summary: "some hosts send to some others, of which not all may answer",
         keys: &[

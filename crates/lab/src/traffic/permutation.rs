@@ -3,7 +3,7 @@
 use super::draw::Ground;
 use super::keys::{BYTES, START};
 use super::reading::{Resolved, check_reachable, message, object, start};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Purpose;
 use headway_units::Time;
@@ -19,7 +19,7 @@ pub struct Permutation {
 }
 
 impl Declared for Permutation {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "permutation",
         summary: "every host sends to one other, every host receives from one",
         keys: &[BYTES, START],

@@ -4,8 +4,8 @@ use super::draw::Ground;
 use super::keys::{START, key, needed};
 use super::load::{self, Capacity, Racks, Reference};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
-use super::sizes::{self, Sizes};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::sizes::{self, MessageSizes};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Item, Problem, Reader, ScenarioError};
 use crate::workload::random::{Purpose, Stream};
 use crate::workload::{Cdf, library};
@@ -41,7 +41,7 @@ enum Pairs {
 }
 
 impl Declared for Poisson {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "poisson",
         summary: "Poisson arrivals over a flow-size distribution at a load",
         keys: &[
@@ -258,7 +258,7 @@ fn read_reference(
     }
 }
 
-fn mean_payload(table: &Reader<'_>, sizes: &Sizes) -> Result<f64, ScenarioError> {
+fn mean_payload(table: &Reader<'_>, sizes: &MessageSizes) -> Result<f64, ScenarioError> {
     let Some(item) = table.get("mean") else { return Ok(sizes.cdf.mean()) };
     match (item.choice(&["exact", "published"])?, sizes.published) {
         (0, _) => Ok(sizes.cdf.mean()),

@@ -8,7 +8,7 @@ use headway_network::{
     TopologySpec,
 };
 use headway_packet::{Ecn, HostId, Packet, PacketKind, Sizes};
-use headway_switch::{Addresses, Core, CoreConfig, FrameError, Tap, parse};
+use headway_switch::{Addresses, Core, CoreConfig, FrameError, FrameTap, parse};
 use headway_units::{Rate, Time, TokenBucket};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -210,7 +210,7 @@ fn what_is_refused_is_counted_by_reason() {
 #[derive(Clone, Default)]
 struct Seen(Rc<RefCell<Vec<(u32, Time, Ecn)>>>);
 
-impl Tap for Seen {
+impl FrameTap for Seen {
     fn started(&mut self, link: u32, start: Time, frame: &[u8]) {
         let packet = (0..2).find_map(|from| parse(frame, from, &Addresses::new(HOSTS)).ok());
         let packet = packet.expect("a good frame of host 0 or 1");

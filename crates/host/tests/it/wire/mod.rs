@@ -276,7 +276,7 @@ impl World {
                 let twice = self.outcomes.insert(ticket, outcome);
                 assert_eq!(twice, None, "the outcome of {ticket} was told twice");
             }
-            CoreEvent::PeerGone { .. } | CoreEvent::Progress(_) => {}
+            CoreEvent::PeerGone { .. } | CoreEvent::Message(_) => {}
         }
     }
 

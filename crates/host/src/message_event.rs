@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 
 /// Something happened to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct MessageEvent {
     /// When, on the endpoint's clock.
     pub at: Time,
     /// The other host.
@@ -13,12 +13,12 @@ pub struct Progress {
     /// Number of the message among those of its sender to its receiver, since the two last met.
     pub message: u32,
     /// What.
-    pub what: Step,
+    pub what: MessageEventKind,
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum MessageEventKind {
     /// A message to the peer was given to the transport.
     Opened {
         /// The sending application's ticket, as in [`crate::SendHandle::ticket`].
