@@ -186,7 +186,7 @@ impl<H: Copy> Queues<H> {
 
     /// Where the handles lie, class by class, from the first to leave to the end of the ring.
     #[inline]
-    pub(crate) fn places(&self) -> impl Iterator<Item = &[H]> {
+    pub(crate) fn handle_slices(&self) -> impl Iterator<Item = &[H]> {
         self.rings().map(|ring| &ring.slots[ring.head as usize..])
     }
 

@@ -79,7 +79,7 @@ impl Default for Limits {
 }
 
 /// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
-pub const PATIENCE: u64 = 10;
+pub const STALL_FACTOR: u64 = 10;
 
 /// What is assumed of the path to a peer; `None` = the default of [`Config::path`].
 pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
@@ -117,7 +117,7 @@ pub struct Config {
     pub peer_timeout: Time,
     /// How long a message that the transport works on may be without progress: nothing of it sent for the first
     /// time, and nothing newly acknowledged. Then it fails, and with the last message to a peer the peer, which
-    /// answers and takes none of them. [`PATIENCE`] times as long while other messages to the same peer progress, because
+    /// answers and takes none of them. [`STALL_FACTOR`] times as long while other messages to the same peer progress, because
     /// transports that serve the shortest first let the others wait.
     pub progress_timeout: Time,
     /// Longest wait of a call for its reply.

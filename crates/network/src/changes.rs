@@ -284,15 +284,15 @@ impl Plan {
 /// Puts spans in order and joins those that touch.
 fn join(spans: &mut Spans) -> Spans {
     spans.sort_unstable();
-    let mut joined: Spans = Vec::with_capacity(spans.len());
+    let mut merged: Spans = Vec::with_capacity(spans.len());
     for &(from, until) in spans.iter() {
-        match joined.last_mut() {
+        match merged.last_mut() {
             Some(last) if from <= last.1 => last.1 = last.1.max(until),
-            _ => joined.push((from, until)),
+            _ => merged.push((from, until)),
         }
     }
-    spans.clone_from(&joined);
-    joined
+    spans.clone_from(&merged);
+    merged
 }
 
 /// The links of a switch, both directions.

@@ -1,7 +1,7 @@
 //! Packets between ports, and the events of everything that is still to come.
 
 use crate::mixed::Dropped;
-use crate::pool::Pool;
+use crate::packet_pool::PacketPool;
 use crate::queue::EventQueue;
 use headway_network::Tap;
 use headway_network::{
@@ -49,7 +49,7 @@ struct Faults {
 /// Where packets are while no port holds them. The next hop's port is chosen as a packet leaves, while it is
 /// at hand: its arrival then names all it will touch, and those can be brought into the cache ahead of time.
 pub(crate) struct Links<'a> {
-    pub(crate) pool: Pool,
+    pub(crate) pool: PacketPool,
     pub(crate) queue: EventQueue,
     /// Packets without a route.
     pub(crate) lost: u64,
@@ -83,7 +83,7 @@ impl<'a> Links<'a> {
         };
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
         Ok(Links {
-            pool: Pool::default(),
+            pool: PacketPool::default(),
             queue,
             lost: 0,
             dropped: Dropped::new(spec),

@@ -72,7 +72,7 @@ const LONGEST: u64 = 16;
 
 /// When a flow is over whose packets are lost as often as they may be: what waits for a time-out goes on until then,
 /// what stalls does not.
-fn patience(run: &Run<'_>, flow: &FlowSpec) -> Time {
+fn latest_timeout(run: &Run<'_>, flow: &FlowSpec) -> Time {
     let longest = run.network.path(flow.src, flow.dst).max_rtt.saturating_mul(2 << DOUBLINGS);
     flow.start.saturating_add(longest.saturating_mul(LONGEST))
 }
@@ -83,10 +83,11 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
         if record.state == FlowState::Done || may_stay(run, flow) {
             continue;
         }
-        if run.spec.stop == SAFETY && patience(run, flow) > SAFETY {
-            // A run that goes on for as long as the most patient of its flows.
+        if run.spec.stop == SAFETY && latest_timeout(run, flow) > SAFETY {
+            // A run that goes on for as long as its flows may need.
             let longer = || {
-                let stop = run.spec.flows.iter().map(|flow| patience(run, flow)).max().unwrap_or(SAFETY);
+                let stop =
+                    run.spec.flows.iter().map(|flow| latest_timeout(run, flow)).max().unwrap_or(SAFETY);
                 simulate(&RunSpec { stop, ..run.spec.clone() }).ok()
             };
             let outcome: &Option<Outcome> = later.get_or_insert_with(longer);

@@ -5,7 +5,7 @@
 //! function of the frames and their arrival times alone.
 
 use crate::egress::Egress;
-use crate::frame::{self, FrameError, Seen};
+use crate::frame::{self, FrameError, ParsedFrame};
 use crate::measuring::Measuring;
 use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
@@ -25,14 +25,14 @@ const UPLINK_FRAMES: u32 = 8192;
 /// Bytes of the shortest frame on a wire, framing included.
 const SHORTEST_FRAME: u64 = 84;
 
-/// What ports may do to real frames, and what they may ask for: one thing more is one line more in `frame.rs`.
+/// EventKind ports may do to real frames, and what they may ask for: one thing more is one line more in `frame.rs`.
 const OFFERS: Offers = Offers {
     driver: "the switch of real packets",
     rewrites: &[Rewrite::Mark, Rewrite::Rate, Rewrite::Trim, Rewrite::Return],
     needs: &[Need::RoundTrip, Need::Shaping, Need::Displacement],
 };
 
-/// What a switch is made from.
+/// EventKind a switch is made from.
 pub struct CoreConfig {
     /// Nodes, links, ports and routes.
     pub network: Arc<Network>,
@@ -40,9 +40,9 @@ pub struct CoreConfig {
     pub seed: u64,
     /// Which address is which host.
     pub addresses: Addresses,
-    /// What to sample.
+    /// EventKind to sample.
     pub sample: Option<SampleSpec>,
-    /// What goes wrong on links, from the beginning of measuring on.
+    /// EventKind goes wrong on links, from the beginning of measuring on.
     pub faults: Vec<FaultSpec>,
 }
 
@@ -52,8 +52,8 @@ struct Slot {
     packet: Packet,
     /// As the bytes say it.
     written: Packet,
-    /// What of the bytes may change.
-    seen: Seen,
+    /// EventKind of the bytes may change.
+    seen: ParsedFrame,
     bytes: Vec<u8>,
 }
 
@@ -69,8 +69,8 @@ impl Packets<u32> for Frames {
         &mut self.slots[handle as usize].packet
     }
 
-    /// What is left of a real frame has a length of its own; what is not Headway's has no header that could be left.
-    fn cut(&mut self, handle: u32, _: u16) -> bool {
+    /// EventKind is left of a real frame has a length of its own; what is not Headway's has no header that could be left.
+    fn trim_payload(&mut self, handle: u32, _: u16) -> bool {
         let slot = &mut self.slots[handle as usize];
         let Some(wire) = slot.seen.cut.and_then(|left| frame::wire(left).ok()) else { return false };
         slot.packet.trim(wire);
@@ -79,7 +79,7 @@ impl Packets<u32> for Frames {
 }
 
 impl Frames {
-    fn insert(&mut self, seen: Seen, bytes: &[u8]) -> u32 {
+    fn insert(&mut self, seen: ParsedFrame, bytes: &[u8]) -> u32 {
         let packet = seen.packet;
         let handle = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { packet, written: packet, seen, bytes: Vec::new() });
@@ -126,7 +126,7 @@ pub trait FrameTap {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum EventKind {
     /// Links go down, come up or change: the number of an instant.
     Change { number: u32 },
     /// A frame reaches a port.
@@ -140,7 +140,7 @@ enum What {
 }
 
 /// Events in order of time, then of creation.
-type Events = BinaryHeap<Reverse<(Time, u64, What)>>;
+type Events = BinaryHeap<Reverse<(Time, u64, EventKind)>>;
 
 /// See the module.
 pub struct Core {
@@ -149,7 +149,7 @@ pub struct Core {
     addresses: Addresses,
     frames: Frames,
     pub(crate) egress: Vec<Egress>,
-    /// What happens inside: it may be handled late, as long as nothing that comes of it is.
+    /// EventKind happens inside: it may be handled late, as long as nothing that comes of it is.
     inside: Events,
     /// Frames on their way to hosts: those have to be in time.
     deliveries: Events,
@@ -220,21 +220,21 @@ impl Core {
     pub fn start_measuring(&mut self, at: Time) {
         let instants = self.changes.iter().flat_map(|c| c.instants()).map(|instant| instant.at);
         for (number, after) in instants.collect::<Vec<_>>().into_iter().enumerate() {
-            self.push(at.saturating_add(after), What::Change { number: number as u32 });
+            self.push(at.saturating_add(after), EventKind::Change { number: number as u32 });
         }
         if let Some(first) = self.measuring.start(at, &self.egress) {
-            self.push(first, What::Sample);
+            self.push(first, EventKind::Sample);
         }
     }
 
-    /// A frame came in from a host at `at`. What it is not, is counted.
+    /// A frame came in from a host at `at`. EventKind it is not, is counted.
     pub fn receive(&mut self, at: Time, host: u32, bytes: &[u8]) -> Result<(), FrameError> {
         self.counters.received += 1;
         let seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {
             self.counters.refused[why as usize] += 1;
         })?;
         let frame = self.frames.insert(seen, bytes);
-        self.push(at, What::Arrive { port: host, frame });
+        self.push(at, EventKind::Arrive { port: host, frame });
         Ok(())
     }
 
@@ -260,19 +260,19 @@ impl Core {
         while let Some((at, what)) = self.next_until(now) {
             self.now = at;
             match what {
-                What::Change { number } => self.change(number),
-                What::Arrive { port, frame } => self.offer(port, frame),
-                What::Serve { port } => self.serve(port),
-                What::Deliver { host, frame } => self.out.push_back((host, frame, at)),
-                What::Sample => {
+                EventKind::Change { number } => self.change(number),
+                EventKind::Arrive { port, frame } => self.offer(port, frame),
+                EventKind::Serve { port } => self.serve(port),
+                EventKind::Deliver { host, frame } => self.out.push_back((host, frame, at)),
+                EventKind::Sample => {
                     let next = self.measuring.sample(at, &mut self.egress);
-                    self.push(next, What::Sample);
+                    self.push(next, EventKind::Sample);
                 }
             }
         }
     }
 
-    fn next_until(&mut self, now: Time) -> Option<(Time, What)> {
+    fn next_until(&mut self, now: Time) -> Option<(Time, EventKind)> {
         let first = |events: &Events| events.peek().map(|Reverse((at, sequence, _))| (*at, *sequence));
         let (inside, delivery) = (first(&self.inside), first(&self.deliveries));
         let from = match (inside, delivery) {
@@ -295,7 +295,7 @@ impl Core {
         Some(sent)
     }
 
-    /// What happened to frames outside the ports.
+    /// EventKind happened to frames outside the ports.
     pub fn counters(&self) -> &SwitchCounters {
         &self.counters
     }
@@ -319,10 +319,10 @@ impl Core {
     }
 
     /// Queues an event. The past cannot be changed: what is late happens now.
-    fn push(&mut self, at: Time, what: What) {
+    fn push(&mut self, at: Time, what: EventKind) {
         self.sequence += 1;
         let events = match what {
-            What::Deliver { .. } => &mut self.deliveries,
+            EventKind::Deliver { .. } => &mut self.deliveries,
             _ => &mut self.inside,
         };
         events.push(Reverse((at.max(self.now), self.sequence, what)));
@@ -395,7 +395,7 @@ impl Core {
         let at = if free_at > self.now { free_at } else { start };
         if at < egress.due {
             egress.due = at;
-            self.push(at, What::Serve { port: number });
+            self.push(at, EventKind::Serve { port: number });
         }
     }
 
@@ -445,8 +445,10 @@ impl Core {
         for (link, step) in instant.steps {
             let port = &mut self.egress[link as usize].port;
             match step {
-                Step::Down => port.cut(self.now, &mut self.frames, |frame, frames| frames.free.push(frame)),
-                Step::Up => port.restore(self.now),
+                Step::Down => {
+                    port.take_down(self.now, &mut self.frames, |frame, frames| frames.free.push(frame))
+                }
+                Step::Up => port.bring_up(self.now),
                 Step::Rate(rate) => {
                     let made = self.network.discipline_at(link, rate, self.seed);
                     let rules = made
@@ -467,11 +469,11 @@ impl Core {
     fn carry(&mut self, number: u32, frame: u32, arrives: Time) {
         let to = self.egress[number as usize].to;
         if to < self.network.hosts() {
-            return self.push(arrives, What::Deliver { host: to, frame });
+            return self.push(arrives, EventKind::Deliver { host: to, frame });
         }
         let switch = to - self.network.hosts();
         match self.route(switch, frame, arrives) {
-            Some(port) => self.push(arrives, What::Arrive { port, frame }),
+            Some(port) => self.push(arrives, EventKind::Arrive { port, frame }),
             None => {
                 if self.changes.is_some() {
                     self.injector.note_no_route(number);

@@ -69,9 +69,9 @@ fn soak(words: &[String]) {
         let mut stage = Stage::set(transport);
         stage.play(Duration::from_secs(seconds));
         let (report, memory) = stage.end();
-        let books = Books::read(stage.logs.path());
-        books.check();
-        books.print(transport, seconds, &report, &memory);
+        let tally = Tally::read(stage.logs.path());
+        tally.check();
+        tally.print(transport, seconds, &report, &memory);
         memory.check();
     }
     println!("test result: ok. soak of {seconds} s a transport");
@@ -194,8 +194,8 @@ impl Host {
             over.store(true, Ordering::Relaxed);
         });
         // What was under way when others ended is given back when it has ended too.
-        let patience = Instant::now() + SETTLE;
-        while self.endpoint.memory_used() > 0 && Instant::now() < patience {
+        let deadline = Instant::now() + SETTLE;
+        while self.endpoint.memory_used() > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
         }
         self.note(&format!("memory {}", self.endpoint.memory_used()));
@@ -439,7 +439,7 @@ fn resident(pid: u32) -> Option<u64> {
 
 /// What all hosts wrote down.
 #[derive(Default)]
-struct Books {
+struct Tally {
     begun: BTreeSet<(String, u32)>,
     answered: BTreeSet<(String, u32)>,
     failed: BTreeMap<String, u64>,
@@ -451,17 +451,17 @@ struct Books {
     left_over: u64,
 }
 
-impl Books {
-    fn read(directory: &Path) -> Books {
-        let mut books = Books::default();
+impl Tally {
+    fn read(directory: &Path) -> Tally {
+        let mut tally = Tally::default();
         for entry in std::fs::read_dir(directory).expect("the logs") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             for line in std::fs::read_to_string(&path).expect("text").lines() {
-                books.enter(&name, line);
+                tally.enter(&name, line);
             }
         }
-        books
+        tally
     }
 
     fn enter(&mut self, name: &str, line: &str) {

@@ -28,7 +28,7 @@ MEMORY_SHARE = 0.8
 class Observer(Protocol):
     """Who wants to know how a sweep is going."""
 
-    def planned(self, total: int, done: int, remarks: list[str]) -> None:
+    def planned(self, total: int, done: int, notes: list[str]) -> None:
         """The sweep begins; `done` of `total` points are there already."""
 
     def progressed(self, label: str, state: dict[str, Any] | None) -> None:
@@ -50,7 +50,7 @@ class Observer(Protocol):
 class Silent:
     """An observer that wants to know nothing."""
 
-    def planned(self, total: int, done: int, remarks: list[str]) -> None: ...
+    def planned(self, total: int, done: int, notes: list[str]) -> None: ...
     def progressed(self, label: str, state: dict[str, Any] | None) -> None: ...
     def finished(self, point: Job, result: Finished) -> None: ...
     def failed(self, point: Job, error: str) -> None: ...
@@ -92,11 +92,11 @@ def run_sweep(
     """
     watching = observer or Silent()
     with entered(plan, overwrite=overwrite):
-        states, remarks = plan.survey()
+        states, notes = plan.survey()
         outcome = SweepOutcome(plan, states, reused=sum(1 for s in states.values() if s is State.DONE))
         if outcome.reused < len(plan.points):
             drop_derived(plan.out)
-        watching.planned(len(plan.points), outcome.reused, remarks)
+        watching.planned(len(plan.points), outcome.reused, notes)
         _Pools(outcome, watching, stop_requested).run_all(jobs)
         plan.record(outcome.states, outcome.errors)
     return outcome

@@ -355,10 +355,10 @@ impl Core {
         }
         while self.nic.is_free(now) {
             let Some(mut packet) = self.machine.poll_transmit(now) else {
-                self.nic.dry();
+                self.nic.machine_idle();
                 return None;
             };
-            self.nic.pass(now, &mut packet);
+            self.nic.transmit(now, &mut packet);
             self.drain(now, None);
             if let Some(transmit) = self.emit(now, &packet, buffer) {
                 self.counters.one(Count::datagrams_sent);
