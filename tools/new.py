@@ -76,7 +76,7 @@ WRITTEN = ("tables::", "pages::", "dissector::", "order::", "behaviour::")
 
 
 class Mistake(Exception):
-    """Something that whoever called can put right."""
+    """A mistake that the caller can correct."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def new_traffic(name: Name) -> None:
         raise Mistake(f"there is a traffic pattern `{name.text}` already")
     refuse_taken(name, registry, TRAFFIC, "traffic pattern")
     source = (ROOT / TRAFFIC / "permutation.rs").read_text(encoding="utf-8")
-    head = "//! Say here who sends to whom, how much, and when.\n"
+    head = "//! Say here which hosts send, to which receivers, how much, and when.\n"
     source = head + re.sub(r"\A(//!.*\n)+", "", source)
     # The purpose of a random stream is no name of the pattern.
     source = exchange(source, {"Purpose::Permutation": "Purpose::Permutation", "Permutation": name.type})
@@ -255,7 +255,7 @@ def finish_transport(name: Name) -> None:
 
 
 def made(name: Name, place: Path) -> None:
-    """Say what there is now."""
+    """Print what was created."""
     print(f"made {name.text}; git status shows every file")
     print(f"  {place}: begin here, CONTRIBUTING.md says how")
 

@@ -222,7 +222,7 @@ const CIPHER_NAMES: &[(u64, &str)] = &[(0, "none"), (1, "chacha20-poly1305"), (2
 wire_fields! {
     /// The session fields, in order and without gaps; offsets count from the start of the packet.
     SESSION_FIELDS of SessionFields from WIRE_HEADER;
-    src_epoch: U64, "Incarnation of the sender, a number by lot";
+    src_epoch: U64, "Incarnation of the sender, a random number";
     cookie: U64, "What the receiver gave the sender to show";
     counter: U64, "Number of the datagram from this sender to this receiver";
 }

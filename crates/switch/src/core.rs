@@ -25,14 +25,14 @@ const UPLINK_FRAMES: u32 = 8192;
 /// Bytes of the shortest frame on a wire, framing included.
 const SHORTEST_FRAME: u64 = 84;
 
-/// EventKind ports may do to real frames, and what they may ask for: one thing more is one line more in `frame.rs`.
+/// What ports may do to real frames, and what they may ask for: one thing more is one line more in `frame.rs`.
 const OFFERS: Offers = Offers {
     driver: "the switch of real packets",
     rewrites: &[Rewrite::Mark, Rewrite::Rate, Rewrite::Trim, Rewrite::Return],
     needs: &[Need::RoundTrip, Need::Shaping, Need::Displacement],
 };
 
-/// EventKind a switch is made from.
+/// What a switch is made from.
 pub struct CoreConfig {
     /// Nodes, links, ports and routes.
     pub network: Arc<Network>,
@@ -40,9 +40,9 @@ pub struct CoreConfig {
     pub seed: u64,
     /// Which address is which host.
     pub addresses: Addresses,
-    /// EventKind to sample.
+    /// What the switch samples.
     pub sample: Option<SampleSpec>,
-    /// EventKind goes wrong on links, from the beginning of measuring on.
+    /// What goes wrong on links, from the beginning of measuring on.
     pub faults: Vec<FaultSpec>,
 }
 
@@ -52,7 +52,7 @@ struct Slot {
     packet: Packet,
     /// As the bytes say it.
     written: Packet,
-    /// EventKind of the bytes may change.
+    /// Where its header starts and what the bytes may change.
     seen: ParsedFrame,
     bytes: Vec<u8>,
 }
@@ -69,7 +69,7 @@ impl Packets<u32> for Frames {
         &mut self.slots[handle as usize].packet
     }
 
-    /// EventKind is left of a real frame has a length of its own; what is not Headway's has no header that could be left.
+    /// What is left of a real frame has a length of its own; what is not Headway's has no header that could be left.
     fn trim_payload(&mut self, handle: u32, _: u16) -> bool {
         let slot = &mut self.slots[handle as usize];
         let Some(wire) = slot.seen.cut.and_then(|left| frame::wire(left).ok()) else { return false };
@@ -149,7 +149,7 @@ pub struct Core {
     addresses: Addresses,
     frames: Frames,
     pub(crate) egress: Vec<Egress>,
-    /// EventKind happens inside: it may be handled late, as long as nothing that comes of it is.
+    /// Events inside the switch. They may be handled late, as long as what follows from them is on time.
     inside: Events,
     /// Frames on their way to hosts: those have to be in time.
     deliveries: Events,
@@ -227,7 +227,7 @@ impl Core {
         }
     }
 
-    /// A frame came in from a host at `at`. EventKind it is not, is counted.
+    /// A frame came in from a host at `at`. A frame that is none of ours is counted.
     pub fn receive(&mut self, at: Time, host: u32, bytes: &[u8]) -> Result<(), FrameError> {
         self.counters.received += 1;
         let seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {
@@ -295,7 +295,7 @@ impl Core {
         Some(sent)
     }
 
-    /// EventKind happened to frames outside the ports.
+    /// What happened to frames outside the ports.
     pub fn counters(&self) -> &SwitchCounters {
         &self.counters
     }

@@ -100,7 +100,7 @@ impl ChildProcess {
             match self.process.try_wait() {
                 Ok(Some(status)) => break format!("it ended with {status}"),
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-                _ => break "it said no more".into(),
+                _ => break "it stopped answering".into(),
             }
         };
         if complaint.is_empty() { status } else { format!("{status}: {complaint}") }

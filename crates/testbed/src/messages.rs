@@ -301,7 +301,7 @@ pub fn unpack(sample: &LinkSample) -> Sample {
     Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value }
 }
 
-/// Says something to the one who runs the testbed, who finds out by himself if nobody listens any more.
+/// Sends a line to the parent process. If the parent is gone, the closed standard input tells the program.
 pub fn say(answer: &Answer) {
     if let Ok(line) = serde_json::to_string(answer) {
         let mut out = std::io::stdout().lock();

@@ -59,7 +59,7 @@ class Job:
 
     @property
     def lock(self) -> Path:
-        """What whoever runs the point holds."""
+        """The lock that the process which runs the point holds."""
         return self.directory.parent.parent / LOCKS / self.directory.name
 
     @property

@@ -64,7 +64,7 @@ pub enum Problem {
         found: String,
     },
     /// NaN or an infinity.
-    #[error("`{key}` is {found}, which is not a number that anything can be set to")]
+    #[error("`{key}` is {found}, and must be a finite number")]
     NotFinite {
         /// The key.
         key: String,
@@ -79,8 +79,8 @@ pub enum Problem {
         /// Its name.
         name: String,
     },
-    /// A path of an override that leads nowhere.
-    #[error("`{path}` leads nowhere: {reason}")]
+    /// A path of an override that names no key.
+    #[error("`{path}` names no key: {reason}")]
     Path {
         /// The path.
         path: String,

@@ -44,9 +44,9 @@ impl Declared for Incast {
             needed(
                 "senders",
                 "list of hosts, or count",
-                "who sends; a count means the first hosts that are not the receiver",
+                "the senders; a count means the first hosts that are not the receiver",
             ),
-            needed("receiver", "host", "to whom"),
+            needed("receiver", "host", "the receiver"),
             key("bytes", "bytes", "or `cdf`", "of each message"),
             key("cdf", "as of `poisson`", "or `bytes`", "sizes, drawn for each flow"),
             sizes::INTERPOLATION,

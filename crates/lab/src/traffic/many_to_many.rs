@@ -31,11 +31,11 @@ impl Declared for ManyToMany {
         name: "many-to-many",
         summary: "some hosts send to some others, of which not all may answer",
         keys: &[
-            needed("senders", "list of hosts, or count", "who sends; a count means the first hosts"),
+            needed("senders", "list of hosts, or count", "the senders; a count means the first hosts"),
             needed(
                 "receivers",
                 "list of hosts, or count",
-                "to whom; a count means the hosts after the last sender",
+                "the receivers; a count means the hosts after the last sender",
             ),
             key("fan_out", "count", "all", "to how many receivers each sender sends, in rotation"),
             BYTES,

@@ -25,8 +25,8 @@ impl Declared for OnOff {
         name: "on-off",
         summary: "one source that sends a message in each ON period",
         keys: &[
-            needed("src", "host", "who sends"),
-            needed("dst", "host", "to whom"),
+            needed("src", "host", "the sender"),
+            needed("dst", "host", "the receiver"),
             needed("rate", "rate", "of an ON period, which is one message of rate x `on`"),
             needed("on", "duration", "length of an ON period"),
             needed("off", "duration", "pause between two ON periods"),

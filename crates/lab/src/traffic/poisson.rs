@@ -31,7 +31,7 @@ pub struct Poisson {
     warning: Option<String>,
 }
 
-/// Who may send to whom.
+/// Which pairs of hosts flows may have.
 #[derive(Clone, Debug, PartialEq)]
 enum Pairs {
     /// Any of so many hosts to any other, or to any other outside of its group.
@@ -80,13 +80,13 @@ impl Declared for Poisson {
                 "senders",
                 "list of hosts, or count",
                 "all hosts",
-                "who sends, instead of `pairs`; a count means the first hosts",
+                "the senders, instead of `pairs`; a count means the first hosts",
             ),
             key(
                 "receivers",
                 "list of hosts, or count",
                 "all hosts",
-                "to whom, with `senders`; a count means the hosts after the last sender",
+                "the receivers, with `senders`; a count means the hosts after the last sender",
             ),
             key("flows", "count", "or `duration`", "when arrivals end"),
             key("duration", "duration", "or `flows`", "when arrivals end"),

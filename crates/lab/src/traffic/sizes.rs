@@ -1,4 +1,4 @@
-//! MessageSizes of messages: a named table, a table in a file, or a distribution in closed form.
+//! Sizes of messages: a named table, a table in a file, or a distribution in closed form.
 
 use super::Context;
 use super::keys::{PatternKey, key};

@@ -156,7 +156,7 @@ snapshot!(ten_million_hosts, {
 
 snapshot!(override_of_an_unknown_key, wrong(SMALL, &["topology.sender=3"]));
 snapshot!(override_with_a_wrong_unit, wrong(SMALL, &["topology.delay=10 Gbps"]));
-snapshot!(override_that_leads_nowhere, wrong(SMALL, &["traffic.0.flows.7.bytes=1"]));
+snapshot!(override_that_names_no_key, wrong(SMALL, &["traffic.0.flows.7.bytes=1"]));
 snapshot!(override_without_a_value, wrong(SMALL, &["topology.delay"]));
 snapshot!(variant_with_an_unknown_key, {
     let text = format!("{SMALL}\n[variants.slow]\n\"topology.delya\" = \"1 ms\"\n");

@@ -48,7 +48,7 @@ struct Arguments {
     /// Reading of the monotonic clock, in nanoseconds, that is time zero
     #[arg(long)]
     origin_ns: u64,
-    /// Take commands from standard input, as always
+    /// Take commands from standard input; the agent always does
     #[arg(long)]
     managed: bool,
 }
@@ -149,7 +149,7 @@ impl Agent {
         (0..).zip(&self.job.slow.flows)
     }
 
-    /// Obeys until told to finish.
+    /// Carries out commands until the one to finish.
     fn serve(self, orders: &Receiver<ControlCommand>) -> Result<(), String> {
         let own = self.outgoing();
         expect(orders, ControlCommand::Open)?;
@@ -254,7 +254,7 @@ impl Agent {
         peers
     }
 
-    /// Has the bytes of flows that come here looked at as they arrive.
+    /// Checks the bytes of flows to this host as they arrive.
     fn sinks(&self) -> SinkOf {
         let inspections = self.inspections.clone();
         Arc::new(move |peer, message, _| {
@@ -263,7 +263,7 @@ impl Agent {
         })
     }
 
-    /// Writes down what the endpoint's thread says of flows that come here.
+    /// Logs the events of messages to this host.
     fn observer(&self) -> Arc<dyn Fn(&MessageEvent) + Send + Sync> {
         let (seen, flows) = (self.seen.clone(), self.inspections.clone());
         let connections = self.connections.clone();

@@ -9,7 +9,7 @@ from .kind import FigureKind
 
 
 def model(study: Study) -> list[Figure]:
-    """The model beside runs, where the [report] table asks for it, or alone where there are none."""
+    """The scenario's model, together with the runs if there are any."""
     return [figure(study.results)] if study.results.is_model or study.results.asks_for_model else []
 
 
