@@ -30,7 +30,7 @@ pub trait Packets<H> {
 /// A packet that has started to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<H> {
-    /// Which.
+    /// Handle of the packet that leaves.
     pub handle: H,
     /// When its last bit leaves.
     pub ends: Time,
@@ -195,7 +195,7 @@ impl<H: Copy> Port<H> {
         self.queues.bytes()
     }
 
-    /// Packets waiting.
+    /// Packets in the queues, without the one on the wire.
     pub fn waiting(&self) -> u32 {
         self.queues.waiting_packets()
     }

@@ -35,7 +35,7 @@ impl Limit {
 /// Buffer space of a port: data classes share one limit, control has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// For data.
+    /// Limit of data packets.
     pub data: Limit,
     /// For control, where the discipline keeps control apart.
     pub control: Limit,

@@ -14,9 +14,9 @@ use headway_units::Time;
 headway_units::joined_params! {
     /// Parameters of selective credit shaping.
     pub struct SelectiveCreditShapingParams {
-        /// Of credits.
+        /// Parameters of the credits.
         shaping: CreditShapingParams,
-        /// Of unscheduled packets.
+        /// Parameters of unscheduled packets.
         selection: SelectionParams,
     }
 }

@@ -20,7 +20,7 @@ use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
 use headway_units::{ParamKind, Time, mix};
 
 headway_units::choice! {
-    /// Whose switch.
+    /// The switch whose rules are the defaults.
     pub enum TrimVariant {
         /// The paper's: 10 headers to one data packet, header queue of the data queue's bytes, return to sender.
         Paper = "paper",
@@ -54,7 +54,7 @@ headway_units::choice! {
 }
 
 headway_units::params! {
-    /// Parameters of trimming.
+    /// Parameters of the port `trimming`, in the order of the documentation.
     pub struct TrimmingParams {
         /// Whose switch: what the other parameters are unless they say, and the default buffers.
         variant: TrimVariant = TrimVariant::Paper, ParamKind::Choice(TrimVariant::WORDS);

@@ -125,7 +125,7 @@ pub struct Config {
     /// What payload is sealed with where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305
     /// otherwise.
     pub cipher: Cipher,
-    /// Incarnation of this endpoint, another one than any before at the same address; `None` = a number by lot.
+    /// Incarnation of this endpoint, another one than any before at the same address; `None` = a random number.
     pub epoch: Option<u64>,
     /// The reading of the machine's monotonic clock at which this endpoint's time is zero, in nanoseconds, so
     /// that several processes share it; `None` = when it is bound.

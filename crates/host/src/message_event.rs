@@ -6,17 +6,17 @@ use std::net::SocketAddrV4;
 /// Something happened to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageEvent {
-    /// When, on the endpoint's clock.
+    /// Time of the event on the endpoint's clock.
     pub at: Time,
     /// The other host.
     pub peer: SocketAddrV4,
     /// Number of the message among those of its sender to its receiver, since the two last met.
     pub message: u32,
-    /// What.
+    /// The event.
     pub what: MessageEventKind,
 }
 
-/// What happened.
+/// Events in the life of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageEventKind {
     /// A message to the peer was given to the transport.
@@ -38,7 +38,7 @@ pub enum MessageEventKind {
     },
     /// Bytes of a message from the peer arrived for the first time.
     Delivered {
-        /// How many.
+        /// Bytes that arrived for the first time.
         bytes: u32,
     },
     /// A message from the peer is complete.

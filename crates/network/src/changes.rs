@@ -34,7 +34,7 @@ pub enum Step {
 /// What happens at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instant {
-    /// When.
+    /// Instant of the change.
     pub at: Time,
     /// To which links, by number; to none where only routes change.
     pub steps: Vec<(u32, Step)>,

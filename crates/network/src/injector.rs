@@ -18,7 +18,7 @@ use rand_pcg::Pcg32;
 /// What happens to a packet on its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultAction {
-    /// Nothing.
+    /// It arrives as it would without faults.
     Pass,
     /// It is lost.
     Drop,
@@ -57,7 +57,7 @@ impl FaultCounts {
             + self.dropped_without_route
     }
 
-    /// Whether nothing happened.
+    /// Whether no fault has met a packet.
     pub fn is_zero(&self) -> bool {
         *self == FaultCounts::default()
     }

@@ -129,7 +129,7 @@ pub struct Terms {
     pub session: u8,
     /// Bytes of its largest IP packet.
     pub mtu: u16,
-    /// Its transport.
+    /// Name of the transport that the host runs.
     pub transport: TransportName,
 }
 
@@ -144,7 +144,7 @@ impl Terms {
 /// A datagram of the handshake; all kinds have all fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handshake {
-    /// What it is.
+    /// Kind of the handshake datagram.
     pub kind: HandshakeKind,
     /// What the sender runs.
     pub terms: Terms,

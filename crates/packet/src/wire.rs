@@ -80,9 +80,9 @@ pub enum WireError {
     /// Fewer bytes than a header.
     #[error("the packet is truncated: it has {have} of {need} bytes")]
     Truncated {
-        /// Bytes needed.
+        /// Bytes that the packet needs.
         need: usize,
-        /// Bytes there are.
+        /// Bytes that the packet has.
         have: usize,
     },
     /// Another version of the layout.
@@ -105,7 +105,7 @@ pub enum WireError {
     Length {
         /// What the header says.
         declared: usize,
-        /// What there is.
+        /// Bytes of payload that the packet has.
         actual: usize,
     },
     /// A control packet with payload, or a packet that takes less room on the wire than its payload.

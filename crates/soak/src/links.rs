@@ -4,7 +4,7 @@ use headway_network::{BuildError, Network, RunSpec};
 use headway_network::{Changes, Link, PathSelector, Step};
 use headway_units::{Rate, Time};
 
-/// One link.
+/// Extremes of one link over the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Extremes {
     /// Its highest rate.

@@ -46,7 +46,7 @@ pub struct CoreConfig {
     pub faults: Vec<FaultSpec>,
 }
 
-/// A frame inside.
+/// A frame inside the switch, with what ports changed of it.
 struct Slot {
     /// As ports have made it so far.
     packet: Packet,

@@ -59,7 +59,7 @@ impl FrameError {
 /// A frame as the ports see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParsedFrame {
-    /// What it is.
+    /// Packet that the ports see for this frame.
     pub packet: Packet,
     /// Where in the frame a Headway header begins; `None` in everybody else's frames.
     pub header: Option<usize>,

@@ -38,7 +38,7 @@ impl Clock {
         self.origin_ns
     }
 
-    /// The time.
+    /// Time since the origin of the clock.
     pub fn now(&self) -> Time {
         Time::ns(read(libc::CLOCK_MONOTONIC).saturating_sub(self.origin_ns))
     }
@@ -51,7 +51,7 @@ fn read(clock: libc::clockid_t) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000) + time.tv_nsec as u64
 }
 
-/// How to wait.
+/// How long the loop spins and sleeps between frames.
 #[derive(Clone, Copy, Debug)]
 pub struct RunConfig {
     /// How long before a frame is due the thread stops sleeping and spins.

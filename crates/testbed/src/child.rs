@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Longest line that a child may say, in bytes.
 const LONGEST_LINE: u64 = 256 << 20;
 
-/// One child.
+/// A child process with its standard input.
 pub struct ChildProcess {
     name: String,
     process: Child,
@@ -24,7 +24,7 @@ pub struct ChildProcess {
 /// Something that a child said, or the end of it.
 #[derive(Debug)]
 pub enum ChildEvent {
-    /// An answer.
+    /// The process sent an answer.
     Answer(Answer),
     /// It ended, or broke the protocol, with what it printed on standard error.
     Ended(String),
@@ -88,7 +88,7 @@ impl ChildProcess {
         }
     }
 
-    /// That it failed.
+    /// The error that the process failed for the reason `why`.
     pub fn failed(&self, why: String) -> TestbedError {
         TestbedError::Child { name: self.name.clone(), why }
     }

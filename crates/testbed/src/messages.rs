@@ -25,14 +25,14 @@ pub enum ControlCommand {
     },
     /// Data has arrived over the connection of a flow, which others from here go over.
     Opened {
-        /// Its number.
+        /// Number of the flow.
         flow: u32,
     },
-    /// Report and end.
+    /// Send the report, and end.
     Finish,
 }
 
-/// From a child.
+/// What a child process tells its parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "say")]
 pub enum Answer {
@@ -45,7 +45,7 @@ pub enum Answer {
     },
     /// A flow has arrived whole; nanoseconds after the start.
     Done {
-        /// Its number.
+        /// Number of the flow.
         flow: u32,
         /// See above.
         at_ns: u64,
@@ -54,7 +54,7 @@ pub enum Answer {
     },
     /// The first data of a flow has arrived, whose connection others go over.
     Opened {
-        /// Its number.
+        /// Number of the flow.
         flow: u32,
     },
     /// A host's last words.

@@ -64,7 +64,7 @@ pub struct Measured {
     pub outcome: Outcome,
     /// What the simulator has no word for.
     pub notes: Notes,
-    /// What was run.
+    /// The job that was run.
     pub job: Job,
 }
 

@@ -22,15 +22,15 @@ enum Amount {
 /// Several hosts send to one at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incast {
-    /// Who sends.
+    /// Numbers of the sending hosts.
     pub senders: Vec<u32>,
-    /// To whom.
+    /// Number of the receiving host.
     pub receiver: u32,
     /// How much each: always the same, or drawn.
     amount: Amount,
-    /// When first.
+    /// Start of the first round.
     pub start: Time,
-    /// How often.
+    /// Number of rounds.
     pub repeat: u64,
     /// How long from one to the next.
     pub period: Time,

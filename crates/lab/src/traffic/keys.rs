@@ -5,7 +5,7 @@
 pub struct PatternInfo {
     /// Name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// One line for listings and the documentation.
     pub summary: &'static str,
     /// Its own keys: its reader may ask for these, and for no other.
     pub keys: &'static [PatternKey],
@@ -13,7 +13,7 @@ pub struct PatternInfo {
     pub counts: &'static [&'static str],
 }
 
-/// A key.
+/// What a pattern declares of one of its keys.
 #[derive(Clone, Copy, Debug)]
 pub struct PatternKey {
     /// How it is called.
@@ -22,7 +22,7 @@ pub struct PatternKey {
     pub takes: &'static str,
     /// What it is when nothing is said; empty where it has to be given.
     pub usual: &'static str,
-    /// One sentence.
+    /// One sentence for the documentation.
     pub doc: &'static str,
 }
 

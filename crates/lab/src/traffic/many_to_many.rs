@@ -12,15 +12,15 @@ use serde_json::{Value as Json, json};
 /// Some hosts send to some others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManyToMany {
-    /// Who sends.
+    /// Numbers of the sending hosts.
     pub senders: Vec<u32>,
-    /// To whom.
+    /// Numbers of the receiving hosts.
     pub receivers: Vec<u32>,
     /// To how many receivers each sender sends.
     pub fan_out: u32,
     /// How much to each.
     pub bytes: u64,
-    /// When.
+    /// Start of all messages.
     pub start: Time,
     /// Share of senders that answer permissions after their first window.
     pub responsive_ratio: f64,

@@ -141,7 +141,7 @@ pub(crate) trait Declared: Pattern + Sized + 'static {
 pub struct Making<'a> {
     /// What they have in common.
     pub common: &'a Common,
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
     /// The number of the entry, which keeps its random streams apart from those of others.
     pub entity: u64,
@@ -178,7 +178,7 @@ pub struct Start {
 
 /// What traffic is checked against.
 pub struct Context<'a> {
-    /// The network.
+    /// Topology of the scenario.
     pub topology: &'a Topology,
     /// Packet sizes.
     pub sizes: Sizes,
@@ -210,7 +210,7 @@ pub struct Entry {
     pub count: Option<Named>,
     /// What its flows have in common.
     pub common: Common,
-    /// Its flows.
+    /// Pattern that makes the flows of the entry.
     pub pattern: Arc<dyn Pattern>,
     resolved: Json,
 }

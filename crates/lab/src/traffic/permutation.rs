@@ -12,9 +12,9 @@ use serde_json::{Value as Json, json};
 /// Every host sends to another host, and no two to the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Permutation {
-    /// How much each.
+    /// Bytes of each message.
     pub bytes: u64,
-    /// When.
+    /// Start of all messages.
     pub start: Time,
 }
 
