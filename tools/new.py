@@ -4,7 +4,8 @@
     make new-controller NAME=mine      make new-topology NAME=mine
     make new-traffic NAME=mine         make new-figure NAME=mine
 
-What it writes compiles and passes the tests as it stands; `git status` shows it. Needs Python and cargo only.
+What it writes compiles and passes the tests as it stands; `git status` shows it. Needs Python and cargo only. Several
+at once, `tools/new.py transport mine topology my-row`, are built once.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ What a user sees first, with numbers of a run.
 
 # The tests that write what follows from a declaration: tables, pages, the order of events, the behaviour.
 WRITTEN = ("tables::", "pages::", "dissector::", "order::", "behaviour::")
+# All features of the whole workspace, as `make test` builds it: another choice would build every dependency anew.
+INTEGRATION = ("test", "--workspace", "--all-features", "--quiet", "--test", "it", "--")
 
 
 class Mistake(Exception):
@@ -94,14 +97,29 @@ class Name:
         return "".join(part.capitalize() for part in self.text.split("-"))
 
 
+@dataclass(frozen=True)
+class Made:
+    """What there is now: the file to begin with, the tests that write the rest, and what to try."""
+
+    name: Name
+    place: Path
+    tests: tuple[str, ...]
+    hints: tuple[str, ...]
+
+
 def main() -> int:
     """Make what the command line asks for; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=sorted(KINDS))
     parser.add_argument("name", help="in scenarios: small letters and digits, words joined by -")
+    parser.add_argument("more", nargs="*", metavar="kind name", help="further ones")
     arguments = parser.parse_args()
+    words = [arguments.kind, arguments.name, *arguments.more]
+    if len(words) % 2 or not set(words[::2]) <= set(KINDS):
+        parser.error(f"say a kind and a name for each; kinds are {', '.join(sorted(KINDS))}")
     try:
-        KINDS[arguments.kind](checked(arguments.name))
+        names = [checked(word) for word in words[1::2]]
+        finish([KINDS[kind](name) for kind, name in zip(words[::2], names, strict=True)])
     except Mistake as mistake:
         print(f"error: {mistake}", file=sys.stderr)
         return 2
@@ -118,7 +136,7 @@ def checked(text: str) -> Name:
     return name
 
 
-def new_transport(name: Name) -> None:
+def new_transport(name: Name) -> Made:
     """A folder from the template, its lines, its page, its snapshot, its digest."""
     registry = TRANSPORTS / "registry.rs"
     refuse_taken(name, registry, TRANSPORTS, "transport")
@@ -139,10 +157,10 @@ def new_transport(name: Name) -> None:
     )
     declare_module(TRANSPORTS / "lib.rs", f"pub mod {name.module};")
     append_line(registry, "transports! {", f'    "{name.text}" => crate::{name.module}::{name.type},')
-    finish_transport(name)
+    return a_transport(name, TRANSPORTS / name.module)
 
 
-def new_controller(name: Name) -> None:
+def new_controller(name: Name) -> Made:
     """A file from NewReno, its lines, its page, its snapshot, its digest."""
     registry = TRANSPORTS / "registry.rs"
     refuse_taken(name, registry, CONTROLLERS, "transport")
@@ -157,10 +175,10 @@ def new_controller(name: Name) -> None:
     alias = f"/// `{name.text}`.\npub type {name.type} = Tcp<control::{name.module}::{name.type}>;\n"
     before(TRANSPORTS / "tcp/mod.rs", "\n/// The machine's states", alias)
     append_line(registry, "transports! {", f'    "{name.text}" => crate::tcp::{name.type} as Controlled,')
-    finish_transport(name)
+    return a_transport(name, CONTROLLERS / f"{name.module}.rs")
 
 
-def new_discipline(name: Name) -> None:
+def new_discipline(name: Name) -> Made:
     """A file from drop-tail, and its lines."""
     registry = DISCIPLINES / "registry.rs"
     refuse_taken(name, registry, DISCIPLINES, "discipline")
@@ -174,13 +192,11 @@ def new_discipline(name: Name) -> None:
     append_use(DISCIPLINES / "lib.rs", f"pub use {name.module}::{name.type};")
     before(registry, "\nmacro_rules! disciplines", f"use crate::{name.type};\n")
     append_line(registry, "disciplines! {", f'    "{name.text}" => {name.type},')
-    cargo("fmt", "--all")
-    cargo("check", "--package", "headway-fabric")
-    made(name, DISCIPLINES / f"{name.module}.rs")
-    print("  headway run examples/quickstart --set fabric.discipline=" + name.text)
+    hint = "headway run examples/quickstart --set fabric.discipline=" + name.text
+    return Made(name, DISCIPLINES / f"{name.module}.rs", (), (hint,))
 
 
-def new_topology(name: Name) -> None:
+def new_topology(name: Name) -> Made:
     """A file from the parking lot, its lines, and its row in the table of docs/scenario-format.md."""
     registry = TOPOLOGIES / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TOPOLOGIES).glob("*.rs")):
@@ -194,14 +210,11 @@ def new_topology(name: Name) -> None:
     declare_module(registry, f"mod {name.module};")
     before(registry, "pub use parking_lot::ParkingLot;\n", f"pub use {name.module}::{name.type};\n")
     append_line(registry, "topologies! {", f"    {name.type},")
-    cargo("fmt", "--all")
-    pages = ("--package", "headway-network", "--quiet", "--test", "it", "--", "pages::")
-    cargo("test", *pages, extra={"HEADWAY_BLESS": "1"})
-    made(name, TOPOLOGIES / f"{name.module}.rs")
-    print("  cargo test -p headway-network holds it against what every topology promises")
+    hint = "cargo test -p headway-network holds it against what every topology promises"
+    return Made(name, TOPOLOGIES / f"{name.module}.rs", ("pages::",), (hint,))
 
 
-def new_traffic(name: Name) -> None:
+def new_traffic(name: Name) -> Made:
     """A file from the permutation, its lines, and its table in docs/scenario-format.md."""
     registry = TRAFFIC / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TRAFFIC).glob("*.rs")):
@@ -217,13 +230,11 @@ def new_traffic(name: Name) -> None:
     declare_module(registry, f"mod {name.module};")
     before(registry, "pub use permutation::Permutation;\n", f"pub use {name.module}::{name.type};\n")
     append_line(registry, "patterns! {", f"    {name.type},")
-    cargo("fmt", "--all")
-    cargo("test", "--workspace", "--quiet", "--test", "it", "--", "traffic::the_page", extra={"HEADWAY_BLESS": "1"})
-    made(name, TRAFFIC / f"{name.module}.rs")
-    print("  cargo test -p headway-lab --test it traffic:: holds it against what every pattern promises")
+    hint = "cargo test -p headway-lab --test it traffic:: holds it against what every pattern promises"
+    return Made(name, TRAFFIC / f"{name.module}.rs", ("traffic::the_page",), (hint,))
 
 
-def new_figure(name: Name) -> None:
+def new_figure(name: Name) -> Made:
     """A file from the template, its line, and its row in the table of docs/scenario-format.md."""
     registry = FIGURES / "__init__.py"
     if f'"{name.module}",' in (ROOT / registry).read_text(encoding="utf-8"):
@@ -238,26 +249,33 @@ def new_figure(name: Name) -> None:
     before(registry, last, f'    "{name.module}",\n')
     (summary,) = re.findall(r'^KIND = FigureKind\("(.*)", draw\)$', source, flags=re.MULTILINE)
     before(FORMAT, "| `model` |  |", f"| `{name.text}` |  | {summary} |\n")
-    made(name, path)
-    print("  pytest tests/python/test_figures.py holds it against what every figure promises")
+    return Made(name, path, (), ("pytest tests/python/test_figures.py holds it against what every figure promises",))
 
 
-def finish_transport(name: Name) -> None:
-    """What is written from the declaration: page, snapshot, digest of its order of events, table of its behaviour."""
+def a_transport(name: Name, place: Path) -> Made:
+    """Its page, and what is written from the declaration: snapshot, digest of its order of events, behaviour."""
     write(PAGES / f"{name.text}.md", PAGE.format(title=name.text))
-    cargo("fmt", "--all")
-    wanted = {"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"}
-    cargo("test", "--workspace", "--quiet", "--test", "it", "--", *WRITTEN, extra=wanted)
-    folder = TRANSPORTS / name.module
-    made(name, folder if (ROOT / folder).is_dir() else CONTROLLERS / f"{name.module}.rs")
-    print(f"  {PAGES / name.text}.md: its page, which waits for your words")
-    print("  make develop && .venv/bin/headway run examples/quickstart --set transport.name=" + name.text)
+    hints = (
+        f"{PAGES / name.text}.md: its page, which waits for your words",
+        "make develop && .venv/bin/headway run examples/quickstart --set transport.name=" + name.text,
+    )
+    return Made(name, place, WRITTEN, hints)
 
 
-def made(name: Name, place: Path) -> None:
-    """Print what was created."""
-    print(f"made {name.text}; git status shows every file")
-    print(f"  {place}: begin here, CONTRIBUTING.md says how")
+def finish(made: list[Made]) -> None:
+    """Build what was made, write what follows from it, and print what was created."""
+    if any(one.place.suffix != ".py" for one in made):
+        cargo("fmt", "--all")
+        tests = dict.fromkeys(test for one in made for test in one.tests)
+        if tests:
+            cargo(*INTEGRATION, *tests, extra={"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"})
+        else:
+            cargo("check", "--package", "headway-fabric")
+    for one in made:
+        print(f"made {one.name.text}; git status shows every file")
+        print(f"  {one.place}: begin here, CONTRIBUTING.md says how")
+        for hint in one.hints:
+            print(f"  {hint}")
 
 
 def refuse_taken(name: Name, registry: Path, folder: Path, kind: str) -> None:

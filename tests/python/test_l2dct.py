@@ -51,7 +51,7 @@ def test_models_are_the_native_ones(text: str, expected: object) -> None:
         ("fluid('fifo', [0], [1])", "is not one of ps, srpt, las"),
         ("fluid('ps', [0], [1, 2])", "an arrival and a size"),
         ("cycle('amplitude', 0, 25, 20, 1, 1)", "the number of flows must be more than 0"),
-        ("cycle('colour', 1, 25, 20, 1, 1)", "the cycle has no colour"),
+        ("cycle('colour', 1, 25, 20, 1, 1)", "the model has no colour"),
         ("backoff(2, 1)", "alpha must be from 0 to 1"),
         ("least_threshold(0)", "the weight must be more than 0"),
         ("cannot('it is quoted')", "it is quoted"),

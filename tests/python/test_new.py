@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = REPOSITORY / "tools/new.py"
 # What a built dependency consists of; everything else in a target directory is the workspace's own.
 LIBRARIES = (".rlib", ".rmeta", ".so", ".d")
+INTEGRATION = ("test", "--workspace", "--all-features", "--quiet", "--test", "it", "--")
 SUITE = (
     "properties",
     "contract",
@@ -75,9 +76,12 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
         "traffic": "my-pattern",
     }
     for kind, name in wanted.items():
-        made = run(copy, "make", f"new-{kind}", f"NAME={name}")
-        assert made.returncode == 0, made.stderr
-    suite = run(copy, "cargo", "test", "--workspace", "--quiet", "--test", "it", "--", *(f"{name}::" for name in SUITE))
+        (called,) = run(copy, "make", "--dry-run", f"new-{kind}", f"NAME={name}").stdout.splitlines()[-1:]
+        assert f"tools/new.py {kind} '{name}'" in called
+    pairs = [word for pair in wanted.items() for word in pair]
+    made = run(copy, sys.executable, "tools/new.py", *pairs)
+    assert made.returncode == 0, made.stderr
+    suite = run(copy, "cargo", *INTEGRATION, *(f"{name}::" for name in SUITE))
     assert suite.returncode == 0, suite.stdout[-4000:] + suite.stderr[-4000:]
     digests = dict(line.split() for line in (copy / "tests/golden/order.digests").read_text("utf-8").splitlines())
     assert digests["my-thing"] == digests["template"]

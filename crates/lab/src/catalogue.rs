@@ -1,7 +1,9 @@
 //! Everything that can be named in a scenario, as JSON.
 
 use crate::fabric::param_json;
+use crate::model;
 use crate::text::ScenarioError;
+use crate::text::key::Key;
 use crate::traffic;
 use crate::workload::library;
 use headway_network::topology;
@@ -10,7 +12,7 @@ use headway_units::{ParamKind, ParamSpec};
 use serde_json::{Value as Json, json};
 
 /// What can be listed.
-pub const THINGS: &[&str] = &["transports", "topologies", "traffic", "workloads", "disciplines"];
+pub const THINGS: &[&str] = &["transports", "topologies", "traffic", "workloads", "disciplines", "models"];
 
 /// A list of things with their names, summaries and parameters; `None` for what cannot be listed.
 pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
@@ -28,6 +30,7 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
         }
         "topologies" => topology::KINDS.iter().map(|(info, _)| topology_kind(info)).collect(),
         "traffic" => traffic::KINDS.iter().map(|kind| traffic_kind(&kind.info)).collect(),
+        "models" => model::KINDS.iter().map(|kind| closed_form(&kind.info)).collect(),
         "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
         _ => return Ok(None),
     }))
@@ -44,14 +47,7 @@ fn transport(entry: &headway_transport::registry::Entry) -> Json {
 }
 
 fn parameter(spec: &ParamSpec) -> Json {
-    let kind = match spec.kind {
-        ParamKind::Bool => "bool",
-        ParamKind::Int { .. } => "int",
-        ParamKind::Float { .. } => "float",
-        ParamKind::Time { .. } => "duration",
-        ParamKind::Choice(_) => "choice",
-    };
-    let mut map = json!({ "name": spec.name, "kind": kind, "default": param_json(&spec.default), "doc": spec.doc,
+    let mut map = json!({ "name": spec.name, "kind": spec.kind.name(), "default": param_json(&spec.default), "doc": spec.doc,
         "expected": spec.kind.expected() });
     if let ParamKind::Choice(words) = spec.kind {
         map["choices"] = json!(words);
@@ -69,12 +65,20 @@ fn topology_kind(info: &topology::Info) -> Json {
 }
 
 fn traffic_kind(info: &traffic::PatternInfo) -> Json {
-    let key = |k: &traffic::PatternKey| {
-        let usual = Some(k.usual).filter(|text| !text.is_empty());
-        json!({ "name": k.name, "kind": k.takes, "default": usual, "doc": k.doc })
-    };
     let params: Vec<Json> = info.keys.iter().chain(traffic::COMMON).map(key).collect();
     json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
+}
+
+fn closed_form(info: &model::Info) -> Json {
+    let params: Vec<Json> = info.keys.iter().map(key).collect();
+    let function = |f: &model::Function| json!({ "name": f.name, "doc": f.doc, "arguments": f.arguments });
+    json!({ "name": info.name, "summary": info.summary, "paper": info.paper, "params": params,
+        "functions": info.functions.iter().map(function).collect::<Vec<_>>() })
+}
+
+fn key(key: &Key) -> Json {
+    let usual = Some(key.usual).filter(|text| !text.is_empty());
+    json!({ "name": key.name, "kind": key.takes, "default": usual, "doc": key.doc })
 }
 
 fn workload(workload: &library::Workload) -> Result<Json, ScenarioError> {

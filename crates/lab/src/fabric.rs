@@ -212,6 +212,7 @@ pub fn param_json(value: &ParamValue) -> Json {
         ParamValue::Int(v) => json!(v),
         ParamValue::Float(v) => json!(v),
         ParamValue::Time(v) => json!(v.to_string()),
+        ParamValue::Rate(v) => json!(v.to_string()),
         ParamValue::Choice(v) => json!(v),
     }
 }

@@ -62,7 +62,10 @@ fn params(list: &[(String, ParamValue)], factor: u64) -> Vec<(String, ParamValue
     let slow = |value: &ParamValue| match value {
         // What lasts longer than a day lasts longer than any run, however slow.
         ParamValue::Time(t) => ParamValue::Time(t.saturating_mul(factor).min(Time::DAY)),
-        other => other.clone(),
+        ParamValue::Rate(r) => ParamValue::Rate(rate(*r, factor)),
+        ParamValue::Bool(_) | ParamValue::Int(_) | ParamValue::Float(_) | ParamValue::Choice(_) => {
+            value.clone()
+        }
     };
     list.iter().map(|(name, value)| (name.clone(), slow(value))).collect()
 }

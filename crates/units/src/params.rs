@@ -4,7 +4,7 @@
 //! macro. The scenario schema, the command line, the documentation tables and the manifest are
 //! derived from that list, so a parameter cannot exist in one of them alone.
 
-use crate::Time;
+use crate::{Rate, Time};
 use std::fmt;
 
 /// What a parameter may hold.
@@ -12,7 +12,7 @@ use std::fmt;
 pub enum ParamKind {
     /// `true` or `false`.
     Bool,
-    /// A whole number in an inclusive range.
+    /// A count: a whole number in an inclusive range.
     Int {
         /// Smallest value allowed.
         min: u64,
@@ -33,6 +33,20 @@ pub enum ParamKind {
         /// Longest one allowed.
         max: Time,
     },
+    /// Bytes in an inclusive range: a whole number, or one with a unit.
+    Bytes {
+        /// Fewest allowed.
+        min: u64,
+        /// Most allowed.
+        max: u64,
+    },
+    /// A rate with a unit, in an inclusive range.
+    Rate {
+        /// Slowest one allowed.
+        min: Rate,
+        /// Fastest one allowed.
+        max: Rate,
+    },
     /// One of a list of words.
     Choice(&'static [&'static str]),
 }
@@ -42,12 +56,14 @@ pub enum ParamKind {
 pub enum ParamValue {
     /// See [`ParamKind::Bool`].
     Bool(bool),
-    /// See [`ParamKind::Int`].
+    /// See [`ParamKind::Int`] and [`ParamKind::Bytes`].
     Int(u64),
     /// See [`ParamKind::Float`].
     Float(f64),
     /// See [`ParamKind::Time`].
     Time(Time),
+    /// See [`ParamKind::Rate`].
+    Rate(Rate),
     /// See [`ParamKind::Choice`].
     Choice(String),
 }
@@ -59,6 +75,7 @@ impl fmt::Display for ParamValue {
             ParamValue::Int(v) => v.fmt(f),
             ParamValue::Float(v) => v.fmt(f),
             ParamValue::Time(v) => v.fmt(f),
+            ParamValue::Rate(v) => v.fmt(f),
             ParamValue::Choice(v) => v.fmt(f),
         }
     }
@@ -120,7 +137,43 @@ impl ParamKind {
             ParamKind::Time { min, max } => {
                 format!("a duration with a unit, such as \"40 us\", from {min} to {max}")
             }
+            ParamKind::Bytes { min, max: u64::MAX } => {
+                format!("bytes, such as 1500 or \"1 MB\", at least {min}")
+            }
+            ParamKind::Bytes { min, max } => format!("bytes, such as 1500 or \"1 MB\", from {min} to {max}"),
+            ParamKind::Rate { min, max } => {
+                format!("a rate with a unit, such as \"10 Gbps\", from {min} to {max}")
+            }
             ParamKind::Choice(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+}
+
+impl ParamKind {
+    /// What it is, in a word, for listings.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ParamKind::Bool => "bool",
+            ParamKind::Int { .. } => "int",
+            ParamKind::Float { .. } => "float",
+            ParamKind::Time { .. } => "duration",
+            ParamKind::Bytes { .. } => "bytes",
+            ParamKind::Rate { .. } => "rate",
+            ParamKind::Choice(_) => "choice",
+        }
+    }
+
+    /// The ends of its range, and the duration after the shortest, which is often none at all; of words all.
+    pub fn ends(&self) -> Vec<ParamValue> {
+        match *self {
+            ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
+            ParamKind::Int { min, max } | ParamKind::Bytes { min, max } => {
+                vec![ParamValue::Int(min), ParamValue::Int(max)]
+            }
+            ParamKind::Float { min, max } => vec![ParamValue::Float(min), ParamValue::Float(max)],
+            ParamKind::Time { min, max } => [min, Time(min.0 + 1), max].map(ParamValue::Time).to_vec(),
+            ParamKind::Rate { min, max } => vec![ParamValue::Rate(min), ParamValue::Rate(max)],
+            ParamKind::Choice(words) => words.iter().map(|word| ParamValue::Choice((*word).into())).collect(),
         }
     }
 }
@@ -132,7 +185,10 @@ impl ParamSpec {
         let in_range = match (&self.kind, value) {
             (ParamKind::Bool, ParamValue::Bool(_)) => true,
             (ParamKind::Time { min, max }, ParamValue::Time(v)) => (min..=max).contains(&v),
-            (ParamKind::Int { min, max }, ParamValue::Int(v)) => (min..=max).contains(&v),
+            (ParamKind::Int { min, max } | ParamKind::Bytes { min, max }, ParamValue::Int(v)) => {
+                (min..=max).contains(&v)
+            }
+            (ParamKind::Rate { min, max }, ParamValue::Rate(v)) => (min.bps()..=max.bps()).contains(&v.bps()),
             (ParamKind::Float { min, max }, ParamValue::Float(v)) => (min..=max).contains(&v),
             (ParamKind::Choice(words), ParamValue::Choice(v)) => words.contains(&v.as_str()),
             _ => return Err(ParamError::Type { name: self.name, expected: expected() }),
@@ -186,7 +242,7 @@ macro_rules! plain_field {
         }
     )*};
 }
-plain_field!(bool => Bool, u64 => Int, f64 => Float, Time => Time);
+plain_field!(bool => Bool, u64 => Int, f64 => Float, Time => Time, Rate => Rate);
 
 /// Declares parameters of which one, `preset`, gives all others the values of that preset, but for those that differ
 /// from the preset before: what else a scenario says stands, in whatever order it is said. `$values` declares them
@@ -368,4 +424,45 @@ macro_rules! params {
             }
         }
     };
+}
+
+#[cfg(test)]
+#[allow(unreachable_pub, reason = "the macro declares public structs")]
+mod tests {
+    use super::*;
+
+    crate::params! {
+        /// One of each kind that has a unit.
+        pub struct Quantities {
+            /// Bytes.
+            depth: u64 = 3_000, ParamKind::Bytes { min: 1, max: 1_000_000 };
+            /// A rate.
+            floor: Rate = Rate::gbps(1), ParamKind::Rate { min: Rate::gbps(1), max: Rate::gbps(400) };
+            /// A duration.
+            after: Time = Time::us(3), ParamKind::Time { min: Time::ZERO, max: Time::ms(1) };
+        }
+    }
+
+    #[test]
+    fn every_kind_takes_the_ends_of_its_range_and_nothing_of_another_kind() {
+        let all: Vec<_> = Quantities::specs().iter().flat_map(|spec| spec.kind.ends()).collect();
+        for spec in Quantities::specs() {
+            let ends = spec.kind.ends();
+            for value in &all {
+                let mut params = Quantities::default();
+                let set = params.set(spec.name, value.clone());
+                assert_eq!(set.is_ok(), ends.contains(value), "{}: {value}", spec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn beyond_the_range_is_said_with_the_unit() {
+        let mut params = Quantities::default();
+        let slow = Rate::new(1).map(ParamValue::Rate).expect("not zero");
+        let error = params.set("floor", slow).expect_err("below").to_string();
+        assert_eq!(error, "`floor` takes a rate with a unit, such as \"10 Gbps\", from 1 Gbps to 400 Gbps");
+        let error = params.set("depth", ParamValue::Int(0)).expect_err("below").to_string();
+        assert_eq!(error, "`depth` takes bytes, such as 1500 or \"1 MB\", from 1 to 1000000");
+    }
 }

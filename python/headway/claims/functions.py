@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import reduce
 from itertools import pairwise
@@ -305,7 +306,7 @@ def cannot(evaluator: Evaluator, context: Context, why: ast.expr) -> float:
     raise CannotMeasure(str(evaluator.value(why, context)))
 
 
-_PLAIN = (
+_PLAIN: tuple[Callable[..., Any], ...] = (
     *(
         summary,
         manifest,

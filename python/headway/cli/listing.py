@@ -16,7 +16,7 @@ from headway.cli.reproduce import show
 from headway.cli.terminal import print_table
 from headway.errors import nearest
 
-CATALOGUES = ("transports", "topologies", "traffic", "workloads", "disciplines")
+CATALOGUES = ("transports", "topologies", "traffic", "workloads", "disciplines", "models")
 THINGS = (*CATALOGUES, "figures", "examples", "claims")
 
 
@@ -34,7 +34,7 @@ class Thing(click.Choice[str]):
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole list as JSON.")
 def list_things(thing: str, name: str | None, as_json: bool) -> None:
-    """List transports, topologies, traffic, workloads, disciplines, figures, examples or claims.
+    """List transports, topologies, traffic, workloads, disciplines, models, figures, examples or claims.
 
     With NAME, those whose name begins with it: `list transports homa`, `list claims rpo/fig12`; the parameters of
     transports and disciplines are shown then. Figures are the scenarios that lie beside the claims of the publication

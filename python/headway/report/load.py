@@ -29,7 +29,6 @@ class Results:
     missing: tuple[str, ...] = ()  # points of a sweep without results, each with its state
     claims: tuple[Mapping[str, Any], ...] | None = None
     expectations: tuple[Mapping[str, Any], ...] = ()
-    model_rows: tuple[Mapping[str, Any], ...] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -42,7 +41,7 @@ class Results:
     @property
     def is_model(self) -> bool:
         """Whether the scenario is a closed-form model and simulates nothing."""
-        return self.model_rows is not None or (not self.points and self.asks_for_model)
+        return not self.points and self.asks_for_model
 
     @property
     def asks_for_model(self) -> bool:
@@ -127,16 +126,15 @@ def load(directory: Path) -> Results:
         points = _load_run(directory)
     claims = _read_if_there(directory / "claims.json", "claims")
     expectations = _read_if_there(directory / "expectations.json", "expectations") or ()
-    rows = _read_if_there(directory / "model.json", "rows")
-    if not points and claims is None and rows is None:
+    if not points and claims is None:
         raise ResultsError(
             directory,
-            "holds no results (no manifest.json, sweep.json, claims.json or model.json)",
+            "holds no results (no manifest.json, sweep.json or claims.json)",
             "give the --out directory of `headway run`, `headway sweep` or `headway reproduce`",
         )
     scenario_path = directory / "scenario.json"
     extra = read_object(scenario_path) if not points and scenario_path.is_file() else {}
-    return Results(directory, points, missing, claims, expectations, rows, extra)
+    return Results(directory, points, missing, claims, expectations, extra)
 
 
 def _read_if_there(path: Path, key: str) -> tuple[dict[str, Any], ...] | None:

@@ -427,16 +427,14 @@ def amrt_gains(capacity: float, ratio: float, size: float, t_r: float) -> dict[s
 
 
 def make_model(directory: Path) -> Path:
-    """Results of a model scenario: rows instead of runs."""
+    """Results of a model scenario, which has no runs."""
     capacity = 1e9 * 100e-6 / 8 / 1500
-    rows = []
-    for size in (1e5 / 1500, 1e6 / 1500, 1e7 / 1500):
-        pairs = [(i / 50, 0.0) for i in range(7, 48)] + [(0.5, t / 25 * size / capacity) for t in range(24)]
-        rows += [{"r_over_c": r, "size_packets": size, "t_r": t, **amrt_gains(capacity, r, size, t)} for r, t in pairs]
-    write_json(directory / "model.json", {"rows": rows})
     sizes = [100_000, 1_000_000, 10_000_000]
     model = {
         "name": "amrt-gain",
+        "rate": "1 Gbps",
+        "rtt": "100 us",
+        "packet": 1500,
         "path_packets": capacity,
         "sizes": sizes,
         "sizes_packets": [size / 1500 for size in sizes],
@@ -445,6 +443,7 @@ def make_model(directory: Path) -> Path:
         "fixed_rate_share": 0.5,
     }
     write_json(directory / "sweep.json", [])
+    write_json(directory / "claims.json", [])
     write_json(directory / "scenario.json", {"title": "AMRT's model", "model": model, "report": {"figure": "model"}})
     return directory
 

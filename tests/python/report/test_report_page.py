@@ -161,6 +161,9 @@ def test_model_curves_are_the_equations(pages: dict[str, Page]) -> None:
 def test_the_model_is_evaluated_for_the_scenario_s_own_table(tmp_path: Path) -> None:
     table = {
         "name": "amrt-gain",
+        "rate": "2 Gbps",
+        "rtt": "100 us",
+        "packet": 1500,
         "path_packets": 2e9 * 100e-6 / 8 / 1500,
         "sizes": [1_000_000],
         "sizes_packets": [1e6 / 1500],
@@ -172,7 +175,7 @@ def test_the_model_is_evaluated_for_the_scenario_s_own_table(tmp_path: Path) -> 
     (tmp_path / "scenario.json").write_text(json.dumps(scenario), encoding="utf-8")
     for name in ("sweep.json", "claims.json"):
         (tmp_path / name).write_text("[]", encoding="utf-8")
-    found = figure(load(tmp_path), amrt_gains)
+    found = figure(load(tmp_path))
     assert [entry.text for entry in found.legend] == ["1 MB"]
     panel = next(p for p in found.panels if p.title == "U gain, earliest convergence")
     assert isinstance(panel, Panel)

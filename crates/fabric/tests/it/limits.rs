@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use common::{Pool, ends, packet};
+use common::{Pool, packet};
 use headway_fabric::registry::{self, AnyDiscipline};
 use headway_fabric::{Buffer, Limit, Port, PortContext, Space};
 use headway_packet::Sizes;
@@ -37,7 +37,7 @@ fn both_ends_of_every_range_make_a_port_that_works() {
     let mut tried = 0;
     for (info, specs) in registry::all() {
         for spec in &specs {
-            for value in ends(spec) {
+            for value in spec.kind.ends() {
                 let what = format!("{} with {} = {value}", info.name, spec.name);
                 let params = [(spec.name.to_string(), value)];
                 let made = AnyDiscipline::make(info.name, &params, &context()).expect("known");

@@ -10,7 +10,10 @@
 //! * Equation 5's ceiling makes the earliest later than the latest when R is under one packet per round
 //!   trip. It is evaluated as printed.
 
-use super::{ModelError, check};
+use super::gain::{self, Drawn, Gain};
+use super::{Arguments, Declared, Function, Info, Model, ModelError, Picture, Value, check};
+use crate::text::{Reader, ScenarioError};
+use serde_json::{Map, Value as Json};
 
 /// The model's times and gains. "Earliest" and "latest" are the bounds of the time to refill.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,6 +99,70 @@ fn completion(capacity: f64, rate: f64, size: f64, t_r: f64, t_end: f64) -> f64 
     // The ramp's bytes after x round trips, R x + (C - R) x^2 / (2 ramp), solved for x.
     let slope = (capacity - rate) / ramp;
     t_r + (libm::sqrt(rate * rate + 2.0 * slope * after_drop) - rate) / slope
+}
+
+/// AMRT's gain over a transport that never refills.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AmrtGain(Gain);
+
+const DRAWN: Drawn = Drawn {
+    title: "AMRT's model: gain over a transport that does not refill",
+    caption: "Equations 2 to 10, C = {c} packets per RTT. U gain: T_1/T_2 with T_R = 0. FCT gain: (T_1 - T_i)/(T_2 - T_i) \
+        with R/C = {fixed}; it is large because AMRT loses under one RTT.",
+    u_gains: &["U gain, earliest convergence", "U gain, latest convergence"],
+    fct_gains: &["FCT gain, earliest convergence", "FCT gain, latest convergence"],
+    loss: "T_R / T_i",
+    gains: |c, r_over_c, size, t_r| {
+        let g = gains(c, r_over_c, size, t_r)?;
+        Ok(vec![g.u_gain_earliest, g.u_gain_latest, g.fct_gain_earliest, g.fct_gain_latest])
+    },
+};
+
+impl Declared for AmrtGain {
+    const INFO: Info = Info {
+        name: "amrt-gain",
+        summary: "AMRT's gain over a transport that never refills a link",
+        paper: "AMRT, TNSM 2022, §V",
+        keys: gain::KEYS,
+        example: gain::EXAMPLE,
+        functions: &[Function {
+            name: "model",
+            doc: "AMRT's closed-form model (§V, equations 2 to 10): packets per RTT, R/C, packets, RTTs.",
+            arguments: &["key", "c", "r_over_c", "size", "t_r"],
+            call: answer,
+        }],
+    };
+
+    fn read(table: &Reader<'_>) -> Result<AmrtGain, ScenarioError> {
+        Gain::read(table).map(AmrtGain)
+    }
+}
+
+impl Model for AmrtGain {
+    fn table(&self) -> Map<String, Json> {
+        self.0.table()
+    }
+
+    fn draw(&self) -> Result<Picture, ModelError> {
+        self.0.draw(&DRAWN)
+    }
+}
+
+fn answer(arguments: &Arguments<'_>) -> Result<Value, ModelError> {
+    let number = |at| arguments.number(at);
+    let g = gains(number(1)?, number(2)?, number(3)?, number(4)?)?;
+    arguments.pick(&[
+        ("t_i", g.t_i),
+        ("t_1", g.t_1),
+        ("t_min", g.t_min),
+        ("t_max", g.t_max),
+        ("t_2_earliest", g.t_2_earliest),
+        ("t_2_latest", g.t_2_latest),
+        ("u_gain_earliest", g.u_gain_earliest),
+        ("u_gain_latest", g.u_gain_latest),
+        ("fct_gain_earliest", g.fct_gain_earliest),
+        ("fct_gain_latest", g.fct_gain_latest),
+    ])
 }
 
 #[cfg(test)]

@@ -6,7 +6,13 @@
 //! * Equations 5 and 7 are one: the sum is OWDbytes and as much again as the span of the arrivals has of a delay.
 //! * The paper's utilisation counts credit over RTTbytes and no header, Request or queue; so does this.
 
-use super::{ModelError, check};
+use super::path::{list, number};
+use super::{
+    Arguments, Axis, Curve, Declared, Function, Info, Model, ModelError, Panel, Picture, Range, Value, check,
+};
+use crate::text::key::needed;
+use crate::text::{Reader, ScenarioError};
+use serde_json::{Map, Value as Json, json};
 
 /// One allocation. ProactMP §III-C4, equation 4
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +69,112 @@ pub fn shares(weights: &[f64], round_trips: &[f64]) -> Result<Vec<f64>, ModelErr
     let all: f64 = parts.iter().sum();
     check("the sum of the weights", "more than 0", all, all > 0.0)?;
     Ok(parts.iter().map(|part| part / all).collect())
+}
+
+/// Credit for packets that arrive evenly over spans of one-way delays.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProactmpCredit {
+    packets: Vec<u32>,
+    spans: Vec<f64>,
+}
+
+impl Declared for ProactmpCredit {
+    const INFO: Info = Info {
+        name: "proactmp-credit",
+        summary: "credit that ProactMP's receiver gives first packets before any has come back",
+        paper: "ProactMP, TNSM 2024, §III-C",
+        keys: &[
+            needed("packets", "list of counts", "first packets that arrive, a curve each; at least 2"),
+            needed("spans", "list of numbers", "time over which they arrive, in one-way delays; from 0 to 2"),
+        ],
+        example: "packets = [2, 5]\nspans = [0.0, 0.5, 1.0]",
+        functions: &[
+            Function {
+                name: "credit",
+                doc: "What ProactMP's algorithm 1 gives packets that arrive evenly over a span of one-way delays, in OWDbytes.",
+                arguments: &["packets", "span"],
+                call: credit,
+            },
+            Function {
+                name: "subflow_share",
+                doc: "The share of subflow `number`, from 0, in new credit (ProactMP §III-C3, equation 2).",
+                arguments: &["weights", "round_trips", "number"],
+                call: subflow_share,
+            },
+        ],
+    };
+
+    fn read(table: &Reader<'_>) -> Result<ProactmpCredit, ScenarioError> {
+        Ok(ProactmpCredit {
+            packets: list(&table.need("packets")?, |i| i.int(2, 10_000).map(|n| n as u32))?,
+            spans: list(&table.need("spans")?, |i| {
+                number(i, "from 0 to 2", |span| (0.0..=2.0).contains(&span))
+            })?,
+        })
+    }
+}
+
+impl Model for ProactmpCredit {
+    fn table(&self) -> Map<String, Json> {
+        Map::from_iter([
+            ("packets".to_string(), json!(self.packets)),
+            ("spans".to_string(), json!(self.spans)),
+        ])
+    }
+
+    fn draw(&self) -> Result<Picture, ModelError> {
+        let mut spans = self.spans.clone();
+        spans.sort_by(f64::total_cmp);
+        let curve = |count: &u32| {
+            let y = spans.iter().map(|span| total(*count, *span).map(utilisation));
+            let name = format!("{count} packets");
+            Ok(Curve { name, x: spans.clone(), y: y.collect::<Result<_, ModelError>>()? })
+        };
+        let panel = Panel {
+            title: "credit over RTTbytes".into(),
+            x: Axis {
+                label: "span of the arrivals, one-way delays",
+                quantity: "count",
+                range: Range::Fixed(0.0, 2.0),
+            },
+            y: Axis { label: "utilisation of the downlink", quantity: "ratio", range: Range::Fit(1.0) },
+            curves: self.packets.iter().map(curve).collect::<Result<_, ModelError>>()?,
+            reference: Some((1.0, "1: all of a round trip")),
+        };
+        Ok(Picture {
+            title: "Credit before any has come back",
+            caption: "Equations 4 to 8: what algorithm 1 gives first packets that arrive evenly over a span, over two OWDbytes."
+                .into(),
+            columns: 1,
+            panels: vec![panel],
+        })
+    }
+}
+
+fn credit(arguments: &Arguments<'_>) -> Result<Value, ModelError> {
+    let count = arguments.number(0)?;
+    check(
+        "the packets",
+        "a whole number from 2 to 10000",
+        count,
+        (2.0..=1e4).contains(&count) && count.fract() == 0.0,
+    )?;
+    total(count as u32, arguments.number(1)?).map(Value::Number)
+}
+
+fn subflow_share(arguments: &Arguments<'_>) -> Result<Value, ModelError> {
+    let (weights, round_trips, number) = (arguments.numbers(0)?, arguments.numbers(1)?, arguments.number(2)?);
+    if weights.len() != round_trips.len() {
+        return Err(ModelError::Lengths("each subflow has a weight and a round trip"));
+    }
+    let known = number >= 0.0 && number < weights.len() as f64 && number.fract() == 0.0;
+    check(
+        "the number of the subflow",
+        "a whole number from 0 to less than there are subflows",
+        number,
+        known,
+    )?;
+    Ok(Value::Number(shares(weights, round_trips)?[number as usize]))
 }
 
 #[cfg(test)]

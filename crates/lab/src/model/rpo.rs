@@ -7,7 +7,10 @@
 //! * Equation 3 needs the flow to last until T_f. A flow that ends within the doubling ends where the rounds
 //!   so far have sent its bytes; the two agree at T_f.
 
-use super::{ModelError, check};
+use super::gain::{self, Drawn, Gain};
+use super::{Arguments, Declared, Function, Info, Model, ModelError, Picture, Value, check};
+use crate::text::{Reader, ScenarioError};
+use serde_json::{Map, Value as Json};
 
 /// The model's times and gains.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +70,66 @@ fn refilled(capacity: f64, rate: f64, packets: f64, doublings: f64) -> f64 {
     let rounds = libm::floor(libm::log2(packets / rate + 1.0));
     let sent = rate * (libm::exp2(rounds) - 1.0);
     rounds + (packets - sent) / (rate * libm::exp2(rounds))
+}
+
+/// RPO's gain over a transport that never refills.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpoGain(Gain);
+
+const DRAWN: Drawn = Drawn {
+    title: "RPO's model: gain over a transport that does not refill",
+    caption: "Equations 1 to 6, one flow, C = {c} packets per RTT. U gain: T_2/T_1 with T_c = 0. FCT gain: \
+        (T_2 - T_i)/(T_1 - T_i) with R/C = {fixed}.",
+    u_gains: &["U gain"],
+    fct_gains: &["FCT gain"],
+    loss: "T_c / T_i",
+    gains: |c, r_over_c, size, t_c| {
+        let g = gains(c, r_over_c, size, 1.0, t_c)?;
+        Ok(vec![g.u_gain, g.fct_gain])
+    },
+};
+
+impl Declared for RpoGain {
+    const INFO: Info = Info {
+        name: "rpo-gain",
+        summary: "RPO's gain over a transport that never refills a link",
+        paper: "RPO, ICNP 2021, §V",
+        keys: gain::KEYS,
+        example: gain::EXAMPLE,
+        functions: &[Function {
+            name: "rpo_model",
+            doc: "RPO's closed-form model of one flow (§V, equations 1 to 6): packets per RTT, R/C, packets, RTTs.",
+            arguments: &["key", "c", "r_over_c", "size", "t_c"],
+            call: answer,
+        }],
+    };
+
+    fn read(table: &Reader<'_>) -> Result<RpoGain, ScenarioError> {
+        Gain::read(table).map(RpoGain)
+    }
+}
+
+impl Model for RpoGain {
+    fn table(&self) -> Map<String, Json> {
+        self.0.table()
+    }
+
+    fn draw(&self) -> Result<Picture, ModelError> {
+        self.0.draw(&DRAWN)
+    }
+}
+
+fn answer(arguments: &Arguments<'_>) -> Result<Value, ModelError> {
+    let number = |at| arguments.number(at);
+    let g = gains(number(1)?, number(2)?, number(3)?, 1.0, number(4)?)?;
+    arguments.pick(&[
+        ("t_i", g.t_i),
+        ("t_f", g.t_f),
+        ("t_1", g.t_1),
+        ("t_2", g.t_2),
+        ("u_gain", g.u_gain),
+        ("fct_gain", g.fct_gain),
+    ])
 }
 
 #[cfg(test)]

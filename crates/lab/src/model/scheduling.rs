@@ -6,7 +6,13 @@
 //! had the least, under shortest remaining processing time those of equal remainder are served in the order
 //! of arrival instead, since sharing would only make the first of them later.
 
-use super::{ModelError, check};
+use super::path::{list, number};
+use super::{
+    Arguments, Axis, Curve, Declared, Function, Info, Model, ModelError, Panel, Picture, Range, Value, check,
+};
+use crate::text::key::needed;
+use crate::text::{Item, Reader, ScenarioError};
+use serde_json::{Map, Value as Json, json};
 
 /// How the server is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +149,110 @@ fn next_change(
         next = next.min(now + ahead / rates[one]);
     }
     next
+}
+
+/// Jobs with their names, which one server of rate 1 serves under each discipline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheduling {
+    names: Vec<String>,
+    jobs: Vec<Job>,
+}
+
+impl Declared for Scheduling {
+    const INFO: Info = Info {
+        name: "scheduling",
+        summary: "jobs on one server of rate 1 under three disciplines",
+        paper: "L2DCT, INFOCOM 2013, §I",
+        keys: &[needed("jobs", "list of tables", "the jobs, each `{ name, arrival, size }`")],
+        example: "jobs = [{ name = \"A\", arrival = 1, size = 1 }, { name = \"B\", arrival = 0, size = 2 }]",
+        functions: &[Function {
+            name: "fluid",
+            doc: "Completion less arrival of each job on a server of rate 1 under `ps`, `srpt` or `las` (L2DCT §I).",
+            arguments: &["discipline", "arrivals", "sizes"],
+            call: fluid,
+        }],
+    };
+
+    fn read(table: &Reader<'_>) -> Result<Scheduling, ScenarioError> {
+        let (names, jobs) = list(&table.need("jobs")?, job)?.into_iter().unzip();
+        Ok(Scheduling { names, jobs })
+    }
+}
+
+fn job(item: &Item<'_>) -> Result<(String, Job), ScenarioError> {
+    let table = item.table()?;
+    let name = table.need("name")?.text()?.to_string();
+    let job = Job {
+        arrival: number(&table.need("arrival")?, "at least 0", |n| n >= 0.0)?,
+        size: number(&table.need("size")?, "more than 0", |n| n > 0.0)?,
+    };
+    table.finish(&[], None)?;
+    Ok((name, job))
+}
+
+impl Model for Scheduling {
+    fn table(&self) -> Map<String, Json> {
+        let row =
+            |(name, job): (&String, &Job)| json!({ "name": name, "arrival": job.arrival, "size": job.size });
+        Map::from_iter([("jobs".to_string(), self.names.iter().zip(&self.jobs).map(row).collect())])
+    }
+
+    fn draw(&self) -> Result<Picture, ModelError> {
+        let titles = Discipline::ALL.into_iter().zip(["PS", "SRPT", "LAS"]);
+        let panels = titles.map(|(discipline, title)| {
+            let schedule = serve(discipline, &self.jobs)?;
+            let times = times(&schedule, &self.jobs);
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            Ok(Panel {
+                title: format!("{title}: mean time {mean:.2}"),
+                x: Axis { label: "time", quantity: "count", range: Range::Tight },
+                y: Axis { label: "share of the server", quantity: "ratio", range: Range::Fixed(0.0, 1.05) },
+                curves: self.names.iter().enumerate().map(|(at, name)| served(&schedule, name, at)).collect(),
+                reference: None,
+            })
+        });
+        Ok(Picture {
+            title: "Three disciplines on one server",
+            caption: "Each job's share of one server of rate 1 under processor sharing, shortest remaining processing time \
+                and least attained service; the mean is of completion less arrival."
+                .into(),
+            columns: 3,
+            panels: panels.collect::<Result<_, ModelError>>()?,
+        })
+    }
+}
+
+/// Completion less arrival of each job.
+fn times(schedule: &Schedule, jobs: &[Job]) -> Vec<f64> {
+    schedule.finish.iter().zip(jobs).map(|(finish, job)| finish - job.arrival).collect()
+}
+
+/// One job's share as steps that begin with its first service and end with its last.
+fn served(schedule: &Schedule, name: &str, at: usize) -> Curve {
+    let is_served = |phase: &Phase| phase.rates[at] > 0.0;
+    let first = schedule.phases.iter().position(is_served).unwrap_or(0);
+    let last = schedule.phases.iter().rposition(is_served).unwrap_or(0);
+    let phases = &schedule.phases[first..=last];
+    let (mut x, mut y) = (vec![phases[0].from], vec![0.0]);
+    for phase in phases {
+        x.extend([phase.from, phase.to]);
+        y.extend([phase.rates[at]; 2]);
+    }
+    x.push(schedule.phases[last].to);
+    y.push(0.0);
+    Curve { name: format!("job {name}"), x, y }
+}
+
+fn fluid(arguments: &Arguments<'_>) -> Result<Value, ModelError> {
+    let word = arguments.word(0)?;
+    let discipline = Discipline::find(word)
+        .ok_or_else(|| ModelError::Word { found: word.into(), known: Discipline::NAMES.join(", ") })?;
+    let (arrivals, sizes) = (arguments.numbers(1)?, arguments.numbers(2)?);
+    if arrivals.len() != sizes.len() {
+        return Err(ModelError::Lengths("each job has an arrival and a size"));
+    }
+    let jobs: Vec<Job> = arrivals.iter().zip(sizes).map(|(&arrival, &size)| Job { arrival, size }).collect();
+    Ok(Value::Numbers(times(&serve(discipline, &jobs)?, &jobs)))
 }
 
 #[cfg(test)]

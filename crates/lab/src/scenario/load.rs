@@ -4,6 +4,7 @@ use super::plan;
 use super::sample;
 use super::{About, Scenario, Setup};
 use crate::fabric;
+use crate::model;
 use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};
 use crate::topology::{self, Topology};
@@ -111,7 +112,7 @@ impl Request {
         let plan = plan::read(root, sweep.as_ref(), seed)?;
         // Read before anything else, by the plan.
         let _ = (table.get("variants"), table.get("scale"));
-        let model = table.get("model").map(|i| super::model::read(&i)).transpose()?;
+        let model = table.get("model").map(|i| model::read(&i)).transpose()?;
         let setup = match table.get("topology") {
             None if model.is_some() => None,
             None if draws_model(&report) => {

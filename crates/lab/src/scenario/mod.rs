@@ -6,7 +6,6 @@ mod hosts;
 mod link_choice;
 pub mod load;
 mod memory;
-pub mod model;
 pub mod plan;
 pub mod sample;
 mod tuning;
@@ -15,6 +14,7 @@ pub use load::Request;
 pub use plan::{Plan, Point};
 
 use crate::import;
+use crate::model;
 use crate::text::{Origin, Problem, ScenarioError, names};
 use crate::topology::Topology;
 use crate::traffic::{self, Flow};

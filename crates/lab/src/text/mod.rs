@@ -1,6 +1,7 @@
 //! Text that people write: scenarios, arguments, tables; where each value came from, and what is wrong with it.
 
 pub mod error;
+pub mod key;
 pub mod names;
 pub mod overrides;
 pub mod parse;

@@ -321,6 +321,8 @@ impl<'a> Item<'a> {
             },
             (ParamKind::Float { .. }, Value::Int(_) | Value::Float(_)) => ParamValue::Float(self.number()?),
             (ParamKind::Time { .. }, _) => ParamValue::Time(self.time()?),
+            (ParamKind::Bytes { .. }, _) => ParamValue::Int(self.bytes(0)?),
+            (ParamKind::Rate { .. }, _) => ParamValue::Rate(self.rate()?),
             (ParamKind::Choice(words), _) => ParamValue::Choice(words[self.choice(words)?].into()),
             _ => return Err(self.wrong(spec.kind.expected())),
         };

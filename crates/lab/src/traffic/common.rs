@@ -1,7 +1,7 @@
 //! What entries of every kind may carry: a class, deadlines, a first window, a transport.
 
 use super::Context;
-use super::keys::{PatternKey, key};
+use super::keys::{Key, key};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use headway_network::{FlowSpec, TransportSpec};
@@ -9,7 +9,7 @@ use headway_transport::InitialWindow;
 use headway_units::Time;
 
 /// The keys of every kind beside its own.
-pub const COMMON: &[PatternKey] = &[
+pub const COMMON: &[Key] = &[
     key("class", "whole number", "0", "application class"),
     key("deadline", "duration", "none", "from a flow's start"),
     key(

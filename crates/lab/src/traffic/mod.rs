@@ -22,7 +22,7 @@ pub use common::{COMMON, Common, Deadlines};
 pub use file::File;
 pub use flows::Flows;
 pub use incast::Incast;
-pub use keys::{PatternInfo, PatternKey};
+pub use keys::{Key, PatternInfo};
 pub use list::Written;
 pub use many_to_many::ManyToMany;
 pub use on_off::OnOff;

@@ -1,7 +1,7 @@
 //! Sizes of messages: a named table, a table in a file, or a distribution in closed form.
 
 use super::Context;
-use super::keys::{PatternKey, key};
+use super::keys::{Key, key};
 use super::reading::check_size;
 use crate::files;
 use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
@@ -21,7 +21,7 @@ pub(super) struct MessageSizes {
 }
 
 /// The key beside `cdf`.
-pub(super) const INTERPOLATION: PatternKey = key(
+pub(super) const INTERPOLATION: Key = key(
     "interpolation",
     "`linear`, `step`",
     "`linear`",

@@ -9,6 +9,7 @@ mod diff;
 mod docs;
 mod layout;
 mod memory;
+mod models;
 mod never_panics;
 mod order;
 mod runs;

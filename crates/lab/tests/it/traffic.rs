@@ -4,7 +4,7 @@
 
 use crate::common::repository;
 use headway_lab::traffic::draw::{Ground, Listed, RandomSource};
-use headway_lab::traffic::{COMMON, KINDS, Kind, PatternKey};
+use headway_lab::traffic::{COMMON, KINDS, Key, Kind};
 use headway_lab::{Request, Scenario, ScenarioError};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -185,7 +185,7 @@ fn keys_of_other_kinds_are_refused() {
     }
 }
 
-fn table(keys: &[PatternKey]) -> String {
+fn table(keys: &[Key]) -> String {
     let mut table = String::from("| key | takes | default | meaning |\n|---|---|---|---|\n");
     for key in keys {
         let _ = writeln!(table, "| `{}` | {} | {} | {} |", key.name, key.takes, key.usual, key.doc);

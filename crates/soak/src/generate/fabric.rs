@@ -55,7 +55,9 @@ fn params(dice: &mut Dice, wild: bool, specs: &[ParamSpec]) -> Table {
 /// Within a factor four of the default; `None` where that is a 0 that stands for something else.
 fn near(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
     Some(match (&spec.kind, &spec.default) {
-        (ParamKind::Int { min, max }, ParamValue::Int(usual)) if *usual > 0 => {
+        (ParamKind::Int { min, max } | ParamKind::Bytes { min, max }, ParamValue::Int(usual))
+            if *usual > 0 =>
+        {
             number(dice.count((*min).max(usual / 4), (*max).min(usual.saturating_mul(4))))
         }
         (ParamKind::Float { min, max }, ParamValue::Float(usual)) if *usual > 0.0 => {
@@ -64,8 +66,14 @@ fn near(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
         (ParamKind::Time { min, max }, ParamValue::Time(usual)) if usual.0 > 0 => {
             duration(dice.count(min.0.max(usual.0 / 4), max.0.min(usual.0.saturating_mul(4))))
         }
-        (ParamKind::Int { .. } | ParamKind::Float { .. } | ParamKind::Time { .. }, _) => return None,
+        (ParamKind::Rate { min, max }, ParamValue::Rate(usual)) => {
+            let bps =
+                dice.count(min.bps().max(usual.bps() / 4), max.bps().min(usual.bps().saturating_mul(4)));
+            format!("{bps} bps").into()
+        }
         (ParamKind::Bool | ParamKind::Choice(_), _) => return anywhere(dice, spec),
+        // A 0 that stands for something else has nothing near it.
+        _ => return None,
     })
 }
 
@@ -74,7 +82,7 @@ fn anywhere(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
     Some(match &spec.kind {
         ParamKind::Bool => Value::Boolean(dice.percent(50)),
         ParamKind::Choice(words) => (*dice.pick(words)).into(),
-        ParamKind::Int { min, max } => {
+        ParamKind::Int { min, max } | ParamKind::Bytes { min, max } => {
             // TOML's numbers end before ours do.
             let (min, max) = (*min, (*max).min(i64::MAX as u64));
             let (any, small) = (dice.count(min, max), dice.count(min, max.min(min + 100)));
@@ -84,6 +92,10 @@ fn anywhere(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
             let between = min + dice.share() * (max - min);
             let small = (min + dice.share()).min(*max);
             Value::Float(*dice.pick(&[*min, *max, between, small]))
+        }
+        ParamKind::Rate { min, max } => {
+            let any = dice.count(min.bps(), max.bps());
+            format!("{} bps", dice.pick(&[min.bps(), max.bps(), any])).into()
         }
         ParamKind::Time { min, max } => {
             let (any, small) =

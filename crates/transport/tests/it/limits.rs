@@ -36,17 +36,6 @@ impl TransportVisitor for Make<'_> {
     }
 }
 
-/// Both ends of a range; of durations also the one after the shortest, which is often none at all.
-fn ends(spec: &ParamSpec) -> Vec<ParamValue> {
-    match spec.kind {
-        ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
-        ParamKind::Int { min, max } => vec![ParamValue::Int(min), ParamValue::Int(max)],
-        ParamKind::Float { min, max } => vec![ParamValue::Float(min), ParamValue::Float(max)],
-        ParamKind::Time { min, max } => [min, Time(min.0 + 1), max].map(ParamValue::Time).to_vec(),
-        ParamKind::Choice(words) => words.iter().map(|word| ParamValue::Choice((*word).into())).collect(),
-    }
-}
-
 fn message(id: u32, bytes: u64) -> Message {
     let dst = HostId(1);
     let (opening, deadline) = (InitialWindow::default(), Some(Time::ms(1)));
@@ -153,8 +142,9 @@ fn try_all(cases: impl Iterator<Item = (&'static str, Vec<(&'static str, ParamVa
 fn both_ends_of_every_range_make_machines_that_work() {
     let of = |entry: registry::Entry| {
         let name = entry.info.name;
-        let values =
-            move |spec: ParamSpec| ends(&spec).into_iter().map(move |value| (name, vec![(spec.name, value)]));
+        let values = move |spec: ParamSpec| {
+            spec.kind.ends().into_iter().map(move |value| (name, vec![(spec.name, value)]))
+        };
         entry.params.into_iter().flat_map(values)
     };
     let tried = try_all(registry::all().into_iter().flat_map(of));
@@ -171,7 +161,7 @@ fn both_ends_of_every_duration_work_under_every_rule() {
         for spec in entry.params.iter().filter(is_time) {
             for rule in entry.params.iter().filter(is_rule) {
                 for (value, word) in
-                    ends(spec).iter().flat_map(|v| ends(rule).into_iter().map(move |w| (v, w)))
+                    spec.kind.ends().iter().flat_map(|v| rule.kind.ends().into_iter().map(move |w| (v, w)))
                 {
                     // A preset gives the others its values, but for those that were set.
                     cases.push((entry.info.name, vec![(rule.name, word), (spec.name, value.clone())]));

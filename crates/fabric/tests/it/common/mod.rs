@@ -14,22 +14,12 @@ impl Packets<u32> for Pool {
     }
 }
 
-/// Both ends of a range; of durations also the one after the shortest, which is often none at all.
-pub fn ends(spec: &ParamSpec) -> Vec<ParamValue> {
-    match spec.kind {
-        ParamKind::Bool => vec![ParamValue::Bool(false), ParamValue::Bool(true)],
-        ParamKind::Int { min, max } => vec![ParamValue::Int(min), ParamValue::Int(max)],
-        ParamKind::Float { min, max } => vec![ParamValue::Float(min), ParamValue::Float(max)],
-        ParamKind::Time { min, max } => [min, Time(min.0 + 1), max].map(ParamValue::Time).to_vec(),
-        ParamKind::Choice(words) => words.iter().map(|word| ParamValue::Choice((*word).into())).collect(),
-    }
-}
-
 /// A random value within a range: small ones are likely, because they are where rules change their mind.
 pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
     match spec.kind {
         ParamKind::Bool => ParamValue::Bool(lot & 1 == 1),
-        ParamKind::Int { min, max } => {
+        ParamKind::Rate { min, max } => ParamValue::Rate(if lot & 1 == 1 { max } else { min }),
+        ParamKind::Int { min, max } | ParamKind::Bytes { min, max } => {
             ParamValue::Int(min + (lot >> 8) % (max - min).saturating_add(1).min(1 + lot % 12))
         }
         ParamKind::Float { min, max } => ParamValue::Float(min + (max - min) * (lot % 1001) as f64 / 1000.0),

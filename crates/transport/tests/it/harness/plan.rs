@@ -168,7 +168,9 @@ fn other_value(spec: &ParamSpec, choice: u8) -> ParamValue {
     match (&spec.kind, &spec.default) {
         (ParamKind::Bool, _) => ParamValue::Bool(choice % 2 == 1),
         (ParamKind::Choice(words), _) => ParamValue::Choice(words[usize::from(choice) % words.len()].into()),
-        (ParamKind::Int { min, max }, _) => ParamValue::Int((min + u64::from(choice)).min(*max)),
+        (ParamKind::Int { min, max } | ParamKind::Bytes { min, max }, _) => {
+            ParamValue::Int((min + u64::from(choice)).min(*max))
+        }
         (ParamKind::Float { min, max }, ParamValue::Float(v)) => {
             // Zero stands for a default that depends on the path: any number is another value.
             let scale = if *v == 0.0 { 1.0 } else { *v };

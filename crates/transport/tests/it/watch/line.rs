@@ -56,9 +56,12 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
     match spec.kind {
         ParamKind::Bool => ParamValue::Bool(low),
         ParamKind::Choice(words) => ParamValue::Choice(words[(lot >> 8) as usize % words.len()].into()),
-        ParamKind::Int { min, .. } if low => ParamValue::Int(min),
-        ParamKind::Int { max, .. } if high => ParamValue::Int(max),
-        ParamKind::Int { min, max } => ParamValue::Int(min + (lot >> 8) % (max - min).clamp(1, 40)),
+        ParamKind::Int { min, .. } | ParamKind::Bytes { min, .. } if low => ParamValue::Int(min),
+        ParamKind::Int { max, .. } | ParamKind::Bytes { max, .. } if high => ParamValue::Int(max),
+        ParamKind::Int { min, max } | ParamKind::Bytes { min, max } => {
+            ParamValue::Int(min + (lot >> 8) % (max - min).clamp(1, 40))
+        }
+        ParamKind::Rate { min, max } => ParamValue::Rate(if low { min } else { max }),
         ParamKind::Float { min, .. } if low => ParamValue::Float(min),
         ParamKind::Float { max, .. } if high => ParamValue::Float(max),
         ParamKind::Float { min, max } => ParamValue::Float(min + (max - min) * part),

@@ -1,0 +1,94 @@
+//! What a model draws: curves as numbers, which the report draws as it draws those of runs.
+
+use serde_json::{Value as Json, json};
+
+/// Panels side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Of the whole.
+    pub title: &'static str,
+    /// What the curves are, with the equations.
+    pub caption: String,
+    /// How many panels stand in a row.
+    pub columns: usize,
+    /// The panels.
+    pub panels: Vec<Panel>,
+}
+
+/// A pair of axes with curves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// Curves of one name have one colour in all panels.
+    pub curves: Vec<Curve>,
+    /// A horizontal line to read the curves against, and what it says.
+    pub reference: Option<(f64, &'static str)>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What it shows.
+    pub label: &'static str,
+    /// `count` or `ratio`.
+    pub quantity: &'static str,
+    /// Where it begins and ends.
+    pub range: Range,
+}
+
+/// Where an axis begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Range {
+    /// From the first to the second.
+    Fixed(f64, f64),
+    /// As far as the curves go, from zero, or logarithmic where they span more than a factor of twelve; it holds this.
+    Fit(f64),
+    /// As far as the curves go, from zero, and ends with them.
+    Tight,
+    /// As far as the curves go, not from zero.
+    Near,
+}
+
+/// A line through points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it is, for the legend.
+    pub name: String,
+    /// Horizontal places.
+    pub x: Vec<f64>,
+    /// Values.
+    pub y: Vec<f64>,
+}
+
+impl Picture {
+    /// As JSON: `title`, `caption`, `columns`, `panels`.
+    pub fn to_json(&self) -> Json {
+        let panels: Vec<Json> = self.panels.iter().map(Panel::to_json).collect();
+        json!({ "title": self.title, "caption": self.caption, "columns": self.columns, "panels": panels })
+    }
+}
+
+impl Panel {
+    fn to_json(&self) -> Json {
+        let curve = |c: &Curve| json!({ "name": c.name, "x": c.x, "y": c.y });
+        json!({ "title": self.title, "x": self.x.to_json(), "y": self.y.to_json(), "reference": self.reference,
+            "curves": self.curves.iter().map(curve).collect::<Vec<_>>() })
+    }
+}
+
+impl Axis {
+    fn to_json(&self) -> Json {
+        let (range, values) = match self.range {
+            Range::Fixed(low, high) => ("fixed", vec![low, high]),
+            Range::Fit(held) => ("fit", vec![held]),
+            Range::Tight => ("tight", vec![]),
+            Range::Near => ("near", vec![]),
+        };
+        json!({ "label": self.label, "quantity": self.quantity, "range": range, "values": values })
+    }
+}

@@ -1,0 +1,113 @@
+//! What every closed-form model promises, over the list of them, and their part of docs/scenario-format.md.
+//! `HEADWAY_BLESS=1 cargo test -p headway-lab --test it models::the_page` writes that anew.
+
+#![allow(clippy::disallowed_methods, reason = "the documentation is files")]
+
+use crate::common::{good, repository};
+use headway_lab::model::{KINDS, Kind, ModelError, Value, evaluate, stored};
+use proptest::prelude::*;
+use std::fmt::Write;
+
+fn scenario(kind: &Kind) -> String {
+    let info = &kind.info;
+    format!("[model]\nname = \"{}\"\n{}\n[report]\nfigure = \"model\"\n", info.name, info.example)
+}
+
+#[test]
+fn each_has_an_example_that_is_read_stored_and_read_again() {
+    for kind in KINDS {
+        let resolved = good(&scenario(kind), &[]).resolved_json()["model"].clone();
+        let table = resolved.as_object().expect("a table");
+        for key in kind.info.keys {
+            assert!(
+                table.contains_key(key.name),
+                "{}: `{}` is declared and not stored",
+                kind.info.name,
+                key.name
+            );
+        }
+        let again = stored("results", &resolved).expect("what was stored");
+        assert_eq!(again.to_json(), resolved, "{}", kind.info.name);
+    }
+}
+
+#[test]
+fn each_draws_finite_curves_within_its_fixed_axes() {
+    for kind in KINDS {
+        let resolved = good(&scenario(kind), &[]).resolved_json()["model"].clone();
+        let picture =
+            stored("results", &resolved).expect("read").model.draw().expect("an example is in range");
+        assert!(!picture.panels.is_empty() && !picture.caption.contains('{'), "{}", picture.caption);
+        for curve in picture.panels.iter().flat_map(|panel| &panel.curves) {
+            assert!(
+                curve.x.len() == curve.y.len() && curve.x.len() > 1,
+                "{}: {}",
+                kind.info.name,
+                curve.name
+            );
+            assert!(
+                curve.x.iter().chain(&curve.y).all(|v| v.is_finite()),
+                "{}: {}",
+                kind.info.name,
+                curve.name
+            );
+            assert!(curve.x.windows(2).all(|two| two[0] <= two[1]), "{}: {}", kind.info.name, curve.name);
+        }
+    }
+}
+
+#[test]
+fn functions_have_names_of_their_own_and_say_what_they_take() {
+    let all: Vec<_> = KINDS.iter().flat_map(|kind| kind.info.functions).collect();
+    for function in &all {
+        assert_eq!(all.iter().filter(|other| other.name == function.name).count(), 1, "{}", function.name);
+        assert!(function.doc.ends_with('.') && !function.arguments.is_empty(), "{}", function.name);
+        let count = ModelError::Count { function: function.name, arguments: function.arguments.join(", ") };
+        assert_eq!(evaluate(function.name, &[]), Err(count));
+    }
+    assert_eq!(evaluate("no such", &[]), Err(ModelError::Function("no such".into())));
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let number = || prop_oneof![any::<f64>(), (0u32..40).prop_map(f64::from), 0.0..1.0f64];
+    let words = prop::sample::select(vec!["ps", "las", "u_gain", "t_min", "period", "colour"]);
+    prop_oneof![
+        4 => number().prop_map(Value::Number),
+        2 => prop::collection::vec(number(), 0..6).prop_map(Value::Numbers),
+        2 => words.prop_map(|word| Value::Word(word.into())),
+    ]
+}
+
+proptest! {
+    /// Whatever an expression gives a function: an answer or an error, and no panic.
+    #[test]
+    fn functions_answer_or_refuse(values in prop::collection::vec(value(), 6)) {
+        for function in KINDS.iter().flat_map(|kind| kind.info.functions) {
+            let _ = evaluate(function.name, &values[..function.arguments.len()]);
+        }
+    }
+}
+
+#[test]
+fn the_page_lists_every_model_with_its_keys() {
+    let mut models = String::new();
+    for Kind { info, .. } in KINDS {
+        let _ = writeln!(models, "**`{}`**: {} ({}).\n", info.name, info.summary, info.paper);
+        models.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
+        for key in info.keys {
+            let _ = writeln!(models, "| `{}` | {} | {} | {} |", key.name, key.takes, key.usual, key.doc);
+        }
+        models.push('\n');
+    }
+    let path = repository().join("docs/scenario-format.md");
+    let page = std::fs::read_to_string(&path).expect("the page");
+    let begin = "<!-- models: written from what they declare, do not edit -->\n";
+    let from = page.find(begin).expect("its marker") + begin.len();
+    let to = page.find("<!-- end of models -->").expect("its end");
+    let fresh = format!("{}{models}{}", &page[..from], &page[to..]);
+    let bless = std::env::var_os("HEADWAY_BLESS").is_some();
+    if bless {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    }
+    assert!(bless || page == fresh, "{} is out of date: run with HEADWAY_BLESS=1", path.display());
+}
