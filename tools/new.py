@@ -79,7 +79,7 @@ INTEGRATION = ("test", "--workspace", "--all-features", "--quiet", "--test", "it
 
 
 class Mistake(Exception):
-    """Something that whoever called can put right."""
+    """A mistake that the caller can correct."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def new_traffic(name: Name) -> Made:
         raise Mistake(f"there is a traffic pattern `{name.text}` already")
     refuse_taken(name, registry, TRAFFIC, "traffic pattern")
     source = (ROOT / TRAFFIC / "permutation.rs").read_text(encoding="utf-8")
-    head = "//! Say here who sends to whom, how much, and when.\n"
+    head = "//! Say here which hosts send, to which receivers, how much, and when.\n"
     source = head + re.sub(r"\A(//!.*\n)+", "", source)
     # The purpose of a random stream is no name of the pattern.
     source = exchange(source, {"Purpose::Permutation": "Purpose::Permutation", "Permutation": name.type})
@@ -247,7 +247,7 @@ def new_figure(name: Name) -> Made:
     write(path, exchange(source, {'"template"': f'"{name.text}"'}))
     last = '    "model",\n)'
     before(registry, last, f'    "{name.module}",\n')
-    (summary,) = re.findall(r'^KIND = Kind\("(.*)", draw\)$', source, flags=re.MULTILINE)
+    (summary,) = re.findall(r'^KIND = FigureKind\("(.*)", draw\)$', source, flags=re.MULTILINE)
     before(FORMAT, "| `model` |  |", f"| `{name.text}` |  | {summary} |\n")
     return Made(name, path, (), ("pytest tests/python/test_figures.py holds it against what every figure promises",))
 
@@ -263,7 +263,7 @@ def a_transport(name: Name, place: Path) -> Made:
 
 
 def finish(made: list[Made]) -> None:
-    """Build what was made, write what follows from it, and say what there is now."""
+    """Build what was made, write what follows from it, and print what was created."""
     if any(one.place.suffix != ".py" for one in made):
         cargo("fmt", "--all")
         tests = dict.fromkeys(test for one in made for test in one.tests)

@@ -118,7 +118,7 @@ def drop_derived(out: Path) -> None:
 
 
 def clear_locks(out: Path) -> None:
-    """Remove the locks of a sweep, which nobody holds."""
+    """Remove the locks of a sweep, which no process holds."""
     locks = out / LOCKS
     if locks.is_dir():
         _remove(locks, tuple(path.name for path in locks.iterdir()))

@@ -59,7 +59,7 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
 
 
 def nearest_paths(path: Path, suffix: str = "") -> str:
-    """A line for a message: what lies beside a path that is not there and is named much like it; empty if nothing."""
+    """A line for a message: files with a similar name in the folder of a missing path; empty if there are none."""
     folder = path.parent
     try:
         beside = [entry.name for entry in folder.iterdir() if entry.name.endswith(suffix)]

@@ -67,7 +67,7 @@ def held(path: Path) -> Iterator[bool]:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nobody holds the lock at `path` now."""
+    """Whether no process holds the lock at `path` now."""
     with held(path) as mine:
         return mine
 

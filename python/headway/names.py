@@ -82,7 +82,7 @@ def resolve(text: str) -> ScenarioFile:
 
 
 def _nearest_files(path: Path, known: Mapping[str, ScenarioFile]) -> str:
-    """The files beside `path` that are named like it, else the scenarios that are."""
+    """The files in the folder of `path` with a similar name, or else scenarios with one."""
     if beside := nearest_paths(path, ".toml"):
         return beside
     close = nearest(path.with_suffix("").as_posix(), known) or nearest(path.stem, known)
@@ -97,7 +97,7 @@ def _name_of(path: Path) -> str:
 
 
 def _is_scenario(path: Path) -> bool:
-    """Claims and topology files live beside scenarios. A file that is not TOML counts: running it says why."""
+    """Folders of scenarios also hold claims and topologies. A file that is not TOML counts: running it says why."""
     if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE):
         return False
     try:

@@ -27,18 +27,18 @@ from headway.sweeps.worker import Finished
 
 
 class Recorder(Silent):
-    """Remembers which points were run, which failed, and what was remarked."""
+    """Remembers which points were run, which failed, and what was noted."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
         self.broken: list[str] = []
-        self.remarks: list[str] = []
+        self.notes: list[str] = []
         self.begun = threading.Event()
         self.waited_for: list[str] = []
         self.at_waiting: Callable[[], None] = lambda: None
 
-    def planned(self, total: int, done: int, remarks: list[str]) -> None:
-        self.remarks += remarks
+    def planned(self, total: int, done: int, notes: list[str]) -> None:
+        self.notes += notes
 
     def progressed(self, label: str, state: dict[str, Any] | None) -> None:
         if state is not None:
@@ -104,7 +104,7 @@ def test_a_point_with_one_flipped_bit_is_run_again(
     damaged.write_bytes(content)
     outcome, recorder = sweep(scenario_file, out)
     assert recorder.ran == [victim["label"]]
-    assert str(out / victim["dir"]) in recorder.remarks[0]
+    assert str(out / victim["dir"]) in recorder.notes[0]
     assert outcome.reused == 3
     read(out / victim["dir"])
 
@@ -124,7 +124,7 @@ def test_points_without_checksums_are_kept_and_told(scenario_file: Path, tmp_pat
     (out / rows(out)[0]["dir"] / "SHA256SUMS").unlink()
     _, recorder = sweep(scenario_file, out)
     assert recorder.ran == []
-    assert recorder.remarks == ["1 finished points have no SHA256SUMS: damage in them would go unnoticed"]
+    assert recorder.notes == ["1 finished points have no SHA256SUMS: damage in them would go unnoticed"]
 
 
 def test_two_sweeps_in_one_directory_share_the_work(scenario_file: Path, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_damaged_point_is_named_and_run_again_alone(scenario_file: Path, tmp_p
     damaged.write_bytes(damaged.read_bytes()[:40])
     outcome, recorder = sweep(scenario_file, out)
     assert recorder.ran == [victim["label"]]
-    assert str(damaged) in recorder.remarks[0]
+    assert str(damaged) in recorder.notes[0]
     assert outcome.reused == 3
     read(out / victim["dir"])
     assert sorted(p.name for p in (out / "points").iterdir()) == sorted(Path(r["dir"]).name for r in rows(out))
@@ -197,7 +197,7 @@ def test_a_changed_scenario_runs_again_if_it_may_and_says_so(scenario_file: Path
         sweep(scenario_file, out)
     _, recorder = sweep(scenario_file, out, overwrite=True)
     assert len(recorder.ran) == 4
-    assert all("another scenario" in remark for remark in recorder.remarks)
+    assert all("another scenario" in note for note in recorder.notes)
 
 
 def test_results_of_another_build_are_kept_and_told(
@@ -208,7 +208,7 @@ def test_results_of_another_build_are_kept_and_told(
     monkeypatch.setattr(import_module("headway.sweeps.plan"), "build", lambda: "another")
     _, recorder = sweep(scenario_file, out)
     assert recorder.ran == []
-    assert recorder.remarks == [
+    assert recorder.notes == [
         f"4 finished points are of another build of this version; to run them again, remove {out / 'points'}"
     ]
 

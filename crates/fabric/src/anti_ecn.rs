@@ -45,10 +45,10 @@ headway_units::params! {
 #[derive(Clone, Debug)]
 pub struct AntiEcn {
     /// Shortest gap that keeps a mark.
-    room: Time,
+    min_gap: Time,
     /// Where the gap begins: at the end of the last data packet plus the time of control packets since, or
     /// under the literal rule at its start.
-    last: Time,
+    gap_start: Time,
     literal: bool,
     seen_data: bool,
 }
@@ -72,13 +72,13 @@ impl Discipline for AntiEcn {
             (n, _) => n,
         };
         let slot = port.rate.time_of(bytes);
-        let room = match params.rule {
+        let min_gap = match params.rule {
             GapRule::AnyGap => Time(1),
             GapRule::HalfSlot => Time(slot.0.div_ceil(2)),
             GapRule::FullSlot | GapRule::Literal => slot,
         };
         let literal = params.rule == GapRule::Literal;
-        AntiEcn { room, last: Time::ZERO, literal, seen_data: false }
+        AntiEcn { min_gap, gap_start: Time::ZERO, literal, seen_data: false }
     }
 
     fn classes(&self) -> usize {
@@ -91,7 +91,7 @@ impl Discipline for AntiEcn {
     }
 
     fn retune(&mut self, _: Time, fresh: Self) {
-        self.room = fresh.room;
+        self.min_gap = fresh.min_gap;
     }
 
     // AMRT §IV-A
@@ -99,16 +99,16 @@ impl Discipline for AntiEcn {
     fn depart(&mut self, departing: &Departing, packet: &mut Packet) {
         let takes = if self.literal { Time::ZERO } else { departing.takes };
         if !packet.is_data() {
-            self.last += takes;
+            self.gap_start += takes;
             return;
         }
         // The first data packet of a port follows an endless gap.
-        let spare = !self.seen_data || departing.now.saturating_sub(self.last) >= self.room;
+        let spare = !self.seen_data || departing.now.saturating_sub(self.gap_start) >= self.min_gap;
         if !spare && packet.ecn == Ecn::Spare {
             packet.ecn = Ecn::NotEct;
         }
         self.seen_data = true;
-        self.last = departing.now + takes;
+        self.gap_start = departing.now + takes;
     }
 }
 

@@ -48,7 +48,7 @@ impl DropReason {
 /// Counters of one port since the start of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
-    /// Packets offered.
+    /// Packets offered to the port, accepted or not.
     pub received: u64,
     /// Packets that entered a queue, and were not thrown out of it again, or passed straight to the wire.
     pub enqueued: u64,

@@ -159,13 +159,13 @@ impl Shaper {
 mod tests {
     use super::*;
     use crate::registry::{self, AnyDiscipline};
-    use crate::testing::Pool;
+    use crate::testing::PacketPool;
     use crate::{Packets, Port};
     use headway_packet::HostId;
     use headway_units::{ParamValue, Rate};
 
     /// Handles below 100 are data packets, those below 200 requests, all others credits.
-    fn pool() -> Pool {
+    fn pool() -> PacketPool {
         let packet = |i: u32| {
             let kind = match i {
                 0..100 => PacketKind::Data,
@@ -176,7 +176,7 @@ mod tests {
             packet.wire = if i < 100 { 1538 } else { 84 };
             packet
         };
-        Pool((0..300).map(packet).collect())
+        PacketPool((0..300).map(packet).collect())
     }
 
     fn port(params: &[(&str, u64)], space: Space) -> Port<u32> {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// What leaves, and when its transmission starts, in bytes of wire time.
-    fn departures(port: &mut Port<u32>, pool: &mut Pool) -> Vec<(u32, u64)> {
+    fn departures(port: &mut Port<u32>, pool: &mut PacketPool) -> Vec<(u32, u64)> {
         let mut out = Vec::new();
         while let Some(start) = port.next_start() {
             let departure = port.next(start, pool).expect("it may leave");
@@ -270,7 +270,8 @@ mod tests {
         let space = Space { data: None, control: Some(Limit::Packets(3)) };
         let (mut port, mut pool) = (port(&[], space), pool());
         port.transmit_idle(Time::ZERO, pool.packet(0));
-        let fits = |port: &mut Port<u32>, pool: &mut Pool, handle| port.offer(Time(1), handle, pool).is_ok();
+        let fits =
+            |port: &mut Port<u32>, pool: &mut PacketPool, handle| port.offer(Time(1), handle, pool).is_ok();
         let admitted: Vec<bool> =
             [200, 100, 201, 202, 101].into_iter().map(|h| fits(&mut port, &mut pool, h)).collect();
         assert_eq!(admitted, [true, true, true, false, false]);

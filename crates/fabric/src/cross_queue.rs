@@ -268,7 +268,7 @@ impl Discipline for CrossQueueEcn {
 mod tests {
     use super::*;
     use crate::registry::AnyDiscipline;
-    use crate::testing::Pool;
+    use crate::testing::PacketPool;
     use crate::{Buffer, Departure, Fate, Full, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::{ParamValue, Rate};
@@ -285,7 +285,7 @@ mod tests {
     const SLOT: Time = Time(1_230_400);
 
     /// A port with room for `data` packets whose wire is busy with a control packet, and its packets.
-    fn port(params: &[(String, ParamValue)], data: u32) -> (Port<u32>, Pool) {
+    fn port(params: &[(String, ParamValue)], data: u32) -> (Port<u32>, PacketPool) {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
         let context = PortContext {
             rate: Rate::gbps(10),
@@ -307,19 +307,20 @@ mod tests {
             p.flags = PacketFlags::when((200..300).contains(&i), PacketFlags::UNSCHEDULED);
             p
         };
-        let (mut port, mut pool) = (Port::new(rules, context.into()), Pool((0..310).map(packet).collect()));
+        let (mut port, mut pool) =
+            (Port::new(rules, context.into()), PacketPool((0..310).map(packet).collect()));
         port.transmit_idle(Time::ZERO, pool.packet(309));
         (port, pool)
     }
 
-    fn offer(port: &mut Port<u32>, pool: &mut Pool, handles: &[u32]) -> Vec<Full<u32>> {
+    fn offer(port: &mut Port<u32>, pool: &mut PacketPool, handles: &[u32]) -> Vec<Full<u32>> {
         let full = handles.iter().filter_map(|&h| port.offer(Time(1), h, pool).err()).collect();
         port.check().expect("identities");
         full
     }
 
     /// What leaves next, and whether with a mark.
-    fn leaves(port: &mut Port<u32>, pool: &mut Pool) -> Option<(u32, bool)> {
+    fn leaves(port: &mut Port<u32>, pool: &mut PacketPool) -> Option<(u32, bool)> {
         let Departure { handle, .. } = port.next(port.free_at(), pool)?;
         Some((handle, pool.packet(handle).ecn == Ecn::Ce))
     }
@@ -351,8 +352,8 @@ mod tests {
     fn marks(rule: &str, waiting: u32) -> Vec<bool> {
         let (mut port, mut pool) =
             port(&[period(4), word("mark_when", rule), ("low_limit".into(), ParamValue::Int(9))], 50);
-        let behind: Vec<u32> = (100..100 + waiting).collect();
-        assert!(offer(&mut port, &mut pool, &behind).is_empty());
+        let opportunistic: Vec<u32> = (100..100 + waiting).collect();
+        assert!(offer(&mut port, &mut pool, &opportunistic).is_empty());
         assert!(offer(&mut port, &mut pool, &[1]).is_empty());
         // Nothing has been measured: all is spare, four packets a period.
         let (handle, marked) = leaves(&mut port, &mut pool).expect("it waits");

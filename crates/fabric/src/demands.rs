@@ -67,17 +67,17 @@ pub enum Unoffered {
     /// It writes something that would be lost.
     #[error("it rewrites {}, which {driver} cannot do", what.name())]
     Rewrite {
-        /// What.
+        /// The rewrite that the driver cannot do.
         what: Rewrite,
-        /// Who.
+        /// The driver of the ports, for messages.
         driver: &'static str,
     },
-    /// It needs something.
+    /// The discipline needs what its driver does not have.
     #[error("it needs {}, which {driver} does not have", what.name())]
     Need {
-        /// What.
+        /// The need that the driver does not meet.
         what: Need,
-        /// Who.
+        /// The driver of the ports, for messages.
         driver: &'static str,
     },
 }

@@ -11,9 +11,9 @@ pub struct PortContext {
     pub rate: Rate,
     /// Packet sizes of the network.
     pub sizes: Sizes,
-    /// Buffer space.
+    /// Limits of data and control in the buffer.
     pub buffer: Buffer,
-    /// What its choices by lot depend on, where it has any.
+    /// What its random choices depend on, where it has any.
     pub seed: u64,
     /// The network's base round trip, where one is known.
     pub round_trip: Option<Time>,
@@ -22,9 +22,9 @@ pub struct PortContext {
 /// Buffer space that a scenario asks for; `None` leaves it to the discipline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Space {
-    /// For data.
+    /// Limit of data packets; `None` for the default of the discipline.
     pub data: Option<Limit>,
-    /// For control.
+    /// Limit of control packets; `None` for the default of the discipline.
     pub control: Option<Limit>,
 }
 
@@ -91,7 +91,7 @@ pub struct Departing {
 pub struct DisciplineInfo {
     /// Name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// One line for listings and the documentation.
     pub summary: &'static str,
     /// Where it was published.
     pub paper: &'static str,
@@ -103,9 +103,9 @@ pub struct DisciplineInfo {
 
 /// Rules of one port on enqueue and on dequeue.
 pub trait Discipline: Sized {
-    /// Its parameters.
+    /// Parameters that a scenario may set.
     type Params: Params;
-    /// Its description.
+    /// Name, summary, paper, rewrites and needs of the discipline.
     const INFO: DisciplineInfo;
 
     /// Whether its rules take a few instructions a packet, and no call is worth making for them.

@@ -106,7 +106,7 @@ impl Discipline for EcnThreshold {
 mod tests {
     use super::*;
     use crate::registry::AnyDiscipline;
-    use crate::testing::Pool;
+    use crate::testing::PacketPool;
     use crate::{Buffer, Limit, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::{ParamValue, Rate, Time};
@@ -126,7 +126,7 @@ mod tests {
         let rest = params.iter().map(|(name, value)| (name.to_string(), value.clone()));
         let params: Vec<_> = std::iter::once(k).chain(rest).collect();
         let rules = AnyDiscipline::make("ecn-threshold", &params, &context).expect("known").expect("valid");
-        let (mut port, mut pool) = (Port::new(rules, context.into()), Pool(vec![data(ecn); 8]));
+        let (mut port, mut pool) = (Port::new(rules, context.into()), PacketPool(vec![data(ecn); 8]));
         port.transmit_idle(Time::ZERO, pool.packet(0));
         let accepted: Vec<u32> = (1..8).filter(|&i| port.offer(Time(1), i, &mut pool).is_ok()).collect();
         assert_eq!(accepted, [1, 2, 3, 4, 5], "the buffer holds five beside the one on the wire");

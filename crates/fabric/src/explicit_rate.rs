@@ -67,7 +67,7 @@ struct Law {
     beta: f64,
     /// gamma C.
     target: f64,
-    /// C.
+    /// Capacity of the link, C.
     capacity: f64,
     period: Time,
     /// Shortest interval: the time of a full packet.

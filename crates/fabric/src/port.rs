@@ -21,7 +21,7 @@ pub trait Packets<H> {
     /// Cuts the payload off a data packet in no queue, which leaves `control` bytes of it on the wire unless the
     /// driver knows better; `false` when it cannot be cut.
     #[inline]
-    fn cut(&mut self, handle: H, control: u16) -> bool {
+    fn trim_payload(&mut self, handle: H, control: u16) -> bool {
         self.packet(handle).trim(control);
         true
     }
@@ -30,7 +30,7 @@ pub trait Packets<H> {
 /// A packet that has started to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<H> {
-    /// Which.
+    /// Handle of the packet that leaves.
     pub handle: H,
     /// When its last bit leaves.
     pub ends: Time,
@@ -173,7 +173,7 @@ impl<H: Copy> Port<H> {
     /// known without reading them, for drivers that fetch ahead.
     #[inline]
     pub fn waiting_places(&self) -> impl Iterator<Item = &[H]> {
-        self.queues.places()
+        self.queues.handle_slices()
     }
 
     /// The packets that will have started to leave at `now`, guessed from standard packet sizes.
@@ -195,7 +195,7 @@ impl<H: Copy> Port<H> {
         self.queues.bytes()
     }
 
-    /// Packets waiting.
+    /// Packets in the queues, without the one on the wire.
     pub fn waiting(&self) -> u32 {
         self.queues.waiting_packets()
     }
@@ -376,7 +376,7 @@ impl<H: Copy> Port<H> {
     /// cut is dropped.
     fn trim<P: Packets<H>>(&mut self, now: Time, handle: H, packets: &mut P) -> Full<H> {
         debug_assert!(packets.packet(handle).is_data());
-        if !packets.cut(handle, self.context.sizes.control) {
+        if !packets.trim_payload(handle, self.context.sizes.control) {
             let reason = DropReason::BufferFull;
             self.dropped[reason as usize] += 1;
             return Full { handle, trimmed: false, fate: Fate::Dropped(reason) };
@@ -463,7 +463,7 @@ impl<H: Copy> Port<H> {
 
     /// The link goes down at `now`: what waits is dropped and handed to `gone`, and what is offered from now on is
     /// dropped too. The rest of the packet on the wire is not sent; whoever launched it loses it.
-    pub fn cut<P: Packets<H>>(&mut self, now: Time, packets: &mut P, mut gone: impl FnMut(H, &mut P)) {
+    pub fn take_down<P: Packets<H>>(&mut self, now: Time, packets: &mut P, mut gone: impl FnMut(H, &mut P)) {
         if self.is_down() {
             return;
         }
@@ -486,7 +486,7 @@ impl<H: Copy> Port<H> {
     }
 
     /// The link is up again at `now`, with its wire free.
-    pub fn restore(&mut self, now: Time) {
+    pub fn bring_up(&mut self, now: Time) {
         if let (true, Some(outage)) = (self.is_down(), &self.outage) {
             self.context = Arc::clone(&outage.context);
             self.free_at = now;
@@ -532,7 +532,7 @@ fn bytes_times(bytes: u64, time: Time) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Pool;
+    use crate::testing::PacketPool;
     use crate::{Buffer, Limit};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::Rate;
@@ -546,7 +546,7 @@ mod tests {
         Port::new(rules, Arc::new(context))
     }
 
-    fn pool() -> Pool {
+    fn pool() -> PacketPool {
         let packet = |i: u32| {
             let kind = if i < 8 { PacketKind::Data } else { PacketKind::Grant };
             let mut p = Packet::new(kind, HostId(0), HostId(1), i);
@@ -554,7 +554,7 @@ mod tests {
             p.priority = u8::from(i < 8);
             p
         };
-        Pool((0..12).map(packet).collect())
+        PacketPool((0..12).map(packet).collect())
     }
 
     #[test]
@@ -615,7 +615,7 @@ mod tests {
     }
 
     /// Packets of every kind that some discipline treats in its own way.
-    fn mixed() -> Pool {
+    fn mixed() -> PacketPool {
         let packet = |i: u32| {
             let kind =
                 [PacketKind::Data, PacketKind::Credit, PacketKind::Data, PacketKind::Grant][i as usize % 4];
@@ -625,7 +625,7 @@ mod tests {
             p.ecn = Ecn::Ect;
             p
         };
-        Pool((0..64).map(packet).collect())
+        PacketPool((0..64).map(packet).collect())
     }
 
     #[test]
@@ -644,7 +644,7 @@ mod tests {
                 let (before, waiting) = (port.counters(), port.waiting());
                 assert!(waiting > 0, "{name}: nothing waits");
                 let mut gone = Vec::new();
-                port.cut(now, &mut pool, |handle, _| gone.push(handle));
+                port.take_down(now, &mut pool, |handle, _| gone.push(handle));
                 assert_eq!(
                     (gone.len() as u32, port.waiting(), port.queue_bytes()),
                     (waiting, 0, 0),
@@ -668,7 +668,7 @@ mod tests {
                 port.check().unwrap_or_else(|why| panic!("{name}: {why}"));
                 now += Time::us(50 * (round + 1));
                 assert_eq!(port.busy_until(now), after.busy, "{name}: nothing is sent");
-                port.restore(now);
+                port.bring_up(now);
                 assert!(!port.is_down() && port.free_at() == now, "{name}");
             }
             port.check().unwrap_or_else(|why| panic!("{name}: {why}"));

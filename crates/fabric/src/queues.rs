@@ -35,7 +35,7 @@ impl Limit {
 /// Buffer space of a port: data classes share one limit, control has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// For data.
+    /// Limit of data packets.
     pub data: Limit,
     /// For control, where the discipline keeps control apart.
     pub control: Limit,
@@ -186,7 +186,7 @@ impl<H: Copy> Queues<H> {
 
     /// Where the handles lie, class by class, from the first to leave to the end of the ring.
     #[inline]
-    pub(crate) fn places(&self) -> impl Iterator<Item = &[H]> {
+    pub(crate) fn handle_slices(&self) -> impl Iterator<Item = &[H]> {
         self.rings().map(|ring| &ring.slots[ring.head as usize..])
     }
 

@@ -14,9 +14,9 @@ use headway_units::Time;
 headway_units::joined_params! {
     /// Parameters of selective credit shaping.
     pub struct SelectiveCreditShapingParams {
-        /// Of credits.
+        /// Parameters of the credits.
         shaping: CreditShapingParams,
-        /// Of unscheduled packets.
+        /// Parameters of unscheduled packets.
         selection: SelectionParams,
     }
 }
@@ -98,13 +98,13 @@ impl Discipline for SelectiveCreditShaping {
 mod tests {
     use super::*;
     use crate::registry::{self, AnyDiscipline};
-    use crate::testing::Pool;
+    use crate::testing::PacketPool;
     use crate::{Fate, Packets, Port};
     use headway_packet::{HostId, PacketFlags, PacketKind};
     use headway_units::Rate;
 
     /// Handles below 100 are unscheduled data, those below 200 scheduled data, all others credits.
-    fn pool() -> Pool {
+    fn pool() -> PacketPool {
         let packet = |i: u32| {
             let kind = if i < 200 { PacketKind::Data } else { PacketKind::Credit };
             let mut packet = Packet::new(kind, HostId(0), HostId(1), i);
@@ -112,7 +112,7 @@ mod tests {
             packet.wire = if i < 200 { 1538 } else { 84 };
             packet
         };
-        Pool((0..300).map(packet).collect())
+        PacketPool((0..300).map(packet).collect())
     }
 
     #[test]

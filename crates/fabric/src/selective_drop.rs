@@ -106,7 +106,7 @@ impl Discipline for SelectiveDrop {
 mod tests {
     use super::*;
     use crate::registry::AnyDiscipline;
-    use crate::testing::Pool;
+    use crate::testing::PacketPool;
     use crate::{Buffer, Fate, Limit, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
     use headway_units::{ParamValue, Rate, Time};
@@ -131,7 +131,7 @@ mod tests {
             packet
         };
         let first = std::iter::once(&SCHEDULED);
-        let mut pool = Pool(first.chain(packets).enumerate().map(packet).collect());
+        let mut pool = PacketPool(first.chain(packets).enumerate().map(packet).collect());
         let mut port = Port::new(rules, context.into());
         port.transmit_idle(Time::ZERO, pool.packet(0));
         let offered = (1..pool.0.len() as u32).filter_map(|i| {

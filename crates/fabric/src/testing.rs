@@ -4,9 +4,9 @@ use crate::Packets;
 use headway_packet::Packet;
 
 /// Packets, by their place.
-pub(crate) struct Pool(pub(crate) Vec<Packet>);
+pub(crate) struct PacketPool(pub(crate) Vec<Packet>);
 
-impl Packets<u32> for Pool {
+impl Packets<u32> for PacketPool {
     fn packet(&mut self, handle: u32) -> &mut Packet {
         &mut self.0[handle as usize]
     }

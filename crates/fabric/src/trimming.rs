@@ -20,7 +20,7 @@ use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
 use headway_units::{ParamKind, Time, mix};
 
 headway_units::choice! {
-    /// Whose switch.
+    /// The switch whose rules are the defaults.
     pub enum TrimVariant {
         /// The paper's: 10 headers to one data packet, header queue of the data queue's bytes, return to sender.
         Paper = "paper",
@@ -54,7 +54,7 @@ headway_units::choice! {
 }
 
 headway_units::params! {
-    /// Parameters of trimming.
+    /// Parameters of the port `trimming`, in the order of the documentation.
     pub struct TrimmingParams {
         /// Whose switch: what the other parameters are unless they say, and the default buffers.
         variant: TrimVariant = TrimVariant::Paper, ParamKind::Choice(TrimVariant::WORDS);
@@ -96,7 +96,7 @@ pub struct Trimming {
 
 impl Trimming {
     /// The coin. NDP §3.1
-    fn heads(&mut self) -> bool {
+    fn coin_is_heads(&mut self) -> bool {
         self.throws = self.throws.wrapping_add(1);
         mix(self.seed ^ mix(self.throws.into())) & 1 == 1
     }
@@ -187,7 +187,7 @@ impl Discipline for Trimming {
     fn overflow(&mut self, packet: &Packet) -> Overflow {
         if packet.is_data() {
             let last = match self.victim {
-                Victim::Coin => self.heads(),
+                Victim::Coin => self.coin_is_heads(),
                 Victim::Arrival => false,
                 Victim::Last => true,
             };
@@ -231,7 +231,7 @@ impl Discipline for Trimming {
 mod tests {
     use super::*;
     use crate::registry::{self, AnyDiscipline};
-    use crate::testing::Pool;
+    use crate::testing::PacketPool;
     use crate::{Fate, Full, Packets, Port};
     use headway_packet::HostId;
     use headway_units::{ParamValue, Rate};
@@ -243,7 +243,7 @@ mod tests {
     }
 
     /// A port whose wire is busy with packet 0, and a pool of data packets (below 1000) and acknowledgements.
-    fn port(params: &[(String, ParamValue)], space: Space, seed: u64) -> (Port<u32>, Pool) {
+    fn port(params: &[(String, ParamValue)], space: Space, seed: u64) -> (Port<u32>, PacketPool) {
         let buffer = registry::buffer("trimming", params, &SIZES, space).expect("known").expect("valid");
         let context = PortContext { rate: Rate::gbps(10), sizes: SIZES, buffer, seed, round_trip: None };
         let rules = AnyDiscipline::make("trimming", params, &context).expect("known").expect("valid");
@@ -253,19 +253,20 @@ mod tests {
             (p.wire, p.payload, p.priority) = if i < 1000 { (9064, 9000, 1) } else { (64, 0, 0) };
             p
         };
-        let (mut port, mut pool) = (Port::new(rules, context.into()), Pool((0..4000).map(packet).collect()));
+        let (mut port, mut pool) =
+            (Port::new(rules, context.into()), PacketPool((0..4000).map(packet).collect()));
         port.transmit_idle(Time::ZERO, pool.packet(0));
         (port, pool)
     }
 
-    fn offer(port: &mut Port<u32>, pool: &mut Pool, handles: std::ops::Range<u32>) -> Vec<Full<u32>> {
+    fn offer(port: &mut Port<u32>, pool: &mut PacketPool, handles: std::ops::Range<u32>) -> Vec<Full<u32>> {
         let full = handles.filter_map(|h| port.offer(Time(1), h, pool).err()).collect();
         port.check().expect("identities");
         full
     }
 
     /// Kinds in the order of departure: `d`ata, `h`eader, `a`cknowledgement.
-    fn departures(port: &mut Port<u32>, pool: &mut Pool) -> String {
+    fn departures(port: &mut Port<u32>, pool: &mut PacketPool) -> String {
         let mut out = String::new();
         while let Some(d) = port.next(port.free_at(), pool) {
             let kind = pool.packet(d.handle).kind;

@@ -1,8 +1,8 @@
 //! What an endpoint is told when it is made.
 
 use crate::key::PreSharedKey;
+use crate::message_event::MessageEvent;
 use crate::pace::Pace;
-use crate::progress::Progress;
 use crate::seal::Cipher;
 use crate::stream::SinkOf;
 use headway_packet::{Envelope, PacketKind, Sizes, WIRE_HEADER};
@@ -79,13 +79,13 @@ impl Default for Limits {
 }
 
 /// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
-pub const PATIENCE: u64 = 10;
+pub const STALL_FACTOR: u64 = 10;
 
 /// What is assumed of the path to a peer; `None` = the default of [`Config::path`].
 pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
 
 /// Hears what happens to messages, on the endpoint's thread: it must not wait.
-pub type Observer = Arc<dyn Fn(&Progress) + Send + Sync>;
+pub type Observer = Arc<dyn Fn(&MessageEvent) + Send + Sync>;
 
 /// Everything an endpoint is told. [`Config::default`] is AMRT between processes of one machine.
 #[derive(Clone)]
@@ -117,7 +117,7 @@ pub struct Config {
     pub peer_timeout: Time,
     /// How long a message that the transport works on may be without progress: nothing of it sent for the first
     /// time, and nothing newly acknowledged. Then it fails, and with the last message to a peer the peer, which
-    /// answers and takes none of them. [`PATIENCE`] times as long while other messages to the same peer progress, because
+    /// answers and takes none of them. [`STALL_FACTOR`] times as long while other messages to the same peer progress, because
     /// transports that serve the shortest first let the others wait.
     pub progress_timeout: Time,
     /// Longest wait of a call for its reply.
@@ -125,7 +125,7 @@ pub struct Config {
     /// What payload is sealed with where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305
     /// otherwise.
     pub cipher: Cipher,
-    /// Incarnation of this endpoint, another one than any before at the same address; `None` = a number by lot.
+    /// Incarnation of this endpoint, another one than any before at the same address; `None` = a random number.
     pub epoch: Option<u64>,
     /// The reading of the machine's monotonic clock at which this endpoint's time is zero, in nanoseconds, so
     /// that several processes share it; `None` = when it is bound.

@@ -18,7 +18,7 @@ macro_rules! counters {
             /// Every counter.
             pub const ALL: &[Count] = &[$(Count::$name),+];
 
-            /// Its name.
+            /// Name of the counter in results.
             pub fn name(self) -> &'static str {
                 match self { $(Count::$name => stringify!($name)),+ }
             }
@@ -116,12 +116,12 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Counts one.
+    /// Adds one to a counter.
     pub fn one(&self, what: Count) {
         self.add(what, 1);
     }
 
-    /// Counts several.
+    /// Adds `n` to a counter.
     pub fn add(&self, what: Count, n: u64) {
         self.0[what as usize].fetch_add(n, Ordering::Relaxed);
     }

@@ -288,7 +288,7 @@ impl Driver {
                 },
                 CoreEvent::Sent { ticket, at, outcome } => self.sent(ticket, at, outcome),
                 CoreEvent::PeerGone { peer, reason } => self.peer_gone(peer, reason),
-                CoreEvent::Progress(progress) => {
+                CoreEvent::Message(progress) => {
                     if let Some(observer) = &self.observer {
                         observer(&progress);
                     }

@@ -51,9 +51,9 @@ pub struct SendHandle {
 
 /// A message that was received.
 pub struct Received {
-    /// Who sent it.
+    /// Address of the sender.
     pub peer: SocketAddr,
-    /// The bytes.
+    /// Bytes of the message.
     pub bytes: Bytes,
     /// Its number among those of its sender to this endpoint.
     pub message: u32,

@@ -9,15 +9,15 @@ use std::net::SocketAddr;
 /// Why a configuration cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
-    /// No such transport.
+    /// No transport has this name.
     #[error("there is no transport `{0}`")]
     UnknownTransport(String),
     /// A parameter that the transport refuses.
     #[error("transport `{name}`: {source}")]
     Transport {
-        /// Which transport.
+        /// Name of the transport.
         name: String,
-        /// What is wrong.
+        /// What is wrong with its parameters.
         source: ParamError,
     },
     /// No such port discipline.
@@ -26,25 +26,25 @@ pub enum ConfigError {
     /// The discipline wants what a host's own link does not offer.
     #[error("port discipline `{name}`: {source}")]
     Unoffered {
-        /// Which discipline.
+        /// Name of the discipline.
         name: String,
-        /// What it wants.
+        /// What a host's own link does not offer.
         source: headway_fabric::Unoffered,
     },
     /// A parameter that the discipline refuses.
     #[error("port discipline `{name}`: {source}")]
     Discipline {
-        /// Which discipline.
+        /// Name of the discipline.
         name: String,
-        /// What is wrong.
+        /// What is wrong with its parameters.
         source: ParamError,
     },
     /// A number out of its range.
     #[error("{what} is {value}, and must be {range}")]
     Range {
-        /// Which.
+        /// Name of the setting.
         what: &'static str,
-        /// What it is.
+        /// Value of the setting.
         value: u64,
         /// What it may be.
         range: &'static str,
@@ -63,15 +63,15 @@ pub enum BindError {
          `Admission::Prefixes` or `Admission::PreSharedKey`"
     )]
     NotLoopback(SocketAddr),
-    /// The configuration.
+    /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The operating system.
+    /// The operating system refused an operation.
     #[error("{what}: {source}")]
     Io {
         /// What was being done.
         what: &'static str,
-        /// What it said.
+        /// Its error.
         source: io::Error,
     },
 }

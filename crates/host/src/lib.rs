@@ -43,9 +43,9 @@ mod endpoint;
 mod error;
 mod key;
 mod machine;
+mod message_event;
 mod nic;
 mod pace;
-mod progress;
 mod replay;
 mod seal;
 mod stream;
@@ -53,15 +53,15 @@ mod stream;
 pub mod tokio;
 mod udp;
 
-pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PATIENCE, PathOf, sizes};
+pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, STALL_FACTOR, sizes};
 pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{Endpoint, Received, SendHandle};
 pub use error::{BindError, CallError, ConfigError, Disagreement, RecvError, SendError};
 pub use headway_packet::session::{Terms, TransportName};
 pub use key::{KeyFileError, PreSharedKey};
+pub use message_event::{MessageEvent, MessageEventKind};
 pub use pace::{Pace, PaceReason};
-pub use progress::{Progress, Step};
 pub use seal::{Cipher, Secret};
 pub use stream::{Body, Sink, SinkOf, Source};
 

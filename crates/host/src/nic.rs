@@ -37,7 +37,7 @@ pub(crate) struct Nic {
     /// How far it may be ahead.
     ahead: Time,
     /// Whether the machine had nothing when it was last asked.
-    dry: bool,
+    machine_idle: bool,
     /// The first input since then.
     input: Option<Time>,
 }
@@ -56,7 +56,7 @@ impl Nic {
         let rules = rules.map_err(|source| ConfigError::Discipline { name: discipline.into(), source })?;
         let catch_up = sizes.slot(config.rate()).saturating_mul(config.catch_up.max(1).into());
         let ahead = ahead(config.rate(), sizes);
-        Ok(Nic { port: Port::new(rules, context.into()), catch_up, ahead, dry: true, input: None })
+        Ok(Nic { port: Port::new(rules, context.into()), catch_up, ahead, machine_idle: true, input: None })
     }
 
     /// An input that belongs to the instant `at`.
@@ -70,22 +70,22 @@ impl Nic {
     }
 
     /// The machine has nothing to send.
-    pub(crate) fn dry(&mut self) {
-        (self.dry, self.input) = (true, None);
+    pub(crate) fn machine_idle(&mut self) {
+        (self.machine_idle, self.input) = (true, None);
     }
 
     /// When the machine should be asked again without any input: not before the wire is idle, so that several
     /// packets are asked for at once.
     pub(crate) fn next(&self) -> Option<Time> {
-        (!self.dry || self.input.is_some()).then(|| self.port.free_at())
+        (!self.machine_idle || self.input.is_some()).then(|| self.port.free_at())
     }
 
     /// Puts a packet on the wire, which is free.
-    pub(crate) fn pass(&mut self, now: Time, packet: &mut Packet) {
-        let ready = if self.dry { self.input.unwrap_or(now) } else { Time::ZERO };
+    pub(crate) fn transmit(&mut self, now: Time, packet: &mut Packet) {
+        let ready = if self.machine_idle { self.input.unwrap_or(now) } else { Time::ZERO };
         let earliest = now.saturating_sub(self.catch_up);
         let start = ready.max(self.port.free_at()).max(earliest);
-        (self.dry, self.input) = (false, None);
+        (self.machine_idle, self.input) = (false, None);
         self.port.transmit_idle(start, packet);
     }
 

@@ -31,7 +31,7 @@ pub struct Pace {
 /// Where the rate of a link comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaceReason {
-    /// It was given.
+    /// The configuration gives the rate.
     Given,
     /// The kernel knows the speed of this interface.
     Interface(String),

@@ -29,9 +29,9 @@ pub enum Body {
     Whole(Bytes),
     /// Bytes that are made as they leave.
     Stream {
-        /// How many.
+        /// Length of the message in bytes.
         bytes: u64,
-        /// By whom.
+        /// Source that gives the bytes.
         source: Arc<dyn Source>,
     },
 }

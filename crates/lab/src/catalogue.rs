@@ -64,7 +64,7 @@ fn topology_kind(info: &topology::Info) -> Json {
     json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
 }
 
-fn traffic_kind(info: &traffic::Info) -> Json {
+fn traffic_kind(info: &traffic::PatternInfo) -> Json {
     let params: Vec<Json> = info.keys.iter().chain(traffic::COMMON).map(key).collect();
     json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
 }

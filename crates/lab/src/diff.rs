@@ -162,9 +162,9 @@ fn fields(left: Option<Packet>, right: Option<Packet>) -> Vec<&'static str> {
 /// Digests of a run.
 #[derive(PartialEq)]
 struct Digests {
-    /// Of all events up to the end of each whole piece.
+    /// Digest of all events up to the end of each whole piece.
     pieces: Vec<u64>,
-    /// Of all events.
+    /// Digest of all events.
     last: u64,
     events: u64,
     /// What the engine has of the order of events.

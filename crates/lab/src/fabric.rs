@@ -12,11 +12,8 @@ const MODES: [Routing; 4] = [Routing::Ecmp, Routing::Spray, Routing::Pinned, Rou
 /// Names of the routing modes.
 pub const ROUTINGS: &[&str] = &["ecmp", "spray", "pinned", "symmetric"];
 
-/// A transport as a scenario asks for it, with the parameters that it sets.
-pub type Choice = TransportSpec;
-
 /// Reads `[transport]`, or a traffic entry's `transport`: a name, or a table with a name and parameters.
-pub fn transport(item: &Item<'_>) -> Result<Choice, ScenarioError> {
+pub fn transport(item: &Item<'_>) -> Result<TransportSpec, ScenarioError> {
     if let Value::Text(name) = item.value() {
         find_transport(item, name)?;
         return Ok(TransportSpec { name: name.clone(), params: Vec::new() });
@@ -51,8 +48,8 @@ fn read_params(table: &Reader<'_>, specs: &[ParamSpec]) -> Result<Vec<(String, P
 }
 
 /// The discipline that all of these transports want; an error at `at` when they disagree.
-pub fn own_discipline(transports: &[Choice], at: &Origin) -> Result<String, ScenarioError> {
-    let wanted = |t: &Choice| {
+pub fn own_discipline(transports: &[TransportSpec], at: &Origin) -> Result<String, ScenarioError> {
+    let wanted = |t: &TransportSpec| {
         headway_transport::registry::find(&t.name).map_or(String::new(), |e| e.info.discipline.to_string())
     };
     let Some(first) = transports.first() else { return Ok(headway_fabric::registry::USUAL.into()) };
@@ -73,7 +70,7 @@ pub fn own_discipline(transports: &[Choice], at: &Origin) -> Result<String, Scen
 /// Reads `[fabric]`; without the table, everything has its default.
 pub fn read(
     table: Option<&Reader<'_>>,
-    transports: &[Choice],
+    transports: &[TransportSpec],
     switch_latency: Time,
     at: &Origin,
 ) -> Result<FabricSpec, ScenarioError> {
@@ -125,9 +122,10 @@ fn buffer(spec: &FabricSpec, space: Space, at: &Origin) -> Result<Buffer, Scenar
 
 /// How switches choose among paths when the scenario does not say: by a hash, the same in both directions where
 /// one of the transports needs that.
-fn own_routing(transports: &[Choice]) -> Routing {
-    let symmetric =
-        |t: &Choice| headway_transport::registry::find(&t.name).is_some_and(|e| e.capabilities.symmetric);
+fn own_routing(transports: &[TransportSpec]) -> Routing {
+    let symmetric = |t: &TransportSpec| {
+        headway_transport::registry::find(&t.name).is_some_and(|e| e.capabilities.symmetric)
+    };
     if transports.iter().any(symmetric) { Routing::Symmetric } else { Routing::Ecmp }
 }
 
@@ -188,7 +186,7 @@ pub fn fabric_json(spec: &FabricSpec) -> Json {
 }
 
 /// Every key of a transport with its value.
-pub fn transport_json(choice: &Choice) -> Json {
+pub fn transport_json(choice: &TransportSpec) -> Json {
     let known = headway_transport::registry::find(&choice.name).map(|e| e.params).unwrap_or_default();
     let mut map = Map::new();
     map.insert("name".into(), choice.name.as_str().into());

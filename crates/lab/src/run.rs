@@ -31,7 +31,7 @@ pub struct Options<'a> {
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunProgress {
-    /// Virtual seconds.
+    /// Virtual time that the run has reached, in seconds.
     pub virtual_s: f64,
     /// Latest end, in virtual seconds.
     pub stop_s: f64,
@@ -41,7 +41,7 @@ pub struct RunProgress {
     pub events_per_s: f64,
     /// Flows finished.
     pub flows_done: u64,
-    /// Flows given.
+    /// Flows of the run.
     pub flows_total: u64,
     /// Share of the run that is over, by time or by flows, whichever is more.
     pub fraction: f64,

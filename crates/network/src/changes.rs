@@ -10,7 +10,7 @@ use crate::error::BuildError;
 use crate::faults::{Change, Down, Fault, FaultSpec};
 use crate::injector::chosen;
 use crate::network::Network;
-use crate::routes::Choice;
+use crate::routes::PathSelector;
 use crate::spec::Routing;
 use headway_packet::Packet;
 use headway_units::{Rate, Time};
@@ -34,7 +34,7 @@ pub enum Step {
 /// What happens at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instant {
-    /// When.
+    /// Instant of the change.
     pub at: Time,
     /// To which links, by number; to none where only routes change.
     pub steps: Vec<(u32, Step)>,
@@ -80,7 +80,7 @@ impl Changes {
     pub fn new(
         specs: &[FaultSpec],
         network: &Network,
-        choice: &Choice,
+        choice: &PathSelector,
     ) -> Result<Option<Changes>, BuildError> {
         if let Some((first, second)) = conflict(specs) {
             let text = format!("entries {first} and {second} contradict each other");
@@ -175,7 +175,7 @@ impl Changes {
     /// destination, as far as routes know.
     pub fn route(
         &mut self,
-        choice: &mut Choice,
+        choice: &mut PathSelector,
         network: &Network,
         switch: u32,
         packet: &Packet,
@@ -284,15 +284,15 @@ impl Plan {
 /// Puts spans in order and joins those that touch.
 fn join(spans: &mut Spans) -> Spans {
     spans.sort_unstable();
-    let mut joined: Spans = Vec::with_capacity(spans.len());
+    let mut merged: Spans = Vec::with_capacity(spans.len());
     for &(from, until) in spans.iter() {
-        match joined.last_mut() {
+        match merged.last_mut() {
             Some(last) if from <= last.1 => last.1 = last.1.max(until),
-            _ => joined.push((from, until)),
+            _ => merged.push((from, until)),
         }
     }
-    spans.clone_from(&joined);
-    joined
+    spans.clone_from(&merged);
+    merged
 }
 
 /// The links of a switch, both directions.

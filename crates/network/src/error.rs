@@ -12,9 +12,9 @@ pub enum BuildError {
     /// Host without a link, or with more than one.
     #[error("host {host} has {links} links; it needs exactly one")]
     HostLinks {
-        /// Which.
+        /// Number of the host.
         host: u32,
-        /// How many it has.
+        /// Number of its links.
         links: usize,
     },
     /// A link names a node that is not there.
@@ -22,33 +22,33 @@ pub enum BuildError {
     NoSuchNode {
         /// Position in the list of links.
         link: usize,
-        /// The node.
+        /// Number of the node that does not exist.
         node: u32,
-        /// How many there are.
+        /// Number of nodes.
         nodes: u32,
     },
-    /// No path.
+    /// No path leads from one host to another.
     #[error("host {dst} cannot be reached from host {src}")]
     Unreachable {
-        /// From.
+        /// Number of the sending host.
         src: u32,
-        /// To.
+        /// Number of the receiving host.
         dst: u32,
     },
     /// No such discipline, or a parameter it refuses.
     #[error("port discipline `{name}`: {reason}")]
     Discipline {
-        /// Its name.
+        /// Name of the discipline.
         name: String,
-        /// Why not.
+        /// Why it cannot be used.
         reason: String,
     },
     /// The discipline wants more than the driver of the ports offers.
     #[error("port discipline `{name}`: {source}")]
     Unoffered {
-        /// Its name.
+        /// Name of the discipline.
         name: String,
-        /// What it wants.
+        /// What its driver does not offer.
         source: Unoffered,
     },
     /// Faults that cannot be injected.
@@ -59,18 +59,18 @@ pub enum BuildError {
 /// Why a run cannot start.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
-    /// The network.
+    /// The network cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// No such transport.
+    /// No transport has this name.
     #[error("there is no transport `{0}`")]
     UnknownTransport(String),
     /// A parameter that the transport refuses.
     #[error("transport `{transport}`: {source}")]
     Param {
-        /// Which transport.
+        /// Name of the transport.
         transport: String,
-        /// What is wrong.
+        /// What is wrong with its parameters.
         source: ParamError,
     },
     /// A flow that cannot be.
@@ -78,10 +78,10 @@ pub enum RunError {
     Flow {
         /// Position in the list.
         flow: usize,
-        /// What is wrong.
+        /// What is wrong with the flow.
         reason: String,
     },
-    /// Nothing to run.
+    /// The run has no flows, or no transports.
     #[error("the run has no {0}")]
     Empty(&'static str),
 }

@@ -31,7 +31,7 @@ pub const PER_SAMPLE: u64 = 112;
 /// Flows of a run as far as memory goes, before they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flows {
-    /// All of them.
+    /// Number of flows.
     pub total: u64,
     /// Those that are sampled.
     pub sampled: u64,
@@ -56,11 +56,11 @@ impl Flows {
 /// Size of a run before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: u64,
-    /// Directed links.
+    /// Number of directed links.
     pub links: u64,
-    /// Flows.
+    /// Number of flows.
     pub flows: u64,
     /// Bytes of memory that the network takes without a packet in it.
     pub network_bytes: u64,

@@ -11,7 +11,7 @@ pub struct FaultSpec {
     pub links: LinkChoice,
     /// To packets of which kind; `None` for every kind.
     pub kind: Option<PacketKind>,
-    /// What.
+    /// The fault.
     pub what: Fault,
 }
 
@@ -28,14 +28,15 @@ pub enum Fault {
         duplicate: f64,
         /// Probability that it arrives late, behind packets that left after it.
         reorder: f64,
-        /// How late.
+        /// Delay of a packet that arrives late.
         reorder_by: Time,
     },
-    /// The link is dark: every packet is lost that ends on it at or after `from` and before `until`.
-    Dark {
-        /// From when on.
+    /// The link is a black hole: every packet is lost whose last bit leaves at or after `from` and before `until`. Its port
+    /// goes on sending.
+    Blackhole {
+        /// Beginning of the span.
         from: Time,
-        /// Until when.
+        /// End of the span; `Time::MAX` for ever.
         until: Time,
     },
     /// The links are down, and with them those of whole switches: see [`crate::Changes`].
@@ -49,23 +50,23 @@ pub enum Fault {
 pub struct Down {
     /// Switches by name, all of whose links go down, both directions.
     pub switches: Vec<String>,
-    /// From when on.
+    /// Instant at which they go down.
     pub at: Time,
-    /// Until when; `Time::MAX` for ever.
+    /// Instant at which they are up again; `Time::MAX` never.
     pub until: Time,
-    /// How long after each routes take it into account; `Time::MAX` never.
+    /// Time after each of them until routes change; `Time::MAX` never.
     pub converge: Time,
 }
 
 /// Links whose rate or delay changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// From when on.
+    /// Instant from which the new values hold.
     pub at: Time,
-    /// Until when, and what was before holds again; `Time::MAX` for as long as nothing else is said.
+    /// Instant at which the earlier values hold again; `Time::MAX` until the next change of the link.
     pub until: Time,
-    /// The rate then.
+    /// New rate; `None` leaves it as it was.
     pub rate: Option<Rate>,
-    /// The one-way delay then.
+    /// New one-way delay; `None` leaves it as it was.
     pub delay: Option<Time>,
 }

@@ -1,7 +1,7 @@
 //! How fast a flow would be alone: store and forward over its own path.
 
 use crate::network::Network;
-use crate::routes::Choice;
+use crate::routes::PathSelector;
 use crate::spec::{FlowSpec, Routing, RunSpec};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::Time;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct Ideals<'a> {
     network: &'a Network,
     spec: &'a RunSpec,
-    choice: Choice,
+    choice: PathSelector,
     /// By transport: whether its packets name their path themselves.
     several: Vec<bool>,
 }
@@ -27,7 +27,7 @@ impl<'a> Ideals<'a> {
             let found = headway_transport::registry::find(&transport.name);
             sprayed || found.is_some_and(|entry| entry.capabilities.multipath)
         });
-        Ideals { network, spec, choice: Choice::new(network, spec.seed), several: several.collect() }
+        Ideals { network, spec, choice: PathSelector::new(network, spec.seed), several: several.collect() }
     }
 
     /// Whether packets of a flow may take several paths.

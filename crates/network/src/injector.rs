@@ -17,8 +17,8 @@ use rand_pcg::Pcg32;
 
 /// What happens to a packet on its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing.
+pub enum FaultAction {
+    /// It arrives as it would without faults.
     Pass,
     /// It is lost.
     Drop,
@@ -35,8 +35,8 @@ pub struct FaultCounts {
     pub dropped_by_number: u64,
     /// Lost by chance.
     pub dropped_at_random: u64,
-    /// Lost because the link was dark.
-    pub dropped_in_the_dark: u64,
+    /// Lost because the link was a black hole.
+    pub dropped_in_blackhole: u64,
     /// Lost because the link went down while they were on it.
     pub dropped_on_the_wire: u64,
     /// Lost at the link's far end, a switch from which no link that is up led to their destination.
@@ -52,12 +52,12 @@ impl FaultCounts {
     pub fn dropped(&self) -> u64 {
         self.dropped_by_number
             + self.dropped_at_random
-            + self.dropped_in_the_dark
+            + self.dropped_in_blackhole
             + self.dropped_on_the_wire
             + self.dropped_without_route
     }
 
-    /// Whether nothing happened.
+    /// Whether no fault has met a packet.
     pub fn is_zero(&self) -> bool {
         *self == FaultCounts::default()
     }
@@ -84,8 +84,8 @@ enum Rule {
     Numbers { ahead: Vec<u64>, seen: u64 },
     /// Shares of the range of a random number, each on top of the one before.
     Chance { loss: u64, duplicate: u64, reorder: u64, by: Time, stream: Pcg32 },
-    /// The span in which it is dark.
-    Dark { from: Time, until: Time },
+    /// The span in which the link is a black hole.
+    Blackhole { from: Time, until: Time },
 }
 
 impl Injector {
@@ -108,19 +108,19 @@ impl Injector {
 
     /// What happens to a packet that has left by this link's port, its last bit at `ends`. Every entry counts it;
     /// the first one that does anything to it decides.
-    pub fn judge(&mut self, link: u32, packet: &Packet, ends: Time) -> Verdict {
-        let mut verdict = Verdict::Pass;
+    pub fn judge(&mut self, link: u32, packet: &Packet, ends: Time) -> FaultAction {
+        let mut action = FaultAction::Pass;
         for entry in &mut self.links[link as usize] {
             if entry.kind.is_some_and(|kind| kind != packet.kind) {
                 continue;
             }
             let found = entry.rule.judge(ends);
-            if verdict == Verdict::Pass && found != Verdict::Pass {
+            if action == FaultAction::Pass && found != FaultAction::Pass {
                 self.counts[link as usize].note(found, &entry.rule);
-                verdict = found;
+                action = found;
             }
         }
-        verdict
+        action
     }
 
     /// Counts a packet that was on a link as it went down.
@@ -140,16 +140,16 @@ impl Injector {
 }
 
 impl FaultCounts {
-    fn note(&mut self, verdict: Verdict, rule: &Rule) {
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Drop => match rule {
+    fn note(&mut self, action: FaultAction, rule: &Rule) {
+        match action {
+            FaultAction::Pass => {}
+            FaultAction::Drop => match rule {
                 Rule::Numbers { .. } => self.dropped_by_number += 1,
                 Rule::Chance { .. } => self.dropped_at_random += 1,
-                Rule::Dark { .. } => self.dropped_in_the_dark += 1,
+                Rule::Blackhole { .. } => self.dropped_in_blackhole += 1,
             },
-            Verdict::Duplicate => self.duplicated += 1,
-            Verdict::Delay(_) => self.delayed += 1,
+            FaultAction::Duplicate => self.duplicated += 1,
+            FaultAction::Delay(_) => self.delayed += 1,
         }
     }
 }
@@ -170,32 +170,32 @@ impl Rule {
                 by: *reorder_by,
                 stream: stream(seed, Purpose::Faults, entity),
             },
-            Fault::Dark { from, until } => Rule::Dark { from: *from, until: *until },
+            Fault::Blackhole { from, until } => Rule::Blackhole { from: *from, until: *until },
             // These happen to links and not to packets, and have no rule.
-            Fault::Down(_) | Fault::Change(_) => Rule::Dark { from: Time::MAX, until: Time::MAX },
+            Fault::Down(_) | Fault::Change(_) => Rule::Blackhole { from: Time::MAX, until: Time::MAX },
         }
     }
 
     /// What happens to the next packet.
-    fn judge(&mut self, ends: Time) -> Verdict {
+    fn judge(&mut self, ends: Time) -> FaultAction {
         match self {
             Rule::Numbers { ahead, seen } => {
                 *seen += 1;
                 let hit = ahead.pop_if(|next| *next == *seen).is_some();
-                if hit { Verdict::Drop } else { Verdict::Pass }
+                if hit { FaultAction::Drop } else { FaultAction::Pass }
             }
             Rule::Chance { loss, duplicate, reorder, by, stream } => {
                 // 53 bits: a probability of 1 is then above every number that is drawn.
                 let drawn = stream.next_u64() >> 11;
                 match drawn {
-                    n if n < *loss => Verdict::Drop,
-                    n if n < *duplicate => Verdict::Duplicate,
-                    n if n < *reorder => Verdict::Delay(*by),
-                    _ => Verdict::Pass,
+                    n if n < *loss => FaultAction::Drop,
+                    n if n < *duplicate => FaultAction::Duplicate,
+                    n if n < *reorder => FaultAction::Delay(*by),
+                    _ => FaultAction::Pass,
                 }
             }
-            Rule::Dark { from, until } if (*from..*until).contains(&ends) => Verdict::Drop,
-            Rule::Dark { .. } => Verdict::Pass,
+            Rule::Blackhole { from, until } if (*from..*until).contains(&ends) => FaultAction::Drop,
+            Rule::Blackhole { .. } => FaultAction::Pass,
         }
     }
 }
@@ -210,8 +210,10 @@ fn check(what: &Fault) -> Result<(), String> {
     match what {
         Fault::DropNth(numbers) if numbers.contains(&0) => Err("packets are counted from 1".into()),
         Fault::DropNth(_) => Ok(()),
-        Fault::Dark { from, until } if from >= until => Err(format!("dark from {from} until {until}")),
-        Fault::Dark { .. } => Ok(()),
+        Fault::Blackhole { from, until } if from >= until => {
+            Err(format!("a black hole from {from} until {until}"))
+        }
+        Fault::Blackhole { .. } => Ok(()),
         Fault::Down(Down { at, until, .. }) | Fault::Change(Change { at, until, .. }) if at >= until => {
             Err(format!("from {at} until {until}"))
         }
@@ -295,13 +297,13 @@ mod tests {
         let mut injector = injector(&[spec]);
         let (data, grant) = (packet(PacketKind::Data), packet(PacketKind::Grant));
         for link in [0, 3] {
-            let verdicts: Vec<_> = [&data, &grant, &data, &grant, &data, &data]
+            let actions: Vec<_> = [&data, &grant, &data, &grant, &data, &data]
                 .iter()
-                .map(|p| injector.judge(link, p, Time::ZERO) == Verdict::Drop)
+                .map(|p| injector.judge(link, p, Time::ZERO) == FaultAction::Drop)
                 .collect();
-            assert_eq!(verdicts, [true, false, false, false, true, false], "link {link}");
+            assert_eq!(actions, [true, false, false, false, true, false], "link {link}");
         }
-        assert_eq!(injector.judge(1, &data, Time::ZERO), Verdict::Pass, "a link that is not named");
+        assert_eq!(injector.judge(1, &data, Time::ZERO), FaultAction::Pass, "a link that is not named");
         assert_eq!(injector.counts()[0], FaultCounts { dropped_by_number: 2, ..FaultCounts::default() });
         assert!(injector.counts()[1].is_zero());
     }
@@ -312,11 +314,11 @@ mod tests {
         let run = || {
             let mut injector = injector(std::slice::from_ref(&spec));
             let data = packet(PacketKind::Data);
-            let verdicts: Vec<_> = (0..40_000).map(|_| injector.judge(2, &data, Time::ZERO)).collect();
-            (verdicts, injector.counts()[2])
+            let actions: Vec<_> = (0..40_000).map(|_| injector.judge(2, &data, Time::ZERO)).collect();
+            (actions, injector.counts()[2])
         };
-        let (verdicts, counts) = run();
-        assert_eq!((verdicts, counts), run());
+        let (actions, counts) = run();
+        assert_eq!((actions, counts), run());
         // Four standard deviations.
         for (found, expected, room) in [
             (counts.dropped_at_random, 4_000, 240),
@@ -345,7 +347,7 @@ mod tests {
         for _ in 0..10_000 {
             assert_eq!(
                 (all.judge(0, &data, Time::ZERO), none.judge(0, &data, Time::ZERO)),
-                (Verdict::Drop, Verdict::Pass)
+                (FaultAction::Drop, FaultAction::Pass)
             );
         }
     }
@@ -367,16 +369,16 @@ mod tests {
     }
 
     #[test]
-    fn a_dark_link_loses_everything_for_a_while() {
+    fn a_black_hole_loses_everything_for_a_while() {
         let network = network();
-        let what = Fault::Dark { from: Time::us(3), until: Time::us(5) };
+        let what = Fault::Blackhole { from: Time::us(3), until: Time::us(5) };
         let spec = FaultSpec { links: LinkChoice::All, kind: None, what };
         let mut injector = Injector::new(&[spec], &network, 1).expect("a span");
         let data = packet(PacketKind::Data);
-        let lost = (0..8).filter(|us| injector.judge(0, &data, Time::us(*us)) == Verdict::Drop);
+        let lost = (0..8).filter(|us| injector.judge(0, &data, Time::us(*us)) == FaultAction::Drop);
         assert_eq!(lost.collect::<Vec<_>>(), [3, 4]);
-        assert_eq!((injector.counts()[0].dropped_in_the_dark, injector.counts()[0].dropped()), (2, 2));
-        let never = Fault::Dark { from: Time::us(3), until: Time::us(3) };
+        assert_eq!((injector.counts()[0].dropped_in_blackhole, injector.counts()[0].dropped()), (2, 2));
+        let never = Fault::Blackhole { from: Time::us(3), until: Time::us(3) };
         let spec = FaultSpec { links: LinkChoice::All, kind: None, what: never };
         assert!(Injector::new(&[spec], &network, 1).is_err());
     }

@@ -26,14 +26,14 @@ pub use error::{BuildError, RunError};
 pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};
 pub use ideal::Ideals;
-pub use injector::{FaultCounts, Injector, Verdict};
+pub use injector::{FaultAction, FaultCounts, Injector};
 pub use link::{Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
 pub use network::Network;
 pub use outcome::{
     Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,
 };
-pub use routes::Choice;
+pub use routes::PathSelector;
 pub use spec::{FabricSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
 pub use tap::Tap;
 pub use timing::HostTiming;

@@ -5,9 +5,9 @@ use headway_units::{Rate, Time};
 /// Rate and one-way propagation delay of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// In each direction.
+    /// Rate in each direction.
     pub rate: Rate,
-    /// One way.
+    /// One-way propagation delay.
     pub delay: Time,
 }
 
@@ -22,14 +22,14 @@ pub struct Link {
     pub spec: LinkSpec,
 }
 
-/// Which links.
+/// A choice of links by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkChoice {
-    /// None.
+    /// No link.
     None,
     /// All that leave a switch.
     All,
-    /// These names.
+    /// Links with these names.
     Some(Vec<String>),
 }
 

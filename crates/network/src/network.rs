@@ -74,13 +74,13 @@ impl Network {
         refused.map_or(Ok(()), |source| Err(BuildError::Unoffered { name, source }))
     }
 
-    /// Hosts.
+    /// Number of hosts.
     #[inline]
     pub fn hosts(&self) -> u32 {
         self.hosts
     }
 
-    /// Switches.
+    /// Number of switches.
     pub fn switches(&self) -> u32 {
         self.switches
     }

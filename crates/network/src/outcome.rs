@@ -20,7 +20,7 @@ pub enum FlowState {
 /// One flow's record, in the order of the flows given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
-    /// How it ended.
+    /// State of the flow at the end of the run.
     pub state: FlowState,
     /// When the last byte arrived at the receiver.
     pub finish: Option<Time>,
@@ -46,7 +46,7 @@ pub struct LinkRecord {
     pub name: String,
     /// Whether it leaves a switch (and not a host).
     pub from_switch: bool,
-    /// Rate.
+    /// Rate of the link.
     pub rate: Rate,
     /// The port's counters.
     pub counters: PortCounters,
@@ -115,11 +115,11 @@ pub enum Entity {
 pub struct Sample {
     /// End of the interval.
     pub at: Time,
-    /// Of what.
+    /// Flow or link that was sampled.
     pub entity: Entity,
-    /// Which quantity.
+    /// Quantity that was sampled.
     pub metric: Metric,
-    /// How much.
+    /// Value of the sample, in the unit of its quantity.
     pub value: f64,
 }
 
@@ -136,7 +136,7 @@ pub struct Outcome {
     pub round_trips: Option<RoundTrips>,
     /// What flows do not say of each of several transports, in the order of the run's; empty of a run of one.
     pub by_transport: Vec<TransportRecord>,
-    /// In time order.
+    /// Samples in order of time.
     pub samples: Vec<Sample>,
     /// Virtual time at which the run ended.
     pub end: Time,
@@ -155,15 +155,15 @@ pub struct Outcome {
 /// How far a run is, for progress displays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Virtual time.
+    /// Virtual time that the run has reached.
     pub now: Time,
-    /// Latest end.
+    /// Virtual time at which the run ends at the latest.
     pub stop: Time,
     /// Events handled.
     pub events: u64,
     /// Flows finished.
     pub flows_done: u64,
-    /// Flows given.
+    /// Flows of the run.
     pub flows_total: u64,
 }
 

@@ -16,7 +16,7 @@ pub enum Purpose {
     Salt = 3,
     /// What goes wrong on a link.
     Faults = 4,
-    /// What a port decides by lot.
+    /// What a port decides at random.
     Port = 5,
     /// By how much a host's packets are late.
     HostTiming = 6,

@@ -13,16 +13,16 @@ use rand_pcg::Pcg32;
 use rustc_hash::FxHashMap;
 
 /// The choices of a run: routing mode, salts and spray streams.
-pub struct Choice {
+pub struct PathSelector {
     routing: Routing,
     salts: Vec<u64>,
     spray: Vec<Pcg32>,
     symmetric: Symmetric,
 }
 
-impl Choice {
+impl PathSelector {
     /// The choices of `network` under a seed.
-    pub fn new(network: &Network, seed: u64) -> Choice {
+    pub fn new(network: &Network, seed: u64) -> PathSelector {
         let (routing, switches) = (network.fabric().routing, network.switches());
         let range = 0..u64::from(switches);
         let salts = range.clone().map(|s| derive(seed, Purpose::Salt, s)).collect();
@@ -31,7 +31,7 @@ impl Choice {
             Routing::Symmetric => Symmetric::new(network, seed),
             _ => Symmetric::default(),
         };
-        Choice { routing, salts, spray, symmetric }
+        PathSelector { routing, salts, spray, symmetric }
     }
 
     /// The port by which `switch` forwards `packet`; `None` when its destination is out of reach.
@@ -49,7 +49,7 @@ impl Choice {
         }
     }
 
-    /// [`Choice::route`] where routes avoid links that are down.
+    /// [`PathSelector::route`] where routes avoid links that are down.
     pub(crate) fn route_around(
         &mut self,
         network: &Network,

@@ -32,7 +32,7 @@ pub struct FabricSpec {
     pub params: Vec<(String, ParamValue)>,
     /// Buffer of each switch port.
     pub buffer: Buffer,
-    /// Choice among paths.
+    /// The choice among equal paths.
     pub routing: Routing,
     /// Packet sizes.
     pub sizes: Sizes,
@@ -55,7 +55,7 @@ pub struct FlowSpec {
     pub class: u16,
     /// Absolute deadline.
     pub deadline: Option<Time>,
-    /// First window.
+    /// What the sender may send before it has heard of its receiver.
     pub opening: InitialWindow,
     /// Whether the sender answers permissions.
     pub responsive: bool,
@@ -95,14 +95,14 @@ impl FlowSpec {
 pub struct TransportSpec {
     /// Name in the registry.
     pub name: String,
-    /// Parameters.
+    /// Parameters that differ from their defaults, by name.
     pub params: Vec<(String, ParamValue)>,
 }
 
 /// What to sample while the run goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleSpec {
-    /// Interval.
+    /// Interval between samples.
     pub every: Time,
     /// Flows whose throughput is sampled, by position in [`RunSpec::flows`].
     pub flows: FlowChoice,
@@ -112,23 +112,23 @@ pub struct SampleSpec {
     pub most: u64,
 }
 
-/// Which flows.
+/// A choice of flows by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowChoice {
-    /// None.
+    /// No flow.
     None,
     /// All; an interval without a byte makes no row unless the flow is open.
     All,
-    /// These.
+    /// Flows with these numbers.
     Some(Vec<u32>),
 }
 
 /// A whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
-    /// Shape.
+    /// Hosts, switches and links.
     pub topology: TopologySpec,
-    /// Ports.
+    /// Port discipline, buffers, routing and packet sizes.
     pub fabric: FabricSpec,
     /// At least one; more than one makes a mixture.
     pub transports: Vec<TransportSpec>,
@@ -136,7 +136,7 @@ pub struct RunSpec {
     pub flows: Vec<FlowSpec>,
     /// Seed of everything random.
     pub seed: u64,
-    /// Latest end.
+    /// Virtual time at which the run ends at the latest.
     pub stop: Time,
     /// Sampling, if any.
     pub sample: Option<SampleSpec>,

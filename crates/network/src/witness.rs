@@ -54,11 +54,11 @@ pub enum Place {
 /// One event, before it is handled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Seen {
-    /// When.
+    /// Virtual time of the event.
     pub at: Time,
-    /// What.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// Where.
+    /// Port or host at which it happens, or the whole network.
     pub place: Place,
     /// The packet that arrives, as it was sent.
     pub packet: Option<Packet>,

@@ -68,7 +68,7 @@ wire_fields! {
     #[mutable(Rate)]
     token: U32, "By kind and transport: number of the authorisation used or given, a SACK block, packets permitted, a subflow; with the flag rate, kb/s";
     remaining: U32, "By kind and transport: packets still to be received or sent, a window, a class, a subflow, a round trip in ns; in an answer of RCP, kb/s";
-    entropy: U32, "What multipath hashes beside the addresses";
+    entropy: U32, "What multipath routing hashes together with the addresses";
     message_bytes: U64, "Bytes of the whole message; in an ack, two SACK blocks: start above count and length, 16 bits each";
     lifetime: U64, "How long a permission is valid, or an echoed time, in picoseconds";
 }

@@ -19,7 +19,7 @@ impl HostId {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum PacketKind {
-    /// Payload.
+    /// The packet carries payload.
     Data = 0,
     /// Permission for packets, by name or by number.
     Grant = 1,
@@ -200,11 +200,11 @@ pub struct Packet {
     pub wire: u16,
     /// Application bytes carried.
     pub payload: u16,
-    /// What it is.
+    /// Kind of the packet.
     pub kind: PacketKind,
     /// Queue class at every port: 0 is served first and is for control.
     pub priority: u8,
-    /// Marks.
+    /// ECN code point.
     pub ecn: Ecn,
     /// One-bit facts.
     pub flags: PacketFlags,

@@ -129,7 +129,7 @@ pub struct Terms {
     pub session: u8,
     /// Bytes of its largest IP packet.
     pub mtu: u16,
-    /// Its transport.
+    /// Name of the transport that the host runs.
     pub transport: TransportName,
 }
 
@@ -144,7 +144,7 @@ impl Terms {
 /// A datagram of the handshake; all kinds have all fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handshake {
-    /// What it is.
+    /// Kind of the handshake datagram.
     pub kind: HandshakeKind,
     /// What the sender runs.
     pub terms: Terms,
@@ -222,7 +222,7 @@ const CIPHER_NAMES: &[(u64, &str)] = &[(0, "none"), (1, "chacha20-poly1305"), (2
 wire_fields! {
     /// The session fields, in order and without gaps; offsets count from the start of the packet.
     SESSION_FIELDS of SessionFields from WIRE_HEADER;
-    src_epoch: U64, "Incarnation of the sender, a number by lot";
+    src_epoch: U64, "Incarnation of the sender, a random number";
     cookie: U64, "What the receiver gave the sender to show";
     counter: U64, "Number of the datagram from this sender to this receiver";
 }

@@ -78,34 +78,34 @@ pub fn covered_of_cut(front: &[u8; WIRE_FRONT]) -> [u8; WIRE_FRONT] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// Fewer bytes than a header.
-    #[error("truncated: {have} bytes, {need} needed")]
+    #[error("the packet is truncated: it has {have} of {need} bytes")]
     Truncated {
-        /// Bytes needed.
+        /// Bytes that the packet needs.
         need: usize,
-        /// Bytes there are.
+        /// Bytes that the packet has.
         have: usize,
     },
     /// Another version of the layout.
-    #[error("version {0}, this is version {WIRE_VERSION}")]
+    #[error("the packet has wire version {0}, and this program has version {WIRE_VERSION}")]
     Version(u8),
     /// No kind of that number.
-    #[error("no packet kind {0}")]
+    #[error("there is no packet kind {0}")]
     Kind(u8),
     /// An ECN field outside its two bits.
-    #[error("no ECN code point {0}")]
+    #[error("there is no ECN code point {0}")]
     Ecn(u8),
     /// No envelope of that number.
-    #[error("no envelope {0}")]
+    #[error("there is no envelope {0}")]
     Envelope(u8),
     /// Bits set that this version does not use.
     #[error("reserved bits are set")]
     Reserved,
     /// The header's payload length is not the number of bytes that follow it.
-    #[error("{declared} bytes of payload declared, {actual} present")]
+    #[error("the header declares {declared} bytes of payload, and the packet has {actual}")]
     Length {
         /// What the header says.
         declared: usize,
-        /// What there is.
+        /// Bytes of payload that the packet has.
         actual: usize,
     },
     /// A control packet with payload, or a packet that takes less room on the wire than its payload.

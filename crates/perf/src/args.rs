@@ -36,17 +36,17 @@ pub(crate) enum Command {
 /// What both ends must agree on.
 #[derive(Args)]
 pub(crate) struct TransportArgs {
-    /// Transport; the same at both ends
+    /// Transport; both ends must have the same
     #[arg(long, default_value = "amrt")]
     transport: String,
-    /// Rate of the slowest link, in Gb/s: senders and receivers pace themselves by it; by default what the kernel
-    /// knows of the interface to the peer, and no pace where it knows nothing
+    /// Rate of the slowest link, in Gb/s: senders and receivers pace themselves by it; the default is the
+    /// kernel's rate of the interface to the peer, and no pacing where the kernel has none
     #[arg(long, value_parser = rate)]
     rate_gbps: Option<f64>,
     /// Round trip without queues, in microseconds
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rtt_us: u32,
-    /// Longest IPv4 packet of the path, in bytes; the same at both ends
+    /// Longest IPv4 packet of the path, in bytes; both ends must have the same
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(MIN_MTU as i64..=MAX_MTU as i64))]
     mtu: u16,
 }
@@ -62,7 +62,7 @@ pub(crate) struct ServeArgs {
     /// Peers' networks, such as 10.0.0.0/8; may be repeated
     #[arg(long, value_name = "PREFIX", conflicts_with = "psk_file")]
     pub(crate) allow: Vec<Ipv4Net>,
-    /// Answer kernel TCP at the same port as well; TCP knows no key
+    /// Answer kernel TCP at the same port as well; TCP connections are not authenticated
     #[arg(long, conflicts_with = "psk_file")]
     pub(crate) tcp: bool,
     #[command(flatten)]
@@ -81,10 +81,11 @@ pub(crate) struct PeerArgs {
     /// File with the shared key: 32 bytes, or 64 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     psk_file: Option<PathBuf>,
-    /// Print JSON
+    /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Seconds of silence after which there is no answer; four times as long for a message without progress
+    /// Seconds without a datagram after which the peer counts as unreachable; a message without progress fails after
+    /// four times as long
     #[arg(long, default_value_t = 5.0, value_parser = positive)]
     timeout: f64,
     #[command(flatten)]
@@ -104,7 +105,7 @@ pub(crate) struct BulkArgs {
     /// Bytes of one message
     #[arg(long, default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(SMALLEST as i64..=LARGEST as i64))]
     pub(crate) message_size: u32,
-    /// Senders at once: connections of TCP, or rows of messages to one endpoint
+    /// Number of senders: TCP connections, or sequences of messages to one endpoint
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) streams: u16,
 }
@@ -113,7 +114,7 @@ pub(crate) struct BulkArgs {
 pub(crate) struct LatencyArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Requests
+    /// Number of requests
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) count: u64,
     /// Bytes of a request

@@ -22,13 +22,13 @@ pub(crate) enum PerfError {
     #[error("{peer}: {why}")]
     Stalled { peer: String, why: String },
     /// The peer answered something else than was asked.
-    #[error("{0} does not speak this version's language")]
+    #[error("{0} runs another version of headway-perf")]
     Language(String),
     /// Some messages did not arrive.
-    #[error("{peer} counted {counted} bytes of {sent}")]
+    #[error("{peer} received {counted} of {sent} bytes")]
     Miscounted { peer: String, counted: u64, sent: u64 },
     /// A message was not sent for a reason of this side.
-    #[error("sending: {0}")]
+    #[error("cannot send: {0}")]
     Send(SendError),
     /// The operating system.
     #[error("{what}: {source}")]

@@ -16,22 +16,22 @@ pub const FRONT: usize = 9;
 pub enum Order {
     /// Part of a bulk measurement; no answer.
     Data {
-        /// Its name.
+        /// Number that names the measurement.
         run: u64,
     },
     /// A measurement begins.
     Begin {
-        /// Its name, drawn by lot.
+        /// Its name, drawn at random.
         run: u64,
     },
-    /// It is over.
+    /// A measurement ends.
     End {
-        /// Its name.
+        /// Number that names the measurement.
         run: u64,
     },
     /// Answer with so many bytes.
     Echo {
-        /// How many.
+        /// Bytes of the reply.
         reply: u32,
         /// The low half of the name of the measurement that it is part of.
         run: u32,

@@ -129,12 +129,12 @@ impl Display for Measured {
     }
 }
 
-/// Says who else was served, if anybody.
+/// Says how many other measurements the server answered, if any.
 fn beside(f: &mut fmt::Formatter<'_>, others: u64) -> fmt::Result {
     if others == 0 {
         return Ok(());
     }
-    writeln!(f, "  beside       {others} measurements of others; the server's CPU is that of all")
+    writeln!(f, "  in parallel  {others} other measurements; the server's CPU time is that of all of them")
 }
 
 impl Display for BulkReport {

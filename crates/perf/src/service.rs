@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A measurement that is silent for so long counts as given up by its client.
-const PATIENCE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Measurements at a time; those that were given up make room.
 pub const MOST: usize = 1024;
 
@@ -28,7 +28,7 @@ struct Run {
 
 impl Run {
     fn is_live(&self) -> bool {
-        self.last.elapsed() < PATIENCE
+        self.last.elapsed() < IDLE_TIMEOUT
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
             Some(Answer::Begun),
             "said again, it begins again"
         );
-        let long_ago = Instant::now().checked_sub(PATIENCE).expect("the machine runs for longer");
+        let long_ago = Instant::now().checked_sub(IDLE_TIMEOUT).expect("the machine runs for longer");
         service.locked().values_mut().skip(1).for_each(|run| run.last = long_ago);
         assert_eq!(ask(&service, Order::Begin { run: 1 << 20 }), Some(Answer::Begun));
         assert_eq!(service.runs(), 2);

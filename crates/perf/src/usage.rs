@@ -8,18 +8,18 @@ use std::ops::Sub;
 /// Processor time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Of the program.
+    /// CPU time in the program, in nanoseconds.
     pub user_ns: u64,
-    /// Of the kernel for it.
+    /// CPU time of the kernel for the program, in nanoseconds.
     pub system_ns: u64,
 }
 
 /// The same for people: seconds, and seconds for each 10^9 bytes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CpuReport {
-    /// Of the program.
+    /// CPU time in the program, in seconds.
     pub user_s: f64,
-    /// Of the kernel for it.
+    /// CPU time of the kernel for the program, in seconds.
     pub system_s: f64,
     /// Both, for each 10^9 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ impl Usage {
         Usage { user_ns: ns(usage.user_time()), system_ns: ns(usage.system_time()) }
     }
 
-    /// For people.
+    /// The usage in seconds, and for each 10^9 of `bytes`.
     pub fn report(self, bytes: Option<u64>) -> CpuReport {
         let (user_s, system_s) = (self.user_ns as f64 * 1e-9, self.system_ns as f64 * 1e-9);
         let of = |bytes: u64| (user_s + system_s) / (bytes as f64 * 1e-9);

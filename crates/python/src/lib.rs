@@ -112,7 +112,7 @@ fn out_of_range(error: model::ModelError) -> PyErr {
 fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("HeadwayError", module.py().get_type::<HeadwayError>())?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
-    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<scenario::PyScenario>()?;
     module.add_class::<result::RunResult>()?;
     module.add_class::<result::ArrowTable>()?;
     module.add_function(wrap_pyfunction!(list, module)?)?;

@@ -14,17 +14,17 @@ use std::path::PathBuf;
 const COMMIT: Option<&str> = option_env!("HEADWAY_COMMIT");
 
 /// A scenario with every default filled in.
-#[pyclass(frozen, module = "headway._headway")]
-pub(crate) struct Scenario {
+#[pyclass(name = "Scenario", frozen, module = "headway._headway")]
+pub(crate) struct PyScenario {
     inner: headway_lab::Scenario,
 }
 
 #[pymethods]
-impl Scenario {
+impl PyScenario {
     /// Reads a file; `sets` override keys (`key=value`), `scale` picks a `[scale.NAME]` table.
     #[staticmethod]
     #[pyo3(signature = (path, sets = Vec::new(), scale = None))]
-    fn load(path: PathBuf, sets: Vec<String>, scale: Option<&str>) -> PyResult<Scenario> {
+    fn load(path: PathBuf, sets: Vec<String>, scale: Option<&str>) -> PyResult<PyScenario> {
         let request = Request::file(&path, &sets, scale).map_err(|e| diagnostic(&e))?;
         Self::of(&request)
     }
@@ -39,13 +39,13 @@ impl Scenario {
         sets: Vec<String>,
         scale: Option<&str>,
         folder: Option<PathBuf>,
-    ) -> PyResult<Scenario> {
+    ) -> PyResult<PyScenario> {
         Self::of(&Request::text(text, name, &folder.unwrap_or_default(), &sets, scale))
     }
 
     /// Runs this scenario and another and compares their events, as JSON; `None` if `go_on` answered False, which is
     /// called now and then.
-    fn diff(&self, py: Python<'_>, other: &Scenario, go_on: Py<PyAny>) -> PyResult<Option<String>> {
+    fn diff(&self, py: Python<'_>, other: &PyScenario, go_on: Py<PyAny>) -> PyResult<Option<String>> {
         let mut raised: Option<PyErr> = None;
         let compared = py.detach(|| {
             headway_lab::diff::diff(&self.inner, &other.inner, &mut || {
@@ -66,8 +66,8 @@ impl Scenario {
     }
 
     /// The same with further overrides, which come last.
-    fn with_sets(&self, sets: Vec<String>) -> PyResult<Scenario> {
-        Ok(Scenario { inner: self.inner.with_sets(&sets).map_err(|e| diagnostic(&e))? })
+    fn with_sets(&self, sets: Vec<String>) -> PyResult<PyScenario> {
+        Ok(PyScenario { inner: self.inner.with_sets(&sets).map_err(|e| diagnostic(&e))? })
     }
 
     #[getter]
@@ -202,9 +202,9 @@ impl Scenario {
     }
 }
 
-impl Scenario {
-    fn of(request: &Request) -> PyResult<Scenario> {
-        Ok(Scenario { inner: request.load().map_err(|e| diagnostic(&e))? })
+impl PyScenario {
+    fn of(request: &Request) -> PyResult<PyScenario> {
+        Ok(PyScenario { inner: request.load().map_err(|e| diagnostic(&e))? })
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::links::{
     CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, PORT_SERVICE, RELEASE, SAMPLE, TIMER,
 };
-use crate::pool::Pool;
+use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
 use crate::progressing::Progressing;
 use crate::queue::Event;
@@ -533,7 +533,7 @@ fn gauges<'m>(machines: impl Iterator<Item = &'m dyn Endpoint>, now: Time) -> Ve
 }
 
 /// A packet in the pool, for [`Port`].
-impl headway_fabric::Packets<u32> for Pool {
+impl headway_fabric::Packets<u32> for PacketPool {
     #[inline]
     fn packet(&mut self, handle: u32) -> &mut Packet {
         self.get_mut(handle)

@@ -7,7 +7,7 @@ mod engine;
 mod links;
 mod mixed;
 mod outages;
-mod pool;
+mod packet_pool;
 mod ports;
 mod progressing;
 mod queue;

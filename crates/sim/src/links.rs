@@ -1,11 +1,12 @@
 //! Packets between ports, and the events of everything that is still to come.
 
 use crate::mixed::Dropped;
-use crate::pool::Pool;
+use crate::packet_pool::PacketPool;
 use crate::queue::EventQueue;
 use headway_network::Tap;
 use headway_network::{
-    BuildError, Changes, Choice, FaultCounts, HostTiming, Injector, Instant, Network, RunSpec, Verdict,
+    BuildError, Changes, FaultAction, FaultCounts, HostTiming, Injector, Instant, Network, PathSelector,
+    RunSpec,
 };
 use headway_units::Time;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ struct Faults {
 /// Where packets are while no port holds them. The next hop's port is chosen as a packet leaves, while it is
 /// at hand: its arrival then names all it will touch, and those can be brought into the cache ahead of time.
 pub(crate) struct Links<'a> {
-    pub(crate) pool: Pool,
+    pub(crate) pool: PacketPool,
     pub(crate) queue: EventQueue,
     /// Packets without a route.
     pub(crate) lost: u64,
@@ -60,7 +61,7 @@ pub(crate) struct Links<'a> {
     timing: Option<HostTiming>,
     pub(crate) network: Arc<Network>,
     hosts: u32,
-    choice: Choice,
+    choice: PathSelector,
     tap: Option<&'a mut dyn Tap>,
 }
 
@@ -71,7 +72,7 @@ impl<'a> Links<'a> {
         tap: Option<&'a mut dyn Tap>,
         queue: EventQueue,
     ) -> Result<Links<'a>, BuildError> {
-        let choice = Choice::new(&network, spec.seed);
+        let choice = PathSelector::new(&network, spec.seed);
         let faults = match &spec.faults[..] {
             [] => None,
             specs => {
@@ -82,7 +83,7 @@ impl<'a> Links<'a> {
         };
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
         Ok(Links {
-            pool: Pool::default(),
+            pool: PacketPool::default(),
             queue,
             lost: 0,
             dropped: Dropped::new(spec),
@@ -122,17 +123,17 @@ impl<'a> Links<'a> {
             _ => ends,
         };
         let Some(faults) = &mut self.faults else { return self.carry(link, handle, left) };
-        let verdict = faults.injector.judge(link.number, &packet, ends);
-        if verdict == Verdict::Drop {
+        let action = faults.injector.judge(link.number, &packet, ends);
+        if action == FaultAction::Drop {
             return self.lose(handle);
         }
         if faults.changes.is_some() {
-            return self.launch_around(link, handle, left, verdict);
+            return self.launch_around(link, handle, left, action);
         }
-        let (handle, left) = match verdict {
-            Verdict::Pass | Verdict::Drop => (handle, left),
-            Verdict::Duplicate => (self.first_of_two(link, handle, left), left),
-            Verdict::Delay(by) => (handle, left.saturating_add(by)),
+        let (handle, left) = match action {
+            FaultAction::Pass | FaultAction::Drop => (handle, left),
+            FaultAction::Duplicate => (self.first_of_two(link, handle, left), left),
+            FaultAction::Delay(by) => (handle, left.saturating_add(by)),
         };
         self.carry(link, handle, left);
     }
@@ -148,7 +149,7 @@ impl<'a> Links<'a> {
 
     /// Brings a packet that left a link on its way where links change during the run, unless that hits it.
     #[inline(never)]
-    fn launch_around(&mut self, link: Link, handle: u32, left: Time, verdict: Verdict) {
+    fn launch_around(&mut self, link: Link, handle: u32, left: Time, action: FaultAction) {
         let Some(Faults { injector, changes: Some(changes), .. }) = self.faults.as_deref_mut() else {
             return;
         };
@@ -157,14 +158,14 @@ impl<'a> Links<'a> {
             injector.note_cut(link.number);
             return self.lose(handle);
         }
-        match verdict {
-            Verdict::Pass | Verdict::Drop => self.carry_around(link, handle, flight.arrives),
-            Verdict::Duplicate => {
+        match action {
+            FaultAction::Pass | FaultAction::Drop => self.carry_around(link, handle, flight.arrives),
+            FaultAction::Duplicate => {
                 let copy = self.pool.insert(*self.pool.get(handle));
                 self.carry_around(link, handle, flight.arrives);
                 self.carry_around(link, copy, flight.arrives);
             }
-            Verdict::Delay(by) => self.carry_around(link, handle, flight.arrives.saturating_add(by)),
+            FaultAction::Delay(by) => self.carry_around(link, handle, flight.arrives.saturating_add(by)),
         }
     }
 

@@ -37,7 +37,7 @@ impl Ports<'_> {
             match step {
                 Step::Down => self.go_down(link, now),
                 Step::Up => {
-                    self.egress[link as usize].port.restore(now);
+                    self.egress[link as usize].port.bring_up(now);
                     back.extend((link < self.hosts).then_some(link));
                 }
                 Step::Rate(rate) => self.retune(link, rate, now, seed),
@@ -51,7 +51,7 @@ impl Ports<'_> {
     fn go_down(&mut self, link: u32, now: Time) {
         let (port, links) = (&mut self.egress[link as usize].port, &mut self.links);
         let mut gone = Vec::new();
-        port.cut(now, &mut links.pool, |handle, _| gone.push(handle));
+        port.take_down(now, &mut links.pool, |handle, _| gone.push(handle));
         for handle in gone {
             let packet = links.pool.get(handle);
             links.dropped.note(packet.tag, packet.is_data());

@@ -10,10 +10,10 @@ pub const GRAPH: &str = "graph.toml";
 /// The names by which it names its flows, as a table and as a matrix.
 pub const FLOWS: [&str; 2] = ["flows.csv", "flows.cm"];
 
-/// One scenario.
+/// A random scenario with its files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case {
-    /// The scenario.
+    /// The scenario as a TOML table.
     pub scenario: Table,
     /// The file that its topology names, if any.
     pub graph: Option<Table>,
@@ -104,7 +104,7 @@ pub fn number(n: u64) -> Value {
     Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
 }
 
-/// A duration.
+/// A duration in picoseconds as TOML text.
 pub fn duration(ps: u64) -> Value {
     Value::String(headway_units::Time(ps).to_string())
 }

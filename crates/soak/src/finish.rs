@@ -42,15 +42,16 @@ fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
 /// When a run ends that the scenario lets go on.
 const SAFETY: Time = Time::s(100);
 
-/// Whether a link that its packets or their answers may take is dark for ever, or something is down for ever.
+/// Whether a link that its packets or their answers may take loses every packet for ever, or something is down for ever.
 fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let for_ever = |f: &FaultSpec| matches!(&f.what, Fault::Down(down) if down.until == Time::MAX);
     if run.spec.faults.iter().any(for_ever) {
         return true;
     }
     let names = run.network.link_names();
-    let dark = run.spec.faults.iter().filter(|f| matches!(f.what, Fault::Dark { until: Time::MAX, .. }));
-    let mut on = dark.map(|f| &f.links).peekable();
+    let blackholes =
+        run.spec.faults.iter().filter(|f| matches!(f.what, Fault::Blackhole { until: Time::MAX, .. }));
+    let mut on = blackholes.map(|f| &f.links).peekable();
     if on.peek().is_none() {
         return false;
     }
@@ -71,7 +72,7 @@ const LONGEST: u64 = 16;
 
 /// When a flow is over whose packets are lost as often as they may be: what waits for a time-out goes on until then,
 /// what stalls does not.
-fn patience(run: &Run<'_>, flow: &FlowSpec) -> Time {
+fn latest_timeout(run: &Run<'_>, flow: &FlowSpec) -> Time {
     let longest = run.network.path(flow.src, flow.dst).max_rtt.saturating_mul(2 << DOUBLINGS);
     flow.start.saturating_add(longest.saturating_mul(LONGEST))
 }
@@ -82,10 +83,11 @@ pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
         if record.state == FlowState::Done || may_stay(run, flow) {
             continue;
         }
-        if run.spec.stop == SAFETY && patience(run, flow) > SAFETY {
-            // A run that goes on for as long as the most patient of its flows.
+        if run.spec.stop == SAFETY && latest_timeout(run, flow) > SAFETY {
+            // A run that goes on for as long as its flows may need.
             let longer = || {
-                let stop = run.spec.flows.iter().map(|flow| patience(run, flow)).max().unwrap_or(SAFETY);
+                let stop =
+                    run.spec.flows.iter().map(|flow| latest_timeout(run, flow)).max().unwrap_or(SAFETY);
                 simulate(&RunSpec { stop, ..run.spec.clone() }).ok()
             };
             let outcome: &Option<Outcome> = later.get_or_insert_with(longer);

@@ -166,7 +166,12 @@ fn samples(run: &Run<'_>) -> Result<(), String> {
 fn memory(run: &Run<'_>) -> Result<(), String> {
     let (taken, said) = ((run.peak + headway_network::BASE) as f64, run.said as f64);
     let right = run.peak == 0 || (taken <= WITHIN * said && said <= WITHIN * taken);
-    check(right, || format!("a peak of {} B beside the program, {} B were said of both", run.peak, run.said))
+    check(right, || {
+        format!(
+            "a peak of {} B without the program itself, and an estimate of {} B for both",
+            run.peak, run.said
+        )
+    })
 }
 
 /// By how much an estimate of memory may be too low, or too high.

@@ -30,7 +30,7 @@ pub struct Facts {
     pub events: u64,
     /// Flows that finished.
     pub done: u64,
-    /// Flows given.
+    /// Flows of the scenario.
     pub flows: u64,
     /// Most bytes of the heap.
     pub peak: u64,
@@ -38,14 +38,14 @@ pub struct Facts {
     pub said: u64,
 }
 
-/// How it went.
+/// Result of one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Everything holds.
+    /// Every invariant holds.
     Passed(Facts),
     /// It is no scenario, in the reader's words.
     Refused(String),
-    /// Something does not.
+    /// An invariant does not hold.
     Failed(Failure),
 }
 

@@ -1,10 +1,10 @@
 //! What faults make of each link over a whole run: how fast it ever is, how near, and how often it goes down.
 
 use headway_network::{BuildError, Network, RunSpec};
-use headway_network::{Changes, Choice, Link, Step};
+use headway_network::{Changes, Link, PathSelector, Step};
 use headway_units::{Rate, Time};
 
-/// One link.
+/// Extremes of one link over the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Extremes {
     /// Its highest rate.
@@ -28,7 +28,7 @@ pub fn extremes(network: &Network, spec: &RunSpec) -> Result<Vec<Extremes>, Buil
             Extremes { rate, lowest: rate, delay: network.hop_delay(link), retuned: false, downs: 0 }
         })
         .collect();
-    let Some(changes) = Changes::new(&spec.faults, network, &Choice::new(network, spec.seed))? else {
+    let Some(changes) = Changes::new(&spec.faults, network, &PathSelector::new(network, spec.seed))? else {
         return Ok(all);
     };
     let (rates, delays) = (changes.highest_rates(), changes.least_delays());

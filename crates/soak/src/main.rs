@@ -144,14 +144,14 @@ fn close(shared: &Shared, seed: u64, start: Instant) {
 }
 
 /// How long a failure is made smaller: one that takes seconds to show has thousands of smaller ones.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Prints a failure as the smallest scenario that shows it.
 fn show(seed: u64, case: &Case, failure: &Failure, folder: &std::path::Path) {
     let mut last = failure.clone();
     let began = Instant::now();
     let mut fails = |smaller: &Case| {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             return false;
         }
         match judge(smaller, folder, invariants::ALL) {

@@ -14,7 +14,7 @@ pub struct Run<'a> {
     pub network: Network,
     /// What faults make of its links.
     pub extremes: Vec<Extremes>,
-    /// What came out.
+    /// Outcome of the simulation.
     pub outcome: Outcome,
     /// What of it is written.
     pub output: RunOutput,

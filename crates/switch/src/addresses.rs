@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 pub struct Addresses {
     /// Address of host 0.
     pub first: Ipv4Addr,
-    /// Hosts.
+    /// Number of hosts, which are numbered from 0.
     pub hosts: u32,
 }
 

@@ -5,14 +5,14 @@
 //! function of the frames and their arrival times alone.
 
 use crate::egress::Egress;
-use crate::frame::{self, FrameError, Seen};
+use crate::frame::{self, FrameError, ParsedFrame};
 use crate::measuring::Measuring;
 use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Fate, Full, Limit, Need, Offers, Packets, Port, PortContext, Rewrite};
 use headway_network::{
-    BuildError, Changes, Choice, FaultSpec, Flight, Injector, LinkRecord, Network, Sample, SampleSpec, Step,
-    Verdict,
+    BuildError, Changes, FaultAction, FaultSpec, Flight, Injector, LinkRecord, Network, PathSelector, Sample,
+    SampleSpec, Step,
 };
 use headway_packet::Packet;
 use headway_units::Time;
@@ -40,20 +40,20 @@ pub struct CoreConfig {
     pub seed: u64,
     /// Which address is which host.
     pub addresses: Addresses,
-    /// What to sample.
+    /// What the switch samples.
     pub sample: Option<SampleSpec>,
     /// What goes wrong on links, from the beginning of measuring on.
     pub faults: Vec<FaultSpec>,
 }
 
-/// A frame inside.
+/// A frame inside the switch, with what ports changed of it.
 struct Slot {
     /// As ports have made it so far.
     packet: Packet,
     /// As the bytes say it.
     written: Packet,
-    /// What of the bytes may change.
-    seen: Seen,
+    /// Where its header starts and what the bytes may change.
+    seen: ParsedFrame,
     bytes: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ impl Packets<u32> for Frames {
     }
 
     /// What is left of a real frame has a length of its own; what is not Headway's has no header that could be left.
-    fn cut(&mut self, handle: u32, _: u16) -> bool {
+    fn trim_payload(&mut self, handle: u32, _: u16) -> bool {
         let slot = &mut self.slots[handle as usize];
         let Some(wire) = slot.seen.cut.and_then(|left| frame::wire(left).ok()) else { return false };
         slot.packet.trim(wire);
@@ -79,7 +79,7 @@ impl Packets<u32> for Frames {
 }
 
 impl Frames {
-    fn insert(&mut self, seen: Seen, bytes: &[u8]) -> u32 {
+    fn insert(&mut self, seen: ParsedFrame, bytes: &[u8]) -> u32 {
         let packet = seen.packet;
         let handle = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot { packet, written: packet, seen, bytes: Vec::new() });
@@ -120,13 +120,13 @@ impl Frames {
 }
 
 /// Sees every frame as it starts on a link, in order of time, with the marks that the link's port has made.
-pub trait Tap {
+pub trait FrameTap {
     /// A frame began to be sent on link number `link` at `start`.
     fn started(&mut self, link: u32, start: Time, frame: &[u8]);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum EventKind {
     /// Links go down, come up or change: the number of an instant.
     Change { number: u32 },
     /// A frame reaches a port.
@@ -140,16 +140,16 @@ enum What {
 }
 
 /// Events in order of time, then of creation.
-type Events = BinaryHeap<Reverse<(Time, u64, What)>>;
+type Events = BinaryHeap<Reverse<(Time, u64, EventKind)>>;
 
 /// See the module.
 pub struct Core {
     network: Arc<Network>,
-    choice: Choice,
+    choice: PathSelector,
     addresses: Addresses,
     frames: Frames,
     pub(crate) egress: Vec<Egress>,
-    /// What happens inside: it may be handled late, as long as nothing that comes of it is.
+    /// Events inside the switch. They may be handled late, as long as what follows from them is on time.
     inside: Events,
     /// Frames on their way to hosts: those have to be in time.
     deliveries: Events,
@@ -163,7 +163,7 @@ pub struct Core {
     changes: Option<Changes>,
     seed: u64,
     counters: SwitchCounters,
-    tap: Option<Box<dyn Tap>>,
+    tap: Option<Box<dyn FrameTap>>,
 }
 
 impl Core {
@@ -183,7 +183,7 @@ impl Core {
                 due: Time::MAX,
             });
         }
-        let choice = Choice::new(&network, seed);
+        let choice = PathSelector::new(&network, seed);
         let changes = Changes::new(&faults, &network, &choice)?;
         Ok(Core {
             slack: slack(&network, changes.as_ref()),
@@ -207,7 +207,7 @@ impl Core {
     }
 
     /// Shows every frame to `tap` from now on.
-    pub fn set_tap(&mut self, tap: Box<dyn Tap>) {
+    pub fn set_tap(&mut self, tap: Box<dyn FrameTap>) {
         self.tap = Some(tap);
     }
 
@@ -220,21 +220,21 @@ impl Core {
     pub fn start_measuring(&mut self, at: Time) {
         let instants = self.changes.iter().flat_map(|c| c.instants()).map(|instant| instant.at);
         for (number, after) in instants.collect::<Vec<_>>().into_iter().enumerate() {
-            self.push(at.saturating_add(after), What::Change { number: number as u32 });
+            self.push(at.saturating_add(after), EventKind::Change { number: number as u32 });
         }
         if let Some(first) = self.measuring.start(at, &self.egress) {
-            self.push(first, What::Sample);
+            self.push(first, EventKind::Sample);
         }
     }
 
-    /// A frame came in from a host at `at`. What it is not, is counted.
+    /// A frame came in from a host at `at`. A frame that is none of ours is counted.
     pub fn receive(&mut self, at: Time, host: u32, bytes: &[u8]) -> Result<(), FrameError> {
         self.counters.received += 1;
         let seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {
             self.counters.refused[why as usize] += 1;
         })?;
         let frame = self.frames.insert(seen, bytes);
-        self.push(at, What::Arrive { port: host, frame });
+        self.push(at, EventKind::Arrive { port: host, frame });
         Ok(())
     }
 
@@ -260,19 +260,19 @@ impl Core {
         while let Some((at, what)) = self.next_until(now) {
             self.now = at;
             match what {
-                What::Change { number } => self.change(number),
-                What::Arrive { port, frame } => self.offer(port, frame),
-                What::Serve { port } => self.serve(port),
-                What::Deliver { host, frame } => self.out.push_back((host, frame, at)),
-                What::Sample => {
+                EventKind::Change { number } => self.change(number),
+                EventKind::Arrive { port, frame } => self.offer(port, frame),
+                EventKind::Serve { port } => self.serve(port),
+                EventKind::Deliver { host, frame } => self.out.push_back((host, frame, at)),
+                EventKind::Sample => {
                     let next = self.measuring.sample(at, &mut self.egress);
-                    self.push(next, What::Sample);
+                    self.push(next, EventKind::Sample);
                 }
             }
         }
     }
 
-    fn next_until(&mut self, now: Time) -> Option<(Time, What)> {
+    fn next_until(&mut self, now: Time) -> Option<(Time, EventKind)> {
         let first = |events: &Events| events.peek().map(|Reverse((at, sequence, _))| (*at, *sequence));
         let (inside, delivery) = (first(&self.inside), first(&self.deliveries));
         let from = match (inside, delivery) {
@@ -319,10 +319,10 @@ impl Core {
     }
 
     /// Queues an event. The past cannot be changed: what is late happens now.
-    fn push(&mut self, at: Time, what: What) {
+    fn push(&mut self, at: Time, what: EventKind) {
         self.sequence += 1;
         let events = match what {
-            What::Deliver { .. } => &mut self.deliveries,
+            EventKind::Deliver { .. } => &mut self.deliveries,
             _ => &mut self.inside,
         };
         events.push(Reverse((at.max(self.now), self.sequence, what)));
@@ -395,7 +395,7 @@ impl Core {
         let at = if free_at > self.now { free_at } else { start };
         if at < egress.due {
             egress.due = at;
-            self.push(at, What::Serve { port: number });
+            self.push(at, EventKind::Serve { port: number });
         }
     }
 
@@ -406,19 +406,19 @@ impl Core {
         }
         // Times in faults count from the beginning of measuring.
         let open = self.measuring.measured_for(self.now).and(self.measuring.measured_for(ends));
-        let verdict = match open {
+        let action = match open {
             Some(ends) => self.injector.judge(number, self.frames.packet(frame), ends),
-            None => Verdict::Pass,
+            None => FaultAction::Pass,
         };
         let Some(flight) = self.fly(number, frame, ends, open) else {
             self.injector.note_cut(number);
             return self.frames.free.push(frame);
         };
-        match verdict {
-            Verdict::Pass => self.carry(number, frame, flight),
-            Verdict::Drop => self.frames.free.push(frame),
-            Verdict::Delay(by) => self.carry(number, frame, flight + by),
-            Verdict::Duplicate => {
+        match action {
+            FaultAction::Pass => self.carry(number, frame, flight),
+            FaultAction::Drop => self.frames.free.push(frame),
+            FaultAction::Delay(by) => self.carry(number, frame, flight + by),
+            FaultAction::Duplicate => {
                 let copy = self.frames.copy(frame);
                 self.carry(number, frame, flight);
                 self.carry(number, copy, flight);
@@ -445,8 +445,10 @@ impl Core {
         for (link, step) in instant.steps {
             let port = &mut self.egress[link as usize].port;
             match step {
-                Step::Down => port.cut(self.now, &mut self.frames, |frame, frames| frames.free.push(frame)),
-                Step::Up => port.restore(self.now),
+                Step::Down => {
+                    port.take_down(self.now, &mut self.frames, |frame, frames| frames.free.push(frame))
+                }
+                Step::Up => port.bring_up(self.now),
                 Step::Rate(rate) => {
                     let made = self.network.discipline_at(link, rate, self.seed);
                     let rules = made
@@ -467,11 +469,11 @@ impl Core {
     fn carry(&mut self, number: u32, frame: u32, arrives: Time) {
         let to = self.egress[number as usize].to;
         if to < self.network.hosts() {
-            return self.push(arrives, What::Deliver { host: to, frame });
+            return self.push(arrives, EventKind::Deliver { host: to, frame });
         }
         let switch = to - self.network.hosts();
         match self.route(switch, frame, arrives) {
-            Some(port) => self.push(arrives, What::Arrive { port, frame }),
+            Some(port) => self.push(arrives, EventKind::Arrive { port, frame }),
             None => {
                 if self.changes.is_some() {
                     self.injector.note_no_route(number);

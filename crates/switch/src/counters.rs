@@ -9,8 +9,8 @@ pub struct SwitchCounters {
     pub received: u64,
     /// Dropped at the door, by [`FrameError`].
     pub refused: [u64; FrameError::ALL.len()],
-    /// Without a route.
+    /// Frames that no link leads to the destination of.
     pub unroutable: u64,
-    /// To hosts.
+    /// Frames that left for hosts.
     pub delivered: u64,
 }

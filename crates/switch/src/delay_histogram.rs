@@ -9,7 +9,7 @@ pub struct DelayHistogram {
 }
 
 impl DelayHistogram {
-    /// Notes a frame.
+    /// Adds a frame that left `late_ns` after its time.
     pub fn note(&mut self, late_ns: u64) {
         let bin = (64 - late_ns.leading_zeros() as usize).min(self.bins.len() - 1);
         self.bins[bin] += 1;

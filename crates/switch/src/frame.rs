@@ -58,8 +58,8 @@ impl FrameError {
 
 /// A frame as the ports see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// What it is.
+pub struct ParsedFrame {
+    /// Packet that the ports see for this frame.
     pub packet: Packet,
     /// Where in the frame a Headway header begins; `None` in everybody else's frames.
     pub header: Option<usize>,
@@ -73,7 +73,7 @@ pub fn parse(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Packet, F
 }
 
 /// The same, and what of it may be rewritten.
-pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Seen, FrameError> {
+pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<ParsedFrame, FrameError> {
     let sliced = SlicedPacket::from_ethernet(frame).map_err(|_| FrameError::Malformed)?;
     match (&sliced.net, &sliced.transport) {
         (Some(NetSlice::Ipv4(ip)), transport) => {
@@ -83,7 +83,7 @@ pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Seen, F
                 Some(TransportSlice::Udp(udp)) => headway(frame, header.slice().len(), udp.payload()),
                 _ => None,
             };
-            let foreign = || Seen { packet: foreign(&sliced, frame), header: None, cut: None };
+            let foreign = || ParsedFrame { packet: foreign(&sliced, frame), header: None, cut: None };
             let mut seen = ours.unwrap_or_else(foreign);
             (seen.packet.src, seen.packet.dst) = (HostId(src), HostId(dst));
             seen.packet.ecn = Ecn::from_bits(header.ecn().value());
@@ -95,7 +95,7 @@ pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<Seen, F
             let (src, dst) = ends(arp.sender_ipv4_addr(), arp.target_ipv4_addr(), host, addresses)?;
             let mut packet = Packet::new(PacketKind::Ack, HostId(src), HostId(dst), 0);
             packet.wire = wire(frame.len())?;
-            Ok(Seen { packet, header: None, cut: None })
+            Ok(ParsedFrame { packet, header: None, cut: None })
         }
         _ => Err(FrameError::NotIpv4),
     }
@@ -121,12 +121,12 @@ pub(crate) fn wire(length: usize) -> Result<u16, FrameError> {
 }
 
 /// A frame with a Headway header in `payload`, behind `ip` bytes of IP header and that of UDP.
-fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<Seen> {
+fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<ParsedFrame> {
     let view = PacketView::parse_header(payload).ok()?;
     let header = ETHERNET + ip + UDP;
     // With a tag before it, the IP header is not where it is looked for.
     let plain = is_ipv4(frame) && frame.get(header..)?.starts_with(payload);
-    plain.then(|| Seen {
+    plain.then(|| ParsedFrame {
         packet: view.packet(),
         header: Some(header),
         cut: view.cut().map(|left| header + left),
@@ -164,7 +164,7 @@ pub fn set_ecn(frame: &mut [u8], ecn: Ecn) {
 }
 
 /// Brings a frame up to date with what ports made of its packet, which was `was` when the frame was right.
-pub(crate) fn rewrite(frame: &mut Vec<u8>, seen: &Seen, was: &Packet, is: &Packet) {
+pub(crate) fn rewrite(frame: &mut Vec<u8>, seen: &ParsedFrame, was: &Packet, is: &Packet) {
     if was.ecn != is.ecn {
         set_ecn(frame, is.ecn);
     }
@@ -173,7 +173,7 @@ pub(crate) fn rewrite(frame: &mut Vec<u8>, seen: &Seen, was: &Packet, is: &Packe
     let udp = header - UDP;
     let checksum = if frame[udp + 6..udp + 8] == [0; 2] { None } else { Some(udp + 6) };
     if was.is_data() && is.kind == PacketKind::Header {
-        cut(frame, seen, udp, checksum);
+        trim(frame, seen, udp, checksum);
     }
     let (old, new) = (was.header_bytes(), is.header_bytes());
     for at in (0..WIRE_HEADER).step_by(2) {
@@ -183,12 +183,12 @@ pub(crate) fn rewrite(frame: &mut Vec<u8>, seen: &Seen, was: &Packet, is: &Packe
         }
     }
     if (was.src, was.dst) != (is.src, is.dst) {
-        turn_back(frame, udp);
+        swap_addresses(frame, udp);
     }
 }
 
 /// Cuts the payload off, and says so in the lengths.
-fn cut(frame: &mut Vec<u8>, seen: &Seen, udp: usize, checksum: Option<usize>) {
+fn trim(frame: &mut Vec<u8>, seen: &ParsedFrame, udp: usize, checksum: Option<usize>) {
     let Some(left) = seen.cut.filter(|&left| left < frame.len()) else { return };
     let said = u16::from_be_bytes([frame[udp + 4], frame[udp + 5]]);
     let end = (udp + usize::from(said)).min(frame.len());
@@ -208,7 +208,7 @@ fn cut(frame: &mut Vec<u8>, seen: &Seen, udp: usize, checksum: Option<usize>) {
 }
 
 /// Exchanges source and destination of everything that has them; no sum changes.
-fn turn_back(frame: &mut [u8], udp: usize) {
+fn swap_addresses(frame: &mut [u8], udp: usize) {
     let mut swap = |a: usize, b: usize, bytes: usize| {
         for i in 0..bytes {
             frame.swap(a + i, b + i);

@@ -20,9 +20,9 @@ mod measuring;
 mod run;
 
 pub use addresses::Addresses;
-pub use core::{Core, CoreConfig, Tap};
+pub use core::{Core, CoreConfig, FrameTap};
 pub use counters::SwitchCounters;
 pub use delay_histogram::DelayHistogram;
-pub use frame::{FrameError, Seen, complete_checksum, inspect, parse, set_ecn};
+pub use frame::{FrameError, ParsedFrame, complete_checksum, inspect, parse, set_ecn};
 pub use interface::{AfPacket, FrameIo, InterfaceError};
 pub use run::{Clock, RunConfig, Running, run};

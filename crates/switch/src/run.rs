@@ -38,7 +38,7 @@ impl Clock {
         self.origin_ns
     }
 
-    /// The time.
+    /// Time since the origin of the clock.
     pub fn now(&self) -> Time {
         Time::ns(read(libc::CLOCK_MONOTONIC).saturating_sub(self.origin_ns))
     }
@@ -51,7 +51,7 @@ fn read(clock: libc::clockid_t) -> u64 {
     (time.tv_sec as u64).wrapping_mul(1_000_000_000) + time.tv_nsec as u64
 }
 
-/// How to wait.
+/// How long the loop spins and sleeps between frames.
 #[derive(Clone, Copy, Debug)]
 pub struct RunConfig {
     /// How long before a frame is due the thread stops sleeping and spins.
@@ -95,15 +95,15 @@ pub fn run(
     keep_going: &mut dyn FnMut(&mut Core, Time) -> bool,
 ) -> io::Result<Running> {
     let mut seen = Running::default();
-    let mut ears = Ears::of(interfaces);
+    let mut poller = InterfacePoller::of(interfaces);
     // SAFETY: no pointers; a refusal only makes sleeps coarser.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
     loop {
-        ears.listen(rest(core, clock.now(), config))?;
-        gather(core, interfaces, &ears, clock, &mut seen)?;
+        poller.wait(time_to_wait(core, clock.now(), config))?;
+        receive_frames(core, interfaces, &poller, clock, &mut seen)?;
         let now = clock.now();
         core.advance(now);
-        scatter(core, interfaces, clock, &mut seen)?;
+        send_frames(core, interfaces, clock, &mut seen)?;
         if !keep_going(core, now) {
             return Ok(seen);
         }
@@ -111,7 +111,7 @@ pub fn run(
 }
 
 /// How long nothing has to be done, unless a frame comes.
-fn rest(core: &Core, now: Time, config: RunConfig) -> Time {
+fn time_to_wait(core: &Core, now: Time, config: RunConfig) -> Time {
     // Only a frame for a host is worth spinning for.
     let delivery = core.next_delivery().map(|at| at.saturating_sub(config.spin));
     let next = [delivery, core.inside_deadline()].into_iter().flatten().min();
@@ -119,24 +119,24 @@ fn rest(core: &Core, now: Time, config: RunConfig) -> Time {
 }
 
 /// Tells which interfaces have something to read: one call for all of them.
-struct Ears {
+struct InterfacePoller {
     polls: Vec<libc::pollfd>,
     hosts: Vec<usize>,
 }
 
-impl Ears {
-    fn of(interfaces: &[Option<Box<dyn FrameIo>>]) -> Ears {
+impl InterfacePoller {
+    fn of(interfaces: &[Option<Box<dyn FrameIo>>]) -> InterfacePoller {
         let present = || interfaces.iter().enumerate().filter_map(|(h, i)| Some((h, i.as_deref()?)));
         let poll = |(_, i): (usize, &dyn FrameIo)| libc::pollfd {
             fd: i.fd().as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
-        Ears { polls: present().map(poll).collect(), hosts: present().map(|(h, _)| h).collect() }
+        InterfacePoller { polls: present().map(poll).collect(), hosts: present().map(|(h, _)| h).collect() }
     }
 
     /// Waits for a frame, for `longest` at most.
-    fn listen(&mut self, longest: Time) -> io::Result<()> {
+    fn wait(&mut self, longest: Time) -> io::Result<()> {
         let ns = longest.0 / 1000;
         let timeout =
             libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
@@ -162,17 +162,17 @@ impl Ears {
 }
 
 /// Takes in what hosts sent.
-fn gather(
+fn receive_frames(
     core: &mut Core,
     interfaces: &mut [Option<Box<dyn FrameIo>>],
-    ears: &Ears,
+    poller: &InterfacePoller,
     clock: Clock,
     seen: &mut Running,
 ) -> io::Result<()> {
     // Kernel stamps are wall-clock time; the difference of the clocks is read anew, since one is adjusted.
     let monotonic = read(libc::CLOCK_MONOTONIC);
     let wall_ahead = read(libc::CLOCK_REALTIME).wrapping_sub(monotonic);
-    for host in ears.ready() {
+    for host in poller.ready() {
         let Some(interface) = &mut interfaces[host] else { continue };
         interface.receive(&mut |bytes: &mut [u8], about: Incoming| {
             if about.cut {
@@ -193,7 +193,7 @@ fn gather(
 }
 
 /// Sends what is due.
-fn scatter(
+fn send_frames(
     core: &mut Core,
     interfaces: &mut [Option<Box<dyn FrameIo>>],
     clock: Clock,

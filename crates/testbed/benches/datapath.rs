@@ -9,14 +9,14 @@
 
 use etherparse::PacketBuilder;
 use headway_switch::{AfPacket, FrameIo};
-use headway_testbed::child::{Child, Ears, Said};
-use headway_testbed::messages::{Answer, Command as Order, SwitchReport};
+use headway_testbed::child::{ChildEvent, ChildEvents, ChildProcess};
+use headway_testbed::messages::{Answer, ControlCommand, SwitchReport};
 use headway_testbed::namespaces::{self, in_new_namespace};
 use headway_testbed::{Job, JobArgs, run_first};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::process::{Child as Process, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const SECONDS: f64 = 4.0;
@@ -89,18 +89,18 @@ fn measure(link_bps: u64, offered: Option<u64>) -> (Sink, SwitchReport, f64) {
     std::fs::write(file.path(), text).expect("written");
     let args = JobArgs { scenario: file.path().into(), slowdown: Some(1), ..JobArgs::default() };
     let job = Job::load(&args, headway_testbed::scenario::sizes(1500, false)).expect("a good scenario");
-    let (mouth, ears) = Ears::new();
+    let (sender, events) = ChildEvents::new();
     let mut words = args.to_arguments();
     words.extend(["--managed".into(), "--mtu=1500".into()]);
     words.extend([0, 1].map(|h| format!("--port=h{h}={}", namespaces::switch_interface(h))));
     let program = Path::new(env!("CARGO_BIN_EXE_headway-switch"));
-    let mut switch = [Child::spawn("switch".into(), program, &words, 0, &mouth).expect("the switch")];
+    let mut switch = [ChildProcess::spawn("switch".into(), program, &words, 0, &sender).expect("the switch")];
     let mut source = role(&["source", &offered.unwrap_or(0).to_string()]);
     let mut sink = role(&["sink"]);
     let pids = [(0, source.id()), (1, sink.id())];
     namespaces::join(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
-    switch[0].tell(Order::Open);
-    ears.all_ready(&mut switch, Duration::from_secs(10)).expect("the switch gets ready");
+    switch[0].tell(ControlCommand::Open);
+    events.all_ready(&mut switch, Duration::from_secs(10)).expect("the switch gets ready");
     let began = Instant::now();
     go(&mut sink);
     go(&mut source);
@@ -111,11 +111,11 @@ fn measure(link_bps: u64, offered: Option<u64>) -> (Sink, SwitchReport, f64) {
     let _ = source.wait();
     let _ = sink.wait();
     let took = began.elapsed().as_secs_f64();
-    switch[0].tell(Order::Finish);
+    switch[0].tell(ControlCommand::Finish);
     let report = loop {
-        match ears.listen(Instant::now() + Duration::from_secs(10)) {
-            Some((_, Said::Answer(Answer::Switch(report)))) => break *report,
-            Some((_, Said::Answer(_))) => {}
+        match events.listen(Instant::now() + Duration::from_secs(10)) {
+            Some((_, ChildEvent::Answer(Answer::Switch(report)))) => break *report,
+            Some((_, ChildEvent::Answer(_))) => {}
             other => panic!("the switch did not report: {other:?}"),
         }
     };
@@ -127,14 +127,14 @@ fn measure(link_bps: u64, offered: Option<u64>) -> (Sink, SwitchReport, f64) {
 }
 
 /// This program again, in a namespace of its own.
-fn role(words: &[&str]) -> Process {
+fn role(words: &[&str]) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
     in_new_namespace(&mut command);
     command.spawn().expect("started")
 }
 
-fn go(process: &mut Process) {
+fn go(process: &mut Child) {
     writeln!(process.stdin.as_mut().expect("piped"), "go").expect("it listens");
 }
 

@@ -7,7 +7,7 @@
 
 use headway_capture::{CaptureError, CaptureWriter, Frame, Interface};
 use headway_network::Network;
-use headway_switch::Tap;
+use headway_switch::FrameTap;
 use headway_units::Time;
 use std::fs::File;
 use std::io::BufWriter;
@@ -46,14 +46,14 @@ pub struct RecordingError {
 }
 
 /// The switch's end of a [`Recording`]; the file ends when it is dropped.
-pub struct FrameTap {
+pub struct FrameRecorder {
     state: Arc<State>,
     to: SyncSender<Started>,
 }
 
 impl Recording {
     /// Begins the file, with every link of the network as an interface.
-    pub fn start(path: &Path, network: &Network) -> Result<(Recording, FrameTap), RecordingError> {
+    pub fn start(path: &Path, network: &Network) -> Result<(Recording, FrameRecorder), RecordingError> {
         let names = network.link_names();
         let interfaces: Vec<Interface> = names
             .into_iter()
@@ -72,7 +72,7 @@ impl Recording {
             own.failed.store(written.is_err(), Ordering::Relaxed);
             written
         });
-        Ok((Recording { path: path.into(), state: state.clone(), writer }, FrameTap { state, to }))
+        Ok((Recording { path: path.into(), state: state.clone(), writer }, FrameRecorder { state, to }))
     }
 
     /// Whether the file could not be written on: the run had better stop.
@@ -80,7 +80,7 @@ impl Recording {
         self.state.failed.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything is in the file, which ends when its [`FrameTap`] is dropped; frames written, and
+    /// Waits until everything is in the file, which ends when its [`FrameRecorder`] is dropped; frames written, and
     /// frames missed.
     pub fn finish(self) -> Result<[u64; 2], RecordingError> {
         match self.writer.join() {
@@ -91,7 +91,7 @@ impl Recording {
     }
 }
 
-impl Tap for FrameTap {
+impl FrameTap for FrameRecorder {
     fn started(&mut self, link: u32, start: Time, frame: &[u8]) {
         let kept = frame[..frame.len().min(SNAP)].to_vec();
         let frame = Frame { data: kept, original_len: frame.len() as u32 };

@@ -3,42 +3,42 @@
 #![allow(clippy::disallowed_methods, reason = "the testbed is made of processes and real time")]
 
 use crate::TestbedError;
-use crate::messages::{Answer, Command as Order};
+use crate::messages::{Answer, ControlCommand};
 use crate::namespaces::in_new_namespace;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child as Process, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Longest line that a child may say, in bytes.
 const LONGEST_LINE: u64 = 256 << 20;
 
-/// One child.
-pub struct Child {
+/// A child process with its standard input.
+pub struct ChildProcess {
     name: String,
-    process: Process,
+    process: Child,
     input: Option<ChildStdin>,
 }
 
 /// Something that a child said, or the end of it.
 #[derive(Debug)]
-pub enum Said {
-    /// An answer.
+pub enum ChildEvent {
+    /// The process sent an answer.
     Answer(Answer),
     /// It ended, or broke the protocol, with what it printed on standard error.
     Ended(String),
 }
 
-impl Child {
+impl ChildProcess {
     /// Starts a program in a namespace of its own; what it says goes to `said` under `number`.
     pub fn spawn(
         name: String,
         program: &Path,
         arguments: &[String],
         number: usize,
-        said: &Sender<(usize, Said)>,
-    ) -> Result<Child, TestbedError> {
+        said: &Sender<(usize, ChildEvent)>,
+    ) -> Result<ChildProcess, TestbedError> {
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         in_new_namespace(&mut command);
@@ -52,7 +52,7 @@ impl Child {
                 for line in BufReader::new(output.take(LONGEST_LINE)).lines().map_while(Result::ok) {
                     match serde_json::from_str(&line) {
                         Ok(answer) => {
-                            if said.send((number, Said::Answer(answer))).is_err() {
+                            if said.send((number, ChildEvent::Answer(answer))).is_err() {
                                 return;
                             }
                         }
@@ -63,9 +63,9 @@ impl Child {
             if let Some(errors) = errors {
                 let _ = errors.take(1 << 16).read_to_string(&mut end);
             }
-            let _ = said.send((number, Said::Ended(end.trim().to_string())));
+            let _ = said.send((number, ChildEvent::Ended(end.trim().to_string())));
         });
-        Ok(Child { name, process, input })
+        Ok(ChildProcess { name, process, input })
     }
 
     /// Its name in messages.
@@ -79,16 +79,16 @@ impl Child {
     }
 
     /// Tells it something. A child that is gone is found out by what it says, or does not.
-    pub fn tell(&mut self, order: Order) {
+    pub fn tell(&mut self, command: ControlCommand) {
         let Some(input) = &mut self.input else { return };
-        let Ok(mut line) = serde_json::to_string(&order) else { return };
+        let Ok(mut line) = serde_json::to_string(&command) else { return };
         line.push('\n');
         if input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_err() {
             self.input = None;
         }
     }
 
-    /// That it failed.
+    /// The error that the process failed for the reason `why`.
     pub fn failed(&self, why: String) -> TestbedError {
         TestbedError::Child { name: self.name.clone(), why }
     }
@@ -100,7 +100,7 @@ impl Child {
             match self.process.try_wait() {
                 Ok(Some(status)) => break format!("it ended with {status}"),
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-                _ => break "it said no more".into(),
+                _ => break "it stopped answering".into(),
             }
         };
         if complaint.is_empty() { status } else { format!("{status}: {complaint}") }
@@ -113,40 +113,40 @@ impl Child {
     }
 }
 
-impl Drop for Child {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
 /// Collects what children say.
-pub struct Ears {
-    receiver: Receiver<(usize, Said)>,
+pub struct ChildEvents {
+    receiver: Receiver<(usize, ChildEvent)>,
 }
 
-impl Ears {
-    /// A pair of a mouth for children and the ears.
-    pub fn new() -> (Sender<(usize, Said)>, Ears) {
+impl ChildEvents {
+    /// A pair of a sender for children and the events.
+    pub fn new() -> (Sender<(usize, ChildEvent)>, ChildEvents) {
         let (sender, receiver) = channel();
-        (sender, Ears { receiver })
+        (sender, ChildEvents { receiver })
     }
 
     /// The next thing said until `deadline`; `None` when it has come.
-    pub fn listen(&self, deadline: Instant) -> Option<(usize, Said)> {
+    pub fn listen(&self, deadline: Instant) -> Option<(usize, ChildEvent)> {
         self.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }
 
     /// Waits until every child has said `Ready`.
-    pub fn all_ready(&self, children: &mut [Child], limit: Duration) -> Result<(), TestbedError> {
+    pub fn all_ready(&self, children: &mut [ChildProcess], limit: Duration) -> Result<(), TestbedError> {
         let deadline = Instant::now() + limit;
         let mut waiting: Vec<bool> = vec![true; children.len()];
         while waiting.contains(&true) {
             match self.listen(deadline) {
-                Some((number, Said::Answer(Answer::Ready))) => waiting[number] = false,
-                Some((number, Said::Answer(Answer::Failed { why }))) => {
+                Some((number, ChildEvent::Answer(Answer::Ready))) => waiting[number] = false,
+                Some((number, ChildEvent::Answer(Answer::Failed { why }))) => {
                     return Err(children[number].failed(why));
                 }
-                Some((number, Said::Ended(complaint))) => {
+                Some((number, ChildEvent::Ended(complaint))) => {
                     let why = children[number].end(&complaint);
                     return Err(children[number].failed(why));
                 }

@@ -68,17 +68,17 @@ mod tests {
 
     #[test]
     fn a_stall_is_a_sample_of_zero_and_the_end_is_the_last_byte() {
-        let mut diary = FlowLog::new(Time::ms(5), Some(Time::ms(1)));
-        diary.delivered(Time::us(5_100), 2, 100);
-        diary.delivered(Time::us(5_900), 2, 50);
-        diary.delivered(Time::us(7_500), 2, 10);
-        let open = diary.report(Time::us(9_200));
+        let mut log = FlowLog::new(Time::ms(5), Some(Time::ms(1)));
+        log.delivered(Time::us(5_100), 2, 100);
+        log.delivered(Time::us(5_900), 2, 50);
+        log.delivered(Time::us(7_500), 2, 10);
+        let open = log.report(Time::us(9_200));
         assert_eq!(
             open.samples,
             [(1_000_000, 2, 150), (2_000_000, 2, 0), (3_000_000, 2, 10), (4_000_000, 2, 0)]
         );
-        diary.completed(2);
-        let done = diary.report(Time::us(9_200));
+        log.completed(2);
+        let done = log.report(Time::us(9_200));
         assert_eq!(done.samples.last(), Some(&(3_000_000, 2, 10)));
         assert_eq!(done.delivered, [(2, 160)]);
     }

@@ -28,7 +28,7 @@ pub enum TestbedError {
     /// A privilege, a program or a kernel feature.
     #[error("the testbed needs {0}")]
     Missing(String),
-    /// The scenario.
+    /// The scenario cannot be read or run.
     #[error(transparent)]
     Scenario(#[from] headway_lab::ScenarioError),
     /// A scenario that the testbed cannot run.
@@ -40,15 +40,15 @@ pub enum TestbedError {
     /// A process of the testbed.
     #[error("the testbed's {name} failed: {why}")]
     Child {
-        /// Which.
+        /// Name of the process.
         name: String,
-        /// What happened.
+        /// Reason of the failure.
         why: String,
     },
-    /// The system.
+    /// The operating system refused an operation.
     #[error("{step}: {source}")]
     Io {
-        /// What was tried.
+        /// Operation that failed.
         step: String,
         /// What the system said.
         source: io::Error,

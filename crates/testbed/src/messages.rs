@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 /// From the one who runs the testbed to a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "do")]
-pub enum Command {
+pub enum ControlCommand {
     /// The network is there: open interfaces and sockets.
     Open,
     /// Get ready to talk to the hosts that flows go to.
@@ -25,14 +25,14 @@ pub enum Command {
     },
     /// Data has arrived over the connection of a flow, which others from here go over.
     Opened {
-        /// Its number.
+        /// Number of the flow.
         flow: u32,
     },
-    /// Report and end.
+    /// Send the report, and end.
     Finish,
 }
 
-/// From a child.
+/// What a child process tells its parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "say")]
 pub enum Answer {
@@ -45,7 +45,7 @@ pub enum Answer {
     },
     /// A flow has arrived whole; nanoseconds after the start.
     Done {
-        /// Its number.
+        /// Number of the flow.
         flow: u32,
         /// See above.
         at_ns: u64,
@@ -54,7 +54,7 @@ pub enum Answer {
     },
     /// The first data of a flow has arrived, whose connection others go over.
     Opened {
-        /// Its number.
+        /// Number of the flow.
         flow: u32,
     },
     /// A host's last words.
@@ -153,7 +153,7 @@ fn known(name: &str) -> &'static str {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SwitchReport {
     /// Every link, in order of number.
-    pub links: Vec<Link>,
+    pub links: Vec<LinkMessage>,
     /// Samples of links.
     pub samples: Vec<LinkSample>,
     /// Frames from hosts.
@@ -173,7 +173,7 @@ pub struct SwitchReport {
 /// [`LinkRecord`] on its way between processes; times in picoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the fields of LinkRecord and PortCounters, documented there")]
-pub struct Link {
+pub struct LinkMessage {
     pub name: String,
     pub from_switch: bool,
     pub rate_bps: u64,
@@ -191,7 +191,7 @@ pub struct Link {
     pub port_busy: u64,
     pub queue_max_bytes: u64,
     pub queue_max_packets: u32,
-    /// Dropped by number, at random and in the dark, duplicated, delayed.
+    /// The counts of `FaultCounts`, in their order there.
     pub faults: [u64; 7],
     pub gauges: Vec<GaugeMessage>,
 }
@@ -201,10 +201,10 @@ pub type LinkSample = (u64, u32, String, f64);
 
 const LINK_METRICS: [Metric; 3] = [Metric::QueueBytes, Metric::QueueMaxBytes, Metric::Utilisation];
 
-impl From<&LinkRecord> for Link {
-    fn from(record: &LinkRecord) -> Link {
+impl From<&LinkRecord> for LinkMessage {
+    fn from(record: &LinkRecord) -> LinkMessage {
         let c = &record.counters;
-        Link {
+        LinkMessage {
             name: record.name.clone(),
             from_switch: record.from_switch,
             rate_bps: record.rate.bps(),
@@ -228,7 +228,7 @@ impl From<&LinkRecord> for Link {
                 [
                     f.dropped_by_number,
                     f.dropped_at_random,
-                    f.dropped_in_the_dark,
+                    f.dropped_in_blackhole,
                     f.dropped_on_the_wire,
                     f.dropped_without_route,
                     f.duplicated,
@@ -239,7 +239,7 @@ impl From<&LinkRecord> for Link {
     }
 }
 
-impl Link {
+impl LinkMessage {
     /// The record; `None` when a rate or a list of reasons is impossible.
     pub fn record(&self) -> Option<LinkRecord> {
         Some(LinkRecord {
@@ -253,7 +253,7 @@ impl Link {
                 let [
                     dropped_by_number,
                     dropped_at_random,
-                    dropped_in_the_dark,
+                    dropped_in_blackhole,
                     dropped_on_the_wire,
                     dropped_without_route,
                     duplicated,
@@ -262,7 +262,7 @@ impl Link {
                 FaultCounts {
                     dropped_by_number,
                     dropped_at_random,
-                    dropped_in_the_dark,
+                    dropped_in_blackhole,
                     dropped_on_the_wire,
                     dropped_without_route,
                     duplicated,
@@ -301,7 +301,7 @@ pub fn unpack(sample: &LinkSample) -> Sample {
     Sample { at: Time(*at), entity: Entity::Link(*link), metric, value: *value }
 }
 
-/// Says something to the one who runs the testbed, who finds out by himself if nobody listens any more.
+/// Sends a line to the parent process. If the parent is gone, the closed standard input tells the program.
 pub fn say(answer: &Answer) {
     if let Ok(line) = serde_json::to_string(answer) {
         let mut out = std::io::stdout().lock();
@@ -311,7 +311,7 @@ pub fn say(answer: &Answer) {
 
 /// Commands from standard input; the end of it is the order to end.
 #[allow(clippy::disallowed_methods, reason = "standard input is read while the child works")]
-pub fn listen() -> Receiver<Command> {
+pub fn listen() -> Receiver<ControlCommand> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {

@@ -2,8 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "the testbed lives in real time")]
 
-use crate::child::{Child, Ears, Said};
-use crate::messages::{Answer, Command};
+use crate::child::{ChildEvent, ChildEvents, ChildProcess};
+use crate::messages::{Answer, ControlCommand};
 use crate::outcome::{Heard, Notes, assemble};
 use crate::{Job, JobArgs, TestbedError, namespaces};
 use headway_network::{Outcome, Progress};
@@ -64,7 +64,7 @@ pub struct Measured {
     pub outcome: Outcome,
     /// What the simulator has no word for.
     pub notes: Notes,
-    /// What was run.
+    /// The job that was run.
     pub job: Job,
 }
 
@@ -92,10 +92,10 @@ fn absolute(path: &std::path::Path) -> Result<PathBuf, TestbedError> {
 
 /// All processes of a run: the switch, then a host each.
 struct Stage {
-    children: Vec<Child>,
+    children: Vec<ChildProcess>,
     /// The hosts behind the switch.
     hosts: Vec<u32>,
-    ears: Ears,
+    events: ChildEvents,
     clock: Clock,
 }
 
@@ -103,7 +103,7 @@ impl Stage {
     /// Starts everybody and joins their namespaces.
     fn set(job: &Job, args: &JobArgs, settings: &Settings) -> Result<Stage, TestbedError> {
         let clock = Clock::start();
-        let (mouth, ears) = Ears::new();
+        let (sender, events) = ChildEvents::new();
         let hosts = job.active_hosts();
         let origin = format!("--origin-ns={}", clock.origin_ns());
         let mtu = format!("--mtu={}", settings.mtu);
@@ -113,37 +113,44 @@ impl Stage {
         let capture = settings.capture.iter().map(|path| format!("--capture={}", path.display()));
         let for_switch: Vec<String> = arguments.iter().cloned().chain(ports).chain(capture).collect();
         let programs = &settings.programs;
-        let mut children = vec![Child::spawn("switch".into(), &programs.switch, &for_switch, 0, &mouth)?];
+        let mut children =
+            vec![ChildProcess::spawn("switch".into(), &programs.switch, &for_switch, 0, &sender)?];
         for (i, host) in hosts.iter().enumerate() {
             let mut own = arguments.clone();
             own.push(format!("--host={host}"));
-            children.push(Child::spawn(format!("host h{host}"), &programs.agent, &own, i + 1, &mouth)?);
+            children.push(ChildProcess::spawn(
+                format!("host h{host}"),
+                &programs.agent,
+                &own,
+                i + 1,
+                &sender,
+            )?);
         }
         let pids: Vec<(u32, u32)> = hosts.iter().zip(&children[1..]).map(|(h, c)| (*h, c.pid())).collect();
-        let mut stage = Stage { children, hosts, ears, clock };
+        let mut stage = Stage { children, hosts, events, clock };
         if let Err(error) = namespaces::join(stage.children[0].pid(), &pids, &job.addresses, settings.mtu) {
             // A child that could not start takes its namespace with it: its own words say more.
             return Err(stage.early_end().unwrap_or(error));
         }
-        for order in [Command::Open, Command::Connect] {
+        for order in [ControlCommand::Open, ControlCommand::Connect] {
             stage.tell_all(order);
-            stage.ears.all_ready(&mut stage.children, READY)?;
+            stage.events.all_ready(&mut stage.children, READY)?;
         }
         Ok(stage)
     }
 
     fn early_end(&mut self) -> Option<TestbedError> {
-        let (number, said) = self.ears.listen(Instant::now() + Duration::from_millis(200))?;
+        let (number, said) = self.events.listen(Instant::now() + Duration::from_millis(200))?;
         let child = &mut self.children[number];
         let why = match said {
-            Said::Answer(Answer::Failed { why }) => why,
-            Said::Ended(complaint) => child.end(&complaint),
-            Said::Answer(_) => return None,
+            ChildEvent::Answer(Answer::Failed { why }) => why,
+            ChildEvent::Ended(complaint) => child.end(&complaint),
+            ChildEvent::Answer(_) => return None,
         };
         Some(child.failed(why))
     }
 
-    fn tell_all(&mut self, order: Command) {
+    fn tell_all(&mut self, order: ControlCommand) {
         self.children.iter_mut().for_each(|child| child.tell(order));
     }
 
@@ -154,14 +161,14 @@ impl Stage {
         progress: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Heard, TestbedError> {
         let start = self.clock.now() + LEAD;
-        self.tell_all(Command::Start { at_ns: start.0 / 1000 });
+        self.tell_all(ControlCommand::Start { at_ns: start.0 / 1000 });
         let mut heard = Heard { start, ..Heard::default() };
         let wanted = job.slow.flows.iter().filter(|f| f.responsive).count();
         let end = start.saturating_add(job.slow.stop);
         let mut asked = Instant::now();
         while heard.done.len() < wanted && self.clock.now() < end {
             let left = Duration::from_nanos((end.saturating_sub(self.clock.now()).0 / 1000).max(1));
-            if let Some((number, said)) = self.ears.listen(Instant::now() + left.min(PROGRESS)) {
+            if let Some((number, said)) = self.events.listen(Instant::now() + left.min(PROGRESS)) {
                 self.note(job, number, said, &mut heard)?;
             }
             if asked.elapsed() >= PROGRESS {
@@ -176,7 +183,7 @@ impl Stage {
             true => heard.done.values().map(|(at, _)| *at).max().unwrap_or(Time::ZERO),
             false => self.clock.now().saturating_sub(start).min(job.slow.stop),
         };
-        self.tell_all(Command::Finish);
+        self.tell_all(ControlCommand::Finish);
         self.reports(job, &mut heard)?;
         Ok(heard)
     }
@@ -191,18 +198,24 @@ impl Stage {
         }
     }
 
-    fn note(&mut self, job: &Job, number: usize, said: Said, heard: &mut Heard) -> Result<(), TestbedError> {
+    fn note(
+        &mut self,
+        job: &Job,
+        number: usize,
+        said: ChildEvent,
+        heard: &mut Heard,
+    ) -> Result<(), TestbedError> {
         let child = &mut self.children[number];
         match said {
-            Said::Answer(Answer::Done { flow, at_ns, intact }) => {
+            ChildEvent::Answer(Answer::Done { flow, at_ns, intact }) => {
                 heard.done.insert(flow, (Time::ns(at_ns), intact));
             }
-            Said::Answer(Answer::Opened { flow }) => self.pass_on(job, flow),
-            Said::Answer(Answer::Host(report)) => heard.hosts.push(*report),
-            Said::Answer(Answer::Switch(report)) => heard.switch = Some(*report),
-            Said::Answer(Answer::Ready) => {}
-            Said::Answer(Answer::Failed { why }) => return Err(child.failed(why)),
-            Said::Ended(complaint) => {
+            ChildEvent::Answer(Answer::Opened { flow }) => self.pass_on(job, flow),
+            ChildEvent::Answer(Answer::Host(report)) => heard.hosts.push(*report),
+            ChildEvent::Answer(Answer::Switch(report)) => heard.switch = Some(*report),
+            ChildEvent::Answer(Answer::Ready) => {}
+            ChildEvent::Answer(Answer::Failed { why }) => return Err(child.failed(why)),
+            ChildEvent::Ended(complaint) => {
                 let why = child.end(&complaint);
                 return Err(child.failed(why));
             }
@@ -215,7 +228,7 @@ impl Stage {
         let sender = job.slow.flows.get(flow as usize).map(|f| f.src);
         let place = self.hosts.iter().position(|host| Some(*host) == sender);
         if let Some(child) = place.and_then(|place| self.children.get_mut(place + 1)) {
-            child.tell(Command::Opened { flow });
+            child.tell(ControlCommand::Opened { flow });
         }
     }
 
@@ -224,14 +237,14 @@ impl Stage {
         let deadline = Instant::now() + REPORTS;
         let mut waiting = vec![true; self.children.len()];
         while let Some(silent) = waiting.iter().position(|w| *w) {
-            let Some((number, said)) = self.ears.listen(deadline) else {
+            let Some((number, said)) = self.events.listen(deadline) else {
                 let why = format!("it did not report within {} s", REPORTS.as_secs());
                 return Err(self.children[silent].failed(why));
             };
             match said {
-                Said::Answer(Answer::Host(_) | Answer::Switch(_)) => waiting[number] = false,
+                ChildEvent::Answer(Answer::Host(_) | Answer::Switch(_)) => waiting[number] = false,
                 // Having reported, a child ends.
-                Said::Ended(_) if !waiting[number] => continue,
+                ChildEvent::Ended(_) if !waiting[number] => continue,
                 _ => {}
             }
             self.note(job, number, said, heard)?;

@@ -54,13 +54,13 @@ impl JobArgs {
 
 /// A scenario, resolved and slowed down.
 pub struct Job {
-    /// As read.
+    /// The scenario as it was read.
     pub scenario: Scenario,
     /// With its flows, in its own units.
     pub resolved: Resolved,
     /// What runs here: slower, with the sizes of real packets.
     pub slow: RunSpec,
-    /// How much slower.
+    /// Factor by which times are longer than in the scenario.
     pub factor: u64,
     /// The slowed network.
     pub network: Arc<Network>,

@@ -41,7 +41,7 @@ fn slow_fault(fault: &mut Fault, factor: u64) {
     match fault {
         Fault::DropNth(_) => {}
         Fault::Random { reorder_by, .. } => slow(reorder_by),
-        Fault::Dark { from, until } => [from, until].into_iter().for_each(slow),
+        Fault::Blackhole { from, until } => [from, until].into_iter().for_each(slow),
         Fault::Down(down) => [&mut down.at, &mut down.until, &mut down.converge].into_iter().for_each(slow),
         Fault::Change(change) => {
             [&mut change.at, &mut change.until].into_iter().chain(&mut change.delay).for_each(slow);

@@ -69,9 +69,9 @@ fn every_transport_delivers_every_flow_once_over_a_lossy_reordering_duplicating_
     for entry in registry::all() {
         let name = entry.info.name;
         // A time-out of the usual 10 ms takes a second on a network that is 100 times slower.
-        let patience =
+        let timeout =
             if entry.params.iter().any(|p| p.name == "min_rto") { "min_rto = \"1 ms\"" } else { "" };
-        for run in arms(&dumbbell(&format!("name = \"{name}\"\n{patience}"), flows, faults)) {
+        for run in arms(&dumbbell(&format!("name = \"{name}\"\n{timeout}"), flows, faults)) {
             assert!(run.outcome.flows.iter().all(|f| f.state == FlowState::Done), "{} {name}", run.arm);
             let delivered: Vec<u64> = run.outcome.flows.iter().map(|f| f.delivered).collect();
             assert_eq!(

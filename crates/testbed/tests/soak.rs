@@ -9,8 +9,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what was measured, or why nothing was")]
 
 use headway_host::{Admission, Config, Endpoint};
-use headway_testbed::child::{Child, Ears, Said};
-use headway_testbed::messages::{Answer, Command as Order, SwitchReport};
+use headway_testbed::child::{ChildEvent, ChildEvents, ChildProcess};
+use headway_testbed::messages::{Answer, ControlCommand, SwitchReport};
 use headway_testbed::namespaces::{self, in_namespace_of, in_new_namespace};
 use headway_testbed::{Job, JobArgs, payload};
 use headway_transport::{Path as NetworkPath, registry};
@@ -22,7 +22,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Child as Process, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -69,9 +69,9 @@ fn soak(words: &[String]) {
         let mut stage = Stage::set(transport);
         stage.play(Duration::from_secs(seconds));
         let (report, memory) = stage.end();
-        let books = Books::read(stage.logs.path());
-        books.check();
-        books.print(transport, seconds, &report, &memory);
+        let tally = Tally::read(stage.logs.path());
+        tally.check();
+        tally.print(transport, seconds, &report, &memory);
         memory.check();
     }
     println!("test result: ok. soak of {seconds} s a transport");
@@ -194,8 +194,8 @@ impl Host {
             over.store(true, Ordering::Relaxed);
         });
         // What was under way when others ended is given back when it has ended too.
-        let patience = Instant::now() + SETTLE;
-        while self.endpoint.memory_used() > 0 && Instant::now() < patience {
+        let deadline = Instant::now() + SETTLE;
+        while self.endpoint.memory_used() > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
         }
         self.note(&format!("memory {}", self.endpoint.memory_used()));
@@ -275,10 +275,10 @@ fn wait_for_end() {
 struct Stage {
     transport: &'static str,
     logs: tempfile::TempDir,
-    switch: [Child; 1],
-    ears: Ears,
-    anchors: Vec<Process>,
-    hosts: Vec<Process>,
+    switch: [ChildProcess; 1],
+    events: ChildEvents,
+    anchors: Vec<Child>,
+    hosts: Vec<Child>,
     incarnations: u32,
     memory: Memory,
 }
@@ -295,14 +295,14 @@ impl Stage {
         std::fs::write(file.path(), text).expect("written");
         let args = JobArgs { scenario: file.path().into(), slowdown: Some(1), ..JobArgs::default() };
         let job = Job::load(&args, headway_testbed::scenario::sizes(1500, false)).expect("a good scenario");
-        let (mouth, ears) = Ears::new();
+        let (sender, events) = ChildEvents::new();
         let mut words = args.to_arguments();
         words.extend(["--managed".into(), "--mtu=1500".into()]);
         words.extend((0..HOSTS).map(|h| format!("--port=h{h}={}", namespaces::switch_interface(h))));
         let program = Path::new(env!("CARGO_BIN_EXE_headway-switch"));
-        let switch = [Child::spawn("switch".into(), program, &words, 0, &mouth).expect("the switch")];
+        let switch = [ChildProcess::spawn("switch".into(), program, &words, 0, &sender).expect("the switch")];
         // A host's namespace outlives the host.
-        let anchors: Vec<Process> = (0..HOSTS).map(|_| spawn(&["anchor"], in_new_namespace)).collect();
+        let anchors: Vec<Child> = (0..HOSTS).map(|_| spawn(&["anchor"], in_new_namespace)).collect();
         let pids: Vec<(u32, u32)> = (0..HOSTS).zip(&anchors).map(|(h, a)| (h, a.id())).collect();
         namespaces::join(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
         let logs = tempfile::tempdir().expect("a directory");
@@ -310,20 +310,20 @@ impl Stage {
             transport,
             logs,
             switch,
-            ears,
+            events,
             anchors,
             hosts: Vec::new(),
             incarnations: 0,
             memory: Memory::default(),
         };
-        stage.switch[0].tell(Order::Open);
-        stage.ears.all_ready(&mut stage.switch, Duration::from_secs(20)).expect("the switch gets ready");
-        stage.switch[0].tell(Order::Start { at_ns: 0 });
+        stage.switch[0].tell(ControlCommand::Open);
+        stage.events.all_ready(&mut stage.switch, Duration::from_secs(20)).expect("the switch gets ready");
+        stage.switch[0].tell(ControlCommand::Start { at_ns: 0 });
         stage.hosts = (0..HOSTS).map(|h| stage.host(h)).collect();
         stage
     }
 
-    fn host(&mut self, host: u32) -> Process {
+    fn host(&mut self, host: u32) -> Child {
         self.incarnations += 1;
         let (number, incarnation) = (host.to_string(), self.incarnations.to_string());
         let log: PathBuf = self.logs.path().join(format!("{host}.{incarnation}"));
@@ -375,13 +375,13 @@ impl Stage {
             drop(host.stdin.take());
             assert!(host.wait().expect("a status").success(), "a host failed");
         }
-        self.switch[0].tell(Order::Finish);
+        self.switch[0].tell(ControlCommand::Finish);
         loop {
-            match self.ears.listen(Instant::now() + Duration::from_secs(20)) {
-                Some((_, Said::Answer(Answer::Switch(report)))) => {
+            match self.events.listen(Instant::now() + Duration::from_secs(20)) {
+                Some((_, ChildEvent::Answer(Answer::Switch(report)))) => {
                     return (*report, std::mem::take(&mut self.memory));
                 }
-                Some((_, Said::Answer(_))) => {}
+                Some((_, ChildEvent::Answer(_))) => {}
                 other => panic!("the switch did not report: {other:?}"),
             }
         }
@@ -397,7 +397,7 @@ impl Drop for Stage {
     }
 }
 
-fn spawn(words: &[&str], place: impl FnOnce(&mut Command)) -> Process {
+fn spawn(words: &[&str], place: impl FnOnce(&mut Command)) -> Child {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
     place(&mut command);
@@ -412,7 +412,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn look(&mut self, switch: &[Child; 1], hosts: &[Process]) {
+    fn look(&mut self, switch: &[ChildProcess; 1], hosts: &[Child]) {
         self.switch.extend(resident(switch[0].pid()));
         self.hosts.extend(hosts.iter().filter_map(|h| resident(h.id())).max());
     }
@@ -439,7 +439,7 @@ fn resident(pid: u32) -> Option<u64> {
 
 /// What all hosts wrote down.
 #[derive(Default)]
-struct Books {
+struct Tally {
     begun: BTreeSet<(String, u32)>,
     answered: BTreeSet<(String, u32)>,
     failed: BTreeMap<String, u64>,
@@ -451,17 +451,17 @@ struct Books {
     left_over: u64,
 }
 
-impl Books {
-    fn read(directory: &Path) -> Books {
-        let mut books = Books::default();
+impl Tally {
+    fn read(directory: &Path) -> Tally {
+        let mut tally = Tally::default();
         for entry in std::fs::read_dir(directory).expect("the logs") {
             let path = entry.expect("an entry").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             for line in std::fs::read_to_string(&path).expect("text").lines() {
-                books.enter(&name, line);
+                tally.enter(&name, line);
             }
         }
-        books
+        tally
     }
 
     fn enter(&mut self, name: &str, line: &str) {

@@ -84,7 +84,7 @@ class Claim:
 
 
 def known_claims() -> list[Claim]:
-    """The claims of every ledger beside the scenarios that can be named."""
+    """The claims of every ledger in the folders of the known scenarios."""
     scenarios = names.known_scenarios()
     ledgers = {file.claims: file for file in scenarios.values() if file.claims.exists()}
     return [

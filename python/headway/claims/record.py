@@ -38,7 +38,7 @@ def verdicts_path(file: ScenarioFile) -> Path:
 
 
 def digest(claim: Claim, document: Mapping[str, Any], scale: str | None) -> str:
-    """What a verdict depends on beside the program: the claim as it is judged, and what is run for it.
+    """What a verdict depends on apart from the program: the claim as it is judged, and what is run for it.
 
     `document` is the scenario's file. Its titles, its report, its other scales, and variants that the claim does not
     name do not enter: a transport of one's own may stand beside those of a paper without unsettling its verdicts.

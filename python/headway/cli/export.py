@@ -24,7 +24,7 @@ FORMATS = ("cm", "csv")
     required=True,
     help='cm: an htsim connection matrix; csv: a table that kind = "file" reads back.',
 )
-@click.option("--out", type=DirectoryParameter(), metavar="FILE", help="Where they go; default: standard output.")
+@click.option("--out", type=DirectoryParameter(), metavar="FILE", help="File to write; default: standard output.")
 @click.option("--force", is_flag=True, help="Overwrite a file that holds something else.")
 @set_option
 @scale_option

@@ -1,4 +1,4 @@
-"""`headway list`: what there is to run and to put into a scenario."""
+"""`headway list`: the scenarios, and what a scenario may name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Thing(click.Choice[str]):
 @click.command("list")
 @click.argument("thing", type=Thing(THINGS))
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print everything known, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole list as JSON.")
 def list_things(thing: str, name: str | None, as_json: bool) -> None:
     """List transports, topologies, traffic, workloads, disciplines, models, figures, examples or claims.
 
@@ -70,7 +70,7 @@ def _named(thing: str, name: str, entries: list[dict[str, Any]]) -> list[dict[st
 
 
 def _is_figure(entry: dict[str, Any]) -> bool:
-    """Whether a scenario reproduces something published, and lies beside what was claimed there."""
+    """Whether a scenario reproduces a publication, and its folder holds the publication's claims."""
     file = names.known_scenarios().get(entry["name"])
     return bool(entry["paper"] or not entry["readable"]) and file is not None and file.claims.exists()
 
@@ -130,7 +130,7 @@ def _print_claims(entries: list[dict[str, Any]]) -> None:
 
 
 def _declared(entry: dict[str, Any]) -> list[str]:
-    """What a discipline writes into packets, and what it needs of whoever drives it."""
+    """What a discipline writes into packets, and what it needs from its driver."""
     return [f"({key} {', '.join(entry[key])})" for key in ("rewrites", "needs") if entry.get(key)]
 
 

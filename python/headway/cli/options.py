@@ -58,7 +58,7 @@ def set_option(command: Command) -> Command:
         "sets",
         multiple=True,
         metavar="KEY=VALUE",
-        help="Override a key, as --set transport.name=phost.",
+        help="Override a key, such as --set transport.name=phost.",
     )(command)
 
 
@@ -67,14 +67,14 @@ def scale_option(command: Command) -> Command:
     return click.option(
         "--scale",
         type=click.Choice(["smoke", "paper"]),
-        help="A smaller or the full version; default: the scenario as it is written.",
+        help="Apply the scenario's [scale.NAME] table; default: none.",
     )(command)
 
 
 def jobs_option(command: Command) -> Command:
     """`--jobs N`."""
     return click.option(
-        "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes at once; default: one a core."
+        "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes; default: one for each core."
     )(command)
 
 
@@ -85,7 +85,7 @@ def out_option(*, required: bool) -> Callable[[Command], Command]:
         type=DirectoryParameter(),
         required=required,
         metavar="DIR",
-        help="Where the results go.",
+        help="Directory for the results.",
     )
 
 

@@ -30,7 +30,7 @@ from headway.sweeps import State, plan
 @jobs_option
 @set_option
 @force_option
-@click.option("--record", is_flag=True, help="Put the verdicts on record, beside the claims they are about.")
+@click.option("--record", is_flag=True, help="Write the verdicts to verdicts.json in the folder of claims.toml.")
 @click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
 def reproduce(
     file: ScenarioFile,
@@ -81,7 +81,7 @@ def reproduce(
 
 
 def _namesake(file: ScenarioFile) -> str | None:
-    """The scenario that claims beside a file speak of, where the file is called like it but for its directory."""
+    """The scenario that the claims in a file's folder name, where the file has that name in another directory."""
     named = {claim.scenario for claim in load_ledger(file.claims)} if file.claims.exists() else set()
     alike = (name for name in sorted(named - {file.name}) if name.rpartition("/")[2] == file.path.stem)
     return next(alike, None)

@@ -67,10 +67,10 @@ class _Display:
         self._fractions: dict[str, float] = {}
         self.warnings: dict[str, list[str]] = {}
 
-    def planned(self, total: int, done: int, remarks: list[str]) -> None:
+    def planned(self, total: int, done: int, notes: list[str]) -> None:
         self._total, self._ended, self._reused = total, done, done
-        for remark in remarks:
-            self._bars.note(remark)
+        for note in notes:
+            self._bars.note(note)
 
     def progressed(self, label: str, state: dict[str, Any] | None) -> None:
         self._fractions[label] = (state or {}).get("fraction", 0.0)

@@ -76,7 +76,7 @@ class Progress:
 
     @property
     def live(self) -> bool:
-        """Whether somebody watches."""
+        """Whether the output is a terminal."""
         return self._bars is not None
 
     def update(self, label: str, state: dict[str, Any] | None) -> None:

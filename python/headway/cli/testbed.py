@@ -114,7 +114,7 @@ def _variant_sets(scenario: Scenario, variant: str | None) -> Sequence[str]:
 
 
 def program(name: str = PROGRAM) -> Path:
-    """A program of the testbed, beside the interpreter of this environment."""
+    """A program of the testbed, in the folder of this environment's interpreter."""
     path = Path(sys.executable).parent / name
     if not path.is_file():
         raise HeadwayError(f"{path} is not there: `make install` builds it (on Linux)")
@@ -142,7 +142,7 @@ def _arguments(
 
 
 class _StopProgram(Stop):
-    """On the first Ctrl-C, closes the program's standard input: the order to stop and to report what there is."""
+    """On the first Ctrl-C, closes the program's standard input: the program then stops and reports what it has."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -84,7 +84,7 @@ class Run:
 
     @cached_property
     def fabric(self) -> Mapping[str, Any]:
-        """The fabric; beside and on a testbed, with the sizes of the packets that there were."""
+        """The fabric. In runs of a testbed, and the simulator's runs next to them, sizes are those of real packets."""
         declared, testbed = self.scenario.get("fabric"), self.manifest.get("testbed")
         sizes = testbed.get("packet_sizes") if isinstance(testbed, Mapping) else None
         parts = (part for part in (declared, sizes) if isinstance(part, Mapping))

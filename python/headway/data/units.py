@@ -133,5 +133,5 @@ def quantity(value: float) -> str:
 
 
 def quantity_of_name(name: str) -> str:
-    """What a number is a number of, by how its name ends; a count, where that says nothing."""
+    """The quantity of a number, by the end of its name; a count, where the end names no unit."""
     return next((kind for kind, end in ENDINGS.items() if name.endswith(end)), "count")

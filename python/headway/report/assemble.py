@@ -11,7 +11,7 @@ from .load import Results
 from .palette import Style
 from .spec import Figure, Table
 from .study import Study, variant_key
-from .tables import flow_table, ideal_formulas, remarks, run_facts, summary, unfinished_table, unfinished_text
+from .tables import flow_table, ideal_formulas, notes, run_facts, summary, unfinished_table, unfinished_text
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Report:
     flows: Table | None
     unfinished: Table | None
     unfinished_text: str
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     formulas: tuple[str, ...]
 
     @property
@@ -62,7 +62,7 @@ def assemble(results: Results) -> Report:
         flow_table(study) if some else None,
         unfinished_table(study) if some else None,
         unfinished_text(study) if some else "",
-        tuple(remarks(study)),
+        tuple(notes(study)),
         tuple(ideal_formulas(study)),
     )
 

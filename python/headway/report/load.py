@@ -103,7 +103,7 @@ def _load_sweep(directory: Path) -> tuple[tuple[Point, ...], tuple[str, ...]]:
 
 
 def _load_run(directory: Path) -> tuple[Point, ...]:
-    """The run, and for a run on a testbed the simulator's beside it, if that was made."""
+    """The run, and for a run on a testbed the simulator's run of the same scenario, if there is one."""
     point = load_point(directory)
     if not isinstance(point.manifest.get("testbed"), Mapping) or not (directory / BESIDE / "manifest.json").is_file():
         return (point,)

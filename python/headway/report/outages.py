@@ -50,7 +50,7 @@ def _word(fault: Mapping[str, Any]) -> str:
         return f"{_whom(fault)} down"
     if "at" in fault:
         return f"{_whom(fault)}: {_values(fault)}"
-    return f"{_whom(fault)} dark"
+    return f"{_whom(fault)} black-holed"
 
 
 def _values(fault: Mapping[str, Any]) -> str:

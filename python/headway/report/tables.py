@@ -147,7 +147,7 @@ def run_facts(study: Study) -> Table:
     return Table("facts", "Run facts", head, tuple(rows), tuple(sort))
 
 
-def remarks(study: Study) -> list[str]:
+def notes(study: Study) -> list[str]:
     """Warnings of the runs, interrupted runs and points without results; identical warnings are told once."""
     lines = []
     for text, labels in by_sentence((p.label, text) for p in study.points for text in _said(p)).items():

@@ -59,7 +59,7 @@ class Job:
 
     @property
     def lock(self) -> Path:
-        """What whoever runs the point holds."""
+        """The lock that the process which runs the point holds."""
         return self.directory.parent.parent / LOCKS / self.directory.name
 
     @property
@@ -109,22 +109,22 @@ class SweepPlan:
     def survey(self) -> tuple[dict[str, State], list[str]]:
         """Which points are finished already, and what is worth telling about those that are not."""
         states: dict[str, State] = {}
-        remarks: list[str] = []
+        notes: list[str] = []
         others = unchecked = 0
         for point in self.points:
-            finished, remark = look_at(point)
+            finished, note = look_at(point)
             states[point.label] = State.DONE if finished else State.PENDING
-            remarks += [remark] if remark else []
+            notes += [note] if note else []
             others += finished and read_object(point.directory / POINT_FILE).get("build") != build()
             unchecked += finished and not (point.directory / CHECKSUMS_FILE).exists()
         if others:
-            remarks.append(
+            notes.append(
                 f"{others} finished points are of another build of this version; to run them again, "
                 f"remove {self.out / POINTS}"
             )
         if unchecked:
-            remarks.append(f"{unchecked} finished points have no {CHECKSUMS_FILE}: damage in them would go unnoticed")
-        return states, remarks
+            notes.append(f"{unchecked} finished points have no {CHECKSUMS_FILE}: damage in them would go unnoticed")
+        return states, notes
 
     def record(self, states: Mapping[str, State], errors: Mapping[str, str]) -> None:
         """Write `sweep.json` as things stand, and the scenario that it is a sweep of.

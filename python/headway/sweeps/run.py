@@ -19,7 +19,7 @@ from headway.directories import drop_derived
 from headway.locks import is_free
 from headway.sweeps.plan import Job, State, SweepPlan
 from headway.sweeps.sharing import entered
-from headway.sweeps.worker import Elsewhere, Failed, Finished, Report, initialise, run_point
+from headway.sweeps.worker import Elsewhere, Failed, Finished, PointProgress, initialise, run_point
 
 POLL_S = 0.1
 MEMORY_SHARE = 0.8
@@ -28,7 +28,7 @@ MEMORY_SHARE = 0.8
 class Observer(Protocol):
     """Who wants to know how a sweep is going."""
 
-    def planned(self, total: int, done: int, remarks: list[str]) -> None:
+    def planned(self, total: int, done: int, notes: list[str]) -> None:
         """The sweep begins; `done` of `total` points are there already."""
 
     def progressed(self, label: str, state: dict[str, Any] | None) -> None:
@@ -50,7 +50,7 @@ class Observer(Protocol):
 class Silent:
     """An observer that wants to know nothing."""
 
-    def planned(self, total: int, done: int, remarks: list[str]) -> None: ...
+    def planned(self, total: int, done: int, notes: list[str]) -> None: ...
     def progressed(self, label: str, state: dict[str, Any] | None) -> None: ...
     def finished(self, point: Job, result: Finished) -> None: ...
     def failed(self, point: Job, error: str) -> None: ...
@@ -92,11 +92,11 @@ def run_sweep(
     """
     watching = observer or Silent()
     with entered(plan, overwrite=overwrite):
-        states, remarks = plan.survey()
+        states, notes = plan.survey()
         outcome = SweepOutcome(plan, states, reused=sum(1 for s in states.values() if s is State.DONE))
         if outcome.reused < len(plan.points):
             drop_derived(plan.out)
-        watching.planned(len(plan.points), outcome.reused, remarks)
+        watching.planned(len(plan.points), outcome.reused, notes)
         _Pools(outcome, watching, stop_requested).run_all(jobs)
         plan.record(outcome.states, outcome.errors)
     return outcome
@@ -185,7 +185,7 @@ class _Pools:
 
     def _drain(self, reports: Any) -> None:  # noqa: ANN401  (a SimpleQueue has no public type)
         while not reports.empty():
-            report: Report = reports.get()
+            report: PointProgress = reports.get()
             self._observer.progressed(report.label, report.progress)
 
     def _account(self, point: Job, future: Future[Finished | Elsewhere | Failed]) -> bool:

@@ -18,7 +18,7 @@ from headway.sweeps.plan import SweepPlan
 
 SWEEP_LOCK = "sweep.lock"
 # How long another process may take to make the directory ready.
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 WAIT_S = 0.05
 
 
@@ -38,7 +38,7 @@ def entered(plan: SweepPlan, *, overwrite: bool) -> Iterator[None]:
 
 def _enter(plan: SweepPlan, *, overwrite: bool) -> Lock:
     path = plan.out / LOCKS / SWEEP_LOCK
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while time.monotonic() < until:
         if (lock := acquire(path)) is not None:
             return _prepare(plan, lock, overwrite=overwrite)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Report:
+class PointProgress:
     """What a worker tells the parent about a point: that it began, how far it is, or how it ended."""
 
     label: str
@@ -56,14 +56,14 @@ class Failed:
 
 @dataclass
 class _Channel:
-    reports: SimpleQueue[Report] | None = None
+    reports: SimpleQueue[PointProgress] | None = None
     stop: Event | None = None
 
 
 _channel = _Channel()
 
 
-def initialise(reports: SimpleQueue[Report], stop: Event) -> None:
+def initialise(reports: SimpleQueue[PointProgress], stop: Event) -> None:
     """Called once in each worker. Ctrl-C is the parent's business: it raises `stop`; without it there is none."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -98,10 +98,10 @@ def _run(point: Job) -> Finished:
     reports, stop = _channel.reports, _channel.stop
     if reports is None or stop is None:
         raise RuntimeError("the worker was not initialised")
-    reports.put(Report(point.label))
+    reports.put(PointProgress(point.label))
 
     def progress(state: dict[str, Any]) -> bool:
-        reports.put(Report(point.label, state))
+        reports.put(PointProgress(point.label, state))
         return not stop.is_set()
 
     shutil.rmtree(point.partial, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Spans in which links are down, dark or changed: shaded in figures over time, and said in their captions."""
+"""Spans in which links are down, black holes or changed: shaded in figures over time, and said in their captions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOWN: dict[str, Any] = {
     "converge": "100 us",
 }
 SLOW: dict[str, Any] = {"links": ["s1->s2"], "at": "3 ms", "until": None, "rate": "1 Gbps", "delay": "20 us"}
-DARK: dict[str, Any] = {"links": "all", "kind": None, "dark_from": "4 ms", "dark_until": "5 ms"}
+BLACKHOLE: dict[str, Any] = {"links": "all", "kind": None, "dark_from": "4 ms", "dark_until": "5 ms"}
 LATER: dict[str, Any] = {"links": [], "switches": ["s1"], "down_at": "80 ms", "up_at": None, "converge": "never"}
 RANDOM: dict[str, Any] = {
     "links": "all",
@@ -41,10 +41,10 @@ def page_with(directory: Path, faults: list[dict[str, Any]]) -> tuple[Page, str]
 
 
 def test_spans_are_shaded_and_said(tmp_path: Path) -> None:
-    page, text = page_with(tmp_path, [DOWN, SLOW, DARK, LATER, RANDOM])
+    page, text = page_with(tmp_path, [DOWN, SLOW, BLACKHOLE, LATER, RANDOM])
     assert "s0 ↔ s1 down from 1 ms to 2 ms, and routes follow 100 us later" in page.text.replace("µs", "us")
     assert "s1 → s2: 1 Gbps, delay 20 us from 3 ms on" in page.text.replace("µs", "us")
-    assert "all links dark from 4 ms to 5 ms" in page.text
+    assert "all links black-holed from 4 ms to 5 ms" in page.text
     assert "s1 down from 80 ms on, and routes stay as they are" in page.text
     panels = [svg for svg in text.split("<svg")[1:] if 'data-panel="utilisation-time' in svg]
     assert panels

@@ -40,7 +40,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(prop_oneof![8 => arrive, 1 => wait], 1..160)
 }
 
-/// A discipline of the registry with parameters by lot, and its port.
+/// A discipline of the registry with random parameters, and its port.
 #[derive(Clone, Debug)]
 struct Subject {
     info: DisciplineInfo,

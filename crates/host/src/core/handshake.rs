@@ -14,7 +14,7 @@
 //! restarted or has forgotten it. A hello or a confirmation with other terms (version, transport, MTU) is
 //! answered by *refuse*, which says this host's.
 //!
-//! An incarnation is an epoch, drawn by lot, and a cookie. Epochs have no order, so that no clock can be wrong:
+//! An incarnation is an epoch, drawn at random, and a cookie. Epochs have no order, so that no clock can be wrong:
 //! which of two incarnations is the newer is told by the cookies alone. One cookie admits one incarnation. What
 //! the next one has to show is another, and it hears of that only by a hello of its own; so a confirmation that
 //! was delayed or is repeated shows one that is used up, and all that was said in a meeting is over with it.

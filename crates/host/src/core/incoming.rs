@@ -6,7 +6,7 @@
 
 use super::outgoing::{CALL_HEADER, NUMBERS_AHEAD, parse_call};
 use super::peers::{PeerKey, Phase};
-use super::{Arrived, Charges, Core, CoreEvent, Count, Purpose, SELF, Step};
+use super::{Arrived, Charges, Core, CoreEvent, Count, MessageEventKind, Purpose, SELF};
 use crate::budget::{MESSAGE_COST, PACKET_COST};
 use crate::stream::Sink;
 use bytes::Bytes;
@@ -318,7 +318,7 @@ impl Core {
         }
         if let Some(peer) = self.peers.of_host(name.0) {
             let address = peer.address;
-            self.note(now, address, name.1, Step::Delivered { bytes });
+            self.note(now, address, name.1, MessageEventKind::Delivered { bytes });
         }
     }
 
@@ -330,7 +330,7 @@ impl Core {
         peer.incoming -= 1;
         let (address, peer_epoch) = (peer.address, peer.meeting.peer_epoch);
         self.counters.one(Count::messages_received);
-        self.note(now, address, number, Step::Completed { bytes: incoming.bytes });
+        self.note(now, address, number, MessageEventKind::Completed { bytes: incoming.bytes });
         let whole = match incoming.data {
             Data::Buffer(buffer) => Bytes::from(buffer),
             Data::Announced | Data::Sink(_) => Bytes::new(),

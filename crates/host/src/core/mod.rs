@@ -21,8 +21,8 @@ use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, sizes};
 use crate::counters::{Count, Counters};
 use crate::error::{ConfigError, SendError};
 use crate::machine::{Machine, PathTable};
+use crate::message_event::{MessageEvent, MessageEventKind};
 use crate::nic::Nic;
-use crate::progress::{Progress, Step};
 use crate::seal::{Authority, Secret};
 use crate::stream::Body;
 use bytes::Bytes;
@@ -65,16 +65,16 @@ pub enum Purpose {
     Reply(u64),
 }
 
-/// How a message is to be sent, for those who want more than the defaults.
+/// How a message is to be sent, where the defaults do not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendOptions {
-    /// First window.
+    /// What is sent before the receiver has answered.
     pub opening: InitialWindow,
     /// Application class.
     pub class: u16,
     /// `false` models an application that stalls after its first window; such a message is never complete.
     pub responsive: bool,
-    /// What multipath hashes beside the addresses; `None` = a number of the endpoint's choosing.
+    /// What multipath routing hashes together with the addresses; `None` = a number of the endpoint's choosing.
     pub entropy: Option<u32>,
 }
 
@@ -89,13 +89,13 @@ impl Default for SendOptions {
 pub struct Command {
     /// Names it in [`CoreEvent::Sent`]; the caller's, used once.
     pub ticket: u64,
-    /// Where to.
+    /// Address of the receiver.
     pub peer: SocketAddrV4,
-    /// What it is.
+    /// Purpose of the message.
     pub purpose: Purpose,
     /// The bytes.
     pub body: Body,
-    /// How.
+    /// Options of the message.
     pub options: SendOptions,
     /// The incarnation of the peer that it is meant for; `None` = whichever there is.
     pub only_epoch: Option<u64>,
@@ -126,13 +126,13 @@ impl Memory {
 /// A message that arrived whole.
 #[derive(Debug)]
 pub struct Arrived {
-    /// Who sent it.
+    /// Address of the sender.
     pub peer: SocketAddrV4,
     /// The sender's incarnation.
     pub peer_epoch: u64,
     /// Its number among those of its sender to this endpoint.
     pub message: u32,
-    /// What it is.
+    /// Purpose of the message.
     pub purpose: Purpose,
     /// The bytes.
     pub bytes: Bytes,
@@ -153,28 +153,28 @@ pub enum CoreEvent {
     Arrived(Arrived),
     /// A message was acknowledged, or was not.
     Sent {
-        /// The command's.
+        /// Ticket of the command that sent the message.
         ticket: u64,
-        /// When.
+        /// Time of the event.
         at: Time,
-        /// What came of it.
+        /// `Ok` when the peer acknowledged it.
         outcome: Result<(), SendError>,
     },
     /// A peer's incarnation is gone: replies to requests that it acknowledged will not come.
     PeerGone {
-        /// Who.
+        /// Address of the peer.
         peer: SocketAddrV4,
-        /// Why.
+        /// Error with which its messages fail.
         reason: SendError,
     },
     /// Something happened to a message; only when asked for.
-    Progress(Progress),
+    Message(MessageEvent),
 }
 
 /// What a transport machine measured of itself since its endpoint's time zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Until when.
+    /// End of the time that was measured.
     pub at: Time,
     /// Its gauges.
     pub gauges: Vec<Gauge>,
@@ -185,11 +185,11 @@ pub struct Measured {
 /// A datagram to send: the first `length` bytes of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// Where to.
+    /// Address of the receiver.
     pub to: SocketAddrV4,
     /// Type-of-service byte: see [`tos`].
     pub tos: u8,
-    /// Bytes.
+    /// Length of the datagram in bytes.
     pub length: usize,
 }
 
@@ -355,10 +355,10 @@ impl Core {
         }
         while self.nic.is_free(now) {
             let Some(mut packet) = self.machine.poll_transmit(now) else {
-                self.nic.dry();
+                self.nic.machine_idle();
                 return None;
             };
-            self.nic.pass(now, &mut packet);
+            self.nic.transmit(now, &mut packet);
             self.drain(now, None);
             if let Some(transmit) = self.emit(now, &packet, buffer) {
                 self.counters.one(Count::datagrams_sent);
@@ -386,9 +386,9 @@ impl Core {
         }
     }
 
-    fn note(&mut self, at: Time, peer: SocketAddrV4, message: u32, what: Step) {
+    fn note(&mut self, at: Time, peer: SocketAddrV4, message: u32, what: MessageEventKind) {
         if self.config.observer.is_some() {
-            self.events.push_back(CoreEvent::Progress(Progress { at, peer, message, what }));
+            self.events.push_back(CoreEvent::Message(MessageEvent { at, peer, message, what }));
         }
     }
 

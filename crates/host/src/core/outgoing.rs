@@ -2,7 +2,9 @@
 
 use super::peers::{PeerKey, Phase};
 use super::watch::Watch;
-use super::{Command, Core, CoreEvent, Count, Purpose, Reservation, SendError, SendOptions, Step, Transmit};
+use super::{
+    Command, Core, CoreEvent, Count, MessageEventKind, Purpose, Reservation, SendError, SendOptions, Transmit,
+};
 use super::{message, tos};
 use crate::budget::{Budget, Charge, MESSAGE_COST};
 use crate::stream::Body;
@@ -219,7 +221,8 @@ impl Core {
         self.entropy = self.entropy.wrapping_add(0x9e37_79b1);
         let entropy = out.options.entropy.unwrap_or(self.entropy);
         let opened = message(number, key.host(), out.bytes(), &out.options, entropy, place as u32);
-        let (address, what) = (peer.address, Step::Opened { ticket: out.ticket, bytes: out.bytes() });
+        let (address, what) =
+            (peer.address, MessageEventKind::Opened { ticket: out.ticket, bytes: out.bytes() });
         self.note(now, address, number, what);
         self.machine.open(now, &opened);
         self.watch(now, key);
@@ -241,8 +244,8 @@ impl Core {
         }
         let (address, ticket) = (peer.address, out.ticket);
         let (count, what) = match outcome {
-            Ok(()) => (Count::messages_sent, Step::Acknowledged { ticket }),
-            Err(_) => (Count::messages_failed, Step::Failed { ticket }),
+            Ok(()) => (Count::messages_sent, MessageEventKind::Acknowledged { ticket }),
+            Err(_) => (Count::messages_failed, MessageEventKind::Failed { ticket }),
         };
         self.counters.one(count);
         self.note(now, address, number, what);
@@ -259,7 +262,7 @@ impl Core {
         let address = self.peers.get(out.peer).map(|peer| peer.address);
         self.counters.one(Count::messages_failed);
         if let Some(address) = address {
-            self.note(now, address, number, Step::Failed { ticket });
+            self.note(now, address, number, MessageEventKind::Failed { ticket });
         }
         self.events.push_back(CoreEvent::Sent { ticket, at: now, outcome: Err(error) });
     }

@@ -11,7 +11,7 @@
 use super::outgoing::Outgoing;
 use super::peers::{Deadline, PeerKey};
 use super::{Core, Count, SendError};
-use crate::config::PATIENCE;
+use crate::config::STALL_FACTOR;
 use headway_packet::Packet;
 use headway_units::Time;
 
@@ -42,8 +42,8 @@ impl Core {
         let Some(peer) = self.peers.get(key) else { return };
         let by_peer = peer.progressed.saturating_add(wait);
         let due_of = |progressed: Time| {
-            let patient = progressed.saturating_add(wait.saturating_mul(PATIENCE));
-            by_peer.min(patient).max(progressed.saturating_add(wait))
+            let extended = progressed.saturating_add(wait.saturating_mul(STALL_FACTOR));
+            by_peer.min(extended).max(progressed.saturating_add(wait))
         };
         let open = peer.open.values().filter_map(|&place| Some((place, self.outgoing.get(place)?)));
         let awaited: Vec<(Time, usize)> = open

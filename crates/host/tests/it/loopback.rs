@@ -2,8 +2,8 @@
 #![allow(clippy::disallowed_methods, reason = "real sockets, real threads, real time")]
 
 use headway_host::{
-    Admission, BindError, CallError, Config, Endpoint, Limits, PreSharedKey, Progress, SendError,
-    SendOptions, Step,
+    Admission, BindError, CallError, Config, Endpoint, Limits, MessageEvent, MessageEventKind, PreSharedKey,
+    SendError, SendOptions,
 };
 use headway_transport::{InitialWindow, registry};
 use headway_units::{ParamValue, Time};
@@ -162,10 +162,10 @@ fn garbage_is_counted_and_calls_go_on() {
 
 #[test]
 fn an_observer_hears_of_every_byte_and_a_window_is_honoured() {
-    let heard: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let heard: Arc<Mutex<Vec<MessageEvent>>> = Arc::default();
     let observer = {
         let heard = Arc::clone(&heard);
-        Arc::new(move |progress: &Progress| heard.lock().expect("no panic").push(*progress))
+        Arc::new(move |progress: &MessageEvent| heard.lock().expect("no panic").push(*progress))
     };
     let plain = Config::default();
     let (a, b) = (endpoint(&plain), endpoint(&Config { observer: Some(observer), ..plain.clone() }));
@@ -175,10 +175,12 @@ fn an_observer_hears_of_every_byte_and_a_window_is_honoured() {
     let received = b.recv_timeout(LONG).expect("a message");
     handle.wait().expect("acknowledged");
     let heard = heard.lock().expect("no panic");
-    let delivered = |p: &Progress| if let Step::Delivered { bytes } = p.what { u64::from(bytes) } else { 0 };
+    let delivered = |p: &MessageEvent| {
+        if let MessageEventKind::Delivered { bytes } = p.what { u64::from(bytes) } else { 0 }
+    };
     assert_eq!(heard.iter().map(delivered).sum::<u64>(), 50_000);
     let last = heard.last().expect("something was heard");
-    assert_eq!((last.what, last.at), (Step::Completed { bytes: 50_000 }, received.at));
+    assert_eq!((last.what, last.at), (MessageEventKind::Completed { bytes: 50_000 }, received.at));
     assert!(heard.windows(2).all(|pair| pair[0].at <= pair[1].at));
 }
 

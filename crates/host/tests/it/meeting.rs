@@ -2,7 +2,7 @@
 
 use crate::wire;
 
-use headway_host::{Admission, Cipher, Config, Count, Limits, PATIENCE, SendError};
+use headway_host::{Admission, Cipher, Config, Count, Limits, STALL_FACTOR, SendError};
 use headway_packet::PacketView;
 use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind, Terms};
 use headway_transport::registry;
@@ -293,9 +293,9 @@ fn a_message_that_stalls_while_others_progress_fails_late_and_alone_over_every_t
         for n in 0..100u64 {
             world.send(Time::ms(60 + 40 * n), 0, 1, 10 + n, content(10 + n, 3000));
         }
-        world.run(wait * (PATIENCE - 1));
+        world.run(wait * (STALL_FACTOR - 1));
         assert_eq!(world.outcomes.get(&1), None, "{name}: others buy it time");
-        world.run(wait * (PATIENCE + 2));
+        world.run(wait * (STALL_FACTOR + 2));
         assert_eq!(world.outcomes.get(&1), Some(&Err(SendError::Stalled)), "{name}: but not for ever");
         world.run(wait * 21);
         let others: Vec<u64> = (10..110).filter(|n| world.outcomes.get(n) != Some(&Ok(()))).collect();

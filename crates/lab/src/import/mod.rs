@@ -19,13 +19,13 @@ pub struct ImportedFlow {
     pub dst: u64,
     /// Application bytes.
     pub bytes: u64,
-    /// Start.
+    /// Time at which the flow starts.
     pub start: Time,
     /// Application class, where the file says.
     pub class: Option<u16>,
     /// Deadline from the start, where the file says.
     pub deadline: Option<Time>,
-    /// Where it stands.
+    /// Places of the flow in its file.
     pub places: Places,
 }
 

@@ -71,7 +71,7 @@ fn faults(outcome: &Outcome) -> Vec<Json> {
     let row = |link: &LinkRecord| {
         let faults = &link.faults;
         json!({ "link": link.name, "dropped_by_number": faults.dropped_by_number,
-            "dropped_at_random": faults.dropped_at_random, "dropped_in_the_dark": faults.dropped_in_the_dark,
+            "dropped_at_random": faults.dropped_at_random, "dropped_in_blackhole": faults.dropped_in_blackhole,
             "dropped_on_the_wire": faults.dropped_on_the_wire, "dropped_without_route": faults.dropped_without_route, "duplicated": faults.duplicated,
             "delayed": faults.delayed })
     };

@@ -35,7 +35,7 @@ fn one(table: &Reader<'_>, known: &Known<'_>) -> Read<FaultSpec> {
     let what = match (table.get("drop"), table.get("dark_from")) {
         (Some(item), None) => numbers(table, &item)?,
         (None, None) => chances(table)?,
-        (drop, Some(from)) => dark(table, drop.as_ref(), &from)?,
+        (drop, Some(from)) => blackhole(table, drop.as_ref(), &from)?,
     };
     table.finish(&[], None)?;
     Ok(FaultSpec { links, kind, what })
@@ -71,18 +71,18 @@ fn numbers(table: &Reader<'_>, item: &Item<'_>) -> Read<Fault> {
     Ok(Fault::DropNth(numbers))
 }
 
-/// A span in which links are dark.
-fn dark(table: &Reader<'_>, drop: Option<&Item<'_>>, from: &Item<'_>) -> Read<Fault> {
+/// A span in which links lose every packet.
+fn blackhole(table: &Reader<'_>, drop: Option<&Item<'_>>, from: &Item<'_>) -> Read<Fault> {
     let others = ["loss", "duplicate", "reorder", "reorder_by"].into_iter().filter_map(|key| table.get(key));
     if others.count() > 0 || drop.is_some() {
-        let problem = Problem::Contradiction("a span of darkness and other faults in one [[fault]]".into());
+        let problem = Problem::Contradiction("`dark_from` and other faults in one [[fault]]".into());
         return Err(from.fail(problem).help("they are two tables"));
     }
     let until = table.get("dark_until");
     let (from, until) = (from.time()?, until.map_or(Ok((Time::MAX, None)), |i| Ok((i.time()?, Some(i))))?);
     match until {
         (end, Some(item)) if end <= from => Err(item.range(format!("later than {from}"), end)),
-        (until, _) => Ok(Fault::Dark { from, until }),
+        (until, _) => Ok(Fault::Blackhole { from, until }),
     }
 }
 
@@ -131,8 +131,10 @@ pub fn to_json(spec: &FaultSpec) -> Json {
     let kind = spec.kind.map(PacketKind::name);
     match &spec.what {
         Fault::DropNth(numbers) => json!({ "links": links, "kind": kind, "drop": numbers }),
-        Fault::Dark { from, until } => json!({ "links": links, "kind": kind, "dark_from": from.to_string(),
-            "dark_until": (*until < Time::MAX).then(|| until.to_string()) }),
+        Fault::Blackhole { from, until } => {
+            json!({ "links": links, "kind": kind, "dark_from": from.to_string(),
+            "dark_until": (*until < Time::MAX).then(|| until.to_string()) })
+        }
         Fault::Down(down) => changes::down_json(&spec.links, down),
         Fault::Change(change) => changes::change_json(&spec.links, change),
         Fault::Random { loss, duplicate, reorder, reorder_by } => json!({ "links": links, "kind": kind,

@@ -14,23 +14,23 @@ pub enum Problem {
     /// A key that no table of this name knows.
     #[error("unknown key `{key}` in {table}")]
     UnknownKey {
-        /// The key.
+        /// The key as it is written.
         key: String,
-        /// Where it stands.
+        /// Name of the table that holds the key.
         table: String,
     },
     /// A key that exists, but has no effect here.
     #[error("key `{key}` has no effect: {table} does not use it")]
     UnusedKey {
-        /// The key.
+        /// The key as it is written.
         key: String,
-        /// Where it stands.
+        /// Name of the table that holds the key.
         table: String,
     },
     /// A key that must be there.
     #[error("{table} lacks the key `{key}`")]
     MissingKey {
-        /// The key.
+        /// The key as it is written.
         key: String,
         /// Where it should stand.
         table: String,
@@ -38,17 +38,17 @@ pub enum Problem {
     /// A value of the wrong type.
     #[error("`{key}` takes {expected}, not {found}")]
     Type {
-        /// The key.
+        /// The key as it is written.
         key: String,
-        /// What it takes.
+        /// Values that the key takes, in words.
         expected: String,
-        /// What stands there.
+        /// The value that was found, in words.
         found: String,
     },
     /// A quantity that cannot be read: no unit, a wrong one, or no number.
     #[error("`{key}`: {reason}")]
     Quantity {
-        /// The key.
+        /// The key as it is written.
         key: String,
         /// What is wrong with it.
         reason: String,
@@ -56,17 +56,17 @@ pub enum Problem {
     /// A value outside of its range.
     #[error("`{key}` must be {allowed}, not {found}")]
     Range {
-        /// The key.
+        /// The key as it is written.
         key: String,
         /// The range in words.
         allowed: String,
-        /// The value.
+        /// The value that was found.
         found: String,
     },
     /// NaN or an infinity.
-    #[error("`{key}` is {found}, which is not a number that anything can be set to")]
+    #[error("`{key}` is {found}, and must be a finite number")]
     NotFinite {
-        /// The key.
+        /// The key as it is written.
         key: String,
         /// `nan`, `inf` or `-inf`.
         found: String,
@@ -79,8 +79,8 @@ pub enum Problem {
         /// Its name.
         name: String,
     },
-    /// A path of an override that leads nowhere.
-    #[error("`{path}` leads nowhere: {reason}")]
+    /// A path of an override that names no key.
+    #[error("`{path}` names no key: {reason}")]
     Path {
         /// The path.
         path: String,
@@ -106,9 +106,9 @@ pub enum Problem {
     /// No path between two hosts.
     #[error("host {dst} cannot be reached from host {src}")]
     Unreachable {
-        /// From.
+        /// Number of the sending host.
         src: u32,
-        /// To.
+        /// Number of the receiving host.
         dst: u32,
     },
     /// A topology that cannot be built.
@@ -125,15 +125,15 @@ pub enum Problem {
     Unreadable {
         /// The file.
         path: String,
-        /// Why.
+        /// The reason, as the operating system gives it.
         reason: String,
     },
     /// A run that would not fit into memory.
     #[error("this run needs about {needed}, more than the limit of {limit}")]
     TooBig {
-        /// Estimate.
+        /// The estimate of memory, in words.
         needed: String,
-        /// Limit.
+        /// The limit, in words.
         limit: String,
     },
     /// Anything else that contradicts itself.
@@ -177,7 +177,7 @@ impl ScenarioError {
         ScenarioError(Box::new(Inner { problem, at: None, label: None, help: None }))
     }
 
-    /// With advice.
+    /// The error with a line of advice below it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> ScenarioError {
         self.0.help = Some(help.into());
@@ -203,7 +203,7 @@ impl ScenarioError {
         &self.0.problem
     }
 
-    /// Where.
+    /// The place in the file; `None` where the error has none.
     pub fn origin(&self) -> Option<&Origin> {
         self.0.at.as_ref()
     }
@@ -297,7 +297,7 @@ pub enum LabError {
     Unwritable {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The reason, as the operating system gives it.
         reason: String,
         /// What the operating system calls it.
         kind: std::io::ErrorKind,
@@ -307,7 +307,7 @@ pub enum LabError {
     Capture {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason, as the operating system gives it.
         reason: String,
     },
     /// A table that could not be made.

@@ -6,18 +6,18 @@ use headway_units::Time;
 /// What a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
-    /// In picoseconds.
+    /// A time, in picoseconds.
     Time,
-    /// In bits per second.
+    /// A rate, in bits per second.
     Rate,
-    /// In bytes.
+    /// A size, in bytes.
     Bytes,
-    /// In packets.
+    /// A size, in packets.
     Packets,
 }
 
 impl Dimension {
-    /// In words.
+    /// Name of the dimension in messages.
     pub fn word(self) -> &'static str {
         match self {
             Dimension::Time => "a duration",
@@ -82,7 +82,7 @@ pub enum QuantityError {
     /// No number at its head.
     #[error("`{0}` does not start with a number")]
     NoNumber(String),
-    /// Only a number.
+    /// The text is a number without a unit.
     #[error("`{0}` has no unit")]
     NoUnit(String),
     /// A unit nobody knows.
@@ -93,13 +93,13 @@ pub enum QuantityError {
         /// One that was perhaps meant.
         nearest: Option<&'static str>,
     },
-    /// Less than nothing.
+    /// The number is negative.
     #[error("`{0}` is negative")]
     Negative(String),
     /// Not a whole number of the base unit.
     #[error("`{0}` is finer than {1}")]
     TooFine(String, &'static str),
-    /// Beyond 64 bits.
+    /// The value does not fit into 64 bits.
     #[error("`{0}` is too large")]
     TooLarge(String),
 }
@@ -107,7 +107,7 @@ pub enum QuantityError {
 /// A quantity in its base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantity {
-    /// What it measures.
+    /// Dimension of the value.
     pub dimension: Dimension,
     /// Picoseconds, bits per second, bytes or packets.
     pub amount: u64,

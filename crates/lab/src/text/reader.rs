@@ -118,7 +118,7 @@ pub struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    /// Where it stands.
+    /// Place of the value in the file.
     pub fn at(&self) -> &'a Origin {
         &self.node.at
     }
@@ -153,7 +153,7 @@ impl<'a> Item<'a> {
         self.fail(Problem::Type { key, expected: expected.into(), found })
     }
 
-    /// Text.
+    /// The value as a text.
     pub fn text(&self) -> Read<&'a str> {
         match &self.node.value {
             Value::Text(text) => Ok(text),
@@ -176,7 +176,7 @@ impl<'a> Item<'a> {
         self.int(1, u64::from(u32::MAX)).map(|n| n as u32)
     }
 
-    /// A number.
+    /// The value as a finite number.
     pub fn number(&self) -> Read<f64> {
         match self.node.value {
             Value::Int(n) => Ok(n as f64),
@@ -228,7 +228,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A duration.
+    /// The value as a time with a unit.
     pub fn time(&self) -> Read<Time> {
         Ok(Time(self.quantity(&[Dimension::Time])?.amount))
     }
@@ -241,7 +241,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A rate.
+    /// The value as a rate with a unit.
     pub fn rate(&self) -> Read<Rate> {
         let amount = match self.quantity(&[Dimension::Rate]) {
             Ok(quantity) => quantity.amount,
@@ -275,7 +275,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Buffer space.
+    /// The value as buffer space, in packets or bytes.
     pub fn limit(&self) -> Read<Limit> {
         let found = self.quantity(&[Dimension::Packets, Dimension::Bytes])?;
         match found.dimension {
@@ -286,7 +286,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A list.
+    /// The entries of a list.
     pub fn list(&self) -> Read<Vec<Item<'a>>> {
         match &self.node.value {
             Value::List(nodes) => {
@@ -297,7 +297,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A table.
+    /// A reader for the keys of a table.
     pub fn table(&self) -> Read<Reader<'a>> {
         match &self.node.value {
             Value::Table(table) => Ok(Reader {

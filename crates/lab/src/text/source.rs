@@ -42,7 +42,7 @@ impl fmt::Debug for Source {
 pub struct Origin {
     /// The text.
     pub source: Arc<Source>,
-    /// Bytes of it.
+    /// Range of bytes of the text.
     pub span: Range<usize>,
 }
 

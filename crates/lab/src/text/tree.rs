@@ -5,9 +5,9 @@ use super::source::Origin;
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What.
+    /// The value.
     pub value: Value,
-    /// Where.
+    /// Place of the value in the file.
     pub at: Origin,
 }
 

@@ -38,7 +38,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
     let switches = root.need("switches")?.int(0, 1 << 16)? as u32;
     let mut links = Vec::new();
     // As many as there are links, and not as are promised.
-    let mut joined: FxHashMap<u32, Origin> = FxHashMap::default();
+    let mut attached: FxHashMap<u32, Origin> = FxHashMap::default();
     for item in root.need("link")?.list()? {
         let link = item.table()?;
         let (a, b) = (node(&link.need("a")?, hosts, switches)?, node(&link.need("b")?, hosts, switches)?);
@@ -49,7 +49,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
             return Err(item.fail(problem));
         }
         for end in [a, b].into_iter().filter(|n| *n < hosts) {
-            if let Some(first) = joined.insert(end, item.at().clone()) {
+            if let Some(first) = attached.insert(end, item.at().clone()) {
                 let line = first.source.line_column(first.span.start).0;
                 let problem = Problem::Topology(format!("host h{end} has a second link"));
                 return Err(item
@@ -60,7 +60,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
         links.push((a, b, spec));
     }
     root.finish(&[], None)?;
-    if let Some(host) = (0..hosts).find(|host| !joined.contains_key(host)) {
+    if let Some(host) = (0..hosts).find(|host| !attached.contains_key(host)) {
         let problem = Problem::Topology(format!("host h{host} has no link"));
         return Err(hosts_item.fail(problem));
     }

@@ -29,13 +29,13 @@ impl Named {
 /// A topology, checked.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// Its kind.
+    /// Name of the kind of topology.
     pub kind: &'static str,
     /// What the simulator builds.
     pub spec: TopologySpec,
     /// Time a switch takes beyond store-and-forward.
     pub switch_latency: Time,
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: u32,
     /// The key that says most about its size.
     pub size: Named,

@@ -98,7 +98,7 @@ impl Common {
 pub struct Deadlines {
     /// Mean, the smallest included.
     pub mean: Time,
-    /// Smallest.
+    /// Smallest deadline.
     pub least: Time,
 }
 

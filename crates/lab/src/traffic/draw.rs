@@ -4,7 +4,7 @@ use headway_units::Time;
 use serde_json::{Value as Json, json};
 
 /// A source of random choices.
-pub trait Dice {
+pub trait RandomSource {
     /// From 0 up to, and not including, `n`, which is at least 1.
     fn below(&mut self, n: u64) -> u64;
     /// From 0 up to 1.
@@ -43,7 +43,7 @@ pub struct Listed {
 /// The network that an entry is drawn for, and how much the entry may send.
 pub struct Ground<'a> {
     /// Where choices come from.
-    pub dice: &'a mut dyn Dice,
+    pub dice: &'a mut dyn RandomSource,
     /// Hosts of the network, at least two.
     pub hosts: u64,
     /// Packets that the entry may send, about.

@@ -4,7 +4,7 @@ use super::draw::{Ground, Listed};
 use super::keys::{key, needed};
 use super::list::{self, Written};
 use super::reading::{Resolved, check_reachable, object, too_long};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::files;
 use crate::import::{self, ImportedFlow};
 use crate::text::error::counted;
@@ -22,7 +22,7 @@ pub struct File {
 }
 
 impl Declared for File {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "file",
         summary: "flows from a connection matrix (.cm) or a table (.csv)",
         keys: &[

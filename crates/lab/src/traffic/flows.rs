@@ -4,7 +4,7 @@ use super::draw::Ground;
 use super::keys::needed;
 use super::list::{self, Written};
 use super::reading::{Resolved, check_reachable, host, message, object, start};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Item, Problem, Reader, ScenarioError, names};
 use headway_network::Routing;
 use headway_units::Time;
@@ -18,7 +18,7 @@ pub struct Flows {
 }
 
 impl Declared for Flows {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "flows",
         summary: "flows written out one by one",
         keys: &[needed("flows", "list of tables", "the flows; see below")],

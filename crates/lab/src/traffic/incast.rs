@@ -5,7 +5,7 @@ use super::keys::{START, key, needed};
 use super::reading::{
     Resolved, check_reachable, element, host, host_set, hosts_json, message, object, start,
 };
-use super::{Common, Context, Declared, Info, Making, Pattern, sizes};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo, sizes};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::Cdf;
 use crate::workload::random::Purpose;
@@ -22,31 +22,31 @@ enum Amount {
 /// Several hosts send to one at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incast {
-    /// Who sends.
+    /// Numbers of the sending hosts.
     pub senders: Vec<u32>,
-    /// To whom.
+    /// Number of the receiving host.
     pub receiver: u32,
     /// How much each: always the same, or drawn.
     amount: Amount,
-    /// When first.
+    /// Start of the first round.
     pub start: Time,
-    /// How often.
+    /// Number of rounds.
     pub repeat: u64,
     /// How long from one to the next.
     pub period: Time,
 }
 
 impl Declared for Incast {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "incast",
         summary: "many senders to one receiver at once, perhaps repeated",
         keys: &[
             needed(
                 "senders",
                 "list of hosts, or count",
-                "who sends; a count means the first hosts that are not the receiver",
+                "the senders; a count means the first hosts that are not the receiver",
             ),
-            needed("receiver", "host", "to whom"),
+            needed("receiver", "host", "the receiver"),
             key("bytes", "bytes", "or `cdf`", "of each message"),
             key("cdf", "as of `poisson`", "or `bytes`", "sizes, drawn for each flow"),
             sizes::INTERPOLATION,

@@ -6,10 +6,10 @@ pub use crate::text::key::Key;
 
 /// A kind of traffic, for listings, for messages, and for the documentation.
 #[derive(Clone, Copy, Debug)]
-pub struct Info {
+pub struct PatternInfo {
     /// Name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// One line for listings and the documentation.
     pub summary: &'static str,
     /// Its own keys: its reader may ask for these, and for no other.
     pub keys: &'static [Key],

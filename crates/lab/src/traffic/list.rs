@@ -12,7 +12,7 @@ pub struct Written {
     pub spec: FlowSpec,
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// Where.
+    /// Place of the flow in its file.
     pub at: Origin,
     /// Where its path is written, if it has one.
     pub path_at: Option<Origin>,

@@ -3,7 +3,7 @@
 use super::draw::Ground;
 use super::keys::{BYTES, START, key, needed};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, message, object, start};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Reader, ScenarioError};
 use crate::workload::random::Purpose;
 use headway_units::Time;
@@ -12,30 +12,30 @@ use serde_json::{Value as Json, json};
 /// Some hosts send to some others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManyToMany {
-    /// Who sends.
+    /// Numbers of the sending hosts.
     pub senders: Vec<u32>,
-    /// To whom.
+    /// Numbers of the receiving hosts.
     pub receivers: Vec<u32>,
     /// To how many receivers each sender sends.
     pub fan_out: u32,
     /// How much to each.
     pub bytes: u64,
-    /// When.
+    /// Start of all messages.
     pub start: Time,
     /// Share of senders that answer permissions after their first window.
     pub responsive_ratio: f64,
 }
 
 impl Declared for ManyToMany {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "many-to-many",
         summary: "some hosts send to some others, of which not all may answer",
         keys: &[
-            needed("senders", "list of hosts, or count", "who sends; a count means the first hosts"),
+            needed("senders", "list of hosts, or count", "the senders; a count means the first hosts"),
             needed(
                 "receivers",
                 "list of hosts, or count",
-                "to whom; a count means the hosts after the last sender",
+                "the receivers; a count means the hosts after the last sender",
             ),
             key("fan_out", "count", "all", "to how many receivers each sender sends, in rotation"),
             BYTES,

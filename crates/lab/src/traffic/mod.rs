@@ -22,7 +22,7 @@ pub use common::{COMMON, Common, Deadlines};
 pub use file::File;
 pub use flows::Flows;
 pub use incast::Incast;
-pub use keys::{Info, Key};
+pub use keys::{Key, PatternInfo};
 pub use list::Written;
 pub use many_to_many::ManyToMany;
 pub use on_off::OnOff;
@@ -66,7 +66,7 @@ type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, 
 /// A kind of traffic: what it declares, how one is read, and how one is drawn.
 pub struct Kind {
     /// Its name and its keys.
-    pub info: Info,
+    pub info: PatternInfo,
     /// An entry at random, without `kind` and without what entries of every kind may have.
     pub draw: fn(&mut Ground<'_>) -> Json,
     read: Read,
@@ -124,7 +124,7 @@ pub trait Pattern: Debug + Send + Sync {
 /// A kind of traffic: its keys, and how an entry is read and drawn.
 pub(crate) trait Declared: Pattern + Sized + 'static {
     /// Its name, its keys.
-    const INFO: Info;
+    const INFO: PatternInfo;
 
     /// One of it, and its keys with their values.
     fn read(
@@ -141,7 +141,7 @@ pub(crate) trait Declared: Pattern + Sized + 'static {
 pub struct Making<'a> {
     /// What they have in common.
     pub common: &'a Common,
-    /// Of the run.
+    /// Seed of the run.
     pub seed: u64,
     /// The number of the entry, which keeps its random streams apart from those of others.
     pub entity: u64,
@@ -178,7 +178,7 @@ pub struct Start {
 
 /// What traffic is checked against.
 pub struct Context<'a> {
-    /// The network.
+    /// Topology of the scenario.
     pub topology: &'a Topology,
     /// Packet sizes.
     pub sizes: Sizes,
@@ -210,7 +210,7 @@ pub struct Entry {
     pub count: Option<Named>,
     /// What its flows have in common.
     pub common: Common,
-    /// Its flows.
+    /// Pattern that makes the flows of the entry.
     pub pattern: Arc<dyn Pattern>,
     resolved: Json,
 }

@@ -3,7 +3,7 @@
 use super::draw::{Ground, duration};
 use super::keys::{START, needed};
 use super::reading::{Resolved, check_reachable, check_size, host, object, start};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
 use headway_units::{Rate, Time};
 use serde_json::{Value as Json, json};
@@ -21,12 +21,12 @@ pub struct OnOff {
 }
 
 impl Declared for OnOff {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "on-off",
         summary: "one source that sends a message in each ON period",
         keys: &[
-            needed("src", "host", "who sends"),
-            needed("dst", "host", "to whom"),
+            needed("src", "host", "the sender"),
+            needed("dst", "host", "the receiver"),
             needed("rate", "rate", "of an ON period, which is one message of rate x `on`"),
             needed("on", "duration", "length of an ON period"),
             needed("off", "duration", "pause between two ON periods"),

@@ -3,7 +3,7 @@
 use super::draw::Ground;
 use super::keys::{BYTES, START};
 use super::reading::{Resolved, check_reachable, message, object, start};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Purpose;
 use headway_units::Time;
@@ -12,14 +12,14 @@ use serde_json::{Value as Json, json};
 /// Every host sends to another host, and no two to the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Permutation {
-    /// How much each.
+    /// Bytes of each message.
     pub bytes: u64,
-    /// When.
+    /// Start of all messages.
     pub start: Time,
 }
 
 impl Declared for Permutation {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "permutation",
         summary: "every host sends to one other, every host receives from one",
         keys: &[BYTES, START],

@@ -4,8 +4,8 @@ use super::draw::Ground;
 use super::keys::{START, key, needed};
 use super::load::{self, Capacity, Racks, Reference};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
-use super::sizes::{self, Sizes};
-use super::{Common, Context, Declared, Info, Making, Pattern};
+use super::sizes::{self, MessageSizes};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Item, Problem, Reader, ScenarioError};
 use crate::workload::random::{Purpose, Stream};
 use crate::workload::{Cdf, library};
@@ -31,7 +31,7 @@ pub struct Poisson {
     warning: Option<String>,
 }
 
-/// Who may send to whom.
+/// Which pairs of hosts flows may have.
 #[derive(Clone, Debug, PartialEq)]
 enum Pairs {
     /// Any of so many hosts to any other, or to any other outside of its group.
@@ -41,7 +41,7 @@ enum Pairs {
 }
 
 impl Declared for Poisson {
-    const INFO: Info = Info {
+    const INFO: PatternInfo = PatternInfo {
         name: "poisson",
         summary: "Poisson arrivals over a flow-size distribution at a load",
         keys: &[
@@ -80,13 +80,13 @@ impl Declared for Poisson {
                 "senders",
                 "list of hosts, or count",
                 "all hosts",
-                "who sends, instead of `pairs`; a count means the first hosts",
+                "the senders, instead of `pairs`; a count means the first hosts",
             ),
             key(
                 "receivers",
                 "list of hosts, or count",
                 "all hosts",
-                "to whom, with `senders`; a count means the hosts after the last sender",
+                "the receivers, with `senders`; a count means the hosts after the last sender",
             ),
             key("flows", "count", "or `duration`", "when arrivals end"),
             key("duration", "duration", "or `flows`", "when arrivals end"),
@@ -258,7 +258,7 @@ fn read_reference(
     }
 }
 
-fn mean_payload(table: &Reader<'_>, sizes: &Sizes) -> Result<f64, ScenarioError> {
+fn mean_payload(table: &Reader<'_>, sizes: &MessageSizes) -> Result<f64, ScenarioError> {
     let Some(item) = table.get("mean") else { return Ok(sizes.cdf.mean()) };
     match (item.choice(&["exact", "published"])?, sizes.published) {
         (0, _) => Ok(sizes.cdf.mean()),

@@ -9,7 +9,7 @@ use crate::workload::{Cdf, Interpolation, library};
 use serde_json::{Value as Json, json};
 
 /// A distribution of sizes and what is known about it.
-pub(super) struct Sizes {
+pub(super) struct MessageSizes {
     /// The distribution.
     pub cdf: Cdf,
     /// Mean that its source divides a load by.
@@ -32,7 +32,7 @@ pub(super) const INTERPOLATION: Key = key(
 const CLOSED: [&str; 2] = ["uniform", "pareto"];
 
 /// The keys `cdf` and `interpolation`.
-pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<Sizes, ScenarioError> {
+pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<MessageSizes, ScenarioError> {
     let item = table.need("cdf")?;
     let sizes = match item.value() {
         Value::Table(_) => closed(&item)?,
@@ -42,11 +42,11 @@ pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<Sizes, S
     Ok(sizes)
 }
 
-fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<Sizes, ScenarioError> {
+fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<MessageSizes, ScenarioError> {
     let name = item.text()?.to_string();
     if let Some(workload) = library::find(&name) {
         let (cdf, published) = (workload.cdf()?, workload.published_mean);
-        return Ok(Sizes { cdf, published, digest: None, name: name.into() });
+        return Ok(MessageSizes { cdf, published, digest: None, name: name.into() });
     }
     if !name.contains('/') && !name.ends_with(".csv") {
         let known = library::WORKLOADS.iter().map(|w| w.name);
@@ -58,11 +58,11 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<S
     let (path, text) = files::read(item, context.folder)?;
     let source = Source::new(path.display().to_string(), text);
     let cdf = Cdf::parse(&source, rule)?;
-    Ok(Sizes { cdf, published: None, digest: Some(files::digest(&source.text)), name: name.into() })
+    Ok(MessageSizes { cdf, published: None, digest: Some(files::digest(&source.text)), name: name.into() })
 }
 
 /// `{ kind = "uniform", mean, spread }` or `{ kind = "pareto", mean, shape, most }`.
-fn closed(item: &Item<'_>) -> Result<Sizes, ScenarioError> {
+fn closed(item: &Item<'_>) -> Result<MessageSizes, ScenarioError> {
     let table = item.table()?;
     let kind = table.need("kind")?.choice(&CLOSED)?;
     let mean_item = table.need("mean")?;
@@ -98,5 +98,5 @@ fn closed(item: &Item<'_>) -> Result<Sizes, ScenarioError> {
         (Cdf::pareto(least, shape, most), name)
     };
     table.finish(&["spread", "shape", "most"], Some(format!("kind = \"{}\"", CLOSED[kind])))?;
-    Ok(Sizes { cdf, published: None, digest: None, name })
+    Ok(MessageSizes { cdf, published: None, digest: None, name })
 }

@@ -8,7 +8,7 @@ use crate::text::{ScenarioError, Source};
 pub struct Workload {
     /// Name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// One line for listings and the documentation.
     pub summary: &'static str,
     /// Where it is from.
     pub paper: &'static str,

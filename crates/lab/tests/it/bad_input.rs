@@ -156,7 +156,7 @@ snapshot!(ten_million_hosts, {
 
 snapshot!(override_of_an_unknown_key, wrong(SMALL, &["topology.sender=3"]));
 snapshot!(override_with_a_wrong_unit, wrong(SMALL, &["topology.delay=10 Gbps"]));
-snapshot!(override_that_leads_nowhere, wrong(SMALL, &["traffic.0.flows.7.bytes=1"]));
+snapshot!(override_that_names_no_key, wrong(SMALL, &["traffic.0.flows.7.bytes=1"]));
 snapshot!(override_without_a_value, wrong(SMALL, &["topology.delay"]));
 snapshot!(variant_with_an_unknown_key, {
     let text = format!("{SMALL}\n[variants.slow]\n\"topology.delya\" = \"1 ms\"\n");
@@ -332,9 +332,9 @@ snapshot!(fault_beyond_certainty, faulty("loss = 1.5"));
 snapshot!(faults_that_add_up_to_too_much, faulty("loss = 0.6\nduplicate = 0.6"));
 snapshot!(reordering_by_an_unknown_time, faulty("reorder = 0.1"));
 snapshot!(reordering_time_without_reordering, faulty("loss = 0.1\nreorder_by = \"1 us\""));
-snapshot!(darkness_that_ends_before_it_begins, faulty("dark_from = \"3 us\"\ndark_until = \"2 us\""));
-snapshot!(darkness_and_chance, faulty("dark_from = \"3 us\"\nloss = 0.1"));
-snapshot!(darkness_without_a_beginning, faulty("drop = [1]\ndark_until = \"2 us\""));
+snapshot!(black_hole_that_ends_before_it_begins, faulty("dark_from = \"3 us\"\ndark_until = \"2 us\""));
+snapshot!(black_hole_and_chance, faulty("dark_from = \"3 us\"\nloss = 0.1"));
+snapshot!(black_hole_without_a_beginning, faulty("drop = [1]\ndark_until = \"2 us\""));
 snapshot!(
     link_that_comes_up_before_it_goes_down,
     faulty("links = \"all\"\ndown_at = \"3 ms\"\nup_at = \"3 ms\"")

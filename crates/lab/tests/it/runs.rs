@@ -365,12 +365,12 @@ fn faults_of_a_scenario_are_in_its_results_and_every_flow_still_completes() {
 }
 
 #[test]
-fn a_link_may_be_dark_for_a_while() {
-    let dark = "links = [\"s0->s1\"]\ndark_from = \"20 us\"\ndark_until = \"90 us\"";
-    let output = run(&good(&format!("{SMALL}\n[[fault]]\n{dark}\n"), &[]));
+fn a_link_may_be_a_black_hole_for_a_while() {
+    let fault = "links = [\"s0->s1\"]\ndark_from = \"20 us\"\ndark_until = \"90 us\"";
+    let output = run(&good(&format!("{SMALL}\n[[fault]]\n{fault}\n"), &[]));
     assert_eq!(output.summary["flows_done"], 2);
     let faults = output.manifest["faults"].as_array().expect("a list");
-    assert!(faults[0]["dropped_in_the_dark"].as_u64() > Some(0), "{faults:?}");
+    assert!(faults[0]["dropped_in_blackhole"].as_u64() > Some(0), "{faults:?}");
     assert_eq!(output.manifest["scenario"]["fault"][0]["dark_until"], "90 us");
 }
 

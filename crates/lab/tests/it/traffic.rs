@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "reads documentation, writes the file that an entry names")]
 
 use crate::common::repository;
-use headway_lab::traffic::draw::{Dice, Ground, Listed};
+use headway_lab::traffic::draw::{Ground, Listed, RandomSource};
 use headway_lab::traffic::{COMMON, KINDS, Key, Kind};
 use headway_lab::{Request, Scenario, ScenarioError};
 use rand_core::Rng;
@@ -18,7 +18,7 @@ const HOSTS: u64 = 6;
 
 struct Random(Pcg64Mcg);
 
-impl Dice for Random {
+impl RandomSource for Random {
     fn below(&mut self, n: u64) -> u64 {
         self.0.next_u64() % n
     }

@@ -11,9 +11,9 @@ use std::f64::consts::TAU;
 /// Any graph: nodes `0 .. hosts` are hosts (one link each), then switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: u32,
-    /// Switches.
+    /// Number of switches.
     pub switches: u32,
     /// Undirected links by node number.
     pub links: Vec<(u32, u32, LinkSpec)>,

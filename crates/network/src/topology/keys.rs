@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub struct Info {
     /// Name in scenarios.
     pub name: &'static str,
-    /// One line.
+    /// One line for listings and the documentation.
     pub summary: &'static str,
     /// Its keys, in the order in which they are read.
     pub keys: &'static [Key],
@@ -17,16 +17,16 @@ pub struct Info {
     pub size: &'static [&'static str],
 }
 
-/// A key.
+/// What a topology declares of one of its keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// How it is called.
     pub name: &'static str,
-    /// What it takes.
+    /// Kind of value that the key takes.
     pub kind: Kind,
     /// What it is when nothing is said.
     pub usual: Usual,
-    /// One sentence.
+    /// One sentence for the documentation.
     pub doc: &'static str,
 }
 
@@ -46,7 +46,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In listings.
+    /// Name of the kind in listings.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Count => "count",
@@ -86,11 +86,11 @@ impl Usual {
 pub enum Value {
     /// Of [`Kind::Count`] and [`Kind::EvenCount`].
     Count(u32),
-    /// Of [`Kind::Rate`].
+    /// A rate, of [`Kind::Rate`].
     Rate(Rate),
-    /// Of [`Kind::Duration`].
+    /// A time, of [`Kind::Duration`].
     Duration(Time),
-    /// Of [`Kind::Graph`].
+    /// A graph, of [`Kind::Graph`].
     Graph(super::Graph),
 }
 

@@ -9,11 +9,11 @@ use crate::link::LinkSpec;
 /// Every leaf joined to every spine; host `r * hosts_per_rack + j` at leaf `r`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafSpine {
-    /// Leaves.
+    /// Number of leaves, one for each rack.
     pub racks: u32,
     /// Hosts at each leaf.
     pub hosts_per_rack: u32,
-    /// Spines.
+    /// Number of spines.
     pub spines: u32,
     /// Each host's link.
     pub host: LinkSpec,

@@ -110,20 +110,20 @@ topologies! {
 /// How many there are of everything, before anything is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Hosts.
+    /// Number of hosts.
     pub hosts: u64,
-    /// Switches.
+    /// Number of switches.
     pub switches: u64,
-    /// Directed links.
+    /// Number of directed links.
     pub links: u64,
 }
 
 /// Directed links that are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
-    /// How many.
+    /// Number of these links.
     pub count: u64,
-    /// What each is like.
+    /// Rate and delay of each.
     pub link: LinkSpec,
     /// Whether they leave a switch.
     pub from_switch: bool,

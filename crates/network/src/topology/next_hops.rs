@@ -19,7 +19,7 @@ pub(crate) enum Hop {
 
 /// How a topology of kind `T` computes next hops. Ports are numbered as the links are wired, those of hosts first.
 pub(crate) trait NextHops<T> {
-    /// Whether it does.
+    /// Whether next hops are computed, and not looked up in a table.
     const COMPUTED: bool;
 
     fn new(topology: &T) -> Self;

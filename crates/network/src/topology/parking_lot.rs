@@ -9,7 +9,7 @@ use crate::link::LinkSpec;
 /// Switches `s0 .. s<bottlenecks>` in a row; host `i * hosts_per_switch + j` at switch `i`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParkingLot {
-    /// Links between switches.
+    /// Number of links between switches.
     pub bottlenecks: u32,
     /// Hosts at each switch.
     pub hosts_per_switch: u32,

@@ -9,7 +9,7 @@ use crate::link::LinkSpec;
 /// `hosts` hosts around switch `s0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SingleSwitch {
-    /// How many.
+    /// Number of hosts.
     pub hosts: u32,
     /// Each host's link.
     pub link: LinkSpec,

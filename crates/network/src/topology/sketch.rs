@@ -42,7 +42,7 @@ pub struct Line {
 pub struct Sketch {
     /// Nodes, in the order in which they are drawn.
     pub nodes: Vec<Node>,
-    /// Lines.
+    /// Lines that stand for links.
     pub lines: Vec<Line>,
     every_host: bool,
 }

@@ -3,7 +3,8 @@
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::{FatTree, Graph, LeafSpine};
 use headway_network::{
-    Changes, Choice, Down, FabricSpec, Fault, FaultSpec, LinkChoice, LinkSpec, Network, Routing, TopologySpec,
+    Changes, Down, FabricSpec, Fault, FaultSpec, LinkChoice, LinkSpec, Network, PathSelector, Routing,
+    TopologySpec,
 };
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
 use headway_units::{Rate, Time};
@@ -72,7 +73,7 @@ fn reached(network: &Network, from: u32, dead: &BTreeSet<u32>) -> BTreeSet<u32> 
 /// Links that a packet crosses from a host, or `None` when it ends at a switch without a way on.
 fn way(
     network: &Network,
-    (changes, choice): (&mut Changes, &mut Choice),
+    (changes, choice): (&mut Changes, &mut PathSelector),
     (src, dst, entropy): (u32, u32, u32),
     at: Time,
 ) -> Option<Vec<u32>> {
@@ -98,7 +99,7 @@ fn packets_reach_whoever_can_be_reached_over_links_that_are_up() {
             if links.is_empty() {
                 continue;
             }
-            let mut choice = Choice::new(&network, number);
+            let mut choice = PathSelector::new(&network, number);
             let spec = down(&network, &links);
             let mut changes = Changes::new(&[spec], &network, &choice).expect("valid").expect("changes");
             let names = network.link_names();
@@ -153,7 +154,7 @@ fn routes_are_the_usual_ones_before_after_and_where_nothing_is_down() {
         let network = network(shape, routing);
         let links = some_links(&network, 3);
         let spec = down(&network, &links);
-        let choices = || (Choice::new(&network, 1), Choice::new(&network, 1));
+        let choices = || (PathSelector::new(&network, 1), PathSelector::new(&network, 1));
         for at in [Time::ZERO, Time::us(6) - Time(1), Time::us(10), Time::s(1)] {
             let (mut usual, mut other) = choices();
             let mut changes =

@@ -2,7 +2,7 @@
 
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::{FatTree, Graph, LeafSpine};
-use headway_network::{Choice, FabricSpec, LinkSpec, Network, Routing, TopologySpec};
+use headway_network::{FabricSpec, LinkSpec, Network, PathSelector, Routing, TopologySpec};
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
 use headway_units::{Rate, Time};
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ fn network(topology: &TopologySpec, routing: Routing) -> Network {
 }
 
 /// Links that a packet crosses.
-fn way(network: &Network, choice: &mut Choice, src: u32, dst: u32, entropy: u32) -> Vec<u32> {
+fn way(network: &Network, choice: &mut PathSelector, src: u32, dst: u32, entropy: u32) -> Vec<u32> {
     let mut packet = Packet::new(PacketKind::Data, HostId(src), HostId(dst), 0);
     packet.entropy = entropy;
     let mut links = vec![src];
@@ -50,7 +50,7 @@ fn places(network: &Network, links: &[u32]) -> Vec<(u32, u32, usize)> {
 }
 
 fn is_symmetric(network: &Network, seed: u64) -> bool {
-    let mut choice = Choice::new(network, seed);
+    let mut choice = PathSelector::new(network, seed);
     let mut same = true;
     for src in 0..network.hosts() {
         for dst in (0..network.hosts()).filter(|dst| *dst != src) {
@@ -122,7 +122,7 @@ fn flows_are_spread_over_all_paths_and_seeds_differ() {
         let last = network.hosts() - 1;
         let (src, dst) = if name == "graph" { (0, 3) } else { (0, last) };
         let ways = |seed| -> Vec<Vec<u32>> {
-            let mut choice = Choice::new(&network, seed);
+            let mut choice = PathSelector::new(&network, seed);
             (0..400).map(|entropy| way(&network, &mut choice, src, dst, entropy)).collect()
         };
         let paths = network.path_numbers(src, dst) as usize;

@@ -283,8 +283,11 @@ fn what_is_wrong_is_said() {
     assert_eq!(with(11, 11), WireError::Length { declared: 11, actual: 10 });
     let short = PacketView::parse(&good[..WIRE_HEADER - 1]).map(|_| ()).expect_err("short");
     assert_eq!(short, WireError::Truncated { need: WIRE_HEADER, have: WIRE_HEADER - 1 });
-    assert_eq!(short.to_string(), "truncated: 59 bytes, 60 needed");
-    assert_eq!(with(0, 9).to_string(), format!("version 9, this is version {WIRE_VERSION}"));
+    assert_eq!(short.to_string(), "the packet is truncated: it has 59 of 60 bytes");
+    assert_eq!(
+        with(0, 9).to_string(),
+        format!("the packet has wire version 9, and this program has version {WIRE_VERSION}")
+    );
     assert_eq!(packet.emit(&[0; 9], &mut [0; 100]), Err(WireError::Length { declared: 10, actual: 9 }));
     assert_eq!(packet.emit(&[0; 10], &mut [0; 69]), Err(WireError::Truncated { need: 70, have: 69 }));
 }

@@ -36,7 +36,7 @@ pub(crate) fn gate(file: &str) -> ExitCode {
         println!("instruction gate: {file} cannot be read; HEADWAY_BLESS=1 writes it");
         return ExitCode::from(2);
     }
-    let here = circumstances();
+    let here = environment();
     let there = former.lines().next().unwrap_or_default();
     if !bless && there != here {
         println!(
@@ -107,7 +107,7 @@ fn in_baseline(text: &str, name: &str) -> Option<f64> {
 }
 
 /// What decides the counts beside the source: compiler, profile, processor.
-fn circumstances() -> String {
+fn environment() -> String {
     let compiler = Command::new("rustc").arg("--version").output();
     let compiler = compiler.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned()).unwrap_or_default();
     // target/PROFILE/deps/engine-0123

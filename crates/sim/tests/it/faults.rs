@@ -37,7 +37,7 @@ fn busy(transport: &str, seed: u64) -> RunSpec {
     run
 }
 
-/// Every flow is done, every byte counted once, and the books of faults and drops agree.
+/// Every flow is done, every byte counted once, and the counts of faults and drops agree.
 #[track_caller]
 fn assert_whole(run: &RunSpec, out: &Outcome) {
     for (spec, flow) in run.flows.iter().zip(&out.flows) {

@@ -228,14 +228,14 @@ fn load_moves_away_from_a_congested_core_and_returns() {
     }
 }
 
-fn dark(links: &[&str], from: Time) -> FaultSpec {
+fn black_hole(links: &[&str], from: Time) -> FaultSpec {
     let links = LinkChoice::Some(links.iter().map(|name| (*name).into()).collect());
-    FaultSpec { links, kind: None, what: Fault::Dark { from, until: Time::MAX } }
+    FaultSpec { links, kind: None, what: Fault::Blackhole { from, until: Time::MAX } }
 }
 
-/// §9.4.10: a core goes dark; its bytes move, for one time-out at most, and no credit is lost.
+/// §9.4.10: a core loses every packet; its bytes move, for one time-out at most, and no credit is lost.
 #[test]
-fn a_dark_core_costs_at_most_one_timeout_and_no_byte() {
+fn a_core_that_loses_all_costs_at_most_one_timeout_and_no_byte() {
     // T_out is the drain of full buffers on the path here: the network says how long that is.
     let clean = testbed(6, one(1_000_000), Time::s(2));
     let network = headway_network::Network::build(&clean.topology, &clean.fabric).expect("a network");
@@ -253,11 +253,11 @@ fn a_dark_core_costs_at_most_one_timeout_and_no_byte() {
         for at in [0, 20, 200, 1000, 4000, 8200, 8600] {
             let mut run = clean.clone();
             let names = spine(core);
-            run.faults = vec![dark(&names.each_ref().map(String::as_str), Time::us(at))];
+            run.faults = vec![black_hole(&names.each_ref().map(String::as_str), Time::us(at))];
             let out = outcome(&run);
             assert_whole(&run, &out);
             let late = finish(&out, 0).saturating_sub(usual);
-            println!("core {core} dark at {at} us: {late} later, T_out {timeout}");
+            println!("core {core} lost at {at} us: {late} later, T_out {timeout}");
             // The first packets: the receiver, or the sender that knows no other path, waits as well.
             assert!(late <= timeout + path.base_rtt * 4, "core {core} at {at} us: {late}, T_out {timeout}");
         }

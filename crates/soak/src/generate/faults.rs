@@ -19,7 +19,7 @@ fn one(dice: &mut Dice, sketch: &Sketch) -> Table {
     }
     let mut fault = match dice.below(10) {
         0..3 => numbers(dice, sketch),
-        3..5 => dark(dice, sketch),
+        3..5 => blackhole(dice, sketch),
         _ => chances(dice, sketch),
     };
     if dice.percent(60) {
@@ -93,14 +93,14 @@ fn numbers(dice: &mut Dice, sketch: &Sketch) -> Table {
     table([("drop", list), ("links", links(dice, sketch))])
 }
 
-/// Mostly it becomes light again, so that its flows have to finish.
-fn dark(dice: &mut Dice, sketch: &Sketch) -> Table {
+/// A link that loses every packet. Mostly it ends, so that its flows have to finish.
+fn blackhole(dice: &mut Dice, sketch: &Sketch) -> Table {
     let from = moment(dice, sketch);
-    let mut dark = table([("dark_from", duration(from))]);
+    let mut fault = table([("dark_from", duration(from))]);
     if dice.percent(80) {
-        dark.insert("dark_until".into(), duration(from + moment(dice, sketch)));
+        fault.insert("dark_until".into(), duration(from + moment(dice, sketch)));
     }
-    dark
+    fault
 }
 
 fn chances(dice: &mut Dice, sketch: &Sketch) -> Table {

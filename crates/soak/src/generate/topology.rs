@@ -72,23 +72,23 @@ impl Links {
 /// Hosts at random switches of a connected graph, which may join two switches twice.
 fn graph_of(dice: &mut Dice, links: &Links) -> Table {
     let (hosts, switches) = (dice.between(2, 10), dice.between(1, 7));
-    let mut joined = Vec::new();
+    let mut edges = Vec::new();
     for host in 0..hosts {
-        joined.push((format!("h{host}"), format!("s{}", dice.below(switches))));
+        edges.push((format!("h{host}"), format!("s{}", dice.below(switches))));
     }
     for switch in 1..switches {
-        joined.push((format!("s{switch}"), format!("s{}", dice.below(switch))));
+        edges.push((format!("s{switch}"), format!("s{}", dice.below(switch))));
     }
     for _ in 0..dice.below(2 * switches) {
         let (a, b) = (dice.below(switches), dice.below(switches));
         if a != b {
-            joined.push((format!("s{a}"), format!("s{b}")));
+            edges.push((format!("s{a}"), format!("s{b}")));
         }
     }
     let link = |(a, b): (String, String)| {
         let (rate, delay) = (links.rate(dice), links.delay(dice));
         Value::from(table([("a", a.into()), ("b", b.into()), ("rate", rate), ("delay", delay)]))
     };
-    let list: Vec<Value> = joined.into_iter().map(link).collect();
+    let list: Vec<Value> = edges.into_iter().map(link).collect();
     table([("hosts", number(hosts)), ("switches", number(switches)), ("link", Value::Array(list))])
 }

@@ -27,7 +27,7 @@ pub(super) fn draw(dice: &mut Dice, sketch: &Sketch, several: bool) -> (Vec<Valu
     ((0..entries).map(one).collect(), files.map(|flows| listed(sketch, &flows)))
 }
 
-impl draw::Dice for Dice {
+impl draw::RandomSource for Dice {
     fn below(&mut self, n: u64) -> u64 {
         Dice::below(self, n)
     }

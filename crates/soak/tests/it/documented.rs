@@ -13,7 +13,7 @@ fn the_page_has_identities_of_links_of_flows_and_of_runs() {
 
 /// Trimming returns packets: a row in which something came back holds, and would not without that column.
 #[test]
-fn what_trimming_returned_is_in_the_books() {
+fn what_trimming_returned_is_counted() {
     let folder = tempfile::tempdir().expect("a directory");
     let text = "[topology]\nkind = \"single-switch\"\nhosts = 9\nrate = \"10 Gbps\"\ndelay = \"1 us\"\n\
         [transport]\nname = \"ndp\"\n[fabric]\nbuffer = \"2 packets\"\nbounce = \"on\"\ncontrol_buffer = \"2 packets\"\n\

@@ -38,7 +38,7 @@ pub enum InterfaceError {
     NotThere {
         /// What was asked for.
         name: String,
-        /// What there is.
+        /// Names of the interfaces that exist.
         known: Vec<String>,
     },
     /// The process may not open packet sockets.
@@ -49,12 +49,12 @@ pub enum InterfaceError {
     /// It is not up.
     #[error("interface `{0}` is down: `ip link set {0} up`")]
     Down(String),
-    /// Anything else.
+    /// An operation on the interface failed.
     #[error("interface `{name}`: {step}: {source}")]
     Io {
-        /// Which.
+        /// Name of the interface.
         name: String,
-        /// What was tried.
+        /// Operation that failed.
         step: &'static str,
         /// What the system said.
         source: io::Error,

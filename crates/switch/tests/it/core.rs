@@ -8,7 +8,7 @@ use headway_network::{
     TopologySpec,
 };
 use headway_packet::{Ecn, HostId, Packet, PacketKind, Sizes};
-use headway_switch::{Addresses, Core, CoreConfig, FrameError, Tap, parse};
+use headway_switch::{Addresses, Core, CoreConfig, FrameError, FrameTap, parse};
 use headway_units::{Rate, Time, TokenBucket};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -210,7 +210,7 @@ fn what_is_refused_is_counted_by_reason() {
 #[derive(Clone, Default)]
 struct Seen(Rc<RefCell<Vec<(u32, Time, Ecn)>>>);
 
-impl Tap for Seen {
+impl FrameTap for Seen {
     fn started(&mut self, link: u32, start: Time, frame: &[u8]) {
         let packet = (0..2).find_map(|from| parse(frame, from, &Addresses::new(HOSTS)).ok());
         let packet = packet.expect("a good frame of host 0 or 1");
@@ -247,7 +247,7 @@ fn a_tap_sees_every_frame_as_it_starts_on_each_link_with_the_marks_of_its_port()
 fn row(what: Fault) -> (Vec<(u32, Time, Ecn, u32)>, Core) {
     let links = LinkChoice::Some(vec!["s0->s1".into()]);
     let mut core = core_with("drop-tail", 100, 64, vec![FaultSpec { links, kind: None, what }]);
-    // Times of faults count from the opening of the books.
+    // Times of faults count from the start of measuring.
     core.start_measuring(OPENED);
     for i in 0..40 {
         core.receive(OPENED + frame_time() * i, 0, &frame(0, 2, i as u32, 1412)).expect("a frame");
@@ -270,23 +270,23 @@ fn amid(i: u64) -> Time {
 #[test]
 fn frames_meet_a_link_that_goes_down_as_packets_of_the_simulator_do() {
     let down = |until, converge| Fault::Down(Down { switches: Vec::new(), at: amid(20), until, converge });
-    let books = |core: &Core, name: &str| {
+    let stats = |core: &Core, name: &str| {
         let links = core.links(OPENED + Time::ms(100));
         links.into_iter().find(|l| l.name == name).expect("a link")
     };
     let (out, core) = row(down(Time::MAX, Time::MAX));
-    let hurt = books(&core, "s0->s1");
+    let hurt = stats(&core, "s0->s1");
     assert_eq!(hurt.faults.dropped_on_the_wire, 2, "frames 19 and 20");
     assert_eq!((hurt.counters.dropped, hurt.counters.dequeued), ([0, 0, 0, 19, 0], 21));
     assert_eq!(out.len(), 19);
 
     let (out, core) = row(down(amid(30), Time::MAX));
-    assert_eq!(books(&core, "s0->s1").counters.dropped, [0, 0, 0, 10, 0], "frames 21 to 30");
+    assert_eq!(stats(&core, "s0->s1").counters.dropped, [0, 0, 0, 10, 0], "frames 21 to 30");
     assert_eq!(out.len(), 28);
 
     let (out, core) = row(down(Time::MAX, frame_time() * 5));
-    assert_eq!(books(&core, "s0->s1").counters.dropped, [0, 0, 0, 5, 0], "before routes know");
-    assert_eq!(books(&core, "h0->s0").faults.dropped_without_route, 14);
+    assert_eq!(stats(&core, "s0->s1").counters.dropped, [0, 0, 0, 5, 0], "before routes know");
+    assert_eq!(stats(&core, "h0->s0").faults.dropped_without_route, 14);
     assert_eq!((out.len(), core.counters().unroutable), (19, 14));
 }
 

@@ -1,4 +1,4 @@
-//! The fuzz target of the switch's frames over its committed corpus, and over inputs by lot.
+//! The fuzz target of the switch's frames over its committed corpus, and over random inputs.
 
 #![allow(clippy::disallowed_methods, reason = "the corpus is files")]
 

@@ -6,12 +6,13 @@
 
 use clap::Parser;
 use headway_host::{
-    Admission, Config, Endpoint, Limits, Measured, Progress, SendHandle, SendOptions, SinkOf, Step,
+    Admission, Config, Endpoint, Limits, Measured, MessageEvent, MessageEventKind, SendHandle, SendOptions,
+    SinkOf,
 };
 use headway_network::FlowSpec;
 use headway_switch::Clock;
 use headway_testbed::flow_log::FlowLog;
-use headway_testbed::messages::{Answer, Command, HostReport, MachineReport, listen, pack_gauge, say};
+use headway_testbed::messages::{Answer, ControlCommand, HostReport, MachineReport, listen, pack_gauge, say};
 use headway_testbed::payload::{Inspection, Inspector, Payload};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
 use headway_transport::{InitialWindow, Path};
@@ -47,7 +48,7 @@ struct Arguments {
     /// Reading of the monotonic clock, in nanoseconds, that is time zero
     #[arg(long)]
     origin_ns: u64,
-    /// Take commands from standard input, as always
+    /// Take commands from standard input; the agent always does
     #[arg(long)]
     managed: bool,
 }
@@ -66,7 +67,7 @@ fn main() -> ExitCode {
 /// Longest wait before orders are looked at again.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
-fn expect(orders: &Receiver<Command>, wanted: Command) -> Result<(), String> {
+fn expect(orders: &Receiver<ControlCommand>, wanted: ControlCommand) -> Result<(), String> {
     match orders.recv() {
         Ok(order) if order == wanted => Ok(()),
         Ok(order) => Err(format!("it was told to {order:?} where {wanted:?} comes next")),
@@ -148,17 +149,17 @@ impl Agent {
         (0..).zip(&self.job.slow.flows)
     }
 
-    /// Obeys until told to finish.
-    fn serve(self, orders: &Receiver<Command>) -> Result<(), String> {
+    /// Carries out commands until the one to finish.
+    fn serve(self, orders: &Receiver<ControlCommand>) -> Result<(), String> {
         let own = self.outgoing();
-        expect(orders, Command::Open)?;
+        expect(orders, ControlCommand::Open)?;
         run_first(5);
         let endpoints = self.bind()?;
         say(&Answer::Ready);
-        expect(orders, Command::Connect)?;
+        expect(orders, ControlCommand::Connect)?;
         self.connect(&endpoints)?;
         say(&Answer::Ready);
-        let Ok(Command::Start { at_ns }) = orders.recv() else { return Ok(()) };
+        let Ok(ControlCommand::Start { at_ns }) = orders.recv() else { return Ok(()) };
         let start = Time::ns(at_ns);
         let every = self.job.slow.sample.as_ref().map(|s| s.every);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = FlowLog::new(start, every);
@@ -253,7 +254,7 @@ impl Agent {
         peers
     }
 
-    /// Has the bytes of flows that come here looked at as they arrive.
+    /// Checks the bytes of flows to this host as they arrive.
     fn sinks(&self) -> SinkOf {
         let inspections = self.inspections.clone();
         Arc::new(move |peer, message, _| {
@@ -262,19 +263,19 @@ impl Agent {
         })
     }
 
-    /// Writes down what the endpoint's thread says of flows that come here.
-    fn observer(&self) -> Arc<dyn Fn(&Progress) + Send + Sync> {
+    /// Logs the events of messages to this host.
+    fn observer(&self) -> Arc<dyn Fn(&MessageEvent) + Send + Sync> {
         let (seen, flows) = (self.seen.clone(), self.inspections.clone());
         let connections = self.connections.clone();
-        Arc::new(move |progress: &Progress| {
+        Arc::new(move |progress: &MessageEvent| {
             let Some(&(flow, _)) = flows.get(&(progress.peer, progress.message)) else { return };
-            if matches!(progress.what, Step::Delivered { .. }) {
+            if matches!(progress.what, MessageEventKind::Delivered { .. }) {
                 connections.delivered(flow);
             }
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             match progress.what {
-                Step::Delivered { bytes } => seen.delivered(progress.at, flow, bytes),
-                Step::Completed { .. } => seen.completed(flow),
+                MessageEventKind::Delivered { bytes } => seen.delivered(progress.at, flow, bytes),
+                MessageEventKind::Completed { .. } => seen.completed(flow),
                 _ => {}
             }
         })
@@ -315,7 +316,7 @@ impl Agent {
     fn send_all(
         &self,
         endpoints: &Endpoints,
-        orders: &Receiver<Command>,
+        orders: &Receiver<ControlCommand>,
         start: Time,
         own: Vec<u32>,
     ) -> (Vec<(u32, String)>, u64) {
@@ -335,8 +336,8 @@ impl Agent {
             let next = waiting.peek().map(|f| (start + self.flow(*f).start).saturating_sub(now));
             let wait = next.map_or(LONGEST_WAIT, |t| Duration::from_nanos(t.0 / 1000).min(LONGEST_WAIT));
             match orders.recv_timeout(wait) {
-                Ok(Command::Finish) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(Command::Opened { flow }) => drop(self.connections.opened(flow)),
+                Ok(ControlCommand::Finish) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(ControlCommand::Opened { flow }) => drop(self.connections.opened(flow)),
                 _ => {}
             }
         }

@@ -6,7 +6,7 @@
 use clap::Parser;
 use headway_switch::{AfPacket, Clock, Core, CoreConfig, FrameError, FrameIo, RunConfig, Running};
 use headway_testbed::capture::Recording;
-use headway_testbed::messages::{Answer, Command, SwitchReport, listen, pack, say};
+use headway_testbed::messages::{Answer, ControlCommand, SwitchReport, listen, pack, say};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
 use headway_units::Time;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
     let orders = arguments.managed.then(listen);
     if let Some(orders) = &orders {
         // The network is joined while we wait.
-        if orders.recv() != Ok(Command::Open) {
+        if orders.recv() != Ok(ControlCommand::Open) {
             return Ok(());
         }
     }
@@ -140,12 +140,12 @@ fn explain(error: &headway_testbed::TestbedError) -> String {
 }
 
 /// Carries out what was ordered; `false` when it is time to report.
-fn obey(core: &mut Core, orders: &Receiver<Command>) -> bool {
+fn obey(core: &mut Core, orders: &Receiver<ControlCommand>) -> bool {
     match orders.try_recv() {
-        Ok(Command::Open | Command::Connect) => say(&Answer::Ready),
-        Ok(Command::Start { at_ns }) => core.start_measuring(Time::ns(at_ns)),
-        Ok(Command::Opened { .. }) => {}
-        Ok(Command::Finish) | Err(TryRecvError::Disconnected) => return false,
+        Ok(ControlCommand::Open | ControlCommand::Connect) => say(&Answer::Ready),
+        Ok(ControlCommand::Start { at_ns }) => core.start_measuring(Time::ns(at_ns)),
+        Ok(ControlCommand::Opened { .. }) => {}
+        Ok(ControlCommand::Finish) | Err(TryRecvError::Disconnected) => return false,
         Err(TryRecvError::Empty) => {}
     }
     true

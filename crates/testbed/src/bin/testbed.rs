@@ -36,13 +36,13 @@ struct Arguments {
     /// Write every frame that the switch sees to a pcapng file for Wireshark
     #[arg(long, value_name = "OUT.pcapng")]
     capture: Option<PathBuf>,
-    /// Leave the simulator out
+    /// Do not run the simulator
     #[arg(long)]
     no_simulator: bool,
     /// Report progress as JSON lines, and stop when standard input ends
     #[arg(long, hide = true)]
     managed: bool,
-    /// Only say whether this machine can run a testbed
+    /// Only check whether this machine can run a testbed
     #[arg(long, hide = true)]
     probe: bool,
 }

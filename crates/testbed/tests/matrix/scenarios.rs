@@ -33,7 +33,7 @@ pub const WAYS: [&str; 2] = ["s0->s1", "s1->s0"];
 fn dumbbell(entry: &Entry, room: Room, flows: &str, faults: &[String]) -> String {
     let name = entry.info.name;
     // A time-out of the usual 10 ms takes a second on a network that is 100 times slower.
-    let patience = if has(entry, "min_rto") { "min_rto = \"1 ms\"" } else { "" };
+    let timeout = if has(entry, "min_rto") { "min_rto = \"1 ms\"" } else { "" };
     // What opens a connection can be lost as well.
     let handshake = if has(entry, "handshake") { "handshake = true" } else { "" };
     let (faults, buffer) = (faults.join("\n"), room.packets());
@@ -50,7 +50,7 @@ delay = "15 us"
 buffer = "{buffer} packets"
 [transport]
 name = "{name}"
-{patience}
+{timeout}
 {handshake}
 [[traffic]]
 kind = "flows"

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from .kind import Kind
+    from .kind import FigureKind
 
 KINDS = (
     "topology",
@@ -28,9 +28,9 @@ KINDS = (
 NAMES = tuple(kind.replace("_", "-") for kind in KINDS)
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> FigureKind:
     """What the figure of this name declares."""
-    return cast("Kind", import_module(f"{__name__}.{name.replace('-', '_')}").KIND)
+    return cast("FigureKind", import_module(f"{__name__}.{name.replace('-', '_')}").KIND)
 
 
 @cache

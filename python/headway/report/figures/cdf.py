@@ -10,7 +10,7 @@ from ..distributions import few_flows, pooled
 from ..spec import Axis, Curve, Figure, Panel
 from ..study import Study, variant_key
 from ..ticks import log_axis, slowdown_axis
-from .kind import Kind
+from .kind import FigureKind
 
 CDF_POINTS = 240
 
@@ -46,4 +46,4 @@ def _cdf_panel(values: Mapping[str, Array], title: str, column: str) -> Panel:
     return Panel(title, x_axis, Axis("share of flows", "percent", 0.0, 1.0), tuple(series))
 
 
-KIND = Kind("distributions of completion time and slowdown", lambda study: distributions(study.split))
+KIND = FigureKind("distributions of completion time and slowdown", lambda study: distributions(study.split))

@@ -10,7 +10,7 @@ from ..spec import Axis, Curve, Figure, Panel
 from ..study import Facet, Study, short_axis, variant_key
 from ..summaries import summary_label, summary_number
 from ..ticks import auto_axis, log_axis
-from .kind import Kind
+from .kind import FigureKind
 
 
 def _load_metrics(study: Study) -> list[str]:
@@ -94,4 +94,4 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
 WIDE = 100
 
 
-KIND = Kind("numbers of the summary (`y`) against the load, or what `x` names", fct_load)
+KIND = FigureKind("numbers of the summary (`y`) against the load, or what `x` names", fct_load)

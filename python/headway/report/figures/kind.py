@@ -10,7 +10,7 @@ from ..study import Study
 
 
 @dataclass(frozen=True)
-class Kind:
+class FigureKind:
     """One line of what it shows, how it is drawn, and shorter names that mean the same."""
 
     summary: str

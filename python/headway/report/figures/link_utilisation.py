@@ -11,7 +11,7 @@ from ..links import busy, ends
 from ..spec import Axis, Dot, DotPanel, DotRow, Figure
 from ..study import Study, natural, variant_key
 from ..timelines import arrow
-from .kind import Kind
+from .kind import FigureKind
 
 ROWS_SHOWN = 14
 
@@ -87,4 +87,4 @@ def _kind_text(prefix: str) -> str:
     return {"h": "host", "s": "switch"}.get(prefix, prefix)
 
 
-KIND = Kind("busy share of every link over the run", link_utilisation)
+KIND = FigureKind("busy share of every link over the run", link_utilisation)

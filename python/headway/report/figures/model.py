@@ -5,12 +5,12 @@ from __future__ import annotations
 from ..model import figure
 from ..spec import Figure
 from ..study import Study
-from .kind import Kind
+from .kind import FigureKind
 
 
 def model(study: Study) -> list[Figure]:
-    """The model beside runs, where the [report] table asks for it, or alone where there are none."""
+    """The scenario's model, together with the runs if there are any."""
     return [figure(study.results)] if study.results.is_model or study.results.asks_for_model else []
 
 
-KIND = Kind("the scenario's closed-form model", model, needs_runs=False)
+KIND = FigureKind("the scenario's closed-form model", model, needs_runs=False)

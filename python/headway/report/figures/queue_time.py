@@ -13,7 +13,7 @@ from ..spec import Axis, Figure, Panel, Reference
 from ..study import Study
 from ..ticks import linear_axis
 from ..timelines import chosen_runs, lines_of, links_figure
-from .kind import Kind
+from .kind import FigureKind
 
 
 def queue(study: Study) -> Figure:
@@ -84,4 +84,4 @@ def queues(study: Study) -> list[Figure]:
     return [queue(study), *others(study)]
 
 
-KIND = Kind("queues of the sampled links", queues, aliases=("queue",))
+KIND = FigureKind("queues of the sampled links", queues, aliases=("queue",))

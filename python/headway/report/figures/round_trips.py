@@ -11,7 +11,7 @@ from headway.data.point import Point
 from ..spec import Axis, Curve, Figure, Panel
 from ..study import Study, variant_key
 from ..ticks import log_axis
-from .kind import Kind
+from .kind import FigureKind
 
 
 def round_trips(study: Study) -> Figure:
@@ -57,4 +57,4 @@ def _pooled(points: list[Point]) -> Counter[float]:
     return bins
 
 
-KIND = Kind("the distribution of round trips", lambda study: round_trips(study.split))
+KIND = FigureKind("the distribution of round trips", lambda study: round_trips(study.split))

@@ -13,7 +13,7 @@ from ..distributions import few_flows, pooled
 from ..spec import Curve, Figure, Panel
 from ..study import Facet, Study, variant_key
 from ..ticks import log_axis, slowdown_axis
-from .kind import Kind
+from .kind import FigureKind
 
 FLOWS_PER_BIN = 50
 
@@ -75,4 +75,4 @@ def _column(point: Point, name: str) -> Array:
     return np.asarray(point.measured_flows[name].cast(pl.Float64).to_numpy(), dtype=np.float64)
 
 
-KIND = Kind("slowdown in bins of flow size", lambda study: slowdown_size(study.split))
+KIND = FigureKind("slowdown in bins of flow size", lambda study: slowdown_size(study.split))

@@ -8,7 +8,7 @@ from ..spec import Curve, Figure, Panel
 from ..study import Facet, Study, short_axis, variant_key
 from ..summaries import summary_number
 from ..ticks import linear_axis
-from .kind import Kind
+from .kind import FigureKind
 
 
 def draw(study: Study) -> Figure:
@@ -32,4 +32,4 @@ def _panel(study: Study, facet: Facet) -> Panel:
     return Panel(facet.prefix("flows done"), x_axis, y_axis, tuple(lines))
 
 
-KIND = Kind("how many flows are done", draw)
+KIND = FigureKind("how many flows are done", draw)

@@ -12,7 +12,7 @@ from ..spec import Event, Figure, LegendEntry, Panel, Reference
 from ..study import FLOW_COLOURS, Study, flow_key, natural, variant_key
 from ..ticks import linear_axis
 from ..timelines import Line, arrow, bottlenecks, chosen_runs, interval, lines_of, thinning, time_axis
-from .kind import Kind
+from .kind import FigureKind
 
 
 def throughput(study: Study) -> Figure:
@@ -93,4 +93,4 @@ def payload_capacity(point: Point) -> Reference | None:
     return Reference(rate, f"{arrow(name)} carries {display('rate', rate)} of payload")
 
 
-KIND = Kind("throughput of the sampled flows", throughput, aliases=("throughput",))
+KIND = FigureKind("throughput of the sampled flows", throughput, aliases=("throughput",))

@@ -15,7 +15,7 @@ from ..links import busy, ends
 from ..spec import Edge, Figure, LegendEntry, Node, Sketch
 from ..study import Study, flow_key, natural
 from ..timelines import bottlenecks
-from .kind import Kind
+from .kind import FigureKind
 
 FLOWS_MARKED = 8
 HOSTS_DRAWN = 40
@@ -164,4 +164,4 @@ def _prefix(name: str) -> str:
     return re.sub(r"[\d.]+$", "", name)
 
 
-KIND = Kind("the network as drawn", topology)
+KIND = FigureKind("the network as drawn", topology)

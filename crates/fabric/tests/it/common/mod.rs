@@ -14,7 +14,7 @@ impl Packets<u32> for Pool {
     }
 }
 
-/// A value within a range, by lot: small ones are likely, because they are where rules change their mind.
+/// A random value within a range: small ones are likely, because they are where rules change their mind.
 pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
     match spec.kind {
         ParamKind::Bool => ParamValue::Bool(lot & 1 == 1),
@@ -31,7 +31,7 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
     }
 }
 
-/// A packet by lot, as transports make them and as they never would.
+/// A random packet, as transports make them and as they never would.
 pub fn packet(number: u32, lot: u64) -> Packet {
     let bits = |from: u32, count: u32| (lot >> from) & ((1 << count) - 1);
     let kind = match bits(0, 2) {

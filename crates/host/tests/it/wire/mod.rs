@@ -165,7 +165,7 @@ impl World {
         self.schedule(at, Step::Send { host, to, purpose, bytes: bytes.into(), ticket });
     }
 
-    /// Replaces a host by a new process at the same address; its epoch is drawn by lot.
+    /// Replaces a host by a new process at the same address; its epoch is drawn at random.
     pub fn restart(&mut self, at: Time, host: usize) {
         self.schedule(at, Step::Restart(host, None));
     }
@@ -276,7 +276,7 @@ impl World {
                 let twice = self.outcomes.insert(ticket, outcome);
                 assert_eq!(twice, None, "the outcome of {ticket} was told twice");
             }
-            CoreEvent::PeerGone { .. } | CoreEvent::Progress(_) => {}
+            CoreEvent::PeerGone { .. } | CoreEvent::Message(_) => {}
         }
     }
 

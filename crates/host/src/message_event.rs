@@ -5,20 +5,20 @@ use std::net::SocketAddrV4;
 
 /// Something happened to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// When, on the endpoint's clock.
+pub struct MessageEvent {
+    /// Time of the event on the endpoint's clock.
     pub at: Time,
     /// The other host.
     pub peer: SocketAddrV4,
     /// Number of the message among those of its sender to its receiver, since the two last met.
     pub message: u32,
-    /// What.
-    pub what: Step,
+    /// The event.
+    pub what: MessageEventKind,
 }
 
-/// What happened.
+/// Events in the life of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum MessageEventKind {
     /// A message to the peer was given to the transport.
     Opened {
         /// The sending application's ticket, as in [`crate::SendHandle::ticket`].
@@ -38,7 +38,7 @@ pub enum Step {
     },
     /// Bytes of a message from the peer arrived for the first time.
     Delivered {
-        /// How many.
+        /// Bytes that arrived for the first time.
         bytes: u32,
     },
     /// A message from the peer is complete.

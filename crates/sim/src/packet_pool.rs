@@ -1,7 +1,7 @@
 //! Packets in the network, by 32-bit handle.
 //!
 //! Every hop reads its packet several times, so the bounds of a handle are not checked again each time. What
-//! makes that sound: handles come from [`Pool::insert`] alone, an engine has one pool, and its slots never
+//! makes that sound: handles come from [`PacketPool::insert`] alone, an engine has one pool, and its slots never
 //! become fewer. Debug builds, and with them all tests, check.
 
 use headway_packet::Packet;
@@ -13,12 +13,12 @@ struct Slot(Packet);
 
 /// Slots with a free list; the last slot released is the next one used, while it is still in cache.
 #[derive(Default)]
-pub(crate) struct Pool {
+pub(crate) struct PacketPool {
     slots: Vec<Slot>,
     free: Vec<u32>,
 }
 
-impl Pool {
+impl PacketPool {
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
         if let Some(handle) = self.free.pop() {
