@@ -81,7 +81,10 @@ def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
         (["report", "no/such/directory"], "no such directory"),
         (["report", "."], "neither a run"),
         (["list", "transprots"], "Did you mean transports?"),
-        (["list", "nonsense"], "transports, topologies, traffic, workloads, disciplines, models, figures, examples, claims"),
+        (
+            ["list", "nonsense"],
+            "transports, topologies, traffic, workloads, disciplines, models, figures, examples, claims",
+        ),
         (["run", "scenarios/amrt/fig01-multi-botleneck.toml"], "nearest: amrt/fig01-multi-bottleneck"),
         (["run", "DIR/tow-flows.toml"], "nearest: DIR/two-flows.toml"),
         (["report", "DIR/two-flows"], "nearest: DIR/two-flows.toml"),
