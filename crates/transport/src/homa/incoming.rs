@@ -1,11 +1,11 @@
 //! A message at its receiver: what it was permitted, what of that is on its way, and what is missing.
 
-use super::packets::Grant;
+use super::packets::{Data, Grant, Resend};
 use super::ranking::Key;
 use super::{CUMULATIVE, Shared, TimerKey};
 use crate::aeolus::FirstArrivals;
 use crate::index_window::IndexWindow;
-use headway_packet::{Packet, PacketKind};
+use headway_packet::{Packet, TypedView};
 use headway_units::Time;
 
 crate::state_machine! {
@@ -66,10 +66,12 @@ pub(super) struct Incoming {
 impl Incoming {
     /// A message that `packet` is the first to speak of.
     pub(super) fn new(packet: &Packet, packets: u32, order: u64, now: Time) -> Incoming {
-        let window = packet.count.clamp(1, packets);
+        // A probe says these two where data packets do.
+        let Data { window, message_bytes, .. } = Data::read(packet);
+        let window = window.clamp(1, packets);
         Incoming {
             packets,
-            bytes: packet.message_bytes,
+            bytes: message_bytes,
             window,
             granted: window,
             received: IndexWindow::default(),
@@ -227,10 +229,9 @@ impl Incoming {
             self.state.step(ReceiverEvent::Missing);
             self.attempts = self.attempts.saturating_add(1);
         }
-        for (first, count) in runs {
-            let mut ask = shared.control_packet(PacketKind::Resend, key.0, key.1, self.tag, self.entropy);
-            (ask.index, ask.count, ask.remaining) = (first, count, class.into());
-            shared.control.push_back(ask);
+        for (first, missing) in runs {
+            let ask = Resend { first, missing, class: class.into() };
+            shared.control.push_back(shared.control_view(ask, key.0, key.1, self.tag, self.entropy));
         }
         self.active = now;
         self.wait = Wait::Nothing;

@@ -1,6 +1,6 @@
 //! The sending half of pHost: announcements, free tokens, tokens.
 
-use super::packets::{Rts, Token};
+use super::packets::{Data, Rts, Token};
 use super::{FreeRule, Mode, PhostParams, Policy, Shared, TimerKey};
 use crate::endpoint::HostContext;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
@@ -308,8 +308,8 @@ impl Outgoing {
     }
 
     fn data(&self, context: &HostContext, held: Held, again: bool) -> Packet {
-        let mut packet = context.data_packet(&self.message, held.index, self.window());
-        packet.token = held.number;
+        let packet = context.data_packet(&self.message, held.index, self.window());
+        let mut packet = Data { number: held.number, ..Data::read(&packet) }.on(packet);
         packet.priority = self.priority;
         let free = held.number < self.window();
         packet.flags = PacketFlags::when(free, PacketFlags::UNSCHEDULED)

@@ -1,13 +1,14 @@
 //! The sending half of RCP: asks for a rate, and paces at it.
 
 use super::flight::Flight;
+use super::packets::{Ack, Data, Rts};
 use super::{RcpParams, Shared, TimerKey};
 use crate::endpoint::HostContext;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::{Rate, RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -298,30 +299,28 @@ impl Outgoing {
     /// Sends a SYN, or a reference packet: the same, but that it knows a round trip.
     fn ask(&mut self, shared: &mut Shared, now: Time) {
         let m = &self.message;
-        let mut packet = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
-        packet.message_bytes = m.bytes;
-        self.request(&mut packet, now);
-        shared.control.push_back(packet);
+        let (rate, round_trip) = (ANY_RATE, self.round_trip());
+        let request = Rts { message_bytes: m.bytes, rate, round_trip, left: now };
+        let packet = shared.control_view(request, m.dst, m.id, m.tag, m.entropy);
+        shared.control.push_back(Packet { flags: PacketFlags::RATE, ..packet });
         self.asked = now;
     }
 
-    /// Every packet towards the receiver asks for any rate, and tells routers the round trip.
-    fn request(&self, packet: &mut Packet, now: Time) {
-        packet.flags = packet.flags.with(PacketFlags::RATE);
-        packet.token = ANY_RATE;
-        packet.remaining = u32::try_from(self.rtt.0.div_ceil(1000)).unwrap_or(u32::MAX);
-        packet.lifetime = now;
+    /// The round trip that every packet tells routers, in nanoseconds.
+    fn round_trip(&self) -> u32 {
+        u32::try_from(self.rtt.0.div_ceil(1000)).unwrap_or(u32::MAX)
     }
 
     /// Takes in the rate and the time that an acknowledgement brings. rcp-host.cc §recv
     fn learn(&mut self, now: Time, ack: &Packet) {
-        if ack.lifetime <= now {
-            self.rtt = (now - ack.lifetime).max(Time(1));
+        let Ack { echo, rate, .. } = Ack::read(ack);
+        if echo <= now {
+            self.rtt = (now - echo).max(Time(1));
             self.min_rtt = self.min_rtt.min(self.rtt);
         }
         // Answers may overtake each other: the rate is the one that the latest departure was told.
-        if ack.lifetime >= self.rate_at && ack.lifetime <= now {
-            (self.rate, self.rate_at) = (ack.remaining.max(1), ack.lifetime);
+        if echo >= self.rate_at && echo <= now {
+            (self.rate, self.rate_at) = (rate.max(1), echo);
         }
     }
 
@@ -362,9 +361,10 @@ impl Outgoing {
 
     fn data(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
         let again = index < self.flight.next();
-        let mut packet = context.data_packet(&self.message, index, self.limit);
-        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
-        self.request(&mut packet, now);
+        let packet = context.data_packet(&self.message, index, self.limit);
+        let (rate, round_trip) = (ANY_RATE, self.round_trip());
+        let mut packet = Data { rate, round_trip, left: now, ..Data::read(&packet) }.on(packet);
+        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN).with(PacketFlags::RATE);
         self.flight.depart(now, index);
         self.last = Some((now, packet.wire));
         if self.flight.first_lost().is_none() && self.flight.next() == self.packets {

@@ -2,12 +2,13 @@
 
 use super::behind::Behind;
 use super::log::Log;
+use super::packets::Grant;
 use super::{OPPORTUNISTIC, Shared, TimerKey};
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
 use crate::opening::OpeningSchedule;
-use headway_packet::{Packet, PacketFlags};
+use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use std::collections::BTreeSet;
 
@@ -131,8 +132,9 @@ impl Outgoing {
 
     /// Takes in what a grant says of arrivals and losses; `false` for a grant heard before.
     pub(super) fn acknowledge(&mut self, now: Time, grant: &Packet, tolerance: Option<u32>) -> bool {
-        self.arrived.skip_to(grant.remaining.min(self.packets));
-        let above = grant.message_bytes.min(self.above.into()) as u32;
+        let Grant { index, departure, arrived_below, arrived_from, .. } = Grant::read(grant);
+        self.arrived.skip_to(arrived_below.min(self.packets));
+        let above = arrived_from.min(self.above.into()) as u32;
         if above < self.above {
             self.above = above;
             self.opportunistic.remove_from(above);
@@ -140,15 +142,15 @@ impl Outgoing {
         if grant.flags.has(PacketFlags::AGAIN) {
             return true;
         }
-        let (queue, number) = ((grant.token & 1) as usize, grant.token >> 1);
-        let left = self.logs[queue].take(number, grant.index);
-        if left.is_none() && self.has_arrived(grant.index) {
+        let (queue, number) = ((departure & 1) as usize, departure >> 1);
+        let left = self.logs[queue].take(number, index);
+        if left.is_none() && self.has_arrived(index) {
             return false;
         }
-        self.arrived.insert(grant.index);
-        self.opportunistic.remove(grant.index);
-        self.lost.remove(&grant.index);
-        self.repaired.remove(&grant.index);
+        self.arrived.insert(index);
+        self.opportunistic.remove(index);
+        self.lost.remove(&index);
+        self.repaired.remove(&index);
         let Some(left) = left else { return true };
         if queue == 0 {
             self.measured(now.saturating_sub(left));
