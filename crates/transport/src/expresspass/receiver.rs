@@ -2,7 +2,7 @@
 
 use super::feedback::{CreditRate, ONE, share};
 use super::host_link::{HostLink, credit_slot};
-use super::packets::{Credit, CreditStop, Data, Resend, Rts};
+use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
 use super::params::Values;
 use super::{Shared, TimerKey};
 use crate::aeolus::acknowledge;
@@ -205,7 +205,7 @@ impl Receiver {
         incoming.state.step(ReceiverEvent::Data);
         incoming.learn(now, packet);
         if packet.flags.has(PacketFlags::UNSCHEDULED) {
-            acknowledge(shared, packet, PacketFlags(0));
+            acknowledge(shared, Ack { index }, packet, PacketFlags(0));
         }
         if incoming.received.insert(index) {
             incoming.repeats = 0;
@@ -258,7 +258,8 @@ impl Receiver {
         }
         self.announced(shared, now, packet);
         if self.messages.contains_key(&(packet.src, packet.message)) {
-            acknowledge(shared, packet, PacketFlags::UNSCHEDULED);
+            let ack = Ack { index: Probe::read(packet).index };
+            acknowledge(shared, ack, packet, PacketFlags::UNSCHEDULED);
         }
     }
 

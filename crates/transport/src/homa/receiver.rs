@@ -2,7 +2,7 @@
 
 use super::cutoffs::{Priorities, bytes_from};
 use super::incoming::{Incoming, ReceiverEvent};
-use super::packets::Data;
+use super::packets::{Ack, Data, Probe};
 use super::params::{Asking, GrantWindow, LossTimer, Settings, packets_of};
 use super::ranking::{Key, Ranking};
 use super::{Shared, TimerKey, WHOLE, thousandths};
@@ -82,7 +82,7 @@ impl Receiver {
         }
         let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
         if self.aeolus && pushed {
-            acknowledge(shared, packet, PacketFlags::default());
+            acknowledge(shared, Ack { index }, packet, PacketFlags::default());
         }
         if !message.received.insert(index) {
             if self.aeolus && !pushed {
@@ -258,7 +258,8 @@ impl Receiver {
             return;
         }
         if self.aeolus && packet.flags.has(PacketFlags::UNSCHEDULED) {
-            acknowledge(shared, packet, PacketFlags::UNSCHEDULED);
+            let ack = Ack { index: Probe::read(packet).index };
+            acknowledge(shared, ack, packet, PacketFlags::UNSCHEDULED);
             if let Some(message) = self.messages.get_mut(&key) {
                 // Aeolus §4: what has not arrived ahead of the probe was dropped.
                 let arrived = message.received.next_missing(0).min(message.window);
@@ -270,7 +271,7 @@ impl Receiver {
         if !known {
             // Homa §3.7: nothing of it has arrived, so all of the first window is missing.
             self.rank(key);
-            self.miss(shared, now, key, packet.count);
+            self.miss(shared, now, key, Probe::read(packet).window);
         }
     }
 

@@ -1,12 +1,13 @@
 //! The receiving half of ProactMP: one pool of credit for all messages of a host.
 
 use super::incoming::{Incoming, ReceiverEvent};
+use super::packets::{Data, Probe, Rts};
 use super::params::{Order, Settings};
 use super::pool::Pool;
 use super::{Key, Shared, TimerKey, allowed_of, number_of};
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet};
+use headway_packet::{HostId, Packet, TypedView};
 use headway_units::{Gauge, Level, Time};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
@@ -58,8 +59,9 @@ impl Receiver {
             return;
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
-        message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
-        message.agree(&self.settings, packet.entropy, allowed_of(packet.token));
+        let subflow = Data::read(packet).subflow;
+        message.paths.heard(number_of(subflow) as usize, packet.entropy, now, true);
+        message.agree(&self.settings, packet.entropy, allowed_of(subflow));
         let before = message.held;
         if let Some(credit) = message.arrive(now, packet) {
             shared.delivered(packet);
@@ -80,7 +82,8 @@ impl Receiver {
             return;
         }
         if let Some(message) = self.messages.get_mut(&(packet.src, packet.message)) {
-            message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, false);
+            let number = number_of(Rts::read(packet).subflow) as usize;
+            message.paths.heard(number, packet.entropy, now, false);
             self.answer(shared, now, packet);
         }
     }
@@ -188,7 +191,8 @@ impl Receiver {
             return;
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
-        message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
+        let number = number_of(Probe::read(packet).subflow) as usize;
+        message.paths.heard(number, packet.entropy, now, true);
         if message.has_begun() {
             return message.say_granted(shared, key, None);
         }

@@ -95,7 +95,7 @@ impl Sender {
         out.learn(now, packet);
         if out.flight.acknowledge(packet, self.params.reordering as u32) {
             (out.heard, out.backoff) = (true, 0);
-            self.round_trips.answered(now, packet.lifetime);
+            self.round_trips.answered(now, Ack::read(packet).echo);
         }
         if out.flight.arrived() == out.packets {
             out.state.step(SenderEvent::Acknowledged);

@@ -3,11 +3,12 @@
 use super::connection::{Connection, Pick, SenderState};
 use super::control::{CongestionControl, Flow};
 use super::input::Heard;
+use super::packets::{Ack, Data};
 use super::params::ConnectionParams;
 use crate::endpoint::HostContext;
 use crate::message::Message;
 use crate::opening::OpeningSchedule;
-use headway_packet::{Ecn, Packet, PacketFlags};
+use headway_packet::{Ecn, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 
 /// A message being sent.
@@ -104,8 +105,8 @@ impl<C: CongestionControl> Outgoing<C> {
     #[inline]
     fn data(&self, context: &HostContext, index: u32, again: bool, now: Time) -> Packet {
         let first_window = self.opening.as_ref().map_or(1, OpeningSchedule::window);
-        let mut packet = context.data_packet(&self.message, index, first_window);
-        packet.lifetime = now;
+        let packet = context.data_packet(&self.message, index, first_window);
+        let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
         packet.ecn = if C::ECN { Ecn::Ect } else { Ecn::NotEct };
         packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
         packet
@@ -118,7 +119,8 @@ impl<C: CongestionControl> Outgoing<C> {
             Heard::Stray => false,
             Heard::All => true,
             Heard::Some => {
-                self.edge = self.edge.max(packet.count.saturating_add(packet.remaining));
+                let Ack { arrived, window, .. } = Ack::read(packet);
+                self.edge = self.edge.max(arrived.saturating_add(window));
                 false
             }
         }
