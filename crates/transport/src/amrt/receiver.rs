@@ -279,7 +279,7 @@ impl Incoming {
         self.next = end;
     }
 
-    /// Grants one missing packet again, unmarked, and doubles its patience.
+    /// Grants one missing packet again, unmarked, and doubles its time-out.
     fn grant_again(&mut self, shared: &mut Shared, now: Time, missing: &Missing, backoff: u32) {
         let (peer, id) = missing.message;
         self.state.step(ReceiverEvent::Overdue);
@@ -287,8 +287,8 @@ impl Incoming {
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
         shared.control.push_back(Packet { flags: PacketFlags::AGAIN, ..grant });
         let attempts = missing.attempts + 1;
-        let patience = self.timeout.saturating_mul(1 << attempts.min(backoff));
-        self.again.arm(now.saturating_add(patience), (missing.index, attempts));
+        let timeout = self.timeout.saturating_mul(1 << attempts.min(backoff));
+        self.again.arm(now.saturating_add(timeout), (missing.index, attempts));
     }
 
     /// Arms this message's one deadline in the machine, at the earliest packet that is still missing.

@@ -58,7 +58,7 @@ struct Incoming {
     /// Deadlines in force, `Time::MAX` when none is: the next credit, the next repetition of what is missing.
     credit_due: Time,
     missing_due: Time,
-    patience: Time,
+    timeout: Time,
     repeats: u32,
 }
 
@@ -116,7 +116,7 @@ impl Receiver {
                 };
                 let seed =
                     mix(u64::from(shared.context.host.0) << 32 | u64::from(key.0.0)) ^ u64::from(key.1);
-                let patience = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
+                let timeout = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
                 let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
                 let first_window = if pushed { last.saturating_add(1).min(packets) } else { 0 };
                 let incoming = Incoming {
@@ -135,7 +135,7 @@ impl Receiver {
                     seed: mix(seed),
                     credit_due: Time::MAX,
                     missing_due: Time::MAX,
-                    patience: patience.max(self.params.retry),
+                    timeout: timeout.max(self.params.retry),
                     repeats: 0,
                 };
                 self.messages.insert(key, incoming);
@@ -344,8 +344,8 @@ impl Incoming {
         let missing = Resend { first: range.start, missing: range.end - range.start };
         shared.control.push_back(shared.control_view(missing, peer, id, self.tag, self.entropy));
         if self.missing_due == Time::MAX {
-            let patience = self.patience.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS));
-            self.missing_due = now.saturating_add(patience);
+            let timeout = self.timeout.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS));
+            self.missing_due = now.saturating_add(timeout);
             shared.timers.arm(self.missing_due, TimerKey::Missing(peer, id));
         }
     }

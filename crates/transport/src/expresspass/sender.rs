@@ -6,9 +6,9 @@ use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
 use super::params::{BurstParams, Recovery, Values};
 use super::{Shared, TimerKey};
 use crate::aeolus::AeolusParams;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
-use crate::opening::OpeningSchedule;
 use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
@@ -75,8 +75,8 @@ impl Outgoing {
     }
 
     /// Arms the deadline for an answer, twice as far away for each repetition.
-    fn wait(&mut self, shared: &mut Shared, now: Time, patience: Time) {
-        self.due = now.saturating_add(patience.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS)));
+    fn wait(&mut self, shared: &mut Shared, now: Time, timeout: Time) {
+        self.due = now.saturating_add(timeout.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS)));
         shared.timers.arm(self.due, TimerKey::Idle(self.message.dst, self.message.id));
     }
 
@@ -103,12 +103,12 @@ impl Outgoing {
         let (sent, attempt, left) = (self.sent, self.attempt, self.left());
         let stop = CreditStop { sent, attempt, left, message_bytes: self.message.bytes };
         shared.control.push_back(self.control(shared, stop));
-        let patience = match self.rtt {
+        let timeout = match self.rtt {
             // No answer comes sooner than a round trip, and what is repeated without waiting never ends.
             Time::ZERO => linger.max((shared.context.path)(self.message.dst).base_rtt).max(Time(1)),
             rtt => rtt.saturating_mul(2),
         };
-        self.wait(shared, now, patience);
+        self.wait(shared, now, timeout);
     }
 
     /// The packet for a credit. Aeolus §4: what is lost first, then what is new, then what nothing is known of.
@@ -327,7 +327,7 @@ impl SendingHalf<TimerKey> for Sender {
             let context = &shared.context;
             let bdp = context.bdp_packets(&path, &message.opening);
             let slot = context.sizes.slot(path.bottleneck);
-            let opening = OpeningSchedule::new(message.opening, bdp, packets, slot, now);
+            let opening = FirstWindowSchedule::new(message.opening, bdp, packets, slot, now);
             Burst::new(opening, (aeolus, params.unheard), path.max_rtt)
         });
         let mut out = Outgoing {

@@ -130,7 +130,7 @@ impl Incoming {
         shared.control.push_back(Packet { flags: CUMULATIVE, ..grant });
     }
 
-    fn patience(&self, backoff: u32) -> Time {
+    fn idle_timeout(&self, backoff: u32) -> Time {
         self.timeout.saturating_mul(1 << self.attempts.min(backoff))
     }
 
@@ -141,7 +141,7 @@ impl Incoming {
     /// Looks for packets in a while, if any are on their way and nothing is due.
     pub(super) fn watch(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
         if self.wait == Wait::Nothing && self.outstanding() > 0 {
-            self.look_later(shared, key, now.saturating_add(self.patience(backoff)));
+            self.look_later(shared, key, now.saturating_add(self.idle_timeout(backoff)));
         }
     }
 
@@ -156,7 +156,7 @@ impl Incoming {
         self.active = now;
         self.state.step(ReceiverEvent::Busy);
         if self.wait != Wait::Nothing {
-            self.look_later(shared, key, now.saturating_add(self.patience(backoff)));
+            self.look_later(shared, key, now.saturating_add(self.idle_timeout(backoff)));
         }
     }
 
@@ -176,15 +176,15 @@ impl Incoming {
         shared: &mut Shared,
         key: Key,
         now: Time,
-        silence: bool,
+        wait_for_idle: bool,
         backoff: u32,
     ) -> Option<u32> {
-        let quiet_at = self.active.saturating_add(self.patience(backoff));
-        if silence && quiet_at > now {
+        let quiet_at = self.active.saturating_add(self.idle_timeout(backoff));
+        if wait_for_idle && quiet_at > now {
             self.look_later(shared, key, quiet_at);
             return None;
         }
-        if silence {
+        if wait_for_idle {
             self.looked_at = self.granted;
         }
         let missing = self.missing(self.looked_at).count() as u32;

@@ -5,10 +5,10 @@ use super::packets::{Data, Probe};
 use super::{Shared, TimerKey};
 use crate::aeolus::FirstWindow;
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
-use crate::opening::OpeningSchedule;
 use headway_packet::{Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::Time;
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ pub(super) struct Outgoing {
     pub(super) packets: u32,
     /// Order of opening, for ties and for the oldest.
     pub(super) order: u64,
-    pub(super) opening: OpeningSchedule,
+    pub(super) opening: FirstWindowSchedule,
     pub(super) state: SenderState,
     /// Packets of the first window whose time has come.
     pub(super) released: u32,
@@ -71,7 +71,7 @@ pub(super) struct Outgoing {
 
 /// What a sender decides when a message is opened.
 pub(super) struct Terms {
-    pub(super) opening: OpeningSchedule,
+    pub(super) opening: FirstWindowSchedule,
     pub(super) packets: u32,
     pub(super) order: u64,
     pub(super) base_rtt: Time,

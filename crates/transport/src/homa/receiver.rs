@@ -278,13 +278,13 @@ impl Receiver {
     /// The deadline of a message has come. Homa §3.7
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let (key, backoff) = ((peer, id), self.backoff());
-        let silence = self.settings.loss_timer == LossTimer::Silence;
+        let wait_for_idle = self.settings.loss_timer == LossTimer::Silence;
         let Some(message) = self.messages.get_mut(&key) else { return };
         match message.is_due(now) {
             None => {}
             Some(true) => self.ask(shared, now, key),
             Some(false) => {
-                if let Some(missing) = message.look(shared, key, now, silence, backoff) {
+                if let Some(missing) = message.look(shared, key, now, wait_for_idle, backoff) {
                     self.miss(shared, now, key, missing);
                 }
             }

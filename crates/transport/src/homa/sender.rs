@@ -7,9 +7,9 @@ use super::params::Settings;
 use super::{Shared, TimerKey, WHOLE, thousandths};
 use crate::aeolus::{AeolusParams, FirstWindow};
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
-use crate::opening::OpeningSchedule;
 use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::{RoundTrips, Time};
@@ -58,7 +58,7 @@ impl Sender {
             _ => window,
         };
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = OpeningSchedule::new(message.opening, first, packets, slot, now);
+        let opening = FirstWindowSchedule::new(message.opening, first, packets, slot, now);
         let tail = u64::from(window) * u64::from(context.sizes.payload);
         self.opened += 1;
         Terms {

@@ -8,8 +8,8 @@ use super::packets::Ack;
 use super::params::{MptcpParams, MultipathParams, Scheduler};
 use super::subflow::{Subflow, SubflowEvent, SubflowState};
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
-use crate::opening::OpeningSchedule;
 use crate::tcp::connection::Connection;
 use crate::tcp::control::{CongestionControl, Flow, Phase, Sibling};
 use crate::tcp::outgoing::first_window;
@@ -32,7 +32,7 @@ pub(super) struct Outgoing<C> {
     pub(super) subflows: Vec<Subflow<C>>,
     /// What the controllers see of each subflow, if they are coupled.
     views: Vec<Sibling>,
-    opening: Option<OpeningSchedule>,
+    opening: Option<FirstWindowSchedule>,
     /// Packets of the first window whose time has come.
     released: u32,
     /// First packet never sent; first one that the receiver has not; first one that it does not take yet.
@@ -267,7 +267,7 @@ impl<C: CongestionControl> Outgoing<C> {
         let more = self.next < self.packets;
         let subflow = &mut self.subflows[number];
         subflow.connection.account(now, more);
-        let first_window = self.opening.as_ref().map_or(1, OpeningSchedule::window);
+        let first_window = self.opening.as_ref().map_or(1, FirstWindowSchedule::window);
         let packet = context.data_packet(&self.message, index, first_window);
         let mut packet = subflow.sign(packet, number as u32, sequence, now);
         packet.flags = PacketFlags::when(task != Task::New, PacketFlags::AGAIN);

@@ -82,7 +82,7 @@ impl<C: CongestionControl> Subflow<C> {
         let syn = Rts { message_bytes: message.bytes, subflow: number, confirms, left: now };
         let mut syn = syn.on(Packet::new(PacketKind::Rts, context.host, message.dst, message.id));
         (syn.wire, syn.tag, syn.entropy) = (context.sizes.control, message.tag, self.entropy);
-        self.connection.await_answer(now);
+        self.connection.arm_timeout(now);
         syn
     }
 

@@ -4,9 +4,9 @@ use super::packets::{Ack, Data, Header, Nack, Pull};
 use super::paths::{Paths, SEVERE};
 use super::{NdpParams, Shared, TimerKey};
 use crate::endpoint::{Ahead, HostContext};
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::{MessageId, Messages};
-use crate::opening::OpeningSchedule;
 use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::{Time, mix, prefetch};
@@ -55,7 +55,7 @@ const MAX_STALLS: u32 = 10;
 struct Outgoing {
     message: Message,
     packets: u32,
-    opening: OpeningSchedule,
+    opening: FirstWindowSchedule,
     state: SenderState,
     /// Packets below have arrived; `slots` are those from here to `next`, which has not been sent.
     base: u32,
@@ -219,7 +219,7 @@ impl SendingHalf<TimerKey> for Sender {
         let out = Outgoing {
             message: *message,
             packets,
-            opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
+            opening: FirstWindowSchedule::new(message.opening, window, packets, slot, now),
             state: SenderState::Push,
             base: 0,
             next: 0,

@@ -264,7 +264,7 @@ fn paced_deadline(message: &Incoming) -> Option<Time> {
     match message.state {
         ReceiverState::Announced => Some(message.asked_at.saturating_add(message.terms.rtt)),
         ReceiverState::Downgraded => Some(message.restored_at()),
-        ReceiverState::Asked => Some(message.asked_at.saturating_add(message.patience())),
+        ReceiverState::Asked => Some(message.asked_at.saturating_add(message.timeout())),
         ReceiverState::Active | ReceiverState::Done => None,
     }
 }

@@ -1,8 +1,8 @@
 //! One message at its receiver.
 
-use super::joined::PathList;
 use super::packets::{Data, Grant, Pull, Resend};
 use super::params::{Owd, Settings};
+use super::paths::PathList;
 use super::{Key, Shared, TimerKey, label};
 use crate::endpoint::Path;
 use crate::index_window::IndexWindow;
@@ -225,10 +225,10 @@ impl Incoming {
             return;
         }
         let timeout = self.timeout(settings);
-        let silence = self.since.saturating_add(settings.doubled(timeout, self.backoff));
+        let idle_at = self.since.saturating_add(settings.doubled(timeout, self.backoff));
         // A look finds nothing new until something arrives.
-        let look = if self.since > self.looked.1 { self.looked.1.saturating_add(timeout) } else { silence };
-        let at = silence.min(look);
+        let look = if self.since > self.looked.1 { self.looked.1.saturating_add(timeout) } else { idle_at };
+        let at = idle_at.min(look);
         // An armed deadline that comes early looks again.
         if self.due.is_none_or(|due| at < due) {
             shared.timers.arm(at, TimerKey::Missing(key.0, key.1));

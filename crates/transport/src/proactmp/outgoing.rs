@@ -5,9 +5,9 @@ use super::params::Settings;
 use super::shares::{Shares, SubflowEvent};
 use super::{Shared, TimerKey, label, number_of};
 use crate::endpoint::{HostContext, Path};
+use crate::first_window::FirstWindowSchedule;
 use crate::idle::IdleTimer;
 use crate::message::Message;
-use crate::opening::OpeningSchedule;
 use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -39,7 +39,7 @@ pub(super) struct Outgoing {
     pub(super) message: Message,
     pub(super) packets: u32,
     pub(super) path: Path,
-    pub(super) opening: OpeningSchedule,
+    pub(super) opening: FirstWindowSchedule,
     pub(super) state: SenderState,
     pub(super) shares: Shares,
     /// Unscheduled packets that may leave by now.
@@ -70,7 +70,7 @@ impl Outgoing {
             message: *message,
             packets,
             path,
-            opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
+            opening: FirstWindowSchedule::new(message.opening, window, packets, slot, now),
             state: SenderState::Announced,
             shares: Shares::new(message.entropy, allowed, path.base_rtt, cap, now),
             released: 0,
@@ -170,9 +170,9 @@ impl Outgoing {
         let (from, end) = (range.0, range.1.min(self.limit()));
         let lately: Vec<u32> =
             (from..end.min(self.next)).filter(|i| self.shares.left_lately(*i, now)).collect();
-        let patience = settings.timeout(&self.path, self.shares.slowest());
+        let timeout = settings.timeout(&self.path, self.shares.slowest());
         if lately.is_empty() {
-            self.shares.missed(settings, from, end, now.saturating_sub(Time(patience.0 / 2)));
+            self.shares.missed(settings, from, end, now.saturating_sub(Time(timeout.0 / 2)));
         }
         for index in (from..end.min(self.next)).filter(|i| !lately.contains(i)) {
             if !self.again.contains(&index) {

@@ -60,7 +60,7 @@ struct Outgoing {
     backoff: u32,
     /// The earliest deadline of each kind that is armed; others of this message are left over.
     pace_armed: Time,
-    silence_armed: Time,
+    idle_armed: Time,
     reference_armed: Time,
 }
 
@@ -127,20 +127,20 @@ impl Sender {
     /// Nothing may have been heard of something for too long: it is sent again.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
-        let patience = self.patience(key);
+        let timeout = self.timeout(key);
         let out = &mut self.messages[key];
-        if out.silence_armed != at {
+        if out.idle_armed != at {
             return;
         }
-        out.silence_armed = Time::MAX;
-        if out.since().is_some_and(|since| since.saturating_add(patience) <= now) {
+        out.idle_armed = Time::MAX;
+        if out.since().is_some_and(|since| since.saturating_add(timeout) <= now) {
             let most = self.params.backoff as u32;
             out.backoff = (out.backoff + 1).min(most);
             if out.state == SenderState::SynSent {
                 out.state.step(SenderEvent::IdleTimeout);
                 out.ask(shared, now);
             } else {
-                out.flight.lose_until(now.saturating_sub(patience));
+                out.flight.lose_until(now.saturating_sub(timeout));
                 out.state.step(SenderEvent::Lost);
                 self.queue(shared, now, key);
             }
@@ -179,18 +179,18 @@ impl Sender {
     }
 
     /// How long nothing may be heard of something.
-    fn patience(&self, key: DefaultKey) -> Time {
+    fn timeout(&self, key: DefaultKey) -> Time {
         let out = &self.messages[key];
         scale(out.max_rtt.max(out.rtt), self.params.timeout).saturating_mul(1 << out.backoff)
     }
 
     fn await_silence(&mut self, shared: &mut Shared, key: DefaultKey) {
-        let patience = self.patience(key);
+        let timeout = self.timeout(key);
         let out = &mut self.messages[key];
         let Some(since) = out.since() else { return };
-        let at = since.saturating_add(patience);
-        if at < out.silence_armed {
-            out.silence_armed = at;
+        let at = since.saturating_add(timeout);
+        if at < out.idle_armed {
+            out.idle_armed = at;
             shared.timers.arm(at, TimerKey::Idle(out.message.dst, out.message.id));
         }
     }
@@ -250,7 +250,7 @@ impl SendingHalf<TimerKey> for Sender {
             asked: now,
             backoff: 0,
             pace_armed: Time::MAX,
-            silence_armed: Time::MAX,
+            idle_armed: Time::MAX,
             reference_armed: Time::MAX,
         };
         let key = self.messages.insert((message.dst, message.id), out);

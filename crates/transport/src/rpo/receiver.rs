@@ -322,8 +322,8 @@ impl Incoming {
         // An opportunistic packet of a marked message waits in a queue, perhaps for long.
         let waits = self.state == ReceiverState::Marked && expected.is_from_the_end(index);
         attempts += u32::from(!waits && attempts < backoff);
-        let patience = self.timeout.saturating_mul(1 << attempts);
-        expected.permit_again(now.saturating_add(patience), index, attempts);
+        let timeout = self.timeout.saturating_mul(1 << attempts);
+        expected.permit_again(now.saturating_add(timeout), index, attempts);
         if !waits {
             self.request(shared, key, index, 1);
         }

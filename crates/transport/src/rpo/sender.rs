@@ -4,9 +4,9 @@ use super::outgoing::{Next, Outgoing};
 use super::packets::{Data, Grant};
 use super::{Detection, NORMAL, OPPORTUNISTIC, RpoParams, Shared, TimerKey};
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
-use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
@@ -188,10 +188,10 @@ impl SendingHalf<TimerKey> for Sender {
             self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
         }
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
-        let patience = scale(path.base_rtt, self.params.meeting_patience);
+        let opening = FirstWindowSchedule::new(message.opening, window, packets, slot, now);
+        let meeting_timeout = scale(path.base_rtt, self.params.meeting_patience);
         let restart = self.params.timeout(&path, self.params.restart_timeout);
-        let out = Outgoing::new(message, opening, packets, now, (patience, restart));
+        let out = Outgoing::new(message, opening, packets, now, (meeting_timeout, restart));
         let key = self.messages.insert((message.dst, message.id), out);
         self.release_opening(shared, now, message.dst, message.id);
         self.messages[key].arm_timeout(shared, now);

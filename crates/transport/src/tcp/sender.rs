@@ -173,6 +173,6 @@ impl<C: CongestionControl> Outgoing<C> {
         let m = &self.message;
         let syn = Rts { message_bytes: m.bytes, left: now };
         shared.control.push_back(shared.control_view(syn, m.dst, m.id, m.tag, m.entropy));
-        self.connection.await_answer(now);
+        self.connection.arm_timeout(now);
     }
 }
