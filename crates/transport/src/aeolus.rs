@@ -11,7 +11,7 @@
 use crate::index_window::IndexWindow;
 use crate::shared::Shared;
 use crate::timers::TimerKey;
-use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::ParamKind;
 use std::collections::BTreeSet;
 
@@ -142,11 +142,15 @@ impl FirstWindow {
     }
 }
 
-/// Acknowledges one packet of a first window, or with a flag the probe behind it.
-pub fn acknowledge<K: TimerKey>(shared: &mut Shared<K>, packet: &Packet, flags: PacketFlags) {
-    let (peer, id) = (packet.src, packet.message);
-    let ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
-    shared.control.push_back(Packet { index: packet.index, flags, ..ack });
+/// Acknowledges one packet of a first window, or with a flag the probe behind it, in the protocol's own view.
+pub fn acknowledge<K: TimerKey, V: TypedView>(
+    shared: &mut Shared<K>,
+    ack: V,
+    packet: &Packet,
+    flags: PacketFlags,
+) {
+    let ack = shared.control_view(ack, packet.src, packet.message, packet.tag, packet.entropy);
+    shared.control.push_back(Packet { flags, ..ack });
 }
 
 /// A first window at its receiver: what of its permissions came to nothing.

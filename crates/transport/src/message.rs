@@ -14,9 +14,9 @@ pub struct InitialWindow {
     /// a window at the rate of the path's slowest link, which they share, and one alone at that of its host's link.
     pub share: u32,
     /// Packets sent back to back before leaving room for the `share - 1` others.
-    pub clump: u32,
+    pub burst: u32,
     /// Place in the rotation, from 0.
-    pub slot: u32,
+    pub phase: u32,
     /// Window in packets instead of the path's bandwidth-delay product.
     pub window: Option<u32>,
     /// The message goes over a connection that is open already: transports that begin with a handshake leave it out.
@@ -25,7 +25,7 @@ pub struct InitialWindow {
 
 impl Default for InitialWindow {
     fn default() -> Self {
-        InitialWindow { share: 1, clump: 1, slot: 0, window: None, connected: false }
+        InitialWindow { share: 1, burst: 1, phase: 0, window: None, connected: false }
     }
 }
 

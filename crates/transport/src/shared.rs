@@ -1,8 +1,8 @@
 //! What the sending and the receiving half of a machine have in common.
 
 use crate::endpoint::{EndpointEvent, FORGOTTEN, HostContext, Path};
+use crate::first_window::FirstWindowSchedule;
 use crate::message::{InitialWindow, Message};
-use crate::opening::OpeningSchedule;
 use crate::timers::{TimerKey, Timers};
 use headway_packet::{HostId, Packet, PacketKind, TypedView};
 use headway_units::{Time, prefetch};
@@ -102,11 +102,11 @@ impl HostContext {
     }
 
     /// The first window of a message that is opened `now`, of as many packets as [`HostContext::first_window`] says.
-    pub fn opening(&self, set: u64, message: &Message, now: Time) -> OpeningSchedule {
+    pub fn opening(&self, set: u64, message: &Message, now: Time) -> FirstWindowSchedule {
         let path = (self.path)(message.dst);
         let window = self.first_window(set, &path, &message.opening);
         let (packets, slot) = (self.sizes.packets(message.bytes) as u32, self.sizes.slot(path.bottleneck));
-        OpeningSchedule::new(message.opening, window, packets, slot, now)
+        FirstWindowSchedule::new(message.opening, window, packets, slot, now)
     }
 
     /// Packets that fill the path in a round trip, for a first window as `opening` has it: at the rate of this

@@ -72,7 +72,7 @@ impl Common {
             return InitialWindow::default();
         }
         let slot = slot.unwrap_or((index % share as usize) as u32);
-        InitialWindow { share, clump, slot, ..InitialWindow::default() }
+        InitialWindow { share, burst: clump, phase: slot, ..InitialWindow::default() }
     }
 
     /// A flow with everything that is common to its entry.

@@ -16,7 +16,7 @@ fn quarter(clump: u32) -> RunSpec {
     let delay = Time((40 * slot - 2 * slot - 2 * 67_200) / 4);
     let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link: link(10, delay) });
     let mut f = flow(0, 1, 4_000_000, Time::ZERO);
-    f.opening = InitialWindow { share: 4, clump, ..InitialWindow::default() };
+    f.opening = InitialWindow { share: 4, burst: clump, ..InitialWindow::default() };
     sampled(spec(topology, "amrt", vec![f], Time::ms(4)), Time(40 * slot))
 }
 

@@ -1,6 +1,6 @@
 //! The receiving half of AMRT.
 
-use super::packets::Grant;
+use super::packets::{Data, Grant};
 use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
@@ -8,7 +8,7 @@ use crate::shared::scale;
 use crate::timers::Timers;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -89,7 +89,8 @@ impl Receiver {
         let Some(incoming) = self.messages.get_mut(&key) else {
             return self.first(shared, now, packet);
         };
-        if packet.index >= incoming.packets || !incoming.received.insert(packet.index) {
+        let index = Data::read(packet).index;
+        if index >= incoming.packets || !incoming.received.insert(index) {
             // A duplicate earns no grant: the first copy did.
             incoming.arm(shared, now, key);
             return;
@@ -129,14 +130,15 @@ impl Receiver {
     /// State for a message on its first packet: its first window counts as authorised.
     fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
-        let packets = u32::try_from(context.sizes.packets(packet.message_bytes)).ok()?;
+        let Data { window, message_bytes, .. } = Data::read(packet);
+        let packets = u32::try_from(context.sizes.packets(message_bytes)).ok()?;
         let path = (context.path)(packet.src);
         let rtt = match self.params.loss_timer {
             LossTimer::MaxRtt => path.max_rtt,
             LossTimer::BaseRtt => path.base_rtt,
         };
         let timeout = scale(rtt, self.params.loss_timeout);
-        let next = packet.count.clamp(1, packets);
+        let next = window.clamp(1, packets);
         let expected = VecDeque::from([Expected { by: now + timeout, first: 0, end: next }]);
         Some(Incoming {
             packets,
@@ -277,7 +279,7 @@ impl Incoming {
         self.next = end;
     }
 
-    /// Grants one missing packet again, unmarked, and doubles its patience.
+    /// Grants one missing packet again, unmarked, and doubles its time-out.
     fn grant_again(&mut self, shared: &mut Shared, now: Time, missing: &Missing, backoff: u32) {
         let (peer, id) = missing.message;
         self.state.step(ReceiverEvent::Overdue);
@@ -285,8 +287,8 @@ impl Incoming {
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
         shared.control.push_back(Packet { flags: PacketFlags::AGAIN, ..grant });
         let attempts = missing.attempts + 1;
-        let patience = self.timeout.saturating_mul(1 << attempts.min(backoff));
-        self.again.arm(now.saturating_add(patience), (missing.index, attempts));
+        let timeout = self.timeout.saturating_mul(1 << attempts.min(backoff));
+        self.again.arm(now.saturating_add(timeout), (missing.index, attempts));
     }
 
     /// Arms this message's one deadline in the machine, at the earliest packet that is still missing.

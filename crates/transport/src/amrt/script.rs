@@ -346,7 +346,7 @@ fn senders_serve_their_messages_first_in_first_out() {
 #[test]
 fn a_fair_start_takes_every_other_slot() {
     let mut s = Script::new(AmrtParams::default());
-    let opening = InitialWindow { share: 2, slot: 1, ..InitialWindow::default() };
+    let opening = InitialWindow { share: 2, phase: 1, ..InitialWindow::default() };
     s.open(us(0), Message { opening, ..message(500) });
     let sent = s.effects(us(59));
     let expected: Vec<_> = (0..5).map(|i| (SLOT * (2 * i + 1), vec![format!("data {i}")])).collect();

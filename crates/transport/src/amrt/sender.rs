@@ -3,11 +3,11 @@
 use super::packets::Grant;
 use super::{AmrtParams, Shared, TimerKey};
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
 use crate::messages::Messages;
-use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
@@ -29,7 +29,7 @@ crate::state_machine! {
 struct Outgoing {
     message: Message,
     packets: u32,
-    opening: OpeningSchedule,
+    opening: FirstWindowSchedule,
     state: SenderState,
     /// Packets that were authorised: by the first window or by name in a grant.
     authorised: IndexWindow,
@@ -137,7 +137,7 @@ impl SendingHalf<TimerKey> for Sender {
         let packets = context.sizes.packets(message.bytes) as u32;
         let window = context.first_window(self.params.window, &path, &message.opening);
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
+        let opening = FirstWindowSchedule::new(message.opening, window, packets, slot, now);
         let restart = scale(path.max_rtt, self.params.restart_timeout);
         let out = Outgoing {
             message: *message,

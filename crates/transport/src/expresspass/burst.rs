@@ -2,8 +2,8 @@
 
 use super::params::Unheard;
 use crate::aeolus::{AeolusParams, FirstWindow};
+use crate::first_window::FirstWindowSchedule;
 use crate::index_window::IndexWindow;
-use crate::opening::OpeningSchedule;
 use headway_units::Time;
 
 /// What leaves next without a credit.
@@ -16,7 +16,7 @@ pub(super) enum Push {
 /// A first window at its sender.
 pub(super) struct Burst {
     pub(super) window: FirstWindow,
-    opening: OpeningSchedule,
+    opening: FirstWindowSchedule,
     /// Packets whose time has come.
     released: u32,
     /// Packets below have left, or will leave with credits.
@@ -25,7 +25,7 @@ pub(super) struct Burst {
     departed: IndexWindow,
     unheard: Unheard,
     /// A largest round trip, and when one has passed since the probe left.
-    patience: Time,
+    timeout: Time,
     overdue: Time,
     /// Whether it waits for the wire.
     pub(super) queued: bool,
@@ -33,9 +33,9 @@ pub(super) struct Burst {
 
 impl Burst {
     pub(super) fn new(
-        opening: OpeningSchedule,
+        opening: FirstWindowSchedule,
         (params, unheard): (&AeolusParams, Unheard),
-        patience: Time,
+        timeout: Time,
     ) -> Burst {
         Burst {
             window: FirstWindow::new(opening.window(), params),
@@ -44,7 +44,7 @@ impl Burst {
             pushed: 0,
             departed: IndexWindow::default(),
             unheard,
-            patience,
+            timeout,
             overdue: Time::MAX,
             queued: false,
         }
@@ -74,7 +74,7 @@ impl Burst {
         let probe = self.pushed == self.size() && self.window.wants_probe();
         probe.then(|| {
             self.window.probed();
-            self.overdue = now.saturating_add(self.patience);
+            self.overdue = now.saturating_add(self.timeout);
             Push::Probe
         })
     }

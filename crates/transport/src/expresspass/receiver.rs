@@ -2,6 +2,7 @@
 
 use super::feedback::{CreditRate, ONE, share};
 use super::host_link::{HostLink, credit_slot};
+use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
 use super::params::Values;
 use super::{Shared, TimerKey};
 use crate::aeolus::acknowledge;
@@ -9,7 +10,7 @@ use crate::endpoint::{EndpointEvent, HostContext};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::{Time, mix};
 use rustc_hash::FxHashMap;
 
@@ -57,7 +58,7 @@ struct Incoming {
     /// Deadlines in force, `Time::MAX` when none is: the next credit, the next repetition of what is missing.
     credit_due: Time,
     missing_due: Time,
-    patience: Time,
+    timeout: Time,
     repeats: u32,
 }
 
@@ -88,15 +89,21 @@ impl Receiver {
 
     /// ExpressPass §3.3: a request starts credits, at the first rate.
     pub(super) fn request(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        self.requested(shared, now, packet, Rts::read(packet));
+    }
+
+    /// See [`Receiver::request`], for a request that is read off `packet`, or concluded from it.
+    fn requested(&mut self, shared: &mut Shared, now: Time, packet: &Packet, request: Rts) {
         let key = (packet.src, packet.message);
         if self.finished.contains(key.0, key.1) {
             return shared.say_finished(packet);
         }
-        let rate = self.first_rate(packet, now);
+        let Rts { last, attempt, message_bytes, .. } = request;
+        let rate = self.first_rate(request, now);
         match self.messages.get_mut(&key) {
-            Some(incoming) if packet.token <= incoming.attempt => return,
+            Some(incoming) if attempt <= incoming.attempt => return,
             Some(incoming) => {
-                incoming.attempt = packet.token;
+                incoming.attempt = attempt;
                 if incoming.state == ReceiverState::Crediting {
                     return;
                 }
@@ -104,21 +111,21 @@ impl Receiver {
                 incoming.rate = rate;
             }
             None => {
-                let Ok(packets) = u32::try_from(shared.context.sizes.packets(packet.message_bytes)) else {
+                let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else {
                     return;
                 };
                 let seed =
                     mix(u64::from(shared.context.host.0) << 32 | u64::from(key.0.0)) ^ u64::from(key.1);
-                let patience = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
+                let timeout = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
                 let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
-                let first_window = if pushed { packet.index.saturating_add(1).min(packets) } else { 0 };
+                let first_window = if pushed { last.saturating_add(1).min(packets) } else { 0 };
                 let incoming = Incoming {
                     packets,
                     received: IndexWindow::default(),
                     sent: first_window,
                     first_window,
                     state: ReceiverState::Crediting,
-                    attempt: packet.token,
+                    attempt,
                     tag: packet.tag,
                     entropy: packet.entropy,
                     rate,
@@ -128,7 +135,7 @@ impl Receiver {
                     seed: mix(seed),
                     credit_due: Time::MAX,
                     missing_due: Time::MAX,
-                    patience: patience.max(self.params.retry),
+                    timeout: timeout.max(self.params.retry),
                     repeats: 0,
                 };
                 self.messages.insert(key, incoming);
@@ -137,13 +144,13 @@ impl Receiver {
         self.send_credit(shared, now, key);
     }
 
-    /// `count` says of how many fair sharers the message is one.
-    fn first_rate(&self, request: &Packet, now: Time) -> CreditRate {
+    /// The rate at which credits for one of several fair sharers begin, or for a message alone.
+    fn first_rate(&self, request: Rts, now: Time) -> CreditRate {
         let mut params = self.params.clone();
-        if request.count > 1 {
-            (params.alpha, params.adaptive_start) = (1.0 / f64::from(request.count), 0);
+        if request.share > 1 {
+            (params.alpha, params.adaptive_start) = (1.0 / f64::from(request.share), 0);
         }
-        CreditRate::new(&params, request.remaining, now)
+        CreditRate::new(&params, request.left, now)
     }
 
     /// The next credit of a message is due.
@@ -160,12 +167,12 @@ impl Receiver {
         incoming.rate.update(now, incoming.rtt, self.slot);
         let lot =
             mix(incoming.seed.wrapping_add(u64::from(incoming.credit).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        let usual = shared.control_packet(PacketKind::Credit, key.0, key.1, incoming.tag, incoming.entropy);
+        let credit = Credit { number: incoming.credit, attempt: incoming.attempt, left: now };
+        let usual = shared.control_view(credit, key.0, key.1, incoming.tag, incoming.entropy);
         let sizes = self.params.credit_shorter + self.params.credit_longer + 1;
         let least = u64::from(usual.wire).saturating_sub(self.params.credit_shorter).max(1);
         let wire = least + (((lot & (ONE - 1)) * sizes) >> 32);
-        let (token, count) = (incoming.credit, incoming.attempt);
-        let credit = Packet { token, count, lifetime: now, wire: wire as u16, ..usual };
+        let credit = Packet { wire: wire as u16, ..usual };
         incoming.credit = incoming.credit.saturating_add(1);
         self.made += 1;
         self.host_link.push(shared, now, credit);
@@ -178,10 +185,12 @@ impl Receiver {
     fn announced(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (src, id) = (packet.src, packet.message);
         if !self.messages.contains_key(&(src, id)) && !self.finished.contains(src, id) {
-            let remaining = shared.context.sizes.packets(packet.message_bytes) as u32;
-            let index = packet.count.saturating_sub(1);
-            let request = Packet { token: 1, count: 1, index, remaining, ..*packet };
-            self.request(shared, now, &request);
+            // A probe says these two where data packets do.
+            let Data { window, message_bytes, .. } = Data::read(packet);
+            let left = shared.context.sizes.packets(message_bytes) as u32;
+            let last = window.saturating_sub(1);
+            let request = Rts { last, share: 1, attempt: 1, left, message_bytes };
+            self.requested(shared, now, packet, request);
         }
     }
 
@@ -191,13 +200,14 @@ impl Receiver {
         if packet.flags.has(PacketFlags::UNSCHEDULED) {
             self.announced(shared, now, packet);
         }
-        let Some(incoming) = self.messages.get_mut(&key).filter(|m| packet.index < m.packets) else { return };
+        let index = Data::read(packet).index;
+        let Some(incoming) = self.messages.get_mut(&key).filter(|m| index < m.packets) else { return };
         incoming.state.step(ReceiverEvent::Data);
         incoming.learn(now, packet);
         if packet.flags.has(PacketFlags::UNSCHEDULED) {
-            acknowledge(shared, packet, PacketFlags(0));
+            acknowledge(shared, Ack { index }, packet, PacketFlags(0));
         }
-        if incoming.received.insert(packet.index) {
+        if incoming.received.insert(index) {
             incoming.repeats = 0;
             let (src, message, tag) = (key.0, key.1, incoming.tag);
             let bytes = u32::from(packet.payload);
@@ -207,8 +217,8 @@ impl Receiver {
                 return self.close(shared, key, packet);
             }
         }
-        incoming.sent_up_to(shared, now, key, packet.index);
-        incoming.sent = incoming.sent.max(packet.index + 1);
+        incoming.sent_up_to(shared, now, key, index);
+        incoming.sent = incoming.sent.max(index + 1);
     }
 
     /// ExpressPass §3.3: no more credits. Nothing that was sent can still be on its way behind this.
@@ -217,18 +227,19 @@ impl Receiver {
         if self.finished.contains(key.0, key.1) {
             return shared.say_finished(packet);
         }
-        let Some(incoming) = self.messages.get_mut(&key).filter(|m| packet.token >= m.attempt) else {
+        let CreditStop { sent, attempt, left, .. } = CreditStop::read(packet);
+        let Some(incoming) = self.messages.get_mut(&key).filter(|m| attempt >= m.attempt) else {
             return;
         };
         let again = incoming.state == ReceiverState::CloseWait;
-        incoming.attempt = packet.token;
+        incoming.attempt = attempt;
         incoming.state.step(ReceiverEvent::Stop);
         incoming.credit_due = Time::MAX;
         if incoming.is_complete() {
             return self.close(shared, key, packet);
         }
-        let end = packet.index.min(incoming.packets);
-        if incoming.first_window > 0 && packet.remaining == 0 {
+        let end = sent.min(incoming.packets);
+        if incoming.first_window > 0 && left == 0 {
             // All of the first window has arrived or was sent again.
             incoming.sent = incoming.sent.max(end);
             incoming.name_gaps(shared, now, key);
@@ -247,7 +258,8 @@ impl Receiver {
         }
         self.announced(shared, now, packet);
         if self.messages.contains_key(&(packet.src, packet.message)) {
-            acknowledge(shared, packet, PacketFlags::UNSCHEDULED);
+            let ack = Ack { index: Probe::read(packet).index };
+            acknowledge(shared, ack, packet, PacketFlags::UNSCHEDULED);
         }
     }
 
@@ -293,12 +305,13 @@ impl Incoming {
 
     /// ExpressPass §3.2: a gap in the numbers of credits that come back is a loss of credits.
     fn learn(&mut self, now: Time, packet: &Packet) {
-        if packet.token < self.expected || packet.token >= self.credit {
+        let Data { credit, echo, .. } = Data::read(packet);
+        if credit < self.expected || credit >= self.credit {
             return;
         }
-        self.rate.used((packet.token - self.expected).into());
-        self.expected = packet.token + 1;
-        let sample = now.saturating_sub(packet.lifetime);
+        self.rate.used((credit - self.expected).into());
+        self.expected = credit + 1;
+        let sample = now.saturating_sub(echo);
         self.rtt = match self.rtt {
             Time::ZERO => sample,
             rtt => Time((4 * u128::from(rtt.0) / 5) as u64 + sample.0 / 5),
@@ -328,12 +341,11 @@ impl Incoming {
 
     /// Asks for packets that were sent and have not come.
     fn miss(&mut self, shared: &mut Shared, now: Time, (peer, id): Key, range: std::ops::Range<u32>) {
-        let packet = shared.control_packet(PacketKind::Resend, peer, id, self.tag, self.entropy);
-        let count = range.end - range.start;
-        shared.control.push_back(Packet { index: range.start, count, ..packet });
+        let missing = Resend { first: range.start, missing: range.end - range.start };
+        shared.control.push_back(shared.control_view(missing, peer, id, self.tag, self.entropy));
         if self.missing_due == Time::MAX {
-            let patience = self.patience.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS));
-            self.missing_due = now.saturating_add(patience);
+            let timeout = self.timeout.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS));
+            self.missing_due = now.saturating_add(timeout);
             shared.timers.arm(self.missing_due, TimerKey::Missing(peer, id));
         }
     }

@@ -2,14 +2,15 @@
 //! it also sends a first window at once.
 
 use super::burst::{Burst, Push};
+use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
 use super::params::{BurstParams, Recovery, Values};
 use super::{Shared, TimerKey};
 use crate::aeolus::AeolusParams;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
-use crate::opening::OpeningSchedule;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::{BTreeSet, VecDeque};
@@ -68,26 +69,25 @@ impl Outgoing {
     }
 
     /// A packet that goes to the receiver.
-    fn control(&self, shared: &Shared, kind: PacketKind) -> Packet {
+    fn control<V: TypedView>(&self, shared: &Shared, view: V) -> Packet {
         let m = &self.message;
-        let packet = shared.control_packet(kind, m.dst, m.id, m.tag, m.entropy);
-        Packet { token: self.attempt, message_bytes: m.bytes, remaining: self.left(), ..packet }
+        shared.control_view(view, m.dst, m.id, m.tag, m.entropy)
     }
 
     /// Arms the deadline for an answer, twice as far away for each repetition.
-    fn wait(&mut self, shared: &mut Shared, now: Time, patience: Time) {
-        self.due = now.saturating_add(patience.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS)));
+    fn wait(&mut self, shared: &mut Shared, now: Time, timeout: Time) {
+        self.due = now.saturating_add(timeout.saturating_mul(1 << self.repeats.min(MAX_DOUBLINGS)));
         shared.timers.arm(self.due, TimerKey::Idle(self.message.dst, self.message.id));
     }
 
     /// ExpressPass §3.3: asks for credits, and says how many packets are to be sent.
     fn request(&mut self, shared: &mut Shared, now: Time) {
         self.requested = now;
-        let (count, last) = (self.message.opening.share, self.first_window().checked_sub(1));
+        let (share, last) = (self.message.opening.share, self.first_window().checked_sub(1));
         let flags = PacketFlags::when(last.is_some(), PacketFlags::UNSCHEDULED);
-        let request =
-            Packet { count, index: last.unwrap_or(0), flags, ..self.control(shared, PacketKind::Rts) };
-        shared.control.push_back(request);
+        let (last, attempt, left) = (last.unwrap_or(0), self.attempt, self.left());
+        let request = Rts { last, share, attempt, left, message_bytes: self.message.bytes };
+        shared.control.push_back(Packet { flags, ..self.control(shared, request) });
         self.wait(shared, now, self.retry);
     }
 
@@ -100,14 +100,15 @@ impl Outgoing {
 
     /// ExpressPass §3.3: no more credits are needed; says which packets have been sent.
     fn stop(&mut self, shared: &mut Shared, now: Time, linger: Time) {
-        let stop = Packet { index: self.sent, ..self.control(shared, PacketKind::CreditStop) };
-        shared.control.push_back(stop);
-        let patience = match self.rtt {
+        let (sent, attempt, left) = (self.sent, self.attempt, self.left());
+        let stop = CreditStop { sent, attempt, left, message_bytes: self.message.bytes };
+        shared.control.push_back(self.control(shared, stop));
+        let timeout = match self.rtt {
             // No answer comes sooner than a round trip, and what is repeated without waiting never ends.
             Time::ZERO => linger.max((shared.context.path)(self.message.dst).base_rtt).max(Time(1)),
             rtt => rtt.saturating_mul(2),
         };
-        self.wait(shared, now, patience);
+        self.wait(shared, now, timeout);
     }
 
     /// The packet for a credit. Aeolus §4: what is lost first, then what is new, then what nothing is known of.
@@ -124,17 +125,18 @@ impl Outgoing {
     }
 
     /// The data packet that a credit releases, if there is one.
-    fn data(&mut self, shared: &Shared, now: Time, credit: &Packet) -> Option<Packet> {
+    fn data(&mut self, shared: &Shared, now: Time, credit: Credit) -> Option<Packet> {
         let index = self.choose(now)?;
         let first_window = self.first_window();
         let again = match &mut self.burst {
             Some(burst) if index < first_window => burst.credited(index),
             _ => index < self.sent,
         };
-        let mut packet = shared.context.data_packet(&self.message, index, first_window);
-        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        let packet = shared.context.data_packet(&self.message, index, first_window);
         // ExpressPass §3.2: the credit's number and time come back to its receiver.
-        (packet.token, packet.lifetime) = (credit.token, credit.lifetime);
+        let Credit { number: credit, left: echo, .. } = credit;
+        let mut packet = Data { credit, echo, ..Data::read(&packet) }.on(packet);
+        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
         self.sent = self.sent.max(index + 1);
         Some(packet)
     }
@@ -149,8 +151,9 @@ impl Outgoing {
                 Some(Packet { flags: PacketFlags::UNSCHEDULED, ..packet })
             }
             Push::Probe => {
-                let probe = self.control(shared, PacketKind::Probe);
-                Some(Packet { index: size - 1, count: size, flags: PacketFlags::UNSCHEDULED, ..probe })
+                let (attempt, left, message_bytes) = (self.attempt, self.left(), self.message.bytes);
+                let probe = Probe { index: size - 1, window: size, attempt, left, message_bytes };
+                Some(Packet { flags: PacketFlags::UNSCHEDULED, ..self.control(shared, probe) })
             }
         }
     }
@@ -216,7 +219,7 @@ impl Sender {
         if packet.flags.has(PacketFlags::UNSCHEDULED) {
             burst.window.probe_answered();
         } else {
-            burst.window.acked(packet.index);
+            burst.window.acked(Ack::read(packet).index);
         }
         let asking = matches!(out.state, SenderState::Requested | SenderState::Receiving);
         if asking && out.message.responsive && out.left() == 0 {
@@ -227,16 +230,17 @@ impl Sender {
     /// ExpressPass §3: a credit releases a packet at once.
     pub(super) fn credit(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         self.received += 1;
+        let credit = Credit::read(packet);
         let (linger, early) = (self.params.linger, self.params.early_stop);
         let Some(out) =
-            self.messages.named((packet.src, packet.message)).filter(|out| packet.token > out.credit)
+            self.messages.named((packet.src, packet.message)).filter(|out| credit.number > out.credit)
         else {
             self.wasted += 1;
             return;
         };
-        out.credit = packet.token;
+        out.credit = credit.number;
         // One that left before the request came is good for a packet, but does not say that others follow.
-        let answers = packet.count == out.attempt;
+        let answers = credit.attempt == out.attempt;
         if out.state == SenderState::Requested && answers {
             out.rtt = now.saturating_sub(out.requested);
             (out.credits, out.counted) = (0, now);
@@ -246,7 +250,7 @@ impl Sender {
             out.state.step(SenderEvent::Credit);
         }
         out.credits += 1;
-        let data = out.data(shared, now, packet);
+        let data = out.data(shared, now, credit);
         let used = data.is_some();
         shared.control.extend(data);
         let enough = match out.state {
@@ -266,18 +270,19 @@ impl Sender {
     pub(super) fn missing(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let recovery = self.params.recovery;
         let Some(out) = self.messages.named((packet.src, packet.message)) else { return };
-        let end = packet.index.saturating_add(packet.count).min(out.sent);
-        if packet.index >= end {
+        let Resend { first, missing } = Resend::read(packet);
+        let end = first.saturating_add(missing).min(out.sent);
+        if first >= end {
             return;
         }
         if let Some(burst) = &mut out.burst {
             let all = if recovery == Recovery::GoBackN { burst.size() } else { end.min(burst.size()) };
             // They are in the books of what is sent again from here on.
-            (packet.index..all).for_each(|index| burst.window.sent_again(index));
+            (first..all).for_each(|index| burst.window.sent_again(index));
         }
         match recovery {
-            Recovery::Selective => out.again.extend(packet.index..end),
-            Recovery::GoBackN => out.next = out.next.min(packet.index),
+            Recovery::Selective => out.again.extend(first..end),
+            Recovery::GoBackN => out.next = out.next.min(first),
         }
         if out.state == SenderState::Stopped {
             out.request_more(shared, now, SenderEvent::Missing);
@@ -322,7 +327,7 @@ impl SendingHalf<TimerKey> for Sender {
             let context = &shared.context;
             let bdp = context.bdp_packets(&path, &message.opening);
             let slot = context.sizes.slot(path.bottleneck);
-            let opening = OpeningSchedule::new(message.opening, bdp, packets, slot, now);
+            let opening = FirstWindowSchedule::new(message.opening, bdp, packets, slot, now);
             Burst::new(opening, (aeolus, params.unheard), path.max_rtt)
         });
         let mut out = Outgoing {

@@ -1,11 +1,11 @@
 //! A message at its receiver: what it was permitted, what of that is on its way, and what is missing.
 
-use super::packets::Grant;
+use super::packets::{Data, Grant, Resend};
 use super::ranking::Key;
 use super::{CUMULATIVE, Shared, TimerKey};
 use crate::aeolus::FirstArrivals;
 use crate::index_window::IndexWindow;
-use headway_packet::{Packet, PacketKind};
+use headway_packet::{Packet, TypedView};
 use headway_units::Time;
 
 crate::state_machine! {
@@ -66,10 +66,12 @@ pub(super) struct Incoming {
 impl Incoming {
     /// A message that `packet` is the first to speak of.
     pub(super) fn new(packet: &Packet, packets: u32, order: u64, now: Time) -> Incoming {
-        let window = packet.count.clamp(1, packets);
+        // A probe says these two where data packets do.
+        let Data { window, message_bytes, .. } = Data::read(packet);
+        let window = window.clamp(1, packets);
         Incoming {
             packets,
-            bytes: packet.message_bytes,
+            bytes: message_bytes,
             window,
             granted: window,
             received: IndexWindow::default(),
@@ -128,7 +130,7 @@ impl Incoming {
         shared.control.push_back(Packet { flags: CUMULATIVE, ..grant });
     }
 
-    fn patience(&self, backoff: u32) -> Time {
+    fn idle_timeout(&self, backoff: u32) -> Time {
         self.timeout.saturating_mul(1 << self.attempts.min(backoff))
     }
 
@@ -139,7 +141,7 @@ impl Incoming {
     /// Looks for packets in a while, if any are on their way and nothing is due.
     pub(super) fn watch(&mut self, shared: &mut Shared, key: Key, now: Time, backoff: u32) {
         if self.wait == Wait::Nothing && self.outstanding() > 0 {
-            self.look_later(shared, key, now.saturating_add(self.patience(backoff)));
+            self.look_later(shared, key, now.saturating_add(self.idle_timeout(backoff)));
         }
     }
 
@@ -154,7 +156,7 @@ impl Incoming {
         self.active = now;
         self.state.step(ReceiverEvent::Busy);
         if self.wait != Wait::Nothing {
-            self.look_later(shared, key, now.saturating_add(self.patience(backoff)));
+            self.look_later(shared, key, now.saturating_add(self.idle_timeout(backoff)));
         }
     }
 
@@ -174,15 +176,15 @@ impl Incoming {
         shared: &mut Shared,
         key: Key,
         now: Time,
-        silence: bool,
+        wait_for_idle: bool,
         backoff: u32,
     ) -> Option<u32> {
-        let quiet_at = self.active.saturating_add(self.patience(backoff));
-        if silence && quiet_at > now {
+        let quiet_at = self.active.saturating_add(self.idle_timeout(backoff));
+        if wait_for_idle && quiet_at > now {
             self.look_later(shared, key, quiet_at);
             return None;
         }
-        if silence {
+        if wait_for_idle {
             self.looked_at = self.granted;
         }
         let missing = self.missing(self.looked_at).count() as u32;
@@ -227,10 +229,9 @@ impl Incoming {
             self.state.step(ReceiverEvent::Missing);
             self.attempts = self.attempts.saturating_add(1);
         }
-        for (first, count) in runs {
-            let mut ask = shared.control_packet(PacketKind::Resend, key.0, key.1, self.tag, self.entropy);
-            (ask.index, ask.count, ask.remaining) = (first, count, class.into());
-            shared.control.push_back(ask);
+        for (first, missing) in runs {
+            let ask = Resend { first, missing, class: class.into() };
+            shared.control.push_back(shared.control_view(ask, key.0, key.1, self.tag, self.entropy));
         }
         self.active = now;
         self.wait = Wait::Nothing;

@@ -1,14 +1,15 @@
 //! A message at its sender: which of its packets may leave, and which is next.
 
 use super::cutoffs::{Priorities, bytes_from};
+use super::packets::{Data, Probe};
 use super::{Shared, TimerKey};
 use crate::aeolus::FirstWindow;
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
-use crate::opening::OpeningSchedule;
-use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_packet::{Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::Time;
 use std::collections::BTreeSet;
 
@@ -43,7 +44,7 @@ pub(super) struct Outgoing {
     pub(super) packets: u32,
     /// Order of opening, for ties and for the oldest.
     pub(super) order: u64,
-    pub(super) opening: OpeningSchedule,
+    pub(super) opening: FirstWindowSchedule,
     pub(super) state: SenderState,
     /// Packets of the first window whose time has come.
     pub(super) released: u32,
@@ -70,7 +71,7 @@ pub(super) struct Outgoing {
 
 /// What a sender decides when a message is opened.
 pub(super) struct Terms {
-    pub(super) opening: OpeningSchedule,
+    pub(super) opening: FirstWindowSchedule,
     pub(super) packets: u32,
     pub(super) order: u64,
     pub(super) base_rtt: Time,
@@ -205,11 +206,11 @@ impl Outgoing {
             first_window.sent_again(index);
         }
         let unscheduled = matches!(pick, Pick::Unscheduled(_));
-        let mut packet = context.data_packet(&self.message, index, self.opening.window());
+        let packet = context.data_packet(&self.message, index, self.opening.window());
+        let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
         packet.priority = self.class_of(pick, index, context, priorities);
         packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
             .with(PacketFlags::when(again, PacketFlags::AGAIN));
-        packet.lifetime = now;
         packet
     }
 
@@ -230,12 +231,11 @@ impl Outgoing {
     /// Asks the receiver what it has, behind all packets of the first window. Aeolus §4
     pub(super) fn probe(&self, context: &HostContext, priorities: &Priorities) -> Packet {
         let message = &self.message;
-        let mut packet = Packet::new(PacketKind::Probe, context.host, message.dst, message.id);
+        let window = self.opening.window();
+        let probe = Probe { index: window - 1, window, message_bytes: message.bytes };
+        let mut packet = probe.on(Packet::new(PacketKind::Probe, context.host, message.dst, message.id));
         packet.wire = context.sizes.control;
         (packet.tag, packet.entropy) = (message.tag, message.entropy);
-        packet.message_bytes = message.bytes;
-        packet.count = self.opening.window();
-        packet.index = packet.count - 1;
         if self.first_window.is_some() {
             packet.flags = PacketFlags::UNSCHEDULED;
             // In the queue of the packets that it follows: ahead of them it would find them missing.

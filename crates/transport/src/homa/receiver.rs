@@ -2,6 +2,7 @@
 
 use super::cutoffs::{Priorities, bytes_from};
 use super::incoming::{Incoming, ReceiverEvent};
+use super::packets::{Ack, Data, Probe};
 use super::params::{Asking, GrantWindow, LossTimer, Settings, packets_of};
 use super::ranking::{Key, Ranking};
 use super::{Shared, TimerKey, WHOLE, thousandths};
@@ -9,7 +10,7 @@ use crate::aeolus::acknowledge;
 use crate::endpoint::HostContext;
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, Sizes};
+use headway_packet::{HostId, Packet, PacketFlags, Sizes, TypedView};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -75,14 +76,15 @@ impl Receiver {
             return;
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
-        if packet.index >= message.packets {
+        let Data { index, left, .. } = Data::read(packet);
+        if index >= message.packets {
             return;
         }
         let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
         if self.aeolus && pushed {
-            acknowledge(shared, packet, PacketFlags::default());
+            acknowledge(shared, Ack { index }, packet, PacketFlags::default());
         }
-        if !message.received.insert(packet.index) {
+        if !message.received.insert(index) {
             if self.aeolus && !pushed {
                 // Aeolus §4: the permission was used for a packet that was there.
                 message.first.repeated();
@@ -94,7 +96,7 @@ impl Receiver {
             message.first.late();
         }
         message.progress(now);
-        message.echo = packet.lifetime;
+        message.echo = left;
         shared.delivered(packet);
         if message.remaining() == 0 {
             self.complete(shared, key, packet);
@@ -116,8 +118,10 @@ impl Receiver {
             return false;
         }
         let context = &shared.context;
-        let Ok(packets) = u32::try_from(context.sizes.packets(packet.message_bytes)) else { return false };
-        if packet.index >= packets {
+        // A probe says these two where data packets do.
+        let Data { index, message_bytes, .. } = Data::read(packet);
+        let Ok(packets) = u32::try_from(context.sizes.packets(message_bytes)) else { return false };
+        if index >= packets {
             return false;
         }
         self.arrived += 1;
@@ -254,7 +258,8 @@ impl Receiver {
             return;
         }
         if self.aeolus && packet.flags.has(PacketFlags::UNSCHEDULED) {
-            acknowledge(shared, packet, PacketFlags::UNSCHEDULED);
+            let ack = Ack { index: Probe::read(packet).index };
+            acknowledge(shared, ack, packet, PacketFlags::UNSCHEDULED);
             if let Some(message) = self.messages.get_mut(&key) {
                 // Aeolus §4: what has not arrived ahead of the probe was dropped.
                 let arrived = message.received.next_missing(0).min(message.window);
@@ -266,20 +271,20 @@ impl Receiver {
         if !known {
             // Homa §3.7: nothing of it has arrived, so all of the first window is missing.
             self.rank(key);
-            self.miss(shared, now, key, packet.count);
+            self.miss(shared, now, key, Probe::read(packet).window);
         }
     }
 
     /// The deadline of a message has come. Homa §3.7
     pub(super) fn overdue(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let (key, backoff) = ((peer, id), self.backoff());
-        let silence = self.settings.loss_timer == LossTimer::Silence;
+        let wait_for_idle = self.settings.loss_timer == LossTimer::Silence;
         let Some(message) = self.messages.get_mut(&key) else { return };
         match message.is_due(now) {
             None => {}
             Some(true) => self.ask(shared, now, key),
             Some(false) => {
-                if let Some(missing) = message.look(shared, key, now, silence, backoff) {
+                if let Some(missing) = message.look(shared, key, now, wait_for_idle, backoff) {
                     self.miss(shared, now, key, missing);
                 }
             }

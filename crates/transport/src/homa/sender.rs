@@ -2,15 +2,16 @@
 
 use super::cutoffs::Priorities;
 use super::outgoing::{Outgoing, SenderEvent, Terms};
+use super::packets::{Ack, Grant, Resend};
 use super::params::Settings;
 use super::{Shared, TimerKey, WHOLE, thousandths};
 use crate::aeolus::{AeolusParams, FirstWindow};
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
-use crate::opening::OpeningSchedule;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::{RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +58,7 @@ impl Sender {
             _ => window,
         };
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = OpeningSchedule::new(message.opening, first, packets, slot, now);
+        let opening = FirstWindowSchedule::new(message.opening, first, packets, slot, now);
         let tail = u64::from(window) * u64::from(context.sizes.payload);
         self.opened += 1;
         Terms {
@@ -114,11 +115,12 @@ impl Sender {
     /// Homa §3.3: packets up to a number may be sent, in the class that the grant says.
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
         let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
-        if grant.lifetime > Time::ZERO {
-            self.round_trips.answered(now, grant.lifetime);
+        let Grant { permitted, class, echo, .. } = Grant::read(grant);
+        if echo > Time::ZERO {
+            self.round_trips.answered(now, echo);
         }
-        let class = self.class(grant.remaining);
-        self.messages[key].permit(grant.token, class);
+        let class = self.class(class);
+        self.messages[key].permit(permitted, class);
         self.heard(shared, now, key);
     }
 
@@ -131,10 +133,11 @@ impl Sender {
     pub(super) fn resend(&mut self, shared: &mut Shared, now: Time, ask: &Packet) {
         let (peer, id) = (ask.src, ask.message);
         let Some(key) = self.messages.find((peer, id)) else { return };
-        let class = self.class(ask.remaining);
+        let Resend { first, missing, class } = Resend::read(ask);
+        let class = self.class(class);
         let out = &mut self.messages[key];
         out.state.step(SenderEvent::Resend);
-        if !out.ask(now, ask.index, ask.index.saturating_add(ask.count), class) {
+        if !out.ask(now, first, first.saturating_add(missing), class) {
             let (tag, entropy) = (out.message.tag, out.message.entropy);
             let busy = shared.control_packet(PacketKind::Busy, peer, id, tag, entropy);
             shared.control.push_back(busy);
@@ -149,7 +152,7 @@ impl Sender {
         if ack.flags.has(PacketFlags::UNSCHEDULED) {
             first_window.probe_answered();
         } else {
-            first_window.acked(ack.index);
+            first_window.acked(Ack::read(ack).index);
         }
         self.heard(shared, now, key);
     }

@@ -4,16 +4,17 @@
 //! then what a subflow that timed out has handed over; then new packets; and where the receive window keeps these
 //! back, the packet that the receiver waits for.
 
+use super::packets::Ack;
 use super::params::{MptcpParams, MultipathParams, Scheduler};
 use super::subflow::{Subflow, SubflowEvent, SubflowState};
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
-use crate::opening::OpeningSchedule;
 use crate::tcp::connection::Connection;
 use crate::tcp::control::{CongestionControl, Flow, Phase, Sibling};
 use crate::tcp::outgoing::first_window;
 use crate::tcp::params::ConnectionParams;
-use headway_packet::{Packet, PacketFlags};
+use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +32,7 @@ pub(super) struct Outgoing<C> {
     pub(super) subflows: Vec<Subflow<C>>,
     /// What the controllers see of each subflow, if they are coupled.
     views: Vec<Sibling>,
-    opening: Option<OpeningSchedule>,
+    opening: Option<FirstWindowSchedule>,
     /// Packets of the first window whose time has come.
     released: u32,
     /// First packet never sent; first one that the receiver has not; first one that it does not take yet.
@@ -266,10 +267,9 @@ impl<C: CongestionControl> Outgoing<C> {
         let more = self.next < self.packets;
         let subflow = &mut self.subflows[number];
         subflow.connection.account(now, more);
-        let first_window = self.opening.as_ref().map_or(1, OpeningSchedule::window);
-        let mut packet = context.data_packet(&self.message, index, first_window);
-        subflow.sign(&mut packet, number as u32, sequence);
-        packet.lifetime = now;
+        let first_window = self.opening.as_ref().map_or(1, FirstWindowSchedule::window);
+        let packet = context.data_packet(&self.message, index, first_window);
+        let mut packet = subflow.sign(packet, number as u32, sequence, now);
         packet.flags = PacketFlags::when(task != Task::New, PacketFlags::AGAIN);
         Some((number, packet))
     }
@@ -277,12 +277,15 @@ impl<C: CongestionControl> Outgoing<C> {
     /// Takes in what an acknowledgement says of the message. Answers whether all of it has arrived, or nothing
     /// if it is of packets never sent.
     pub(super) fn advance(&mut self, ack: &Packet) -> Option<bool> {
-        if ack.count > self.next {
+        let data_ack = Ack::read(ack).data_ack;
+        if data_ack > self.next {
             return None;
         }
-        self.edge = self.edge.max(ack.count.saturating_add(ack.in_subflow().remaining));
-        if ack.count > self.una {
-            self.una = ack.count;
+        // What TCP reads of it has the receive window of the message.
+        let window = crate::tcp::packets::Ack::read(&ack.in_subflow()).window;
+        self.edge = self.edge.max(data_ack.saturating_add(window));
+        if data_ack > self.una {
+            self.una = data_ack;
             self.handed_over = self.handed_over.split_off(&self.una);
             self.carried = self.carried.split_off(&self.una);
         }

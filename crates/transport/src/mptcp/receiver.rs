@@ -1,5 +1,6 @@
 //! The receiving half: messages put together from the packets of their subflows, each acknowledged for itself.
 
+use super::packets::{Ack, Data, Rts};
 use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
@@ -8,7 +9,7 @@ use crate::mptcp::subflow::REACH;
 use crate::tcp::acknowledger::{AckRules, Acknowledger, Towards};
 use crate::tcp::params::ConnectionParams;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, MOST_SUBFLOWS, Packet, PacketKind};
+use headway_packet::{HostId, MOST_SUBFLOWS, Packet, TypedView};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -61,13 +62,16 @@ impl Receiver {
         let Some(incoming) = self.incoming(shared, packet) else { return };
         let data_ack = incoming.arrived.next_missing(0);
         let Some(acks) = incoming.subflow(packet) else { return };
-        let to = &mut towards(shared, key, packet.remaining, (data_ack, window));
-        acks.acknowledge(to, 0, packet.lifetime);
+        let Rts { subflow, left, .. } = Rts::read(packet);
+        let to = &mut towards(shared, key, subflow, (data_ack, window));
+        acks.acknowledge(to, 0, left);
     }
 
     fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
-        let packets = u32::try_from(shared.context.sizes.packets(packet.message_bytes)).ok()?;
-        if packet.remaining >= MOST_SUBFLOWS {
+        // A SYN says these two where data packets do.
+        let Data { message_bytes, subflow, .. } = Data::read(packet);
+        let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
+        if subflow >= MOST_SUBFLOWS {
             return None;
         }
         let fresh = || Incoming { packets, arrived: IndexWindow::default(), subflows: Vec::new() };
@@ -83,17 +87,18 @@ impl Receiver {
         let (rules, window) = (self.rules, self.window);
         let Some(incoming) = self.incoming(shared, packet) else { return };
         let packets = incoming.packets;
-        if packet.index >= packets || !incoming.takes(packet) {
+        let Data { index, sequence, subflow, .. } = Data::read(packet);
+        if index >= packets || !incoming.takes(subflow, sequence) {
             return;
         }
-        let fills = incoming.fills_gap(packet.index);
-        if incoming.arrived.insert(packet.index) {
+        let fills = incoming.fills_gap(index);
+        if incoming.arrived.insert(index) {
             shared.delivered(packet);
         }
         let data_ack = incoming.arrived.next_missing(0);
         let Some(acks) = incoming.subflow(packet) else { return };
-        let to = &mut towards(shared, key, packet.remaining, (data_ack, window));
-        let taken = acks.take(to, packet, packet.token);
+        let to = &mut towards(shared, key, subflow, (data_ack, window));
+        let taken = acks.take(to, packet, sequence);
         let full = data_ack == packets;
         acks.answer(to, now, (packet, taken), (rules, full || fills));
         if full {
@@ -111,11 +116,13 @@ impl Receiver {
 
     /// The sender has not heard that everything has arrived.
     fn repeat_last(&self, shared: &mut Shared, packet: &Packet) {
-        let Ok(packets) = u32::try_from(shared.context.sizes.packets(packet.message_bytes)) else { return };
+        // A SYN says these but the index where data packets do; that is 0.
+        let Data { index, message_bytes, subflow, left, .. } = Data::read(packet);
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let (peer, id) = (packet.src, packet.message);
-        let mut ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
-        (ack.index, ack.lifetime) = (packet.index, packet.lifetime);
-        ack.put_subflow(packet.remaining % MOST_SUBFLOWS, packets, self.window);
+        let ack = Ack { index, data_ack: 0, blocks: 0, arrived: 0, subflow_and_window: 0, echo: left };
+        let mut ack = shared.control_view(ack, peer, id, packet.tag, packet.entropy);
+        ack.put_subflow(subflow % MOST_SUBFLOWS, packets, self.window);
         shared.control.push_back(ack);
     }
 
@@ -149,7 +156,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
 impl Incoming {
     /// The subflow of a packet, whose number has been checked.
     fn subflow(&mut self, packet: &Packet) -> Option<&mut Acknowledger> {
-        let number = packet.remaining as usize;
+        let number = Data::read(packet).subflow as usize;
         if number >= self.subflows.len() {
             self.subflows.resize_with(number + 1, || None);
         }
@@ -165,9 +172,9 @@ impl Incoming {
 
     /// Whether the number of a packet in its subflow is one that a sender can have reached: memory is bounded by
     /// it.
-    fn takes(&self, packet: &Packet) -> bool {
-        let known = self.subflows.get(packet.remaining as usize).and_then(Option::as_ref);
+    fn takes(&self, subflow: u32, sequence: u32) -> bool {
+        let known = self.subflows.get(subflow as usize).and_then(Option::as_ref);
         let next = known.map_or(0, Acknowledger::next);
-        packet.token < next.saturating_add(REACH)
+        sequence < next.saturating_add(REACH)
     }
 }

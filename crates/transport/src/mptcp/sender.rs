@@ -1,6 +1,7 @@
 //! All messages that a host sends over several paths, and their turns at its wire.
 
 use super::outgoing::Outgoing;
+use super::packets::Ack;
 use super::params::MptcpParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
@@ -8,7 +9,7 @@ use crate::message::Message;
 use crate::messages::Messages;
 use crate::tcp::control::CongestionControl;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet};
+use headway_packet::{HostId, Packet, TypedView};
 use headway_units::{RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -59,7 +60,7 @@ impl<C: CongestionControl> Sender<C> {
             return;
         }
         if !outgoing.subflows[number].is_connecting() {
-            self.round_trips.answered(now, packet.lifetime);
+            self.round_trips.answered(now, Ack::read(packet).echo);
         }
         match outgoing.advance(packet) {
             None => return,

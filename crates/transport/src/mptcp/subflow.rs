@@ -1,10 +1,11 @@
 //! One path of a message: a TCP connection, what its sequence numbers stand for, and how it comes and goes.
 
+use super::packets::{Ack, Data, Rts};
 use crate::endpoint::HostContext;
 use crate::message::Message;
 use crate::tcp::connection::{Connection, Pick, SenderState};
 use crate::tcp::control::{CongestionControl, Phase, Sibling};
-use headway_packet::{Packet, PacketKind};
+use headway_packet::{Packet, PacketKind, TypedView};
 use headway_units::Time;
 use std::collections::VecDeque;
 
@@ -65,7 +66,7 @@ impl<C: CongestionControl> Subflow<C> {
     /// Takes in the answer to a packet of the handshake, unless it is to one that is answered. Answers whether it
     /// was news.
     pub(super) fn answered(&mut self, now: Time, ack: &Packet) -> bool {
-        if ack.lifetime < self.confirmed {
+        if Ack::read(ack).echo < self.confirmed {
             return false;
         }
         self.connection.measure(now, ack);
@@ -77,11 +78,11 @@ impl<C: CongestionControl> Subflow<C> {
 
     /// Asks for the subflow: the SYN, or the third packet of a join.
     pub(super) fn ask(&mut self, context: &HostContext, message: &Message, number: u32, now: Time) -> Packet {
-        let mut syn = Packet::new(PacketKind::Rts, context.host, message.dst, message.id);
+        let confirms = u32::from(self.state == SubflowState::Confirming);
+        let syn = Rts { message_bytes: message.bytes, subflow: number, confirms, left: now };
+        let mut syn = syn.on(Packet::new(PacketKind::Rts, context.host, message.dst, message.id));
         (syn.wire, syn.tag, syn.entropy) = (context.sizes.control, message.tag, self.entropy);
-        (syn.message_bytes, syn.lifetime, syn.remaining) = (message.bytes, now, number);
-        syn.token = u32::from(self.state == SubflowState::Confirming);
-        self.connection.await_answer(now);
+        self.connection.arm_timeout(now);
         syn
     }
 
@@ -128,9 +129,10 @@ impl<C: CongestionControl> Subflow<C> {
         self.mapping[place].index
     }
 
-    /// Makes a packet one of this subflow, which has `number`.
-    pub(super) fn sign(&self, packet: &mut Packet, number: u32, sequence: u32) {
-        (packet.token, packet.remaining, packet.entropy) = (sequence, number, self.entropy);
+    /// Makes a packet that leaves now one of this subflow, which has `number`.
+    pub(super) fn sign(&self, packet: Packet, number: u32, sequence: u32, now: Time) -> Packet {
+        let data = Data { sequence, subflow: number, left: now, ..Data::read(&packet) };
+        Packet { entropy: self.entropy, ..data.on(packet) }
     }
 
     /// Takes in its part of an acknowledgement, and hands on to the coupled controller what the others do.

@@ -1,5 +1,6 @@
 //! The receiving half of NDP.
 
+use super::packets::{Ack, Data, Nack, Pull};
 use super::paths::Paths;
 use super::pulls::PullQueue;
 use super::{NdpParams, Shared, TimerKey};
@@ -9,7 +10,7 @@ use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::messages::{MessageId, Messages};
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::{Time, mix, prefetch};
 
 crate::state_machine! {
@@ -63,7 +64,7 @@ impl Receiver {
         match ahead {
             Ahead::Far => prefetch(incoming),
             Ahead::Near => {
-                packet.into_iter().for_each(|packet| incoming.received.anticipate(packet.index));
+                packet.into_iter().for_each(|packet| incoming.received.anticipate(Data::read(packet).index));
                 incoming.paths.anticipate();
             }
         }
@@ -75,7 +76,9 @@ impl Receiver {
         let Some(incoming) = self.messages.named(key) else {
             return self.first(shared, now, packet);
         };
-        if packet.index >= incoming.packets {
+        // A header says what its packet did.
+        let index = Data::read(packet).index;
+        if index >= incoming.packets {
             return;
         }
         if incoming.idle.heard(now) {
@@ -83,8 +86,8 @@ impl Receiver {
         }
         let whole = packet.is_data();
         let new = match whole {
-            true => incoming.received.insert(packet.index),
-            false => !incoming.received.contains(packet.index),
+            true => incoming.received.insert(index),
+            false => !incoming.received.contains(index),
         };
         if whole && new {
             shared.delivered(packet);
@@ -93,13 +96,10 @@ impl Receiver {
             }
         }
         incoming.state.step(if whole { ReceiverEvent::Data } else { ReceiverEvent::Header });
-        // A header of what has arrived by now needs no repetition.
-        let kind = if whole || !new { PacketKind::Ack } else { PacketKind::Nack };
-        let mut answer = incoming.control(shared, key, kind);
-        answer.index = packet.index;
+        let (mut permitted, mut flags) = (0, PacketFlags::default());
         if new || self.params.pull_duplicates {
             if self.params.pull_ack && self.pulls.is_free(now) {
-                incoming.pull(&mut answer);
+                (permitted, flags) = (incoming.next_pull(), PacketFlags::PULL);
                 self.pulls.left(now);
             } else {
                 incoming.queued += 1;
@@ -108,7 +108,13 @@ impl Receiver {
                 }
             }
         }
-        shared.control.push_back(answer);
+        let arrived = incoming.received.next_missing(0);
+        // A header of what has arrived by now needs no repetition.
+        let answer = match whole || !new {
+            true => incoming.control(shared, key, Ack { index, arrived, permitted }),
+            false => incoming.control(shared, key, Nack { index, arrived, permitted }),
+        };
+        shared.control.push_back(Packet { flags, ..answer });
         self.arm(shared, now);
     }
 
@@ -116,14 +122,15 @@ impl Receiver {
     #[cold]
     fn first(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
         let (peer, id) = (packet.src, packet.message);
-        let Ok(packets) = u32::try_from(shared.context.sizes.packets(packet.message_bytes)) else { return };
+        let Data { index, message_bytes, class, .. } = Data::read(packet);
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         if self.finished.contains(peer, id) {
             // The sender has not heard that it is done.
-            let ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
-            shared.control.push_back(Packet { index: packet.index, count: packets, ..ack });
+            let ack = Ack { index, arrived: packets, permitted: 0 };
+            shared.control.push_back(shared.control_view(ack, peer, id, packet.tag, packet.entropy));
             return;
         }
-        if packet.index >= packets {
+        if index >= packets {
             return;
         }
         let path = (shared.context.path)(peer);
@@ -135,7 +142,7 @@ impl Receiver {
             received: IndexWindow::default(),
             pulled: 0,
             queued: 0,
-            class: packet.remaining,
+            class,
             tag: packet.tag,
             paths,
             timeout,
@@ -151,9 +158,9 @@ impl Receiver {
     fn complete(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
         let Some(mut incoming) = self.messages.remove(key) else { return };
         incoming.state.step(ReceiverEvent::Last);
-        let mut ack = incoming.control(shared, key, PacketKind::Ack);
-        ack.index = packet.index;
-        shared.control.push_back(ack);
+        let arrived = incoming.received.next_missing(0);
+        let ack = Ack { index: Data::read(packet).index, arrived, permitted: 0 };
+        shared.control.push_back(incoming.control(shared, key, ack));
         self.finished.insert(key.0, key.1);
         shared.completed(packet);
     }
@@ -166,9 +173,9 @@ impl Receiver {
             let Some(incoming) = self.messages.named(key) else { continue };
             incoming.queued -= 1;
             incoming.idle.sent(now);
-            let mut pull = incoming.control(shared, key, PacketKind::Pull);
-            incoming.pull(&mut pull);
-            shared.control.push_back(pull);
+            let (arrived, permitted) = (incoming.received.next_missing(0), incoming.next_pull());
+            let pull = incoming.control(shared, key, Pull { arrived, permitted });
+            shared.control.push_back(Packet { flags: PacketFlags::PULL, ..pull });
             if incoming.queued > 0 {
                 self.pulls.push(incoming.class, key);
             }
@@ -194,10 +201,10 @@ impl Receiver {
             return;
         }
         incoming.state.step(ReceiverEvent::IdleTimeout);
-        let mut pull = incoming.control(shared, (peer, id), PacketKind::Pull);
-        pull.token = incoming.pulled;
-        pull.flags = PacketFlags::PULL.with(PacketFlags::AGAIN);
-        shared.control.push_back(pull);
+        let (arrived, permitted) = (incoming.received.next_missing(0), incoming.pulled);
+        let pull = incoming.control(shared, (peer, id), Pull { arrived, permitted });
+        let flags = PacketFlags::PULL.with(PacketFlags::AGAIN);
+        shared.control.push_back(Packet { flags, ..pull });
         incoming.arm_timeout(shared, (peer, id), now);
     }
 }
@@ -227,17 +234,15 @@ impl Incoming {
         self.idle.arm(&mut shared.timers, at, TimerKey::Idle(peer, id));
     }
 
-    /// A control packet on the next path, with what has arrived without a hole.
-    fn control(&mut self, shared: &Shared, (peer, id): MessageId, kind: PacketKind) -> Packet {
+    /// A control packet on the next path.
+    fn control<V: TypedView>(&mut self, shared: &Shared, (peer, id): MessageId, view: V) -> Packet {
         let path = self.paths.next(None);
-        let packet = shared.control_packet(kind, peer, id, self.tag, self.paths.entropy(path));
-        Packet { count: self.received.next_missing(0), ..packet }
+        shared.control_view(view, peer, id, self.tag, self.paths.entropy(path))
     }
 
     /// NDP §3.2.1: pulls are numbered for each message, so that one that comes late has been made up for.
-    fn pull(&mut self, packet: &mut Packet) {
+    fn next_pull(&mut self) -> u32 {
         self.pulled += 1;
-        packet.token = self.pulled;
-        packet.flags = PacketFlags::PULL;
+        self.pulled
     }
 }

@@ -1,13 +1,14 @@
 //! The sending half of NDP.
 
+use super::packets::{Ack, Data, Header, Nack, Pull};
 use super::paths::{Paths, SEVERE};
 use super::{NdpParams, Shared, TimerKey};
 use crate::endpoint::{Ahead, HostContext};
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::{MessageId, Messages};
-use crate::opening::OpeningSchedule;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::{Time, mix, prefetch};
 use slotmap::DefaultKey;
 use std::collections::{BTreeSet, VecDeque};
@@ -54,7 +55,7 @@ const MAX_STALLS: u32 = 10;
 struct Outgoing {
     message: Message,
     packets: u32,
-    opening: OpeningSchedule,
+    opening: FirstWindowSchedule,
     state: SenderState,
     /// Packets below have arrived; `slots` are those from here to `next`, which has not been sent.
     base: u32,
@@ -107,7 +108,8 @@ impl Sender {
         match ahead {
             Ahead::Far => prefetch(out),
             Ahead::Near => {
-                let place = packet.and_then(|packet| packet.index.checked_sub(out.base)).unwrap_or(0);
+                let place =
+                    packet.and_then(|packet| Ack::read(packet).index.checked_sub(out.base)).unwrap_or(0);
                 out.slots.get(place as usize).into_iter().for_each(prefetch);
                 out.slots.front().into_iter().for_each(prefetch);
                 out.slots.back().into_iter().for_each(prefetch);
@@ -142,20 +144,22 @@ impl Sender {
         let out = &mut self.messages[key];
         (out.active, out.stalls) = (now, 0);
         match packet.kind {
-            PacketKind::Ack => out.arrived(packet.index),
-            PacketKind::Nack => out.trimmed(packet.index),
-            PacketKind::Header => out.bounced(packet.index),
+            PacketKind::Ack => out.arrived(Ack::read(packet).index),
+            PacketKind::Nack => out.trimmed(Nack::read(packet).index),
+            PacketKind::Header => out.bounced(Header::read(packet).index),
             _ => {}
         }
+        // Acknowledgements of either sort say these two where pulls do.
+        let Pull { arrived, permitted } = Pull::read(packet);
         if packet.kind != PacketKind::Header {
-            out.arrived_below(packet.count);
+            out.arrived_below(arrived);
         }
         if out.base == out.packets {
             return self.finished(shared, key, (packet.src, packet.message));
         }
         let pull = packet.flags.has(PacketFlags::PULL);
         if pull {
-            out.pull(packet.token);
+            out.pull(permitted);
         }
         out.keep_going(pull && packet.flags.has(PacketFlags::AGAIN));
         if out.backoff > 0 {
@@ -215,7 +219,7 @@ impl SendingHalf<TimerKey> for Sender {
         let out = Outgoing {
             message: *message,
             packets,
-            opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
+            opening: FirstWindowSchedule::new(message.opening, window, packets, slot, now),
             state: SenderState::Push,
             base: 0,
             next: 0,
@@ -337,9 +341,9 @@ impl Outgoing {
         self.away += 1;
         self.oldest();
         self.flight.push_back((now, index));
-        let mut packet = context.data_packet(&self.message, index, self.opening.window());
+        let packet = context.data_packet(&self.message, index, self.opening.window());
+        let mut packet = Data { class: self.message.class.into(), ..Data::read(&packet) }.on(packet);
         packet.entropy = self.paths.entropy(path);
-        packet.remaining = self.message.class.into();
         packet.flags = flags;
         packet
     }

@@ -214,8 +214,8 @@ impl Incoming {
 
     fn authorise(&mut self, index: u32, attempt: u32, at: Time) {
         if attempt > 0 {
-            let patience = self.terms.resend.saturating_mul(1 << attempt.min(MAX_BACKOFF));
-            self.patient.arm(at.saturating_add(patience), self.issued);
+            let timeout = self.terms.resend.saturating_mul(1 << attempt.min(MAX_BACKOFF));
+            self.patient.arm(at.saturating_add(timeout), self.issued);
         }
         self.authorised.push_back(Authorisation { index, attempt, at, open: true });
         self.issued += 1;
@@ -397,7 +397,7 @@ impl Incoming {
     }
 
     /// Wait after a pass over the message; doubles while nothing comes.
-    pub(super) fn patience(&self) -> Time {
+    pub(super) fn timeout(&self) -> Time {
         self.terms.resend.saturating_mul(1 << self.fruitless)
     }
 

@@ -10,7 +10,7 @@ mod incoming;
 mod packets;
 mod receiver;
 mod sender;
-mod slots;
+mod token_scheduler;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::Promised;

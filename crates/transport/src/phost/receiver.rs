@@ -2,14 +2,14 @@
 
 use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
 
-use super::packets::Token;
+use super::packets::{Data, Rts, Token};
 use super::{Mode, PhostParams, Restore, Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
 use crate::shared::scale;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -53,11 +53,12 @@ impl Receiver {
         let Some(key) = known.or_else(|| self.admit(shared, now, packet)) else { return };
         let message = &mut self.messages[key];
         let first = message.state == ReceiverState::Announced;
-        if packet.index >= message.packets || packet.message_bytes != message.message_bytes {
+        let Data { index, message_bytes, number, .. } = Data::read(packet);
+        if index >= message.packets || message_bytes != message.message_bytes {
             return;
         }
-        let freed = message.answer(now, packet.token, packet.index);
-        let stored = message.store(packet.index);
+        let freed = message.answer(now, number, index);
+        let stored = message.store(index);
         if stored.is_some() {
             shared.delivered(packet);
         }
@@ -92,17 +93,19 @@ impl Receiver {
             acknowledge(shared, peer, id, packet.tag, packet.entropy);
             return None;
         }
-        let packets = u32::try_from(shared.context.sizes.packets(packet.message_bytes)).ok()?;
+        // What announces a message, and its data packets, say these two in the same places.
+        let Rts { message_bytes, window, lifetime, .. } = Rts::read(packet);
+        let packets = u32::try_from(shared.context.sizes.packets(message_bytes)).ok()?;
         let terms = self.terms(shared, peer);
-        let free = packet.count.min(packets);
+        let free = window.min(packets);
         let slot = shared.context.sizes.slot(shared.context.nic);
         let again = packet.kind == PacketKind::Rts && packet.flags.has(PacketFlags::AGAIN);
         let burst = match packet.kind {
             PacketKind::Rts if again => Time::ZERO,
-            PacketKind::Rts => packet.lifetime,
+            PacketKind::Rts => lifetime,
             _ => slot * u64::from(free),
         };
-        let (tag, entropy, message_bytes) = (packet.tag, packet.entropy, packet.message_bytes);
+        let (tag, entropy) = (packet.tag, packet.entropy);
         let announced = Announced { peer, id, tag, entropy, packets, message_bytes, free, again, burst };
         self.announced += 1;
         if self.params.mode == Mode::Paced && self.params.hold_back && !again {
@@ -261,7 +264,7 @@ fn paced_deadline(message: &Incoming) -> Option<Time> {
     match message.state {
         ReceiverState::Announced => Some(message.asked_at.saturating_add(message.terms.rtt)),
         ReceiverState::Downgraded => Some(message.restored_at()),
-        ReceiverState::Asked => Some(message.asked_at.saturating_add(message.patience())),
+        ReceiverState::Asked => Some(message.asked_at.saturating_add(message.timeout())),
         ReceiverState::Active | ReceiverState::Done => None,
     }
 }

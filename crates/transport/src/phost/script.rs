@@ -313,7 +313,7 @@ fn an_unresponsive_source_ignores_tokens_after_its_first_window() {
 #[test]
 fn a_fair_start_takes_every_other_slot() {
     let mut s = Script::new(PhostParams::default());
-    let opening = InitialWindow { share: 2, slot: 1, ..InitialWindow::default() };
+    let opening = InitialWindow { share: 2, phase: 1, ..InitialWindow::default() };
     s.open(us(0), Message { opening, ..message(500) });
     assert_eq!(s.sends(us(0)), ["rts 500+5"]);
     let expected: Vec<_> = (0..5).map(|i| (slots(2 * i + 1), vec![format!("data {i}")])).collect();

@@ -1,13 +1,13 @@
 //! The sending half of pHost: announcements, free tokens, tokens.
 
-use super::packets::{Rts, Token};
+use super::packets::{Data, Rts, Token};
 use super::{FreeRule, Mode, PhostParams, Policy, Shared, TimerKey};
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
 use crate::messages::Messages;
-use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
@@ -43,7 +43,7 @@ struct Outgoing {
     /// Order of opening, for ties.
     order: u64,
     state: SenderState,
-    opening: Option<OpeningSchedule>,
+    opening: Option<FirstWindowSchedule>,
     /// Free tokens not used, `index` and `number` alike, of which those below `released` may go.
     free: u32,
     released: u32,
@@ -85,14 +85,14 @@ impl Sender {
         let window = message.opening.window.unwrap_or(bdp);
         let opening = match self.params.free_rule {
             FreeRule::Yaps if packets > window => None,
-            _ => Some(OpeningSchedule::new(message.opening, bdp, packets, slot, now)),
+            _ => Some(FirstWindowSchedule::new(message.opening, bdp, packets, slot, now)),
         };
         // pHost §3: a free token outlives the burst by as much as any token outlives its arrival.
         let life = self.params.lifetime(slot);
         let free_expire = opening.as_ref().map_or(now, |o| o.end().saturating_add(life));
         self.opened += 1;
         let mut numbers = IndexWindow::default();
-        numbers.insert_below(opening.as_ref().map_or(0, OpeningSchedule::window));
+        numbers.insert_below(opening.as_ref().map_or(0, FirstWindowSchedule::window));
         Outgoing {
             message: *message,
             packets,
@@ -265,7 +265,7 @@ impl Outgoing {
     }
 
     fn window(&self) -> u32 {
-        self.opening.as_ref().map_or(0, OpeningSchedule::window)
+        self.opening.as_ref().map_or(0, FirstWindowSchedule::window)
     }
 
     /// `count` packets follow without permission, the last of them within `lifetime`. A repeated
@@ -308,8 +308,8 @@ impl Outgoing {
     }
 
     fn data(&self, context: &HostContext, held: Held, again: bool) -> Packet {
-        let mut packet = context.data_packet(&self.message, held.index, self.window());
-        packet.token = held.number;
+        let packet = context.data_packet(&self.message, held.index, self.window());
+        let mut packet = Data { number: held.number, ..Data::read(&packet) }.on(packet);
         packet.priority = self.priority;
         let free = held.number < self.window();
         packet.flags = PacketFlags::when(free, PacketFlags::UNSCHEDULED)

@@ -1,11 +1,12 @@
 //! One message at its receiver.
 
-use super::joined::PathList;
+use super::packets::{Data, Grant, Pull, Resend};
 use super::params::{Owd, Settings};
+use super::paths::PathList;
 use super::{Key, Shared, TimerKey, label};
 use crate::endpoint::Path;
 use crate::index_window::IndexWindow;
-use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 
 crate::state_machine! {
@@ -63,12 +64,14 @@ impl Incoming {
     /// State for a message on its first packet, or `None` for one that cannot be.
     pub(super) fn new(settings: &Settings, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
-        let packets = u32::try_from(context.sizes.packets(packet.message_bytes)).ok()?;
+        // Responses and probes say these two where data packets do.
+        let Data { window, message_bytes, .. } = Data::read(packet);
+        let packets = u32::try_from(context.sizes.packets(message_bytes)).ok()?;
         let path = (context.path)(packet.src);
-        let window = packet.count.clamp(1, packets);
+        let window = window.clamp(1, packets);
         Some(Incoming {
             packets,
-            bytes: packet.message_bytes,
+            bytes: message_bytes,
             payload: context.sizes.payload.into(),
             tag: packet.tag,
             state: ReceiverState::Requested,
@@ -124,16 +127,17 @@ impl Incoming {
     /// Takes in a packet: the credit that it gives back, or `None` for one that was here already.
     /// ProactMP §III-C4, algorithm 1, line 4
     pub(super) fn arrive(&mut self, now: Time, packet: &Packet) -> Option<u64> {
-        (self.since, self.srtt) = (now, Time(u64::from(packet.remaining) * 1000));
-        if packet.index >= self.granted || !self.received.insert(packet.index) {
+        let Data { index, round_trip, .. } = Data::read(packet);
+        (self.since, self.srtt) = (now, Time(u64::from(round_trip) * 1000));
+        if index >= self.granted || !self.received.insert(index) {
             return None;
         }
         self.state.step(ReceiverEvent::Data);
         self.backoff = 0;
-        self.high = self.high.max(packet.index + 1);
-        let bytes = self.payload_of(packet.index, packet.index + 1);
+        self.high = self.high.max(index + 1);
+        let bytes = self.payload_of(index, index + 1);
         self.held += bytes;
-        Some(if packet.index < self.window && !self.charged { 0 } else { bytes })
+        Some(if index < self.window && !self.charged { 0 } else { bytes })
     }
 
     /// The option Pro_Capable: how many subflows the sender allows. ProactMP §III-B1
@@ -165,31 +169,33 @@ impl Incoming {
         self.granted += count;
     }
 
-    /// A control packet to the sender on subflow `number`.
-    fn control(&self, shared: &Shared, key: Key, kind: PacketKind, (number, entropy): (u32, u32)) -> Packet {
-        let packet = shared.control_packet(kind, key.0, key.1, self.tag, entropy);
-        Packet { remaining: label(number, self.allowed), ..packet }
+    /// A control packet to the sender on the path of `entropy`.
+    fn control<V: TypedView>(&self, shared: &Shared, key: Key, view: V, entropy: u32) -> Packet {
+        shared.control_view(view, key.0, key.1, self.tag, entropy)
     }
 
     /// The state of the grants; with `answered`, in answer to that packet. ProactMP §III-C3
     pub(super) fn say_granted(&self, shared: &mut Shared, key: Key, answered: Option<&Packet>) {
-        let on = match answered.map(|packet| super::number_of(packet.token)) {
+        let (number, entropy) = match answered.map(|packet| super::number_of(Data::read(packet).subflow)) {
             Some(number) => (number, self.paths.entropy(number as usize).unwrap_or(self.paths.last().1)),
             None => self.paths.last(),
         };
-        let mut grant = self.control(shared, key, PacketKind::Grant, on);
-        (grant.token, grant.flags) = (self.granted, PacketFlags::PULL);
-        if let Some(packet) = answered {
-            (grant.index, grant.count, grant.lifetime) = (packet.index, 1, packet.lifetime);
-        }
-        shared.control.push_back(grant);
+        // A Response says its time where data packets do; as it has no index, that is 0.
+        let (index, answers, echo) = match answered.map(Data::read) {
+            Some(Data { index, left, .. }) => (index, 1, left),
+            None => (0, 0, Time::ZERO),
+        };
+        let subflow = label(number, self.allowed);
+        let grant = Grant { index, answers, permitted: self.granted, subflow, echo };
+        let grant = self.control(shared, key, grant, entropy);
+        shared.control.push_back(Packet { flags: PacketFlags::PULL, ..grant });
     }
 
     /// Asks for the message: the sender may begin. ProactMP §III-A
     pub(super) fn say_request(&self, shared: &mut Shared, key: Key) {
-        let mut request = self.control(shared, key, PacketKind::Pull, self.paths.last());
-        request.count = self.window;
-        shared.control.push_back(request);
+        let (number, entropy) = self.paths.last();
+        let request = Pull { window: self.window, subflow: label(number, self.allowed) };
+        shared.control.push_back(self.control(shared, key, request, entropy));
     }
 
     /// Adds a subflow, if one is wanted. ProactMP §III-B2
@@ -200,8 +206,8 @@ impl Incoming {
         let timeout = self.timeout(settings);
         let Some(number) = self.paths.ask(settings, now, timeout) else { return };
         let entropy = self.paths.entropy(number as usize).unwrap_or(0);
-        let request = self.control(shared, key, PacketKind::Pull, (number, entropy));
-        shared.control.push_back(request);
+        let request = Pull { window: 0, subflow: label(number, self.allowed) };
+        shared.control.push_back(self.control(shared, key, request, entropy));
     }
 
     pub(super) fn timeout(&self, settings: &Settings) -> Time {
@@ -219,10 +225,10 @@ impl Incoming {
             return;
         }
         let timeout = self.timeout(settings);
-        let silence = self.since.saturating_add(settings.doubled(timeout, self.backoff));
+        let idle_at = self.since.saturating_add(settings.doubled(timeout, self.backoff));
         // A look finds nothing new until something arrives.
-        let look = if self.since > self.looked.1 { self.looked.1.saturating_add(timeout) } else { silence };
-        let at = silence.min(look);
+        let look = if self.since > self.looked.1 { self.looked.1.saturating_add(timeout) } else { idle_at };
+        let at = idle_at.min(look);
         // An armed deadline that comes early looks again.
         if self.due.is_none_or(|due| at < due) {
             shared.timers.arm(at, TimerKey::Missing(key.0, key.1));
@@ -279,9 +285,9 @@ impl Incoming {
         if from >= end {
             return;
         }
-        let mut resend = self.control(shared, key, PacketKind::Resend, self.paths.last());
-        (resend.index, resend.count) = (from, end - from);
-        shared.control.push_back(resend);
+        let (number, entropy) = self.paths.last();
+        let resend = Resend { first: from, missing: end - from, subflow: label(number, self.allowed) };
+        shared.control.push_back(self.control(shared, key, resend, entropy));
     }
 
     /// Once the range asked for is there, the next one is asked for without waiting.

@@ -5,14 +5,14 @@
 //! receiver is the client. The first DATA stands for the Response. With `request`, the sender announces the message
 //! and waits until the receiver asks for it.
 //!
-//! [`Pool`] is algorithm 1 alone, with the equations of §III-C4 as its tests.
+//! [`CreditPool`] is algorithm 1 alone, with the equations of §III-C4 as its tests.
 
+mod credit;
 mod incoming;
-mod joined;
 mod outgoing;
 mod packets;
 mod params;
-mod pool;
+mod paths;
 mod receiver;
 mod sender;
 mod shares;
@@ -20,12 +20,12 @@ mod shares;
 use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
+pub use credit::CreditPool;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
 pub use params::{Order, Owd, Preset, ProactMpParams, Settings, Weights};
-pub use pool::Pool;
 use receiver::Receiver;
 use sender::Sender;
 use shares::SubflowState;

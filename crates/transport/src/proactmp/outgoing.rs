@@ -1,13 +1,14 @@
 //! One message at its sender.
 
+use super::packets::{Data, Probe, Pull, Rts};
 use super::params::Settings;
 use super::shares::{Shares, SubflowEvent};
-use super::{Shared, TimerKey, label};
+use super::{Shared, TimerKey, label, number_of};
 use crate::endpoint::{HostContext, Path};
+use crate::first_window::FirstWindowSchedule;
 use crate::idle::IdleTimer;
 use crate::message::Message;
-use crate::opening::OpeningSchedule;
-use headway_packet::{Packet, PacketFlags, PacketKind};
+use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use std::collections::VecDeque;
 
@@ -38,7 +39,7 @@ pub(super) struct Outgoing {
     pub(super) message: Message,
     pub(super) packets: u32,
     pub(super) path: Path,
-    pub(super) opening: OpeningSchedule,
+    pub(super) opening: FirstWindowSchedule,
     pub(super) state: SenderState,
     pub(super) shares: Shares,
     /// Unscheduled packets that may leave by now.
@@ -69,7 +70,7 @@ impl Outgoing {
             message: *message,
             packets,
             path,
-            opening: OpeningSchedule::new(message.opening, window, packets, slot, now),
+            opening: FirstWindowSchedule::new(message.opening, window, packets, slot, now),
             state: SenderState::Announced,
             shares: Shares::new(message.entropy, allowed, path.base_rtt, cap, now),
             released: 0,
@@ -127,23 +128,23 @@ impl Outgoing {
         } else {
             self.next += 1;
         }
-        let mut packet = context.data_packet(&self.message, index, self.opening.window());
+        let packet = context.data_packet(&self.message, index, self.opening.window());
         let paid = matches!(pick, Pick::Scheduled(..));
         self.shares.depart(number, now, index, packet.payload.into(), paid);
         self.idle.sent(now);
-        self.describe(&mut packet, number, now);
+        let (subflow, round_trip) = self.of_subflow(number);
+        let mut packet = Data { subflow, round_trip, left: now, ..Data::read(&packet) }.on(packet);
+        packet.entropy = self.shares.subflows[number].entropy;
         let unscheduled = matches!(pick, Pick::Unscheduled(_));
         packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
             .with(PacketFlags::when(again, PacketFlags::AGAIN));
         packet
     }
 
-    /// What data and Responses say of their subflow.
-    fn describe(&self, packet: &mut Packet, number: usize, now: Time) {
-        packet.token = label(number as u32, self.allowed);
-        packet.entropy = self.shares.subflows[number].entropy;
-        packet.lifetime = now;
-        packet.remaining = u32::try_from(self.shares.slowest().0 / 1000).unwrap_or(u32::MAX);
+    /// What data and Responses say of their subflow: its label, and the longest smoothed round trip in nanoseconds.
+    fn of_subflow(&self, number: usize) -> (u32, u32) {
+        let round_trip = u32::try_from(self.shares.slowest().0 / 1000).unwrap_or(u32::MAX);
+        (label(number as u32, self.allowed), round_trip)
     }
 
     /// Packets up to a number may be sent; one that comes late changes nothing. ProactMP §III-C3
@@ -169,9 +170,9 @@ impl Outgoing {
         let (from, end) = (range.0, range.1.min(self.limit()));
         let lately: Vec<u32> =
             (from..end.min(self.next)).filter(|i| self.shares.left_lately(*i, now)).collect();
-        let patience = settings.timeout(&self.path, self.shares.slowest());
+        let timeout = settings.timeout(&self.path, self.shares.slowest());
         if lately.is_empty() {
-            self.shares.missed(settings, from, end, now.saturating_sub(Time(patience.0 / 2)));
+            self.shares.missed(settings, from, end, now.saturating_sub(Time(timeout.0 / 2)));
         }
         for index in (from..end.min(self.next)).filter(|i| !lately.contains(i)) {
             if !self.again.contains(&index) {
@@ -184,24 +185,32 @@ impl Outgoing {
 
     /// The receiver adds a subflow, or asks for one again. ProactMP §III-B2
     pub(super) fn join(&mut self, context: &HostContext, now: Time, request: &Packet) -> Option<Packet> {
-        let number = request.remaining as u16 as usize;
+        let number = number_of(Pull::read(request).subflow) as usize;
         let subflow = self.shares.subflows.get_mut(number).filter(|_| self.allowed > 0)?;
         subflow.entropy = request.entropy;
         subflow.state.step(SubflowEvent::Join);
-        let mut response = self.about(context, PacketKind::Rts);
-        self.describe(&mut response, number, now);
-        Some(response)
+        let (subflow, round_trip) = self.of_subflow(number);
+        let (message_bytes, window) = (self.message.bytes, self.opening.window());
+        let response = Rts { message_bytes, window, subflow, round_trip, left: now };
+        Some(self.control(context, response, number))
     }
 
-    /// A control packet that describes the message as data does.
-    pub(super) fn about(&self, context: &HostContext, kind: PacketKind) -> Packet {
+    /// Announces the message, or asks what has arrived of it.
+    pub(super) fn probe(&self, context: &HostContext) -> Packet {
+        let fastest = self.shares.fastest();
+        let (message_bytes, window) = (self.message.bytes, self.opening.window());
+        let subflow = label(fastest as u32, self.allowed);
+        let probe = Probe { message_bytes, window, subflow, round_trip: 0, left: Time::ZERO };
+        self.control(context, probe, fastest)
+    }
+
+    /// A control packet about the message on subflow `number`.
+    fn control<V: TypedView>(&self, context: &HostContext, view: V, number: usize) -> Packet {
         let message = &self.message;
-        let mut packet = Packet::new(kind, context.host, message.dst, message.id);
+        let mut packet = view.on(Packet::new(V::VIEW.kind, context.host, message.dst, message.id));
         packet.wire = context.sizes.control;
-        (packet.tag, packet.message_bytes) = (message.tag, message.bytes);
-        packet.count = self.opening.window();
-        packet.entropy = self.shares.subflows[self.shares.fastest()].entropy;
-        packet.token = label(self.shares.fastest() as u32, self.allowed);
+        packet.tag = message.tag;
+        packet.entropy = self.shares.subflows[number].entropy;
         packet
     }
 

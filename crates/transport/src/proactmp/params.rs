@@ -157,9 +157,9 @@ impl Settings {
         if self.capable { self.path_manager.count(self.subflows as u32, path) } else { 0 }
     }
 
-    /// A patience that has been doubled this many times.
-    pub(super) fn doubled(&self, patience: Time, times: u32) -> Time {
-        patience.saturating_mul(1 << times.min(self.backoff as u32))
+    /// A timeout that has been doubled this many times.
+    pub(super) fn doubled(&self, timeout: Time, times: u32) -> Time {
+        timeout.saturating_mul(1 << times.min(self.backoff as u32))
     }
 }
 

@@ -1,12 +1,13 @@
 //! The receiving half of ProactMP: one pool of credit for all messages of a host.
 
+use super::credit::CreditPool;
 use super::incoming::{Incoming, ReceiverEvent};
+use super::packets::{Data, Probe, Rts};
 use super::params::{Order, Settings};
-use super::pool::Pool;
 use super::{Key, Shared, TimerKey, allowed_of, number_of};
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet};
+use headway_packet::{HostId, Packet, TypedView};
 use headway_units::{Gauge, Level, Time};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
@@ -16,7 +17,7 @@ pub struct Receiver {
     settings: Settings,
     messages: FxHashMap<Key, Incoming>,
     finished: FinishedMessages,
-    pool: Pool,
+    credit: CreditPool,
     /// Messages that wait for credit, the one that has waited longest first.
     waiting: VecDeque<Key>,
     /// Messages by age.
@@ -29,7 +30,7 @@ pub struct Receiver {
 impl Receiver {
     pub(super) fn new(settings: Settings) -> Receiver {
         Receiver {
-            pool: Pool::new(settings.clamp),
+            credit: CreditPool::new(settings.clamp),
             settings,
             messages: FxHashMap::default(),
             finished: FinishedMessages::default(),
@@ -42,7 +43,7 @@ impl Receiver {
 
     fn remove(&mut self, now: Time, key: Key) -> Option<Incoming> {
         let message = self.messages.remove(&key)?;
-        self.pool.back(now, message.outstanding());
+        self.credit.back(now, message.outstanding());
         self.held.set(now, self.held.value() - message.held);
         self.ages.remove(&(message.age, key));
         if message.waiting {
@@ -58,12 +59,13 @@ impl Receiver {
             return;
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
-        message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
-        message.agree(&self.settings, packet.entropy, allowed_of(packet.token));
+        let subflow = Data::read(packet).subflow;
+        message.paths.heard(number_of(subflow) as usize, packet.entropy, now, true);
+        message.agree(&self.settings, packet.entropy, allowed_of(subflow));
         let before = message.held;
         if let Some(credit) = message.arrive(now, packet) {
             shared.delivered(packet);
-            self.pool.back(now, credit);
+            self.credit.back(now, credit);
             // What it goes by later: a stray packet may say another length than its place has.
             self.held.set(now, self.held.value() + (message.held - before));
             if message.is_whole() {
@@ -80,7 +82,8 @@ impl Receiver {
             return;
         }
         if let Some(message) = self.messages.get_mut(&(packet.src, packet.message)) {
-            message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, false);
+            let number = number_of(Rts::read(packet).subflow) as usize;
+            message.paths.heard(number, packet.entropy, now, false);
             self.answer(shared, now, packet);
         }
     }
@@ -119,7 +122,7 @@ impl Receiver {
         self.admitted += 1;
         message.age = self.admitted;
         self.ages.insert((message.age, key));
-        self.pool.take(now, message.outstanding());
+        self.credit.take(now, message.outstanding());
         self.messages.insert(key, message);
         true
     }
@@ -138,16 +141,16 @@ impl Receiver {
     /// Gives credit to messages that wait, as long as there is any. `answered` is told by the grant that answers its
     /// packet. ProactMP §III-C4, algorithm 1
     fn allocate(&mut self, shared: &mut Shared, now: Time, answered: Option<Key>) {
-        self.pool.begin(now);
+        self.credit.begin(now);
         while let Some(place) = self.next() {
             let key = self.waiting[place];
             let Some(message) = self.messages.get_mut(&key) else { break };
             let most = if self.settings.order == Order::Rr { 1 } else { u32::MAX };
-            let (count, bytes) = message.fits(self.pool.credit(now, &message.owd), most);
+            let (count, bytes) = message.fits(self.credit.credit(now, &message.owd), most);
             if count == 0 {
                 break;
             }
-            self.pool.give(now, &message.owd, bytes);
+            self.credit.give(now, &message.owd, bytes);
             message.grant(now, count);
             self.waiting.remove(place);
             message.waiting = self.settings.order == Order::Rr && message.ungranted() > 0;
@@ -159,14 +162,14 @@ impl Receiver {
             }
             message.arm(&self.settings, shared, key);
         }
-        if self.pool.outstanding() == 0 && self.waiting.is_empty() {
-            self.pool.rest();
+        if self.credit.outstanding() == 0 && self.waiting.is_empty() {
+            self.credit.rest();
         }
     }
 
     /// The place of the message to serve next among those that wait.
     fn next(&self) -> Option<usize> {
-        if self.settings.buffer > 0 && self.held.value() + self.pool.outstanding() >= self.settings.buffer {
+        if self.settings.buffer > 0 && self.held.value() + self.credit.outstanding() >= self.settings.buffer {
             // ProactMP §III-C2: the buffer is full. The oldest message goes on, so that it empties.
             let (_, oldest) = self.ages.first()?;
             return self.waiting.iter().position(|key| key == oldest);
@@ -188,7 +191,8 @@ impl Receiver {
             return;
         }
         let Some(message) = self.messages.get_mut(&key) else { return };
-        message.paths.heard(number_of(packet.token) as usize, packet.entropy, now, true);
+        let number = number_of(Probe::read(packet).subflow) as usize;
+        message.paths.heard(number, packet.entropy, now, true);
         if message.has_begun() {
             return message.say_granted(shared, key, None);
         }
@@ -225,6 +229,6 @@ impl ReceivingHalf<TimerKey> for Receiver {
     }
 
     fn gauges(&self, now: Time) -> Vec<Gauge> {
-        vec![self.pool.gauge(now), self.held.gauge("held_bytes", now)]
+        vec![self.credit.gauge(now), self.held.gauge("held_bytes", now)]
     }
 }

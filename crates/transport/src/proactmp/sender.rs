@@ -1,13 +1,14 @@
 //! The sending half of ProactMP: a host's messages take turns at its wire.
 
 use super::outgoing::{Outgoing, SenderEvent};
+use super::packets::{Grant, Pull, Resend};
 use super::params::Settings;
 use super::shares::SubflowEvent;
 use super::{Shared, TimerKey, allowed_of, number_of};
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{HostId, Packet, TypedView};
 use headway_units::{RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -84,13 +85,14 @@ impl Sender {
     pub(super) fn grant(&mut self, shared: &mut Shared, now: Time, grant: &Packet) {
         let Some(key) = self.messages.find((grant.src, grant.message)) else { return };
         let out = &mut self.messages[key];
-        let number = number_of(grant.remaining) as usize;
-        let answers = grant.count > 0 && number < out.shares.subflows.len();
+        let Grant { answers, permitted, subflow, echo, .. } = Grant::read(grant);
+        let number = number_of(subflow) as usize;
+        let answers = answers > 0 && number < out.shares.subflows.len();
         if answers {
-            out.shares.heard(&self.settings, number, now, grant.lifetime);
-            self.round_trips.note(now.saturating_sub(grant.lifetime));
+            out.shares.heard(&self.settings, number, now, echo);
+            self.round_trips.note(now.saturating_sub(echo));
         }
-        let news = out.permit(&self.settings, &shared.context, grant.token);
+        let news = out.permit(&self.settings, &shared.context, permitted);
         out.state.step(SenderEvent::Grant);
         if news || answers {
             self.heard(shared, now, key);
@@ -107,7 +109,8 @@ impl Sender {
             return;
         }
         out.state.step(SenderEvent::Resend);
-        let range = (ask.index, ask.index.saturating_add(ask.count));
+        let Resend { first, missing, .. } = Resend::read(ask);
+        let range = (first, first.saturating_add(missing));
         out.resend(&self.settings, &shared.context, now, range);
         self.heard(shared, now, key);
         self.queue(shared, key);
@@ -118,8 +121,9 @@ impl Sender {
     pub(super) fn request(&mut self, shared: &mut Shared, now: Time, request: &Packet) {
         let Some(key) = self.messages.find((request.src, request.message)) else { return };
         let out = &mut self.messages[key];
-        if request.count == 0 {
-            let wanted = allowed_of(request.remaining) > 0 && out.has_begun();
+        let Pull { window, subflow } = Pull::read(request);
+        if window == 0 {
+            let wanted = allowed_of(subflow) > 0 && out.has_begun();
             let response = wanted.then(|| out.join(&shared.context, now, request)).flatten();
             shared.control.extend(response);
             return;
@@ -151,7 +155,7 @@ impl Sender {
         }
         out.state.step(SenderEvent::IdleTimeout);
         out.try_another_path(&self.settings);
-        let probe = out.about(&shared.context, PacketKind::Probe);
+        let probe = out.probe(&shared.context);
         shared.control.push_back(probe);
         let timeout = out.timeout(&self.settings);
         out.arm_timeout(shared, now, timeout);
@@ -165,7 +169,7 @@ impl SendingHalf<TimerKey> for Sender {
         let timeout = out.timeout(&self.settings);
         let key = self.messages.insert((message.dst, message.id), out);
         if self.settings.request {
-            let announcement = self.messages[key].about(&shared.context, PacketKind::Probe);
+            let announcement = self.messages[key].probe(&shared.context);
             shared.control.push_back(announcement);
         } else {
             self.begin(shared, now, key);

@@ -3,8 +3,9 @@
 //! A packet is lost when enough packets that left later have arrived, which their echoed departure times tell,
 //! repetitions included; or when it has been on its way for too long.
 
+use super::packets::Ack;
 use crate::index_window::IndexWindow;
-use headway_packet::Packet;
+use headway_packet::{Packet, TypedView};
 use headway_units::Time;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -61,7 +62,8 @@ impl Flight {
     /// Takes in what an acknowledgement says has arrived. Answers whether any of it is news.
     pub(super) fn acknowledge(&mut self, ack: &Packet, reordering: u32) -> bool {
         let before = self.arrived.len();
-        self.arrived.insert_below(ack.count.min(self.next));
+        let Ack { arrived, echo, .. } = Ack::read(ack);
+        self.arrived.insert_below(arrived.min(self.next));
         for block in ack.sack() {
             for index in block.start..block.end.min(self.next) {
                 self.arrived.insert(index);
@@ -72,7 +74,7 @@ impl Flight {
         }
         let arrived = &self.arrived;
         self.lost.retain(|index| !arrived.contains(*index));
-        self.pass(ack.lifetime, reordering);
+        self.pass(echo, reordering);
         true
     }
 

@@ -1,11 +1,12 @@
 //! The receiving half of RCP: brings back what packets were told, and says what has arrived.
 
+use super::packets::{Ack, Data};
 use super::{Shared, TimerKey};
 use crate::arrived::Arrived;
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{HostId, Packet, TypedView};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -44,13 +45,14 @@ impl Receiver {
         if self.finished.contains(src, message) {
             return self.answer(shared, packet);
         }
-        let Ok(packets) = u32::try_from(shared.context.sizes.packets(packet.message_bytes)) else { return };
+        let Data { index, message_bytes, .. } = Data::read(packet);
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let fresh = || Incoming { packets, arrived: Arrived::default(), state: ReceiverState::Receiving };
         let incoming = self.messages.entry((src, message)).or_insert_with(fresh);
-        if packet.index >= incoming.packets {
+        if index >= incoming.packets {
             return;
         }
-        if incoming.arrived.insert(packet.index) {
+        if incoming.arrived.insert(index) {
             let bytes = u32::from(packet.payload);
             shared.events.push_back(EndpointEvent::Delivered { tag, src, message, bytes });
         }
@@ -67,14 +69,20 @@ impl Receiver {
     /// Echoes the rate and the time that a packet brought, with what has arrived of its message.
     fn answer(&self, shared: &mut Shared, packet: &Packet) {
         let (src, id) = (packet.src, packet.message);
-        let mut ack = shared.control_packet(PacketKind::Ack, src, id, packet.tag, packet.entropy);
-        (ack.index, ack.lifetime, ack.remaining) = (packet.index, packet.lifetime, packet.token);
-        if let Some(incoming) = self.messages.get(&(src, id)) {
-            ack.count = incoming.arrived.next();
+        // A request says these where data packets do; as it has no index, that is 0.
+        let Data { index, message_bytes, rate, left, .. } = Data::read(packet);
+        let incoming = self.messages.get(&(src, id));
+        let arrived = match incoming {
+            Some(incoming) => incoming.arrived.next(),
+            None if self.finished.contains(src, id) => {
+                u32::try_from(shared.context.sizes.packets(message_bytes)).unwrap_or(u32::MAX)
+            }
+            None => 0,
+        };
+        let ack = Ack { index, arrived, blocks: 0, block: 0, rate, echo: left };
+        let mut ack = shared.control_view(ack, src, id, packet.tag, packet.entropy);
+        if let Some(incoming) = incoming {
             ack.set_sack(incoming.arrived.report());
-        } else if self.finished.contains(src, id) {
-            let packets = shared.context.sizes.packets(packet.message_bytes);
-            ack.count = u32::try_from(packets).unwrap_or(u32::MAX);
         }
         shared.control.push_back(ack);
     }

@@ -1,13 +1,14 @@
 //! The sending half of RCP: asks for a rate, and paces at it.
 
 use super::flight::Flight;
+use super::packets::{Ack, Data, Rts};
 use super::{RcpParams, Shared, TimerKey};
 use crate::endpoint::HostContext;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::{Rate, RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -59,7 +60,7 @@ struct Outgoing {
     backoff: u32,
     /// The earliest deadline of each kind that is armed; others of this message are left over.
     pace_armed: Time,
-    silence_armed: Time,
+    idle_armed: Time,
     reference_armed: Time,
 }
 
@@ -94,7 +95,7 @@ impl Sender {
         out.learn(now, packet);
         if out.flight.acknowledge(packet, self.params.reordering as u32) {
             (out.heard, out.backoff) = (true, 0);
-            self.round_trips.answered(now, packet.lifetime);
+            self.round_trips.answered(now, Ack::read(packet).echo);
         }
         if out.flight.arrived() == out.packets {
             out.state.step(SenderEvent::Acknowledged);
@@ -126,20 +127,20 @@ impl Sender {
     /// Nothing may have been heard of something for too long: it is sent again.
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, at: Time, now: Time, id: (HostId, u32)) {
         let Some(key) = self.messages.find(id) else { return };
-        let patience = self.patience(key);
+        let timeout = self.timeout(key);
         let out = &mut self.messages[key];
-        if out.silence_armed != at {
+        if out.idle_armed != at {
             return;
         }
-        out.silence_armed = Time::MAX;
-        if out.since().is_some_and(|since| since.saturating_add(patience) <= now) {
+        out.idle_armed = Time::MAX;
+        if out.since().is_some_and(|since| since.saturating_add(timeout) <= now) {
             let most = self.params.backoff as u32;
             out.backoff = (out.backoff + 1).min(most);
             if out.state == SenderState::SynSent {
                 out.state.step(SenderEvent::IdleTimeout);
                 out.ask(shared, now);
             } else {
-                out.flight.lose_until(now.saturating_sub(patience));
+                out.flight.lose_until(now.saturating_sub(timeout));
                 out.state.step(SenderEvent::Lost);
                 self.queue(shared, now, key);
             }
@@ -178,18 +179,18 @@ impl Sender {
     }
 
     /// How long nothing may be heard of something.
-    fn patience(&self, key: DefaultKey) -> Time {
+    fn timeout(&self, key: DefaultKey) -> Time {
         let out = &self.messages[key];
         scale(out.max_rtt.max(out.rtt), self.params.timeout).saturating_mul(1 << out.backoff)
     }
 
     fn await_silence(&mut self, shared: &mut Shared, key: DefaultKey) {
-        let patience = self.patience(key);
+        let timeout = self.timeout(key);
         let out = &mut self.messages[key];
         let Some(since) = out.since() else { return };
-        let at = since.saturating_add(patience);
-        if at < out.silence_armed {
-            out.silence_armed = at;
+        let at = since.saturating_add(timeout);
+        if at < out.idle_armed {
+            out.idle_armed = at;
             shared.timers.arm(at, TimerKey::Idle(out.message.dst, out.message.id));
         }
     }
@@ -249,7 +250,7 @@ impl SendingHalf<TimerKey> for Sender {
             asked: now,
             backoff: 0,
             pace_armed: Time::MAX,
-            silence_armed: Time::MAX,
+            idle_armed: Time::MAX,
             reference_armed: Time::MAX,
         };
         let key = self.messages.insert((message.dst, message.id), out);
@@ -298,30 +299,28 @@ impl Outgoing {
     /// Sends a SYN, or a reference packet: the same, but that it knows a round trip.
     fn ask(&mut self, shared: &mut Shared, now: Time) {
         let m = &self.message;
-        let mut packet = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
-        packet.message_bytes = m.bytes;
-        self.request(&mut packet, now);
-        shared.control.push_back(packet);
+        let (rate, round_trip) = (ANY_RATE, self.round_trip());
+        let request = Rts { message_bytes: m.bytes, rate, round_trip, left: now };
+        let packet = shared.control_view(request, m.dst, m.id, m.tag, m.entropy);
+        shared.control.push_back(Packet { flags: PacketFlags::RATE, ..packet });
         self.asked = now;
     }
 
-    /// Every packet towards the receiver asks for any rate, and tells routers the round trip.
-    fn request(&self, packet: &mut Packet, now: Time) {
-        packet.flags = packet.flags.with(PacketFlags::RATE);
-        packet.token = ANY_RATE;
-        packet.remaining = u32::try_from(self.rtt.0.div_ceil(1000)).unwrap_or(u32::MAX);
-        packet.lifetime = now;
+    /// The round trip that every packet tells routers, in nanoseconds.
+    fn round_trip(&self) -> u32 {
+        u32::try_from(self.rtt.0.div_ceil(1000)).unwrap_or(u32::MAX)
     }
 
     /// Takes in the rate and the time that an acknowledgement brings. rcp-host.cc §recv
     fn learn(&mut self, now: Time, ack: &Packet) {
-        if ack.lifetime <= now {
-            self.rtt = (now - ack.lifetime).max(Time(1));
+        let Ack { echo, rate, .. } = Ack::read(ack);
+        if echo <= now {
+            self.rtt = (now - echo).max(Time(1));
             self.min_rtt = self.min_rtt.min(self.rtt);
         }
         // Answers may overtake each other: the rate is the one that the latest departure was told.
-        if ack.lifetime >= self.rate_at && ack.lifetime <= now {
-            (self.rate, self.rate_at) = (ack.remaining.max(1), ack.lifetime);
+        if echo >= self.rate_at && echo <= now {
+            (self.rate, self.rate_at) = (rate.max(1), echo);
         }
     }
 
@@ -362,9 +361,10 @@ impl Outgoing {
 
     fn data(&mut self, context: &HostContext, now: Time, index: u32) -> Packet {
         let again = index < self.flight.next();
-        let mut packet = context.data_packet(&self.message, index, self.limit);
-        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
-        self.request(&mut packet, now);
+        let packet = context.data_packet(&self.message, index, self.limit);
+        let (rate, round_trip) = (ANY_RATE, self.round_trip());
+        let mut packet = Data { rate, round_trip, left: now, ..Data::read(&packet) }.on(packet);
+        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN).with(PacketFlags::RATE);
         self.flight.depart(now, index);
         self.last = Some((now, packet.wire));
         if self.flight.first_lost().is_none() && self.flight.next() == self.packets {

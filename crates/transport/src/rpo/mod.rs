@@ -6,13 +6,13 @@
 //! same rule. The sender chooses the packets, so a grant names none: it says which packet earned it, how many
 //! it permits, and what has arrived from either end of the message.
 
-mod behind;
 mod expected;
-mod log;
+mod opportunistic;
 mod outgoing;
 mod packets;
 mod receiver;
 mod sender;
+mod sent_log;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};

@@ -1,13 +1,14 @@
 //! One message at its sender: which packet leaves next, from which end.
 
-use super::behind::Behind;
-use super::log::Log;
+use super::opportunistic::Opportunistic;
+use super::packets::Grant;
+use super::sent_log::SentLog;
 use super::{OPPORTUNISTIC, Shared, TimerKey};
+use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
-use crate::opening::OpeningSchedule;
-use headway_packet::{Packet, PacketFlags};
+use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use std::collections::BTreeSet;
 
@@ -39,7 +40,7 @@ pub(super) struct Next {
 pub(super) struct Outgoing {
     pub(super) message: Message,
     packets: u32,
-    pub(super) opening: OpeningSchedule,
+    pub(super) opening: FirstWindowSchedule,
     state: SenderState,
     /// First packet that has not been queued as a normal one in its turn; packets from `back` on have been
     /// queued as opportunistic ones. RPO §IV-A
@@ -53,19 +54,19 @@ pub(super) struct Outgoing {
     /// Normal packets that wait here out of turn.
     queued: Vec<u32>,
     /// Opportunistic packets without acknowledgement.
-    opportunistic: Behind,
+    opportunistic: Opportunistic,
     /// Packets to send again.
     lost: BTreeSet<u32>,
     /// Packets that permissions at hand have repeated, of which nothing has been heard since.
     repaired: BTreeSet<u32>,
     /// What left as normal, and as opportunistic packets.
-    logs: [Log; 2],
+    logs: [SentLog; 2],
     /// Permissions for normal packets that found nothing to send.
     credit: u32,
     /// The smoothed round trip of normal packets; 0 before the first.
     pub(super) round_trip: Time,
     /// Age at which an opportunistic packet is due as a normal one.
-    patience: Time,
+    meeting_timeout: Time,
     meeting_at: Option<Time>,
     restart: Time,
     idle: IdleTimer,
@@ -74,10 +75,10 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn new(
         message: &Message,
-        opening: OpeningSchedule,
+        opening: FirstWindowSchedule,
         packets: u32,
         now: Time,
-        (patience, restart): (Time, Time),
+        (meeting_timeout, restart): (Time, Time),
     ) -> Outgoing {
         let front = opening.window();
         let mut out = Outgoing {
@@ -91,13 +92,13 @@ impl Outgoing {
             above: packets,
             departed: [0, front],
             queued: Vec::new(),
-            opportunistic: Behind::default(),
+            opportunistic: Opportunistic::default(),
             lost: BTreeSet::new(),
             repaired: BTreeSet::new(),
-            logs: [Log::default(), Log::default()],
+            logs: [SentLog::default(), SentLog::default()],
             credit: 0,
             round_trip: Time::ZERO,
-            patience,
+            meeting_timeout,
             meeting_at: None,
             restart,
             idle: IdleTimer::new(now),
@@ -131,8 +132,9 @@ impl Outgoing {
 
     /// Takes in what a grant says of arrivals and losses; `false` for a grant heard before.
     pub(super) fn acknowledge(&mut self, now: Time, grant: &Packet, tolerance: Option<u32>) -> bool {
-        self.arrived.skip_to(grant.remaining.min(self.packets));
-        let above = grant.message_bytes.min(self.above.into()) as u32;
+        let Grant { index, departure, arrived_below, arrived_from, .. } = Grant::read(grant);
+        self.arrived.skip_to(arrived_below.min(self.packets));
+        let above = arrived_from.min(self.above.into()) as u32;
         if above < self.above {
             self.above = above;
             self.opportunistic.remove_from(above);
@@ -140,15 +142,15 @@ impl Outgoing {
         if grant.flags.has(PacketFlags::AGAIN) {
             return true;
         }
-        let (queue, number) = ((grant.token & 1) as usize, grant.token >> 1);
-        let left = self.logs[queue].take(number, grant.index);
-        if left.is_none() && self.has_arrived(grant.index) {
+        let (queue, number) = ((departure & 1) as usize, departure >> 1);
+        let left = self.logs[queue].take(number, index);
+        if left.is_none() && self.has_arrived(index) {
             return false;
         }
-        self.arrived.insert(grant.index);
-        self.opportunistic.remove(grant.index);
-        self.lost.remove(&grant.index);
-        self.repaired.remove(&grant.index);
+        self.arrived.insert(index);
+        self.opportunistic.remove(index);
+        self.lost.remove(&index);
+        self.repaired.remove(&index);
         let Some(left) = left else { return true };
         if queue == 0 {
             self.measured(now.saturating_sub(left));
@@ -225,7 +227,7 @@ impl Outgoing {
         if !self.has_met() {
             return None;
         }
-        let (index, again) = self.opportunistic.due(now, self.patience)?;
+        let (index, again) = self.opportunistic.due(now, self.meeting_timeout)?;
         self.opportunistic.remove(index);
         self.queued.push(index);
         Some(Next { index, again })
@@ -317,7 +319,7 @@ impl Outgoing {
             return;
         }
         let Some(oldest) = self.opportunistic.oldest() else { return };
-        let at = oldest.saturating_add(self.patience);
+        let at = oldest.saturating_add(self.meeting_timeout);
         if self.meeting_at.is_none_or(|armed| armed <= now || at < armed) {
             shared.timers.arm(at, TimerKey::Meeting(self.message.dst, self.message.id));
             self.meeting_at = Some(at);

@@ -1,6 +1,7 @@
 //! The receiving half of RPO.
 
 use super::expected::Expected;
+use super::packets::{Data, Grant};
 use super::{
     Detection, LossTimer, Missing, OPPORTUNISTIC, OpportunisticMark, Reissue, RpoParams, Shared, TimerKey,
 };
@@ -9,7 +10,7 @@ use crate::index_window::IndexWindow;
 use crate::shared::scale;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, Sizes, TypedView};
 use headway_units::{Gauge, Level, Time};
 use rustc_hash::FxHashMap;
 
@@ -90,7 +91,8 @@ impl Receiver {
         let Some(incoming) = self.messages.get_mut(&key) else {
             return self.first(shared, now, packet);
         };
-        if packet.index >= incoming.packets || !incoming.received.insert(packet.index) {
+        let Data { index, round_trip, .. } = Data::read(packet);
+        if index >= incoming.packets || !incoming.received.insert(index) {
             self.duplicates += 1;
             return;
         }
@@ -98,7 +100,7 @@ impl Receiver {
         let before = incoming.held;
         incoming.arrived(&shared.context.sizes, now, packet);
         if self.params.loss_timer == LossTimer::Measured {
-            incoming.measure(packet.lifetime, self.params.loss_timeout);
+            incoming.measure(round_trip, self.params.loss_timeout);
         }
         let held = self.held.value() - before + incoming.held;
         self.held.set(now, held);
@@ -131,10 +133,11 @@ impl Receiver {
     /// State for a message on its first packet: its first window counts as permitted.
     fn admit(&self, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;
-        let packets = u32::try_from(context.sizes.packets(packet.message_bytes)).ok()?;
+        let Data { window, message_bytes, .. } = Data::read(packet);
+        let packets = u32::try_from(context.sizes.packets(message_bytes)).ok()?;
         let path = (context.path)(packet.src);
         let timeout = self.params.timeout(&path, self.params.loss_timeout);
-        let window = packet.count.clamp(1, packets);
+        let window = window.clamp(1, packets);
         let expected = match packet.flags.has(PacketFlags::AGAIN) {
             // The whole window left a silence ago, and queues keep their order.
             true => Expected::new(now, Time::ZERO, window, packets),
@@ -146,7 +149,7 @@ impl Receiver {
         };
         Some(Incoming {
             packets,
-            bytes: packet.message_bytes,
+            bytes: message_bytes,
             received: IndexWindow::default(),
             above: packets,
             received_bytes: 0,
@@ -274,28 +277,25 @@ impl Incoming {
 
     /// A grant for a packet that arrived: one normal packet, and an opportunistic one unless marked.
     fn grant(&self, shared: &mut Shared, (peer, id): (HostId, u32), packet: &Packet, marked: bool) {
-        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        grant.index = packet.index;
-        grant.token = packet.token;
-        grant.count = if marked { 1 } else { 2 };
-        grant.flags = PacketFlags::when(marked, PacketFlags::ECE);
-        self.report(&mut grant);
-        shared.control.push_back(grant);
+        let Data { index, departure, .. } = Data::read(packet);
+        let grant = self.about(index, if marked { 1 } else { 2 }, departure);
+        let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        let flags = PacketFlags::when(marked, PacketFlags::ECE);
+        shared.control.push_back(Packet { flags, ..grant });
     }
 
     /// A grant for a packet that is missing, which permits `count` packets: one, or that one and no other.
     fn request(&mut self, shared: &mut Shared, (peer, id): (HostId, u32), index: u32, count: u32) {
         self.state.step(ReceiverEvent::Overdue);
-        let mut grant = shared.control_packet(PacketKind::Grant, peer, id, self.tag, self.entropy);
-        (grant.index, grant.count, grant.flags) = (index, count, PacketFlags::AGAIN);
-        self.report(&mut grant);
-        shared.control.push_back(grant);
+        let grant = self.about(index, count, 0);
+        let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);
+        shared.control.push_back(Packet { flags: PacketFlags::AGAIN, ..grant });
     }
 
-    /// What has arrived: all packets below `remaining`, and all from `message_bytes` on.
-    fn report(&self, grant: &mut Packet) {
-        grant.remaining = self.received.next_missing(0);
-        grant.message_bytes = self.above.into();
+    /// A grant about a packet, with what has arrived of the message.
+    fn about(&self, index: u32, permitted: u32, departure: u32) -> Grant {
+        let (arrived_below, arrived_from) = (self.received.next_missing(0), self.above.into());
+        Grant { index, permitted, departure, arrived_below, arrived_from }
     }
 
     /// The time-out by the round trip that the sender measures.
@@ -322,8 +322,8 @@ impl Incoming {
         // An opportunistic packet of a marked message waits in a queue, perhaps for long.
         let waits = self.state == ReceiverState::Marked && expected.is_from_the_end(index);
         attempts += u32::from(!waits && attempts < backoff);
-        let patience = self.timeout.saturating_mul(1 << attempts);
-        expected.permit_again(now.saturating_add(patience), index, attempts);
+        let timeout = self.timeout.saturating_mul(1 << attempts);
+        expected.permit_again(now.saturating_add(timeout), index, attempts);
         if !waits {
             self.request(shared, key, index, 1);
         }

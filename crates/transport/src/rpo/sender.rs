@@ -1,14 +1,15 @@
 //! The sending half of RPO: the messages, and the two queues at the host's own link.
 
 use super::outgoing::{Next, Outgoing};
+use super::packets::{Data, Grant};
 use super::{Detection, NORMAL, OPPORTUNISTIC, RpoParams, Shared, TimerKey};
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
-use crate::opening::OpeningSchedule;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
 use headway_units::{Gauge, SpareMeter, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -82,7 +83,8 @@ impl Sender {
         }
         let mut both = false;
         if grant.flags.has(PacketFlags::AGAIN) {
-            match out.requested(grant.index, grant.count > 0) {
+            let Grant { index, permitted, .. } = Grant::read(grant);
+            match out.requested(index, permitted > 0) {
                 Some((next, NORMAL)) => self.normal.push_back(Run { message: key, next, count: 1 }),
                 Some((next, _)) => self.opportunistic.push_back(Run { message: key, next, count: 1 }),
                 None => {}
@@ -186,10 +188,10 @@ impl SendingHalf<TimerKey> for Sender {
             self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
         }
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = OpeningSchedule::new(message.opening, window, packets, slot, now);
-        let patience = scale(path.base_rtt, self.params.meeting_patience);
+        let opening = FirstWindowSchedule::new(message.opening, window, packets, slot, now);
+        let meeting_timeout = scale(path.base_rtt, self.params.meeting_patience);
         let restart = self.params.timeout(&path, self.params.restart_timeout);
-        let out = Outgoing::new(message, opening, packets, now, (patience, restart));
+        let out = Outgoing::new(message, opening, packets, now, (meeting_timeout, restart));
         let key = self.messages.insert((message.dst, message.id), out);
         self.release_opening(shared, now, message.dst, message.id);
         self.messages[key].arm_timeout(shared, now);
@@ -233,11 +235,11 @@ impl Run {
     }
 }
 
-fn data(out: &Outgoing, context: &HostContext, next: Next, token: u32) -> Packet {
-    let mut packet = context.data_packet(&out.message, next.index, out.opening.window());
+fn data(out: &Outgoing, context: &HostContext, next: Next, departure: u32) -> Packet {
+    let packet = context.data_packet(&out.message, next.index, out.opening.window());
+    let data = Data { departure, round_trip: out.round_trip, ..Data::read(&packet) };
+    let mut packet = data.on(packet);
     packet.ecn = Ecn::Ect;
-    packet.token = token;
-    packet.lifetime = out.round_trip;
     packet.flags = PacketFlags::when(out.is_unscheduled(next), PacketFlags::UNSCHEDULED)
         .with(PacketFlags::when(next.again, PacketFlags::AGAIN));
     packet

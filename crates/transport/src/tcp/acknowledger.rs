@@ -1,11 +1,12 @@
 //! What a receiver owes the sender of one sequence space: selective and delayed acknowledgements, and DCTCP's
 //! echo of marks.
 
+use super::packets::{Ack, Data};
 use super::params::ConnectionParams;
 use crate::arrived::Arrived;
 use crate::shared::Shared;
 use crate::timers::TimerKey;
-use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 
 crate::state_machine! {
@@ -118,14 +119,16 @@ impl Acknowledger {
             }
             self.ce = ce;
         }
+        // MPTCP's data packets say these two where TCP's do.
+        let Data { index, left, .. } = Data::read(packet);
         let in_order = sequence == self.arrived.next() && !self.arrived.has_holes();
         let first = self.arrived.insert(sequence);
         self.count += u32::from(first);
         if self.owed == 0 {
             // RFC7323 §4.3: the earliest packet's time, so that a delay here counts as round trip.
-            self.echo = packet.lifetime;
+            self.echo = left;
         }
-        (self.owed, self.last) = (self.owed + 1, packet.index);
+        (self.owed, self.last) = (self.owed + 1, index);
         self.state.step(ReceiverEvent::Arrived);
         Taken { first, in_order, changed }
     }
@@ -141,7 +144,7 @@ impl Acknowledger {
     ) {
         let quick = self.owed >= rules.every || self.count <= rules.quick;
         if urgent || !taken.in_order || taken.changed || quick {
-            let echo = if taken.in_order { self.echo } else { packet.lifetime };
+            let echo = if taken.in_order { self.echo } else { Data::read(packet).left };
             self.send(to, echo);
         } else {
             self.put_off(to, now.saturating_add(rules.delay));
@@ -195,8 +198,8 @@ impl Acknowledger {
         index: u32,
         echo: Time,
     ) {
-        let mut ack = to.shared.control_packet(PacketKind::Ack, to.peer, to.message, self.tag, self.entropy);
-        (ack.index, ack.count, ack.lifetime) = (index, self.arrived.next(), echo);
+        let ack = Ack { index, arrived: self.arrived.next(), blocks: 0, block: 0, window: 0, echo };
+        let mut ack = to.shared.control_view(ack, to.peer, to.message, self.tag, self.entropy);
         ack.set_sack(self.arrived.report());
         ack.flags = PacketFlags::when(self.ce, PacketFlags::ECE);
         (to.complete)(&mut ack);

@@ -155,7 +155,7 @@ impl<C: CongestionControl> Connection<C> {
 
     /// Something has left that is to be answered.
     #[inline]
-    pub(crate) fn await_answer(&mut self, now: Time) {
+    pub(crate) fn arm_timeout(&mut self, now: Time) {
         self.deadline.get_or_insert(now.saturating_add(self.rtt.rto()));
     }
 
@@ -170,7 +170,7 @@ impl<C: CongestionControl> Connection<C> {
     /// Notes whether the window is what holds back data, if `has_data` says that there is more.
     #[inline]
     pub(crate) fn account(&mut self, now: Time, has_data: bool) {
-        self.await_answer(now);
+        self.arm_timeout(now);
         let has_room = self.has_room();
         let (una, next) = (self.board.una(), self.board.next());
         self.usage.note(una, next, self.board.outstanding(), has_data && !has_room);

@@ -2,8 +2,9 @@
 
 use super::connection::{Connection, SenderEvent, SenderState};
 use super::control::{Ack, CongestionControl, Phase, Sibling};
+use super::packets;
 use super::scoreboard::Delivery;
-use headway_packet::{Packet, PacketFlags};
+use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 
 /// Duplicate acknowledgements that mean a loss. RFC 5681 §3.2
@@ -30,12 +31,13 @@ impl<C: CongestionControl> Connection<C> {
         end: u32,
         siblings: &[Sibling],
     ) -> Heard {
-        if packet.count > self.board.next() {
+        let arrived = packets::Ack::read(packet).arrived;
+        if arrived > self.board.next() {
             return Heard::Stray;
         }
         let (pipe_before, phase) = (self.pipe(), self.phase());
         let mut delivery = Delivery::default();
-        let acked = self.board.acknowledge(packet.count, &mut delivery);
+        let acked = self.board.acknowledge(arrived, &mut delivery);
         if self.selective {
             packet.sack().for_each(|block| self.board.sack(block, &mut delivery));
         }
@@ -88,7 +90,8 @@ impl<C: CongestionControl> Connection<C> {
 
     /// The echo names the copy that arrived, so repetitions measure as well as first copies do. RFC 7323 §4
     pub(crate) fn measure(&mut self, now: Time, packet: &Packet) -> Option<Time> {
-        let rtt = (packet.lifetime <= now).then(|| now - packet.lifetime)?;
+        let echo = packets::Ack::read(packet).echo;
+        let rtt = (echo <= now).then(|| now - echo)?;
         self.rtt.sample(rtt);
         Some(rtt)
     }
@@ -112,7 +115,7 @@ impl<C: CongestionControl> Connection<C> {
                 self.duplicates = 0;
                 0
             }
-            phase if packet.count == una && self.board.outstanding() > 0 => {
+            phase if packets::Ack::read(packet).arrived == una && self.board.outstanding() > 0 => {
                 self.duplicates = (self.duplicates + 1).min(self.board.outstanding());
                 let third = phase != Phase::Recovery && self.duplicates == DUP_ACKS;
                 u32::from(third && self.board.lose(una))

@@ -10,7 +10,7 @@ pub(crate) mod connection;
 pub mod control;
 pub(crate) mod input;
 pub(crate) mod outgoing;
-mod packets;
+pub(crate) mod packets;
 pub mod params;
 mod rate;
 mod receiver;

@@ -3,11 +3,12 @@
 use super::connection::{Connection, Pick, SenderState};
 use super::control::{CongestionControl, Flow};
 use super::input::Heard;
+use super::packets::{Ack, Data};
 use super::params::ConnectionParams;
 use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
-use crate::opening::OpeningSchedule;
-use headway_packet::{Ecn, Packet, PacketFlags};
+use headway_packet::{Ecn, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 
 /// A message being sent.
@@ -17,7 +18,7 @@ pub(super) struct Outgoing<C> {
     pub(super) connection: Connection<C>,
     /// First packet that the receiver does not take yet.
     edge: u32,
-    opening: Option<OpeningSchedule>,
+    opening: Option<FirstWindowSchedule>,
     /// Packets of the first window whose time has come.
     released: u32,
     /// When the next packet may leave, and the last such instant for which a timer is armed.
@@ -103,9 +104,9 @@ impl<C: CongestionControl> Outgoing<C> {
 
     #[inline]
     fn data(&self, context: &HostContext, index: u32, again: bool, now: Time) -> Packet {
-        let first_window = self.opening.as_ref().map_or(1, OpeningSchedule::window);
-        let mut packet = context.data_packet(&self.message, index, first_window);
-        packet.lifetime = now;
+        let first_window = self.opening.as_ref().map_or(1, FirstWindowSchedule::window);
+        let packet = context.data_packet(&self.message, index, first_window);
+        let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
         packet.ecn = if C::ECN { Ecn::Ect } else { Ecn::NotEct };
         packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
         packet
@@ -118,7 +119,8 @@ impl<C: CongestionControl> Outgoing<C> {
             Heard::Stray => false,
             Heard::All => true,
             Heard::Some => {
-                self.edge = self.edge.max(packet.count.saturating_add(packet.remaining));
+                let Ack { arrived, window, .. } = Ack::read(packet);
+                self.edge = self.edge.max(arrived.saturating_add(window));
                 false
             }
         }
@@ -139,7 +141,7 @@ pub(crate) fn first_window<C: CongestionControl>(
     initial: u32,
     packets: u32,
     now: Time,
-) -> (OpeningSchedule, bool) {
+) -> (FirstWindowSchedule, bool) {
     let path = (context.path)(message.dst);
     let shared = message.opening.share > 1;
     let window = match shared {
@@ -148,7 +150,7 @@ pub(crate) fn first_window<C: CongestionControl>(
         false => initial.max(C::LEAST_INITIAL_WINDOW),
     };
     let slot = context.sizes.slot(path.bottleneck);
-    (OpeningSchedule::new(message.opening, window, packets, slot, now), shared)
+    (FirstWindowSchedule::new(message.opening, window, packets, slot, now), shared)
 }
 
 impl Flow {

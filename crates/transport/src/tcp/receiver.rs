@@ -1,12 +1,13 @@
 //! The receiving half: which messages are arriving, and when they are whole.
 
 use super::acknowledger::{AckRules, Acknowledger, Towards};
+use super::packets::{Ack, Data, Rts};
 use super::params::ConnectionParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{HostId, Packet, TypedView};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -31,7 +32,7 @@ fn towards(
     (peer, message): (HostId, u32),
     window: u32,
 ) -> Towards<'_, TimerKey, impl Fn(&mut Packet) + use<>> {
-    let complete = move |ack: &mut Packet| ack.remaining = window;
+    let complete = move |ack: &mut Packet| Ack { window, ..Ack::read(ack) }.write(ack);
     Towards { shared, peer, message, timer: TimerKey::Ack(peer, message), complete }
 }
 
@@ -52,11 +53,12 @@ impl Receiver {
             return Self::repeat_last(shared, packet, self.window);
         }
         let Some(incoming) = self.incoming(shared, packet) else { return };
-        incoming.acks.acknowledge(&mut towards(shared, key, u32::MAX), 0, packet.lifetime);
+        incoming.acks.acknowledge(&mut towards(shared, key, u32::MAX), 0, Rts::read(packet).left);
     }
 
     fn incoming(&mut self, shared: &Shared, packet: &Packet) -> Option<&mut Incoming> {
-        let packets = u32::try_from(shared.context.sizes.packets(packet.message_bytes)).ok()?;
+        // A SYN says this where data packets do.
+        let packets = u32::try_from(shared.context.sizes.packets(Data::read(packet).message_bytes)).ok()?;
         let fresh = || Incoming { packets, acks: Acknowledger::new(packet) };
         Some(self.messages.entry((packet.src, packet.message)).or_insert_with(fresh))
     }
@@ -69,11 +71,12 @@ impl Receiver {
         }
         let (rules, window) = (self.rules, self.window);
         let Some(incoming) = self.incoming(shared, packet) else { return };
-        if packet.index >= incoming.packets {
+        let index = Data::read(packet).index;
+        if index >= incoming.packets {
             return;
         }
         let to = &mut towards(shared, key, window);
-        let taken = incoming.acks.take(to, packet, packet.index);
+        let taken = incoming.acks.take(to, packet, index);
         if taken.first {
             to.shared.delivered(packet);
         }
@@ -94,12 +97,12 @@ impl Receiver {
 
     /// The sender has not heard that everything has arrived.
     fn repeat_last(shared: &mut Shared, packet: &Packet, window: u32) {
-        let Ok(packets) = u32::try_from(shared.context.sizes.packets(packet.message_bytes)) else { return };
+        // A SYN says the length and the time where data packets do; as it has no index, that is 0.
+        let Data { index, message_bytes, left, .. } = Data::read(packet);
+        let Ok(arrived) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return };
         let (peer, id) = (packet.src, packet.message);
-        let mut ack = shared.control_packet(PacketKind::Ack, peer, id, packet.tag, packet.entropy);
-        (ack.index, ack.count, ack.remaining, ack.lifetime) =
-            (packet.index, packets, window, packet.lifetime);
-        shared.control.push_back(ack);
+        let ack = Ack { index, arrived, blocks: 0, block: 0, window, echo: left };
+        shared.control.push_back(shared.control_view(ack, peer, id, packet.tag, packet.entropy));
     }
 
     /// An acknowledgement has been put off for as long as it may.

@@ -3,13 +3,14 @@
 use super::connection::SenderState;
 use super::control::CongestionControl;
 use super::outgoing::{Outgoing, Poll};
+use super::packets::{Ack, Rts};
 use super::params::TcpParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::two_sided::SendingHalf;
-use headway_packet::{HostId, Packet, PacketKind};
+use headway_packet::{HostId, Packet, TypedView};
 use headway_units::{RoundTrips, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
@@ -58,7 +59,7 @@ impl<C: CongestionControl> Sender<C> {
             connection.rtt.clear_backoff();
             self.establish(shared, now, key);
         } else {
-            self.round_trips.answered(now, packet.lifetime);
+            self.round_trips.answered(now, Ack::read(packet).echo);
         }
         if self.connections[key].acknowledge(now, packet) {
             if let Some(connection) = self.connections.remove((packet.src, packet.message)) {
@@ -170,9 +171,8 @@ impl<C: CongestionControl> Outgoing<C> {
     /// Asks for a connection; the answer is an acknowledgement of nothing.
     fn send_syn(&mut self, shared: &mut Shared, now: Time) {
         let m = &self.message;
-        let mut syn = shared.control_packet(PacketKind::Rts, m.dst, m.id, m.tag, m.entropy);
-        (syn.message_bytes, syn.lifetime) = (m.bytes, now);
-        shared.control.push_back(syn);
-        self.connection.await_answer(now);
+        let syn = Rts { message_bytes: m.bytes, left: now };
+        shared.control.push_back(shared.control_view(syn, m.dst, m.id, m.tag, m.entropy));
+        self.connection.arm_timeout(now);
     }
 }

@@ -147,16 +147,17 @@ impl Receiver {
     fn data(&mut self, shared: &mut Shared, packet: &Packet) {
         let (src, message) = (packet.src, packet.message);
         // Every copy is acknowledged: the acknowledgement of the one before may be lost.
-        let ack = packets::Ack { index: packet.index };
+        let packets::Data { index, message_bytes, .. } = packets::Data::read(packet);
+        let ack = packets::Ack { index };
         shared.control.push_back(shared.control_view(ack, src, message, packet.tag, packet.entropy));
         if self.finished.contains(src, message) {
             return;
         }
         let received = self.messages.entry((src, message)).or_default();
-        if received.insert(packet.index) {
+        if received.insert(index) {
             shared.delivered(packet);
         }
-        if u64::from(received.len()) == shared.context.sizes.packets(packet.message_bytes) {
+        if u64::from(received.len()) == shared.context.sizes.packets(message_bytes) {
             self.messages.remove(&(src, message));
             self.finished.insert(src, message);
             shared.completed(packet);

@@ -31,4 +31,5 @@ mod sequences;
 mod tables;
 #[path = "../../src/tcp/script.rs"]
 mod tcp_script;
+mod views;
 mod watch;

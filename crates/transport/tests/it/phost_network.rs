@@ -359,7 +359,7 @@ fn two_sharers(params: &PhostParams, packets: u64, other: u32) -> Network {
     let mut net = Network::new(4, params);
     for (src, dst, packets, slot) in [(0, 2, packets, 0), (1, other, 5000, 1)] {
         net.message(Time::ZERO, src, dst, packets).opening =
-            InitialWindow { share: 2, slot, ..InitialWindow::default() };
+            InitialWindow { share: 2, phase: slot, ..InitialWindow::default() };
     }
     net
 }

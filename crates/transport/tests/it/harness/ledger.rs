@@ -2,7 +2,7 @@
 
 use super::plan::{NIC, Plan};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
-use headway_transport::opening::OpeningSchedule;
+use headway_transport::first_window::FirstWindowSchedule;
 use headway_transport::promises::Promised;
 use headway_transport::{EndpointEvent, Message};
 use headway_units::Time;
@@ -234,7 +234,7 @@ impl Ledger {
         let default = plan.parameters.iter().all(|&choice| choice == 0);
         let window = |m: &Message| {
             let packets = sizes.packets(m.bytes) as u32;
-            OpeningSchedule::new(m.opening, bdp, packets, plan.slot(), Time::ZERO).window()
+            FirstWindowSchedule::new(m.opening, bdp, packets, plan.slot(), Time::ZERO).window()
         };
         let record = |message: Message| Record {
             message,

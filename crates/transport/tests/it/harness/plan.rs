@@ -216,8 +216,8 @@ fn opening() -> impl Strategy<Value = InitialWindow> {
         3 => Just(InitialWindow::default()),
         1 => shared.prop_map(|(share, clump, slot, window, connected)| InitialWindow {
             share,
-            clump,
-            slot,
+            burst: clump,
+            phase: slot,
             window,
             connected
         }),

@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 /// Numbers the departures of one queue of one message. A queue keeps its order all the way, so that an
 /// acknowledged departure says of all earlier ones without acknowledgement that they are lost.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Log {
+pub(super) struct SentLog {
     /// Number of the first entry.
     base: u32,
     /// Indices of packets, and when they left; `None` once acknowledged.
     left: VecDeque<Option<(u32, Time)>>,
 }
 
-impl Log {
+impl SentLog {
     /// The number of the departure of packet `index` now.
     pub(super) fn push(&mut self, index: u32, now: Time) -> u32 {
         self.left.push_back(Some((index, now)));
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn what_was_overtaken_comes_out_once_and_in_order() {
-        let mut log = Log::default();
+        let mut log = SentLog::default();
         let numbers: Vec<u32> = (10..18).map(|index| log.push(index, Time(index.into()))).collect();
         assert_eq!(numbers, (0..8).collect::<Vec<_>>());
         assert_eq!((log.take(0, 10), log.take(0, 10)), (Some(Time(10)), None), "once");
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_is_never_answered_is_forgotten_in_time() {
-        let mut log = Log::default();
+        let mut log = SentLog::default();
         log.push(0, Time(0));
         for index in 1..5000 {
             let number = log.push(index, Time(0));

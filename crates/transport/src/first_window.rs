@@ -6,7 +6,7 @@ use headway_units::Time;
 
 /// Releases the packets of a first window at line rate, or spaced as one of several fair sharers.
 #[derive(Clone, Copy, Debug)]
-pub struct OpeningSchedule {
+pub struct FirstWindowSchedule {
     start: Time,
     slot: Time,
     opening: InitialWindow,
@@ -14,17 +14,23 @@ pub struct OpeningSchedule {
     released: u32,
 }
 
-impl OpeningSchedule {
+impl FirstWindowSchedule {
     /// The schedule of a message of `packets` packets on a path that holds `bdp` packets at the rate at which each
     /// takes `slot` on the wire ([`crate::HostContext::bdp_packets`]).
-    pub fn new(opening: InitialWindow, bdp: u32, packets: u32, slot: Time, start: Time) -> OpeningSchedule {
+    pub fn new(
+        opening: InitialWindow,
+        bdp: u32,
+        packets: u32,
+        slot: Time,
+        start: Time,
+    ) -> FirstWindowSchedule {
         let share = opening.share.max(1);
         let full = opening.window.unwrap_or(bdp);
         // Rounded to the nearest packet, and never nothing: a message without a first window would wait
         // for a permission that nobody sends.
         let window = (full / share + u32::from(full % share >= share - share / 2)).clamp(1, packets);
-        let opening = InitialWindow { share, clump: opening.clump.max(1), ..opening };
-        OpeningSchedule { start, slot, opening, window, released: 0 }
+        let opening = InitialWindow { share, burst: opening.burst.max(1), ..opening };
+        FirstWindowSchedule { start, slot, opening, window, released: 0 }
     }
 
     /// Packets of the first window.
@@ -40,14 +46,14 @@ impl OpeningSchedule {
         }
     }
 
-    /// When packet `index` of the window may leave: clumps of `clump` packets, `share` clumps a turn.
+    /// When packet `index` of the window may leave: bursts of `burst` packets, `share` bursts a turn.
     fn leaves(&self, index: u32) -> Time {
         if self.opening.share == 1 {
             return self.start;
         }
-        let clump = self.opening.clump;
-        let turn = u64::from(index / clump) * u64::from(self.opening.share) + u64::from(self.opening.slot);
-        let slots = turn.saturating_mul(clump.into()).saturating_add(u64::from(index % clump));
+        let burst = self.opening.burst;
+        let turn = u64::from(index / burst) * u64::from(self.opening.share) + u64::from(self.opening.phase);
+        let slots = turn.saturating_mul(burst.into()).saturating_add(u64::from(index % burst));
         self.start.saturating_add(self.slot.saturating_mul(slots))
     }
 
@@ -63,7 +69,7 @@ impl OpeningSchedule {
         (first, self.released - first)
     }
 
-    /// [`OpeningSchedule::take`], and the deadline of the next packet that may leave later.
+    /// [`FirstWindowSchedule::take`], and the deadline of the next packet that may leave later.
     pub fn release<K: TimerKey>(&mut self, timers: &mut Timers<K>, now: Time, key: K) -> (u32, u32) {
         let taken = self.take(now);
         if let Some(at) = self.next() {
@@ -84,10 +90,10 @@ mod tests {
 
     #[test]
     fn two_fair_sharers_alternate_slots() {
-        let opening = |slot| InitialWindow { share: 2, slot, ..InitialWindow::default() };
+        let opening = |slot| InitialWindow { share: 2, phase: slot, ..InitialWindow::default() };
         let slot = Time(10);
-        let mut a = OpeningSchedule::new(opening(0), 6, 100, slot, Time::ZERO);
-        let mut b = OpeningSchedule::new(opening(1), 6, 100, slot, Time::ZERO);
+        let mut a = FirstWindowSchedule::new(opening(0), 6, 100, slot, Time::ZERO);
+        let mut b = FirstWindowSchedule::new(opening(1), 6, 100, slot, Time::ZERO);
         let mut order = Vec::new();
         for t in (0..60).step_by(10) {
             for (name, s) in [('a', &mut a), ('b', &mut b)] {
@@ -100,9 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn clumps_leave_back_to_back() {
-        let opening = InitialWindow { share: 2, clump: 3, slot: 1, window: Some(12), connected: false };
-        let mut s = OpeningSchedule::new(opening, 99, 100, Time(1), Time::ZERO);
+    fn bursts_leave_back_to_back() {
+        let opening = InitialWindow { share: 2, burst: 3, phase: 1, window: Some(12), connected: false };
+        let mut s = FirstWindowSchedule::new(opening, 99, 100, Time(1), Time::ZERO);
         let mut leaves = Vec::new();
         while let Some(t) = s.next() {
             leaves.push(t.0);
@@ -118,12 +124,12 @@ mod tests {
         {
             let opening = InitialWindow {
                 share,
-                clump: u32::MAX,
-                slot: u32::MAX,
+                burst: u32::MAX,
+                phase: u32::MAX,
                 window: Some(window),
                 connected: false,
             };
-            let s = OpeningSchedule::new(opening, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
+            let s = FirstWindowSchedule::new(opening, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
             let rounded = (u64::from(window) + u64::from(share / 2)) / u64::from(share);
             assert_eq!(u64::from(s.window()), rounded.max(1), "{window} / {share}");
             assert!(s.end() >= Time(1 << 60));
@@ -132,7 +138,7 @@ mod tests {
 
     #[test]
     fn line_rate_takes_the_whole_window_at_once() {
-        let mut s = OpeningSchedule::new(InitialWindow::default(), 36, 20, Time(1), Time(5));
+        let mut s = FirstWindowSchedule::new(InitialWindow::default(), 36, 20, Time(1), Time(5));
         assert_eq!(s.take(Time(5)), (0, 20));
         assert_eq!(s.next(), None);
     }

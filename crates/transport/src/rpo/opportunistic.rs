@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Packets by index, with the time when each left; `None` for one that waits at its host.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Behind {
+pub(super) struct Opportunistic {
     packets: BTreeMap<u32, Option<Time>>,
     waiting: u32,
     /// Departures in their order; of a packet that has left again or is not here, one that means nothing.
     departures: VecDeque<(Time, u32)>,
 }
 
-impl Behind {
+impl Opportunistic {
     /// Packets that wait at the host.
     pub(super) fn waiting(&self) -> u32 {
         self.waiting
@@ -79,22 +79,29 @@ mod tests {
 
     #[test]
     fn counts_what_waits_through_every_change() {
-        let mut behind = Behind::default();
+        let mut opportunistic = Opportunistic::default();
         for index in [9, 8, 7, 6] {
-            behind.queue(index);
+            opportunistic.queue(index);
         }
-        assert!(behind.leave(Time(10), 9) && behind.leave(Time(20), 8) && !behind.leave(Time(30), 9));
-        assert_eq!(behind.waiting(), 2);
-        assert_eq!((behind.oldest(), behind.waits(7), behind.waits(8)), (Some(Time(10)), true, false));
-        assert_eq!(behind.due(Time(15), Time(5)), Some((6, false)), "the smallest, which waits");
-        assert!(behind.remove(6) && behind.remove(7) && !behind.remove(7));
-        assert_eq!(behind.waiting(), 0);
-        assert_eq!(behind.due(Time(15), Time(5)), Some((9, true)), "8 is too young");
-        assert_eq!(behind.due(Time(14), Time(5)), None);
-        behind.queue(5);
-        behind.queue(9);
-        assert_eq!(behind.waiting(), 2, "9 is queued anew");
-        behind.remove_from(6);
-        assert_eq!((behind.waiting(), behind.oldest()), (1, None));
+        assert!(
+            opportunistic.leave(Time(10), 9)
+                && opportunistic.leave(Time(20), 8)
+                && !opportunistic.leave(Time(30), 9)
+        );
+        assert_eq!(opportunistic.waiting(), 2);
+        assert_eq!(
+            (opportunistic.oldest(), opportunistic.waits(7), opportunistic.waits(8)),
+            (Some(Time(10)), true, false)
+        );
+        assert_eq!(opportunistic.due(Time(15), Time(5)), Some((6, false)), "the smallest, which waits");
+        assert!(opportunistic.remove(6) && opportunistic.remove(7) && !opportunistic.remove(7));
+        assert_eq!(opportunistic.waiting(), 0);
+        assert_eq!(opportunistic.due(Time(15), Time(5)), Some((9, true)), "8 is too young");
+        assert_eq!(opportunistic.due(Time(14), Time(5)), None);
+        opportunistic.queue(5);
+        opportunistic.queue(9);
+        assert_eq!(opportunistic.waiting(), 2, "9 is queued anew");
+        opportunistic.remove_from(6);
+        assert_eq!((opportunistic.waiting(), opportunistic.oldest()), (1, None));
     }
 }

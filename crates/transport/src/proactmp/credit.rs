@@ -8,7 +8,7 @@ use headway_units::{Gauge, Level, Time};
 
 /// The credit of one downlink.
 #[derive(Clone, Debug, Default)]
-pub struct Pool {
+pub struct CreditPool {
     /// Bytes permitted that have not arrived.
     outstanding: Level,
     /// T_last, unset while the downlink has nothing to do.
@@ -16,10 +16,10 @@ pub struct Pool {
     clamp: bool,
 }
 
-impl Pool {
+impl CreditPool {
     /// A pool that has everything to give; with `clamp`, never more than 2 OWDbytes at a time.
-    pub fn new(clamp: bool) -> Pool {
-        Pool { clamp, ..Pool::default() }
+    pub fn new(clamp: bool) -> CreditPool {
+        CreditPool { clamp, ..CreditPool::default() }
     }
 
     /// Bytes permitted that have not arrived.
@@ -59,7 +59,7 @@ impl Pool {
         if self.clamp { credit.min((2 * owd.bytes).saturating_sub(out)) } else { credit }
     }
 
-    /// Gives `bytes`, no more than [`Pool::credit`] said. What is not given of it stays, and so does the time in
+    /// Gives `bytes`, no more than [`CreditPool::credit`] said. What is not given of it stays, and so does the time in
     /// which it came up.
     pub fn give(&mut self, now: Time, owd: &Owd, bytes: u64) {
         let spare = owd.bytes.saturating_sub(self.outstanding());
@@ -88,7 +88,7 @@ mod tests {
     const SEED: Owd = Owd { time: Time(1_000_000), bytes: 12_500 };
 
     /// Everything there is, at this time in hundredths of an OWD.
-    fn all(pool: &mut Pool, hundredths: u64) -> u64 {
+    fn all(pool: &mut CreditPool, hundredths: u64) -> u64 {
         let now = Time(hundredths * 10_000);
         pool.begin(now);
         let credit = pool.credit(now, &SEED);
@@ -101,7 +101,7 @@ mod tests {
     /// Equations 4 and 5, in hundredths of the paper's 125 bytes: five unscheduled first packets within an OWD.
     #[test]
     fn allocations_within_one_delay_add_up_to_a_round_trip() {
-        let mut pool = Pool::new(false);
+        let mut pool = CreditPool::new(false);
         let given: Vec<u64> = [0, 25, 50, 75, 100].map(|t| all(&mut pool, t)).to_vec();
         assert_eq!(given, [12_500, 3125, 3125, 3125, 3125]);
         assert_eq!(pool.outstanding(), 25_000, "RTTbytes, credits_rem -OWDbytes");
@@ -114,12 +114,12 @@ mod tests {
     /// Equation 7: more than an OWD apart, the idle credit is one OWDbytes.
     #[test]
     fn idle_credit_saturates() {
-        let mut pool = Pool::new(false);
+        let mut pool = CreditPool::new(false);
         assert_eq!((all(&mut pool, 0), all(&mut pool, 160)), (12_500, 12_500));
         assert_eq!(all(&mut pool, 260), 12_500, "three OWDbytes at most");
         assert_eq!(all(&mut pool, 900), 0);
         assert_eq!(pool.outstanding(), 37_500);
-        let mut clamped = Pool::new(true);
+        let mut clamped = CreditPool::new(true);
         assert_eq!(
             (all(&mut clamped, 0), all(&mut clamped, 160), all(&mut clamped, 260)),
             (12_500, 12_500, 0)
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn credit_that_is_not_given_stays() {
-        let mut pool = Pool::new(false);
+        let mut pool = CreditPool::new(false);
         all(&mut pool, 0);
         let now = Time(600_000);
         assert_eq!(pool.credit(now, &SEED), 7500);
