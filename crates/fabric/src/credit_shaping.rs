@@ -14,10 +14,12 @@ use crate::Need;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, PortContext, Space};
 use crate::{Buffer, DropReason, Limit};
 use headway_packet::{Packet, PacketKind, Sizes};
-use headway_units::{ParamKind, Time, TokenBucket};
+use headway_params::ParamKind;
+use headway_primitives::TokenBucket;
+use headway_units::Time;
 use std::collections::VecDeque;
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of credit shaping.
     pub struct CreditShapingParams {
         /// Credits of usual size that wait at most; their bytes are what counts.
@@ -162,7 +164,8 @@ mod tests {
     use crate::testing::PacketPool;
     use crate::{Packets, Port};
     use headway_packet::HostId;
-    use headway_units::{ParamValue, Rate};
+    use headway_params::ParamValue;
+    use headway_units::Rate;
 
     /// Handles below 100 are data packets, those below 200 requests, all others credits.
     fn pool() -> PacketPool {

@@ -18,10 +18,13 @@
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
 use crate::{DropReason, Limit};
 use crate::{Need, Rewrite};
+use headway_gauges::{Gauge, Level, SpareMeter};
 use headway_packet::{Ecn, Packet, PacketFlags};
-use headway_units::{Gauge, Level, ParamKind, SpareMeter, Time, mix};
+use headway_params::ParamKind;
+use headway_primitives::mix;
+use headway_units::Time;
 
-headway_units::choice! {
+headway_params::choice! {
     /// When a normal packet is marked.
     pub enum MarkWhen {
         /// The opportunistic queue has k packets or more; k = 0 marks all.
@@ -33,7 +36,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which normal packets the drop threshold is for.
     pub enum DropRule {
         /// Those of first windows.
@@ -45,7 +48,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of cross-queue marking.
     pub struct CrossQueueParams {
         /// Time over which the rate of normal packets is measured, and k holds; 0 = the longest base round trip of the first host. RPO §IV-B
@@ -271,7 +274,8 @@ mod tests {
     use crate::testing::PacketPool;
     use crate::{Buffer, Departure, Fate, Full, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
-    use headway_units::{ParamValue, Rate};
+    use headway_params::ParamValue;
+    use headway_units::Rate;
 
     /// Handles below 100 are normal, below 200 opportunistic, below 300 of a first window, then control.
     fn word(name: &str, word: &str) -> (String, ParamValue) {

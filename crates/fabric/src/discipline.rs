@@ -1,8 +1,10 @@
 //! The contract of a port discipline.
 
 use crate::{Buffer, DropReason, Limit, Need, Rewrite};
+use headway_gauges::Gauge;
 use headway_packet::{Packet, Sizes};
-use headway_units::{Gauge, Params, Rate, Time};
+use headway_params::Params;
+use headway_units::{Rate, Time};
 
 /// What a discipline knows of its port when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

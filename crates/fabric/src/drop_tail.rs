@@ -3,7 +3,7 @@
 use crate::discipline::{Discipline, DisciplineInfo, PortContext};
 use headway_packet::Packet;
 
-headway_units::params! {
+headway_params::params! {
     /// Drop-tail has nothing to set.
     pub struct DropTailParams {}
 }

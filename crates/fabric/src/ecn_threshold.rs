@@ -15,9 +15,9 @@ use crate::DropReason;
 use crate::Rewrite;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext};
 use headway_packet::{Ecn, Packet};
-use headway_units::ParamKind;
+use headway_params::ParamKind;
 
-headway_units::choice! {
+headway_params::choice! {
     /// When the length is looked at.
     pub enum MarkAt {
         /// As the packet arrives.
@@ -27,7 +27,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of threshold marking.
     pub struct EcnThresholdParams {
         /// K: packets in the queue from which on data is marked; 20 at 1 Gb/s, 65 at 10 Gb/s. DCTCP §3.5
@@ -109,7 +109,8 @@ mod tests {
     use crate::testing::PacketPool;
     use crate::{Buffer, Limit, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
-    use headway_units::{ParamValue, Rate, Time};
+    use headway_params::ParamValue;
+    use headway_units::{Rate, Time};
 
     fn data(ecn: Ecn) -> Packet {
         let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(1), 0);

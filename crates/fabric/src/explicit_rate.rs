@@ -26,9 +26,10 @@ use crate::DropReason;
 use crate::Rewrite;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
 use headway_packet::{Packet, PacketFlags};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of explicit rates.
     pub struct ExplicitRateParams {
         /// Weight of the spare rate.

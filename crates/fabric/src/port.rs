@@ -6,8 +6,9 @@ use crate::discipline::{Arrival, Departing, Overflow, PortContext};
 use crate::queues::Queues;
 use crate::registry::AnyDiscipline;
 use crate::{Buffer, Limit};
+use headway_gauges::Gauge;
 use headway_packet::{Ecn, Packet};
-use headway_units::{Gauge, Rate, Time};
+use headway_units::{Rate, Time};
 use std::sync::Arc;
 
 /// Reasons to drop that any port has; those that come from a link that is down follow them.

@@ -7,8 +7,10 @@ use crate::{
     AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate, Need,
     SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
 };
+use headway_gauges::Gauge;
 use headway_packet::{Packet, Sizes};
-use headway_units::{Gauge, ParamError, ParamSpec, ParamValue, Params, Time};
+use headway_params::{ParamError, ParamSpec, ParamValue, Params};
+use headway_units::Time;
 
 macro_rules! disciplines {
     ($($name:literal => $variant:ident),+ $(,)?) => {

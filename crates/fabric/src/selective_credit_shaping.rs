@@ -11,7 +11,7 @@ use crate::{Buffer, CreditShaping, CreditShapingParams, DropReason};
 use headway_packet::{Packet, Sizes};
 use headway_units::Time;
 
-headway_units::joined_params! {
+headway_params::joined_params! {
     /// Parameters of selective credit shaping.
     pub struct SelectiveCreditShapingParams {
         /// Parameters of the credits.

@@ -15,9 +15,9 @@ use crate::DropReason;
 use crate::MOST_CLASSES;
 use crate::discipline::{Arrival, Discipline, DisciplineInfo, PortContext};
 use headway_packet::{Packet, PacketFlags};
-use headway_units::ParamKind;
+use headway_params::ParamKind;
 
-headway_units::params! {
+headway_params::params! {
     /// Which unscheduled packets are dropped.
     pub struct SelectionParams {
         /// Data packets that wait from which on unscheduled ones are dropped; 4 full packets are 6 kB.
@@ -48,7 +48,7 @@ impl Selection {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// The queues of selective dropping.
     pub struct LevelParams {
         /// Number of queues; packets of a higher class than the last share the last.
@@ -56,7 +56,7 @@ headway_units::params! {
     }
 }
 
-headway_units::joined_params! {
+headway_params::joined_params! {
     /// Parameters of selective dropping.
     pub struct SelectiveDropParams {
         /// Which packets are dropped.
@@ -109,7 +109,8 @@ mod tests {
     use crate::testing::PacketPool;
     use crate::{Buffer, Fate, Limit, Packets, Port};
     use headway_packet::{HostId, PacketKind, Sizes};
-    use headway_units::{ParamValue, Rate, Time};
+    use headway_params::ParamValue;
+    use headway_units::{Rate, Time};
 
     const UNSCHEDULED: (PacketKind, PacketFlags) = (PacketKind::Data, PacketFlags::UNSCHEDULED);
     const SCHEDULED: (PacketKind, PacketFlags) = (PacketKind::Data, PacketFlags(0));

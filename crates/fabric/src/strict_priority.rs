@@ -8,9 +8,9 @@
 use crate::MOST_CLASSES;
 use crate::discipline::{Discipline, DisciplineInfo, PortContext};
 use headway_packet::Packet;
-use headway_units::ParamKind;
+use headway_params::ParamKind;
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of strict priority queueing.
     pub struct StrictPriorityParams {
         /// Number of queues; packets of a higher class than the last share the last.

@@ -17,9 +17,11 @@ use crate::Rewrite;
 use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
 use crate::{Buffer, DropReason, Limit};
 use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
-use headway_units::{ParamKind, Time, mix};
+use headway_params::ParamKind;
+use headway_primitives::mix;
+use headway_units::Time;
 
-headway_units::choice! {
+headway_params::choice! {
     /// The switch whose rules are the defaults.
     pub enum TrimVariant {
         /// The paper's: 10 headers to one data packet, header queue of the data queue's bytes, return to sender.
@@ -29,7 +31,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// A rule that is as the variant has it, or on, or off.
     pub enum Rule {
         /// As the variant has it.
@@ -41,7 +43,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// What is trimmed when the data queue is full.
     pub enum Victim {
         /// The arriving packet or the last one of the queue, by the fall of a coin.
@@ -53,7 +55,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of the port `trimming`, in the order of the documentation.
     pub struct TrimmingParams {
         /// Whose switch: what the other parameters are unless they say, and the default buffers.
@@ -234,7 +236,8 @@ mod tests {
     use crate::testing::PacketPool;
     use crate::{Fate, Full, Packets, Port};
     use headway_packet::HostId;
-    use headway_units::{ParamValue, Rate};
+    use headway_params::ParamValue;
+    use headway_units::Rate;
 
     const SIZES: Sizes = Sizes { payload: 9000, header: 64, framing: 0, control: 64 };
 

@@ -1,7 +1,7 @@
 //! What can go wrong, by type.
 
 use headway_packet::session::Terms;
-use headway_units::ParamError;
+use headway_params::ParamError;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;

@@ -3,10 +3,10 @@
 use crate::config::Config;
 use crate::error::ConfigError;
 use headway_packet::{HostId, Sizes};
+use headway_params::Params;
 use headway_transport::endpoint::{Around, Checked};
 use headway_transport::registry::{self, TransportVisitor};
 use headway_transport::{Endpoint, HostContext, Path, Transport};
-use headway_units::Params;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Paths to peers by their numbers in the machine; machines ask for them when a message begins.

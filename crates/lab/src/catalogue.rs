@@ -7,8 +7,8 @@ use crate::text::key::Key;
 use crate::traffic;
 use crate::workload::library;
 use headway_network::topology;
+use headway_params::{ParamKind, ParamSpec};
 use headway_transport::states::StateTable;
-use headway_units::{ParamKind, ParamSpec};
 use serde_json::{Value as Json, json};
 
 /// What can be listed.

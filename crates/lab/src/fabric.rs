@@ -4,7 +4,8 @@ use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{FabricSpec, Routing, TransportSpec};
 use headway_packet::Sizes;
-use headway_units::{ParamSpec, ParamValue, Time};
+use headway_params::{ParamSpec, ParamValue};
+use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
 /// The routing modes, in the order of their names.

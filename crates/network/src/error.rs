@@ -1,7 +1,7 @@
 //! Why a network cannot be built.
 
 use headway_fabric::Unoffered;
-use headway_units::ParamError;
+use headway_params::ParamError;
 
 /// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,8 @@ use crate::link::LinkChoice;
 use crate::network::Network;
 use crate::outcome::{Entity, LinkRecord, Metric, Sample};
 use headway_fabric::Port;
-use headway_units::{Gauge, Time};
+use headway_gauges::Gauge;
+use headway_units::Time;
 
 /// The links that are sampled, with their busy time at the last sample.
 #[derive(Clone, Debug, Default)]

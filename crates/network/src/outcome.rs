@@ -2,7 +2,8 @@
 
 use crate::injector::FaultCounts;
 use headway_fabric::PortCounters;
-use headway_units::{Gauge, Rate, RoundTrips, Time};
+use headway_gauges::{Gauge, RoundTrips};
+use headway_units::{Rate, Time};
 
 /// How a flow ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

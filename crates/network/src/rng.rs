@@ -1,7 +1,7 @@
 //! Named generators: one stream for each (run seed, purpose, entity), so that adding an entity or a
 //! purpose never shifts another's numbers.
 
-use headway_units::mix;
+use headway_primitives::mix;
 use rand_pcg::Pcg32;
 
 /// What random numbers are for.

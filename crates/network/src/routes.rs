@@ -7,7 +7,7 @@ use crate::rng::{Purpose, derive};
 use crate::spec::Routing;
 use crate::topology::Hop;
 use headway_packet::Packet;
-use headway_units::mix;
+use headway_primitives::mix;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 use rustc_hash::FxHashMap;

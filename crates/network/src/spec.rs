@@ -6,8 +6,9 @@ use crate::link::LinkChoice;
 use crate::topology::TopologySpec;
 use headway_fabric::Buffer;
 use headway_packet::{HostId, Sizes};
+use headway_params::ParamValue;
 use headway_transport::{InitialWindow, Message};
-use headway_units::{ParamValue, Time};
+use headway_units::Time;
 
 /// How a switch chooses among equal next hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

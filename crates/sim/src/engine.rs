@@ -12,15 +12,17 @@ use crate::progressing::Progressing;
 use crate::queue::Event;
 use crate::sampler::Sampler;
 use headway_fabric::{Fate, Full};
+use headway_gauges::{Gauge, RoundTrips};
 use headway_network::Tap;
 use headway_network::{BuildError, Ideals, Network};
 use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen, Witness};
 use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{PER_PACKET, PER_SAMPLE};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
+use headway_primitives::prefetch_at;
 use headway_transport::endpoint::{Ahead, Around, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::{Gauge, RoundTrips, Time, prefetch_at};
+use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 

@@ -10,11 +10,12 @@
 //! packet of each other at most, as an acknowledgement should. What leaves first within a machine stays its own
 //! business.
 
+use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{HostId, Packet};
 use headway_transport::endpoint::{Ahead, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::{Gauge, RoundTrips, Time};
+use headway_units::Time;
 use std::sync::Arc;
 
 /// A machine of a transport that is known only at run time.

@@ -5,7 +5,7 @@
 //! become fewer. Debug builds, and with them all tests, check.
 
 use headway_packet::Packet;
-use headway_units::prefetch_at;
+use headway_primitives::prefetch_at;
 
 /// A packet on a cache line of its own.
 #[repr(align(64))]

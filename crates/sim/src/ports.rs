@@ -6,8 +6,9 @@ use headway_fabric::{Full, Need, Offers, Port, PortContext, Rewrite};
 use headway_network::Tap;
 use headway_network::{BuildError, LinkRecord, LinkStats, Network, RunSpec};
 use headway_packet::Packet;
+use headway_primitives::prefetch_at;
 use headway_transport::endpoint::Ahead;
-use headway_units::{Time, prefetch_at};
+use headway_units::Time;
 use std::sync::Arc;
 
 /// Networks of up to this many ports live in the cache, and looking ahead only costs.

@@ -7,7 +7,7 @@
 //! In a large network nothing that an event touches is in cache. Then the next events are sorted some way
 //! ahead of their turn ([`EventQueue::look_ahead`]), and the engine asks for their memory in the meantime.
 
-use headway_units::prefetch_at;
+use headway_primitives::prefetch_at;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

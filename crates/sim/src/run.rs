@@ -5,9 +5,9 @@ use crate::mixed::{self, Machine, Mixed};
 use headway_network::Network;
 use headway_network::{FlowSpec, Outcome, Progress, RunError, Tap, Witness};
 use headway_network::{RunSpec, TransportSpec};
+use headway_params::Params;
 use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
-use headway_units::Params;
 use std::sync::Arc;
 
 /// Runs a specification to its end. `progress` is called now and then; `false` stops the run, and the

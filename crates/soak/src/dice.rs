@@ -9,7 +9,7 @@ pub struct Dice(Pcg64);
 impl Dice {
     /// The stream of a seed.
     pub fn new(seed: u64) -> Dice {
-        Dice(Pcg64::new(u128::from(headway_units::mix(seed)), 0x50a1))
+        Dice(Pcg64::new(u128::from(headway_primitives::mix(seed)), 0x50a1))
     }
 
     /// From 0 up to, and not including, `n`, which is at least 1.

@@ -3,7 +3,8 @@
 use crate::run::Run;
 use crate::simulate::simulate;
 use headway_network::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 /// Whether anything may keep a flow from finishing that is no fault of its transport.
 fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {

@@ -2,8 +2,9 @@
 //! answers on standard output. A child whose standard input ends, ends.
 
 use headway_fabric::PortCounters;
+use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{Entity, FaultCounts, LinkRecord, Metric, Sample};
-use headway_units::{Gauge, Rate, RoundTrips, Time};
+use headway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io::{BufRead, Write};

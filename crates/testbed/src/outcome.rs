@@ -3,8 +3,9 @@
 use crate::messages::{HostReport, MachineReport, SwitchReport, unpack, unpack_gauge};
 use crate::slowdown::speed_up;
 use crate::{Job, TestbedError};
+use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{Entity, FlowRecord, FlowState, Ideals, Metric, Outcome, Sample, TransportRecord};
-use headway_units::{Gauge, RoundTrips, Time};
+use headway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a testbed run says beside its outcome.

@@ -4,9 +4,11 @@
 //! product in packets and every ratio of times; ordinary hosts keep up then (10 Gb/s and 100 us become
 //! 100 Mb/s and 10 ms at a factor of 100). Results are scaled back into the scenario's own units.
 
+use headway_gauges::Gauge;
 use headway_network::{Entity, Fault, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TransportSpec};
 use headway_packet::Sizes;
-use headway_units::{Gauge, ParamValue, Rate, Time};
+use headway_params::ParamValue;
+use headway_units::{Rate, Time};
 
 /// A run that is `factor` times slower, with packets of these sizes.
 pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {

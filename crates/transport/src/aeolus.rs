@@ -12,10 +12,10 @@ use crate::index_window::IndexWindow;
 use crate::shared::Shared;
 use crate::timers::TimerKey;
 use headway_packet::{Packet, PacketFlags, TypedView};
-use headway_units::ParamKind;
+use headway_params::ParamKind;
 use std::collections::BTreeSet;
 
-headway_units::choice! {
+headway_params::choice! {
     /// What tells a sender that a packet of the first window was lost.
     pub enum LossSign {
         /// The acknowledgement of a later packet, or of the probe: for paths that keep packets in order.
@@ -25,7 +25,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of Aeolus.
     pub struct AeolusParams {
         /// What tells a sender that a packet of the first window was lost: `probe` where packets are sprayed over paths.

@@ -11,8 +11,10 @@
 
 use crate::Message;
 use crate::states::StateTable;
+use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::{Family, HostId, Packet, Sizes};
-use headway_units::{Gauge, Params, Rate, RoundTrips, Time};
+use headway_params::Params;
+use headway_units::{Rate, Time};
 
 /// What a machine tells its application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

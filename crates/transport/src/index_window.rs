@@ -1,6 +1,6 @@
 //! A set of packet indices that fills roughly from the front.
 
-use headway_units::prefetch;
+use headway_primitives::prefetch;
 use std::collections::VecDeque;
 
 /// Indices of one message: a watermark below which all are present, and a bit set above it. Memory

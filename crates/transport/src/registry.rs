@@ -4,7 +4,7 @@ use crate::endpoint::{Capabilities, Traffic, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::tcp::control::{Controlled, ControllerVisitor};
 use headway_packet::Family;
-use headway_units::{ParamError, ParamSpec, ParamValue, Params};
+use headway_params::{ParamError, ParamSpec, ParamValue, Params};
 
 /// Something to do with a transport whose name is known only at run time, compiled once for each.
 pub trait TransportVisitor {

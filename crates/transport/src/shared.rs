@@ -5,7 +5,8 @@ use crate::first_window::FirstWindowSchedule;
 use crate::message::{InitialWindow, Message};
 use crate::timers::{TimerKey, Timers};
 use headway_packet::{HostId, Packet, PacketKind, TypedView};
-use headway_units::{Time, prefetch};
+use headway_primitives::prefetch;
+use headway_units::Time;
 use std::collections::VecDeque;
 
 /// A host's deadlines, its control packets that wait for the wire, and its events.

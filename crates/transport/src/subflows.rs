@@ -4,9 +4,9 @@
 //! two ports: switches hash it, or take it for the number of a path (`routing = "pinned"`).
 
 use crate::endpoint::Path;
-use headway_units::mix;
+use headway_primitives::mix;
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which paths the subflows of a message take.
     pub enum PathManager {
         /// The same addresses and other ports: paths by lot, where switches hash or number them. Two subflows may

@@ -1,7 +1,8 @@
 //! Many deadlines, one earliest.
 
 use headway_packet::HostId;
-use headway_units::{Time, prefetch_at};
+use headway_primitives::prefetch_at;
+use headway_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -5,8 +5,9 @@ use crate::Message;
 use crate::endpoint::{Ahead, Endpoint, EndpointEvent, HostContext};
 use crate::shared::Shared;
 use crate::timers::TimerKey;
+use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::{HostId, Packet};
-use headway_units::{Gauge, RoundTrips, Time};
+use headway_units::Time;
 
 /// The half of a machine that sends this host's messages.
 pub trait SendingHalf<K> {

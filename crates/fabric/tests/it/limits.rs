@@ -6,7 +6,9 @@ use common::{Pool, packet};
 use headway_fabric::registry::{self, AnyDiscipline};
 use headway_fabric::{Buffer, Limit, Port, PortContext, Space};
 use headway_packet::Sizes;
-use headway_units::{ParamValue, Rate, Time, mix};
+use headway_params::ParamValue;
+use headway_primitives::mix;
+use headway_units::{Rate, Time};
 
 fn context() -> PortContext {
     let buffer = Buffer { data: Limit::Packets(16), control: Limit::Bytes(1000) };

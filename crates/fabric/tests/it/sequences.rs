@@ -20,7 +20,9 @@ use headway_fabric::{
     Buffer, DisciplineInfo, DropReason, Fate, Full, Limit, Need, Port, PortContext, Rewrite,
 };
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind, Sizes};
-use headway_units::{ParamValue, Rate, Time, TokenBucket, mix};
+use headway_params::ParamValue;
+use headway_primitives::{TokenBucket, mix};
+use headway_units::{Rate, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

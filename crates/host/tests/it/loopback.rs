@@ -5,8 +5,9 @@ use headway_host::{
     Admission, BindError, CallError, Config, Endpoint, Limits, MessageEvent, MessageEventKind, PreSharedKey,
     SendError, SendOptions,
 };
+use headway_params::ParamValue;
 use headway_transport::{InitialWindow, registry};
-use headway_units::{ParamValue, Time};
+use headway_units::Time;
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
 use std::thread;

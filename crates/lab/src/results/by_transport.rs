@@ -2,8 +2,9 @@
 
 use super::labels::labels;
 use super::measures;
+use headway_gauges::RoundTrips;
 use headway_network::{FlowRecord, FlowSpec, Outcome, RunSpec, TransportRecord};
-use headway_units::{RoundTrips, Time};
+use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
 /// An object for each transport, by its label.

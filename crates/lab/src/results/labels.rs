@@ -23,7 +23,7 @@ pub(super) fn labels(transports: &[TransportSpec]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::ParamValue;
+    use headway_params::ParamValue;
 
     #[test]
     fn transports_of_one_name_are_told_apart_by_what_they_set() {

@@ -3,8 +3,9 @@
 use super::statistics::{equal_count, jain, mean, quantile};
 use super::tables::slowdown;
 use crate::text::quantity::seconds;
+use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowRecord, FlowSpec, FlowState};
-use headway_units::{Gauge, RoundTrips, Time};
+use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 

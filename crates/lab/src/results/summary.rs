@@ -4,8 +4,9 @@ use super::by_transport;
 use super::measures::{counts, deadlines, fairness, gauges, measured, round_trips, states};
 use super::statistics::{QUANTILE_DEFINITION, mean};
 use super::tables::busy_fraction;
+use headway_gauges::Gauge;
 use headway_network::{FlowState, LinkRecord, Outcome, RunSpec};
-use headway_units::{Gauge, Time};
+use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
 /// Makes the summary, and sentences about what in it is empty.

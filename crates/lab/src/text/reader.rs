@@ -6,7 +6,8 @@ use super::quantity::{self, Dimension, QuantityError};
 use super::source::Origin;
 use super::tree::{Entry, Node, Table, Value};
 use headway_fabric::Limit;
-use headway_units::{ParamKind, ParamSpec, ParamValue, Rate, Time};
+use headway_params::{ParamKind, ParamSpec, ParamValue};
+use headway_units::{Rate, Time};
 use std::cell::RefCell;
 
 type Read<T> = Result<T, ScenarioError>;

@@ -47,7 +47,8 @@ fn shapes() -> Vec<TopologySpec> {
 fn some_links(network: &Network, number: u64) -> Vec<u32> {
     let between =
         network.links().iter().enumerate().filter(|(_, link)| link.from.min(link.to) >= network.hosts());
-    let drawn = between.filter(|(port, _)| headway_units::mix(number << 20 | *port as u64).is_multiple_of(4));
+    let drawn =
+        between.filter(|(port, _)| headway_primitives::mix(number << 20 | *port as u64).is_multiple_of(4));
     drawn.map(|(port, _)| port as u32).collect()
 }
 

@@ -6,7 +6,8 @@ use headway_network::topology::sketch::Sketch;
 use headway_network::topology::{Graph, Info, KINDS, Kind, Usual, Value, Values};
 use headway_network::{FabricSpec, LinkSpec, Network, Routing, TopologySpec};
 use headway_packet::Sizes;
-use headway_units::{Rate, Time, mix};
+use headway_primitives::mix;
+use headway_units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A network that is made of the values of its keys, drawn from a seed.

@@ -17,9 +17,10 @@ use headway_network::{
     FabricSpec, FlowSpec, FlowState, LinkSpec, Outcome, Routing, RunSpec, TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
+use headway_params::ParamValue;
 use headway_sim::run;
 use headway_transport::InitialWindow;
-use headway_units::{ParamValue, Rate, Time};
+use headway_units::{Rate, Time};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 

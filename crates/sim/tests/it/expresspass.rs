@@ -11,8 +11,9 @@ use headway_network::{
     Entity, FlowSpec, FlowState, Metric, Network, Outcome, Routing, RunSpec, TopologySpec,
 };
 use headway_packet::Packet;
+use headway_params::ParamValue;
 use headway_sim::run_tapped;
-use headway_units::{ParamValue, Time};
+use headway_units::Time;
 
 /// ExpressPass with its own ports, and data buffers of the authors' scripts.
 fn xpass(topology: TopologySpec, flows: Vec<FlowSpec>, stop: Time) -> RunSpec {

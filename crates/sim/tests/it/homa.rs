@@ -6,7 +6,8 @@ use common::{flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_fabric::{Buffer, DropReason, Limit};
 use headway_network::topology::SingleSwitch;
 use headway_network::{FlowSpec, FlowState, LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
-use headway_units::{ParamValue, Rate, Time};
+use headway_params::ParamValue;
+use headway_units::{Rate, Time};
 
 const BOTH: [&str; 2] = ["homa", "homa-aeolus"];
 

@@ -23,7 +23,8 @@ use common::beside::{self, Case, close, equal, times};
 use common::param;
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::Sizes;
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 /// How it was run: the columns of the tables.
 const PRIORITY: usize = 0;

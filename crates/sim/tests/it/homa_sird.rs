@@ -35,7 +35,7 @@ use crate::common;
 use common::beside::{self, Case, close, equal, times};
 use headway_network::RunSpec;
 use headway_packet::Sizes;
-use headway_units::ParamValue;
+use headway_params::ParamValue;
 
 /// What of it was replaced: the columns of the tables.
 const AS_IS: usize = 0;

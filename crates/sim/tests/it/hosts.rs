@@ -7,9 +7,10 @@ use headway_fabric::Limit;
 use headway_network::topology::{Graph, SingleSwitch};
 use headway_network::{FlowSpec, FlowState, Outcome, RunError, RunSpec, Tap, TopologySpec};
 use headway_packet::Packet;
+use headway_params::ParamValue;
 use headway_sim::{run, run_tapped};
 use headway_transport::registry;
-use headway_units::{ParamValue, Time};
+use headway_units::Time;
 use proptest::prelude::*;
 
 const NOISE: Time = Time::us(9);

@@ -5,7 +5,8 @@ use crate::common;
 use common::{fair, flow, link, link_series, mean, outcome, param, sampled, spec};
 use headway_network::topology::ParkingLot;
 use headway_network::{Metric, Outcome, RunSpec, TopologySpec};
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 /// AMRT Fig. 1: f0 over both links, f1 over the first, f2 (1 ms) and f3 (2.5 ms) over the second.
 fn two_bottlenecks(transport: &str, shared_start: bool) -> RunSpec {

@@ -10,7 +10,8 @@ use headway_network::{
     TopologySpec, TransportSpec,
 };
 use headway_packet::{PacketKind, Sizes};
-use headway_units::{ParamValue, Rate, Time};
+use headway_params::ParamValue;
+use headway_units::{Rate, Time};
 
 const BOTTLENECK: &str = "s0->s1";
 const COUPLED: [&str; 3] = ["mptcp-lia", "mptcp-olia", "mptcp-balia"];

@@ -7,7 +7,8 @@ use headway_fabric::{Buffer, Limit};
 use headway_network::topology::FatTree;
 use headway_network::{FlowState, Outcome, Routing, RunSpec, TopologySpec};
 use headway_packet::Sizes;
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 /// The authors' simulator: 9 kB packets with a header of 64 B, 64 B of control.
 const SIZES: Sizes = Sizes { payload: 9000, header: 64, framing: 0, control: 64 };

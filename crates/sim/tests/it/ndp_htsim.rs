@@ -12,7 +12,8 @@ use headway_fabric::{Buffer, Limit};
 use headway_network::topology::FatTree;
 use headway_network::{FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_packet::Sizes;
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 /// Flows of a connection matrix in `workloads/matrices`.
 #[allow(clippy::disallowed_methods, reason = "reads a flow list")]

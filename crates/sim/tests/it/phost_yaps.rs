@@ -20,7 +20,8 @@ use headway_fabric::{Buffer, Limit};
 use headway_network::topology::LeafSpine;
 use headway_network::{FlowSpec, FlowState, Network, Outcome, Routing, RunSpec, TopologySpec};
 use headway_packet::Sizes;
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 /// Seeds of the paths, which are random here and in rotation there.
 const SEEDS: u64 = 4;

@@ -11,7 +11,8 @@ use headway_network::{
     Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec,
     TopologySpec,
 };
-use headway_units::{ParamValue, Rate, Time};
+use headway_params::ParamValue;
+use headway_units::{Rate, Time};
 
 const FRAME: u64 = 1538;
 const OWD_BYTES: u64 = 2920;

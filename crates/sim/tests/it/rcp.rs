@@ -9,7 +9,8 @@ use common::{flow, link, link_series, mean, outcome, sampled, spec};
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::{ParkingLot, SingleSwitch};
 use headway_network::{FlowSpec, FlowState, Metric, Outcome, RunSpec, TopologySpec};
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 const SLOT: u64 = 1_230_400;
 const CONTROL: u64 = 67_200;

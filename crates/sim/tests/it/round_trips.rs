@@ -3,9 +3,10 @@
 use crate::common;
 
 use common::{flow, link, outcome, spec};
+use headway_gauges::RoundTrips;
 use headway_network::topology::SingleSwitch;
 use headway_network::{Outcome, TopologySpec};
-use headway_units::{RoundTrips, Time};
+use headway_units::Time;
 
 /// A full packet and its answer on two links of 10 Gb/s with 1 us each: 1538 and 84 bytes twice, and 4 us.
 const EMPTY: Time = Time(6_595_200);

@@ -6,7 +6,8 @@ use common::{fair, flow, link, link_series, mean, outcome, param, sampled, spec}
 use headway_fabric::Limit;
 use headway_network::topology::{Dumbbell, SingleSwitch};
 use headway_network::{LinkRecord, Metric, Outcome, RunSpec, TopologySpec};
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 const SLOT: u64 = 1_230_400;
 /// 40 packets at 10 Gb/s.

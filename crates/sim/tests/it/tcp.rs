@@ -9,7 +9,8 @@ use headway_network::{
     Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, LinkSpec, Metric, Outcome, RunSpec, TopologySpec,
 };
 use headway_packet::{PacketKind, Sizes};
-use headway_units::{ParamValue, Rate, Time};
+use headway_params::ParamValue;
+use headway_units::{Rate, Time};
 
 const BOTTLENECK: &str = "s0->s1";
 

@@ -3,7 +3,7 @@
 use crate::case::{duration, number, table};
 use crate::dice::Dice;
 use headway_lab::fabric::ROUTINGS;
-use headway_units::{ParamKind, ParamSpec, ParamValue};
+use headway_params::{ParamKind, ParamSpec, ParamValue};
 use toml::{Table, Value};
 
 /// The `[fabric]` and the `[transport]` table; `several` asks for ports that suit any mixture as well as this one.

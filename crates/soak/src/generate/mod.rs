@@ -65,7 +65,7 @@ const DRAWS: u64 = 40;
 /// When hardly anything that is drawn is accepted: the generator does not fit the reader then.
 pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
     for draw in 0..DRAWS {
-        let mut dice = Dice::new(headway_units::mix(seed) ^ draw);
+        let mut dice = Dice::new(headway_primitives::mix(seed) ^ draw);
         if let Some(case) = attempt(&mut dice, size, folder) {
             return (case, draw);
         }

@@ -8,8 +8,9 @@ use headway_network::{
     TopologySpec,
 };
 use headway_packet::{Ecn, HostId, Packet, PacketKind, Sizes};
+use headway_primitives::TokenBucket;
 use headway_switch::{Addresses, Core, CoreConfig, FrameError, FrameTap, parse};
-use headway_units::{Rate, Time, TokenBucket};
+use headway_units::{Rate, Time};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

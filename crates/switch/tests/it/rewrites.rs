@@ -8,8 +8,9 @@ use headway_packet::session::{SESSION_HEADER, Session};
 use headway_packet::{
     HEADER_CHECK, HostId, Packet, PacketFlags, PacketKind, PacketView, SEAL_TAG, Sizes, WIRE_HEADER,
 };
+use headway_params::ParamValue;
 use headway_switch::{Addresses, Core, CoreConfig};
-use headway_units::{ParamValue, Rate, Time};
+use headway_units::{Rate, Time};
 use std::sync::Arc;
 
 const HOSTS: u32 = 4;

@@ -2,8 +2,8 @@
 
 use crate::judge::{Bottleneck, Pair, faults, marks, restraint};
 use crate::ports::{Prices, changes, misprices};
+use headway_gauges::RoundTrips;
 use headway_network::{FlowState, Outcome};
-use headway_units::RoundTrips;
 
 /// What is done to a good run.
 type Doctor = (&'static str, fn(&mut Pair));

@@ -1,8 +1,8 @@
 //! What must hold of a run on real packets, beside the same run in the simulator. Nothing that noise can change is
 //! asked: completion, bytes, counts, and ratios too wide for it.
 
+use headway_gauges::Gauge;
 use headway_network::{FlowState, LinkRecord, Outcome};
-use headway_units::Gauge;
 use std::collections::BTreeSet;
 
 /// A real run and the simulator's, both in the scenario's own units.

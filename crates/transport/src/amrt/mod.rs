@@ -12,11 +12,12 @@ use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{Family, HostId, Packet, PacketKind};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which round trip the loss time-out is measured in.
     pub enum LossTimer {
         /// Base round trip plus one full-buffer drain at each switch.
@@ -26,7 +27,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// When a receiver grants overdue packets again.
     pub enum Reissue {
         /// One a frame time of the receiver's link, over all its messages.
@@ -37,7 +38,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of AMRT.
     pub struct AmrtParams {
         /// Packets sent before the first grant; 0 = one bandwidth-delay product of the pair. AMRT §IV-C

@@ -4,7 +4,8 @@
 use super::params::Values;
 use super::{Shared, TimerKey};
 use headway_packet::{Packet, Sizes};
-use headway_units::{Rate, Time, TokenBucket};
+use headway_primitives::TokenBucket;
+use headway_units::{Rate, Time};
 use std::collections::VecDeque;
 
 /// Credits of a host that wait for its link. ExpressPass §3.1

@@ -1,10 +1,11 @@
 //! Parameters of ExpressPass, and the three sets of values for them that were published.
 
 use crate::aeolus::AeolusParams;
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 use std::ops::Deref;
 
-headway_units::choice! {
+headway_params::choice! {
     /// Whose values the parameters have that a scenario does not set.
     pub enum Preset {
         /// The fat-tree script of the authors' simulator.
@@ -16,7 +17,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// How a receiver changes its rate of credits.
     pub enum Feedback {
         /// The released code's: the loss aimed at falls to nothing at full rate, and a rate that loses too much
@@ -27,7 +28,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// What a sender sends again when its receiver misses packets.
     pub enum Recovery {
         /// What is missing.
@@ -37,7 +38,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// When a credit is used for a packet of the first window of which nothing is known, with nothing else to send.
     pub enum Unheard {
         /// Once its acknowledgement is overdue: a largest round trip after the probe.
@@ -47,7 +48,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// The values of all parameters.
     pub struct Values {
         /// Values of all parameters that are not given: released (the fat-tree script of the authors' simulator), ns2-defaults, paper.
@@ -115,7 +116,7 @@ impl Values {
     }
 }
 
-headway_units::preset_params! {
+headway_params::preset_params! {
     /// Parameters of ExpressPass.
     pub struct ExpressPassParams(pub Values);
 }
@@ -128,7 +129,7 @@ impl Deref for ExpressPassParams {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// What the first window adds.
     pub struct BurstParams {
         /// When a credit is used for a packet of the first window of which nothing is known, if nothing else is to be sent. Aeolus §4
@@ -136,7 +137,7 @@ headway_units::params! {
     }
 }
 
-headway_units::joined_params! {
+headway_params::joined_params! {
     /// Parameters of ExpressPass with Aeolus, as one list.
     pub struct ExpressPassAeolusParams {
         /// ExpressPass's.
@@ -151,7 +152,7 @@ headway_units::joined_params! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::{ParamValue, Params};
+    use headway_params::{ParamValue, Params};
 
     #[test]
     fn a_preset_sets_what_is_not_said() {

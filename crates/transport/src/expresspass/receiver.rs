@@ -11,7 +11,8 @@ use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
-use headway_units::{Time, mix};
+use headway_primitives::mix;
+use headway_units::Time;
 use rustc_hash::FxHashMap;
 
 crate::state_machine! {

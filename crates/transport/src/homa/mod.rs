@@ -96,7 +96,7 @@ fn promises(settings: &Settings, path: &Path) -> Promises {
     Promises { repair, ramp: Time::ZERO }
 }
 
-headway_units::joined_params! {
+headway_params::joined_params! {
     /// Parameters of Homa with Aeolus, as one list.
     pub struct HomaAeolusParams {
         /// Homa's.

@@ -2,9 +2,10 @@
 
 use crate::endpoint::{HostContext, Path};
 use headway_packet::Sizes;
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which Homa the values stand for.
     pub enum Preset {
         /// The SIGCOMM 2018 paper and its authors' simulator.
@@ -16,7 +17,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// What a message that is granted may have on its way.
     pub enum GrantWindow {
         /// RTTbytes, however it began.
@@ -26,7 +27,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// When a packet counts as missing.
     pub enum LossTimer {
         /// When it was authorised a time-out ago and has not arrived, whatever else has.
@@ -36,7 +37,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// How a receiver asks for missing packets.
     pub enum Asking {
         /// As many as its link can take: one a frame time over all messages.
@@ -46,7 +47,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// What the priority of an unscheduled packet follows.
     pub enum UnscheduledBy {
         /// The bytes of its message from this packet on.
@@ -56,7 +57,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which scheduled priorities are used while fewer messages are granted than there are of them.
     pub enum ScheduledFrom {
         /// The lowest, so that a newcomer finds a higher one free.
@@ -66,7 +67,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// What Homa can be told, with the values of `sigcomm18`.
     pub struct Settings {
         /// Which Homa: the values of all parameters that are not given.
@@ -189,7 +190,7 @@ pub(super) fn packets_of(bytes: u64, sizes: &Sizes) -> u32 {
     u32::try_from(bytes.div_ceil(sizes.payload.into())).unwrap_or(u32::MAX).max(1)
 }
 
-headway_units::preset_params! {
+headway_params::preset_params! {
     /// Homa's parameters.
     pub struct HomaParams(pub Settings);
 }
@@ -204,7 +205,7 @@ impl HomaParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_units::{ParamValue, Params};
+    use headway_params::{ParamValue, Params};
 
     #[test]
     fn a_preset_sets_what_is_not_said() {

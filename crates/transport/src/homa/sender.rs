@@ -11,8 +11,9 @@ use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::two_sided::SendingHalf;
+use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
-use headway_units::{RoundTrips, Time};
+use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::{BTreeMap, BTreeSet};
 

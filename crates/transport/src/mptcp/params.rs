@@ -3,9 +3,9 @@
 use crate::subflows::PathManager;
 use crate::tcp::params::{ByPreset, TcpParams};
 use headway_packet::MOST_SUBFLOWS;
-use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params};
+use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params};
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which subflow carries the next packet, among those whose windows have room.
     pub enum Scheduler {
         /// The one with the smallest smoothed round trip.
@@ -15,7 +15,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of the message above its subflows.
     pub struct MultipathParams {
         /// Subflows of a message, the first included.

@@ -3,10 +3,11 @@
 use crate::script;
 
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_params::{ParamValue, Params};
 use headway_transport::endpoint::Checked;
 use headway_transport::mptcp::{Lia, Reno};
 use headway_transport::{Endpoint, Transport};
-use headway_units::{ParamValue, Params, Time};
+use headway_units::Time;
 use script::{FULL, HERE, PEER, Steps, context, message, us};
 
 const RTT: Time = Time::us(100);

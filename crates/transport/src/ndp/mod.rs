@@ -16,11 +16,12 @@ use crate::promises::Promised;
 use crate::shared::scale;
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
 
-headway_units::choice! {
+headway_params::choice! {
     /// How a message's packets are spread over the paths.
     pub enum Spray {
         /// Each path once in a random order, then in another order.
@@ -32,7 +33,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// Whom a receiver pulls next.
     pub enum PullOrder {
         /// Messages of the lowest class that waits, in turn.
@@ -42,7 +43,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of NDP.
     pub struct NdpParams {
         /// Packets pushed before the first pull; 0 = the paper's 30, or a bandwidth-delay product if that is more. NDP §6.2

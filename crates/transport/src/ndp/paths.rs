@@ -2,7 +2,7 @@
 
 use super::{NdpParams, Spray};
 use crate::endpoint::Path;
-use headway_units::{mix, prefetch_at};
+use headway_primitives::{mix, prefetch_at};
 
 /// Entropies to vary where the network hashes them and paths have no numbers.
 const HASHED_PATHS: u32 = 64;

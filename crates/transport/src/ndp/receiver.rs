@@ -11,7 +11,8 @@ use crate::index_window::IndexWindow;
 use crate::messages::{MessageId, Messages};
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
-use headway_units::{Time, mix, prefetch};
+use headway_primitives::{mix, prefetch};
+use headway_units::Time;
 
 crate::state_machine! {
     /// A message at its receiver.

@@ -9,7 +9,8 @@ use crate::message::Message;
 use crate::messages::{MessageId, Messages};
 use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
-use headway_units::{Time, mix, prefetch};
+use headway_primitives::{mix, prefetch};
+use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -187,10 +188,9 @@ impl Sender {
             return;
         }
         out.lost_at = None;
-        let patience = out.patience();
+        let timeout = out.timeout();
         let mut lost = false;
-        while let Some((sent, index)) = out.oldest().filter(|(sent, _)| sent.saturating_add(patience) <= now)
-        {
+        while let Some((sent, index)) = out.oldest().filter(|(sent, _)| sent.saturating_add(timeout) <= now) {
             debug_assert!(sent <= now);
             out.flight.pop_front();
             out.lose(index);
@@ -492,15 +492,15 @@ impl Outgoing {
     }
 
     /// How long a packet may be under way.
-    fn patience(&self) -> Time {
+    fn timeout(&self) -> Time {
         self.timeout.saturating_mul(1 << self.backoff)
     }
 
     /// When a repetition has waited for its pull for too long, if nothing else will come of this message.
     fn stalled(&self) -> Option<Time> {
         let waits = self.away == 0 && !self.again.is_empty();
-        let patience = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.stalls);
-        waits.then(|| self.active.saturating_add(patience))
+        let timeout = self.timeout.saturating_mul(STALLED_TIMEOUTS << self.stalls);
+        waits.then(|| self.active.saturating_add(timeout))
     }
 
     /// Repeats a packet without a pull.
@@ -515,7 +515,7 @@ impl Outgoing {
     /// Arms the deadline of the oldest packet under way, or of one that waits while none is, unless one that
     /// is as early is in force.
     fn watch(&mut self, shared: &mut Shared, now: Time) {
-        let lost = self.oldest().map(|(sent, _)| sent.saturating_add(self.patience()));
+        let lost = self.oldest().map(|(sent, _)| sent.saturating_add(self.timeout()));
         let Some(due) = lost.or_else(|| self.stalled()).map(|due| due.max(now)) else { return };
         if self.lost_at.is_none_or(|at| due < at) {
             shared.timers.arm(due, TimerKey::Lost(self.message.dst, self.message.id));

@@ -16,12 +16,13 @@ use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{Family, HostId, Packet, PacketKind};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 use incoming::ReceiverState;
 use receiver::Receiver;
 use sender::{Sender, SenderState};
 
-headway_units::choice! {
+headway_params::choice! {
     /// When a receiver issues tokens.
     pub enum Mode {
         /// One token a frame time for all messages of a receiver together. pHost §3
@@ -31,7 +32,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which message is served first.
     pub enum Policy {
         /// The one with the fewest packets remaining; ties in order of arrival.
@@ -41,7 +42,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which messages get free tokens.
     pub enum FreeRule {
         /// Every message, for its first window. pHost §3, AMRT §VII
@@ -51,7 +52,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// What a source that was downgraded may get when the time is over.
     pub enum Restore {
         /// A whole window of tokens. pHost §3
@@ -62,7 +63,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of pHost.
     pub struct PhostParams {
         /// When a receiver issues tokens: one a frame time (CoNEXT'15) or one for each arriving packet (the AMRT and RPO papers).

@@ -4,7 +4,8 @@
 //! `credits_rem` is OWDbytes - O, and pairs of hosts at different distances share a pool.
 
 use super::params::Owd;
-use headway_units::{Gauge, Level, Time};
+use headway_gauges::{Gauge, Level};
+use headway_units::Time;
 
 /// The credit of one downlink.
 #[derive(Clone, Debug, Default)]

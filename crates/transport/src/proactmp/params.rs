@@ -3,9 +3,10 @@
 use crate::endpoint::{HostContext, Path};
 use crate::shared::scale;
 use crate::subflows::PathManager;
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which reading of the paper the values stand for.
     pub enum Preset {
         /// OWDbytes from the path, serialisation included, in whole packets; weights that stop growing.
@@ -15,7 +16,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which of the messages that wait for credit is served first.
     pub enum Order {
         /// The one that has waited longest, with all the credit there is.
@@ -27,7 +28,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// How the weight of a subflow follows the grants that it brought.
     pub enum Weights {
         /// Their number, up to `weight_limit`; all are 1 again when a subflow is added.
@@ -39,7 +40,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// What ProactMP can be told, with the values of `physical`.
     pub struct Settings {
         /// Which reading of the paper: the values of all parameters that are not given.
@@ -163,7 +164,7 @@ impl Settings {
     }
 }
 
-headway_units::preset_params! {
+headway_params::preset_params! {
     /// ProactMP's parameters.
     pub struct ProactMpParams(pub Settings);
 }
@@ -179,7 +180,8 @@ impl ProactMpParams {
 mod tests {
     use super::*;
     use headway_packet::{HostId, Sizes};
-    use headway_units::{ParamValue, Params, Rate};
+    use headway_params::{ParamValue, Params};
+    use headway_units::Rate;
 
     fn path(base_rtt: Time) -> Path {
         Path { base_rtt, max_rtt: base_rtt * 2, bottleneck: Rate::gbps(1), paths: 2 }

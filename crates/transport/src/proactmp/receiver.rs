@@ -7,8 +7,9 @@ use super::params::{Order, Settings};
 use super::{Key, Shared, TimerKey, allowed_of, number_of};
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
+use headway_gauges::{Gauge, Level};
 use headway_packet::{HostId, Packet, TypedView};
-use headway_units::{Gauge, Level, Time};
+use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
 

@@ -3,10 +3,11 @@
 use crate::script;
 
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
+use headway_params::{ParamValue, Params};
 use headway_transport::endpoint::{Checked, Transport};
 use headway_transport::proactmp::{ProactMp, ProactMpEndpoint, ProactMpParams};
 use headway_transport::{Endpoint, Message};
-use headway_units::{ParamValue, Params, Time};
+use headway_units::Time;
 use script::{FULL, HERE, OTHER, PEER, Steps, context, message, us};
 
 /// Two paths, OWDbytes of two packets in 10 us, T_out of 160 us.

@@ -8,8 +8,9 @@ use super::{Shared, TimerKey, allowed_of, number_of};
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::two_sided::SendingHalf;
+use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, TypedView};
-use headway_units::{RoundTrips, Time};
+use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 

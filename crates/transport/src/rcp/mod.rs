@@ -15,11 +15,12 @@ use crate::endpoint::{Endpoint, HostContext, Path, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
 use headway_packet::{Family, HostId, Packet, PacketKind};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of RCP's hosts; those of its routers are the port discipline's.
     pub struct RcpParams {
         /// Time after which a SYN or a packet that nothing was heard of is sent again, in largest round trips. rcp-host.cc §retrans_timeout

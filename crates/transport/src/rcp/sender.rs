@@ -8,8 +8,9 @@ use crate::message::Message;
 use crate::messages::Messages;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
+use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
-use headway_units::{Rate, RoundTrips, Time};
+use headway_units::{Rate, Time};
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 

@@ -18,12 +18,13 @@ use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 use headway_packet::{Family, HostId, Packet, PacketKind};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 use outgoing::SenderState;
 use receiver::{Receiver, ReceiverState};
 use sender::Sender;
 
-headway_units::choice! {
+headway_params::choice! {
     /// How lost packets are found.
     pub enum Detection {
         /// By their sender, as soon as a grant acknowledges one that left later in the same queue.
@@ -35,7 +36,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// When a receiver grants overdue packets again.
     pub enum Reissue {
         /// One a frame time of the receiver's link, over all its messages.
@@ -45,7 +46,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which round trip the loss time-out is measured in.
     pub enum LossTimer {
         /// The one through empty queues.
@@ -57,7 +58,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// What the grant for an opportunistic packet says of marks, which only normal packets carry.
     pub enum OpportunisticMark {
         /// What the last normal packet of the message said.
@@ -67,7 +68,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of RPO.
     pub struct RpoParams {
         /// Packets sent before the first grant; 0 = one bandwidth-delay product of the pair. RPO §IV-A

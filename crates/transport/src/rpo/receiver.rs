@@ -10,8 +10,9 @@ use crate::index_window::IndexWindow;
 use crate::shared::scale;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
+use headway_gauges::{Gauge, Level};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, Sizes, TypedView};
-use headway_units::{Gauge, Level, Time};
+use headway_units::Time;
 use rustc_hash::FxHashMap;
 
 crate::state_machine! {

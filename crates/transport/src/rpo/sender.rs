@@ -9,8 +9,9 @@ use crate::message::Message;
 use crate::messages::Messages;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
+use headway_gauges::{Gauge, SpareMeter};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
-use headway_units::{Gauge, SpareMeter, Time};
+use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 

@@ -1,8 +1,9 @@
 //! Parameters of the connection machine, the two fidelity presets, and how a controller's join them.
 
-use headway_units::{ParamError, ParamKind, ParamSpec, ParamValue, Params, Time, rebased};
+use headway_params::{ParamError, ParamKind, ParamSpec, ParamValue, Params, rebased};
+use headway_units::Time;
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which published experiments the defaults stand for.
     pub enum Preset {
         /// ns-2 as in the experiments of L2DCT: no handshake, an acknowledgement for every packet.
@@ -12,7 +13,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// How losses are found and repaired.
     pub enum Recovery {
         /// By selective acknowledgements. RFC 6675
@@ -22,7 +23,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// What the smallest time-out is applied to.
     pub enum RtoFloor {
         /// To the whole time-out. RFC 6298 §2
@@ -32,7 +33,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// How a window is brought down.
     pub enum Reduction {
         /// At once.
@@ -45,7 +46,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of the connection machine, with the values of `paper-ns2`.
     pub struct ConnectionParams {
         /// Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's.

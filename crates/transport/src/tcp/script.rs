@@ -1,12 +1,13 @@
 //! Packet scripts of the TCP machine: a packet in, the packets and deadlines that must come out.
 
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_params::{ParamValue, Params};
 use headway_transport::endpoint::{EndpointEvent, HostContext, Path};
 use headway_transport::tcp::control::CongestionControl;
 use headway_transport::tcp::params::TcpParams;
 use headway_transport::tcp::{Dctcp, NewReno, Tcp, TcpEndpoint};
 use headway_transport::{Endpoint, InitialWindow, Message, Transport};
-use headway_units::{ParamValue, Params, Rate, Time};
+use headway_units::{Rate, Time};
 
 const RTT: Time = Time::us(100);
 

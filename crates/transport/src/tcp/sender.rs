@@ -10,8 +10,9 @@ use crate::endpoint::EndpointEvent;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::two_sided::SendingHalf;
+use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, TypedView};
-use headway_units::{RoundTrips, Time};
+use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
 

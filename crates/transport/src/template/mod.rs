@@ -8,11 +8,12 @@ use crate::two_sided::{Machine, ReceivingHalf, SendingHalf, TwoSided};
 use crate::{HostContext, Message, Transport, TransportInfo};
 use crate::{finished::FinishedMessages, index_window::IndexWindow};
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind, TypedView};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of the template.
     pub struct TemplateParams {
         /// Packets sent and not acknowledged at most; 0 = one bandwidth-delay product of the pair.

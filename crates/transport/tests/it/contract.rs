@@ -4,11 +4,12 @@ use crate::harness;
 
 use harness::plan::{NIC, Plan};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_params::Params;
 use headway_transport::endpoint::Checked;
 use headway_transport::promises::Promised;
 use headway_transport::registry::{self, PromisedVisitor, TransportVisitor};
 use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Transport};
-use headway_units::{Params, Time};
+use headway_units::Time;
 use proptest::prelude::*;
 
 /// A boxed machine of host 0, whatever its transport.
@@ -129,7 +130,7 @@ fn parameters_take_what_they_declare() {
                 assert_eq!(params.set(spec.name, value), Ok(()), "{}", spec.name);
             }
             assert_eq!(params, T::Params::default());
-            assert!(params.set("no_such_parameter", headway_units::ParamValue::Bool(true)).is_err());
+            assert!(params.set("no_such_parameter", headway_params::ParamValue::Bool(true)).is_err());
         }
     }
     registry::NAMES.iter().for_each(|name| registry::visit(name, Set).expect("registered"));

@@ -2,9 +2,10 @@
 //! two of them. Whether they arrive is the business of other tests; here nothing may break.
 
 use headway_packet::{Ecn, HostId, Packet, Sizes};
+use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
 use headway_transport::registry::{self, TransportVisitor};
 use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Path, Transport};
-use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
+use headway_units::{Rate, Time};
 use std::panic::catch_unwind;
 
 /// Packets between the two at most, what they may be woken for, and one way between them.

@@ -13,13 +13,15 @@
 
 use crate::watch;
 
+use headway_params::{ParamValue, Params};
+use headway_primitives::mix;
 use headway_transport::Transport;
 use headway_transport::mptcp::{Coupled, Mptcp};
 use headway_transport::registry;
 use headway_transport::tcp::Tcp;
 use headway_transport::tcp::control::{Ack, CongestionControl, ControllerVisitor, Flow, Phase, Window};
 use headway_transport::tcp::params::ConnectionParams;
-use headway_units::{ParamValue, Params, Time, mix};
+use headway_units::Time;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

@@ -3,7 +3,8 @@
 
 use headway_fabric::Packets;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
-use headway_units::{ParamKind, ParamSpec, ParamValue, Time};
+use headway_params::{ParamKind, ParamSpec, ParamValue};
+use headway_units::Time;
 
 /// Packets by number, and where a handle is: the driver's half of a port's contract.
 pub struct Pool(pub Vec<Packet>);

@@ -5,7 +5,8 @@ use headway_fabric::{Buffer, Limit};
 use headway_network::topology::SingleSwitch;
 use headway_network::{FlowSpec, FlowState, RunSpec, TopologySpec};
 use headway_packet::Sizes;
-use headway_units::{ParamValue, Time};
+use headway_params::ParamValue;
+use headway_units::Time;
 
 /// Messages, and how long they take there in each way of running it, in us.
 pub struct Case {

@@ -9,9 +9,10 @@ use headway_network::{
     TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
+use headway_params::ParamValue;
 use headway_sim::run;
 use headway_transport::InitialWindow;
-use headway_units::{ParamValue, Rate, Time};
+use headway_units::{Rate, Time};
 
 /// A link.
 pub fn link(gbps: u64, delay: Time) -> LinkSpec {

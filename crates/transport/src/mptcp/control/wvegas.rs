@@ -8,9 +8,10 @@ use crate::endpoint::TransportInfo;
 use crate::mptcp::{STATES, deviations};
 use crate::tcp::control::{Ack, CongestionControl, Flow, Phase, Window, half};
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of wVegas.
     pub struct WvegasParams {
         /// Packets in the queues of all paths together. wVegas §III

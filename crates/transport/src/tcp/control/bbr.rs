@@ -7,7 +7,8 @@ use super::{Ack, CongestionControl, Flow, Phase, Window};
 use crate::endpoint::TransportInfo;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 use std::collections::VecDeque;
 
 /// 2 / ln 2: the smallest gain that doubles the rate each round trip.
@@ -28,7 +29,7 @@ const PROBE_RTT: Time = Time::ms(200);
 /// Share of the bandwidth that is used, so that a queue does not stand.
 const MARGIN: f64 = 0.99;
 
-headway_units::choice! {
+headway_params::choice! {
     /// How many packets a sender hands over together.
     pub enum Bursts {
         /// One.
@@ -38,7 +39,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// Which measurement keeps the smallest round trip from growing old.
     pub enum Refresh {
         /// A lower one, as in the paper: the round trip is probed every ten seconds.
@@ -48,7 +49,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of BBR.
     pub struct BbrParams {
         /// Packets handed over together, three times which the window has to spare: at 1 Gb/s 3 packets or 132. linux-4.19: linux-4.19

@@ -7,9 +7,10 @@ use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 
-headway_units::choice! {
+headway_params::choice! {
     /// Where specification and kernel differ.
     pub enum Dialect {
         /// Slope 3 (1 - beta) / (1 + beta), then 1; a time-out keeps the last maximum.
@@ -19,7 +20,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::choice! {
+headway_params::choice! {
     /// How slow start ends before a loss.
     pub enum HyStart {
         /// It does not.
@@ -31,7 +32,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of CUBIC.
     pub struct CubicParams {
         /// C, in packets per cubic second. RFC9438 §4.2

@@ -8,9 +8,10 @@ use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 
-headway_units::choice! {
+headway_params::choice! {
     /// How urgent a message is whose deadline has passed.
     pub enum Expired {
         /// As without a deadline, d = 1.
@@ -22,7 +23,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of D2TCP.
     pub struct D2tcpParams {
         /// Weight of the newest window in the share of marked packets, as in DCTCP.

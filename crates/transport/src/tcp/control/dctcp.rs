@@ -8,9 +8,9 @@ use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
-use headway_units::ParamKind;
+use headway_params::ParamKind;
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of DCTCP.
     pub struct DctcpParams {
         /// Weight of the newest window in the share of marked packets. DCTCP §3.4

@@ -2,7 +2,7 @@
 
 use super::Ack;
 
-headway_units::choice! {
+headway_params::choice! {
     /// In which numbers the share and the cut are computed.
     pub enum Arithmetic {
         /// Real numbers.

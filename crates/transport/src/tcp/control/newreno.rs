@@ -7,7 +7,7 @@ use crate::endpoint::TransportInfo;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
 
-headway_units::params! {
+headway_params::params! {
     /// NewReno has nothing to set beside the machine.
     pub struct NewRenoParams {}
 }

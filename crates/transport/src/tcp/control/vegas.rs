@@ -7,9 +7,10 @@ use super::{Ack, CongestionControl, Flow, Phase, Window};
 use crate::endpoint::TransportInfo;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
-use headway_units::{ParamKind, Time};
+use headway_params::ParamKind;
+use headway_units::Time;
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of Vegas.
     pub struct VegasParams {
         /// Packets in the queue below which the window grows. Vegas §III

@@ -1,9 +1,10 @@
 //! Machines broken on purpose: proof that the checks can fail.
 
+use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_transport::endpoint::Ahead;
 use headway_transport::{Endpoint, EndpointEvent, Message};
-use headway_units::{Gauge, RoundTrips, Time};
+use headway_units::Time;
 use std::cell::Cell;
 
 /// What is wrong with a machine.

@@ -1,9 +1,10 @@
 //! What happens in a run, made by proptest so that a failing one shrinks.
 
 use headway_packet::{PacketKind, Sizes};
+use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
 use headway_transport::endpoint::Path;
 use headway_transport::{InitialWindow, Message};
-use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
+use headway_units::{Rate, Time};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

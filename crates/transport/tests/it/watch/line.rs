@@ -1,9 +1,10 @@
 //! Two machines, and between them whoever decides what becomes of each packet.
 
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
+use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
 use headway_transport::endpoint::Checked;
 use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Path, Transport};
-use headway_units::{ParamKind, ParamSpec, ParamValue, Params, Rate, Time};
+use headway_units::{Rate, Time};
 use proptest::prelude::*;
 
 /// One thing that happens to a connection.

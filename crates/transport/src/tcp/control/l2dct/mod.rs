@@ -16,10 +16,10 @@ use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
-use headway_units::ParamKind;
+use headway_params::ParamKind;
 use weights::{Weighting, Weights};
 
-headway_units::choice! {
+headway_params::choice! {
     /// What counts as service had.
     pub enum Attained {
         /// Payload acknowledged cumulatively.
@@ -29,7 +29,7 @@ headway_units::choice! {
     }
 }
 
-headway_units::params! {
+headway_params::params! {
     /// Parameters of L2DCT.
     pub struct L2dctParams {
         /// Weight of the newest window in the share of marked packets. L2DCT §II-A

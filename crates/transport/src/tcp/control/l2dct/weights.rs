@@ -3,7 +3,7 @@
 use super::L2dctParams;
 use crate::tcp::control::Arithmetic;
 
-headway_units::choice! {
+headway_params::choice! {
     /// What a weight follows.
     pub enum Weighting {
         /// Data sent so far: least attained service.

@@ -1,6 +1,6 @@
 //! A token bucket, as an instant instead of a level.
 
-use crate::{Rate, Time};
+use headway_units::{Rate, Time};
 
 /// Lets packets of one class through at a fixed rate of bytes, a few of them back to back.
 ///

@@ -1,6 +1,6 @@
 //! What ports and hosts measure of themselves over time.
 
-use crate::{Rate, Time};
+use headway_units::{Rate, Time};
 
 /// A number that a machine or a port reports beside what every one of them does.
 #[derive(Clone, Copy, Debug, PartialEq)]

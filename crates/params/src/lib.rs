@@ -4,7 +4,7 @@
 //! macro. The scenario schema, the command line, the documentation tables and the manifest are
 //! derived from that list, so a parameter cannot exist in one of them alone.
 
-use crate::{Rate, Time};
+use headway_units::{Rate, Time};
 use std::fmt;
 
 /// What a parameter may hold.
@@ -279,21 +279,21 @@ macro_rules! preset_params {
 /// Declares several lists of parameters as one. A name belongs to the first part that knows it.
 ///
 /// ```
-/// headway_units::params! {
+/// headway_params::params! {
 ///     /// One.
 ///     pub struct One {
 ///         /// First.
-///         a: u64 = 1, headway_units::ParamKind::Int { min: 0, max: 9 };
+///         a: u64 = 1, headway_params::ParamKind::Int { min: 0, max: 9 };
 ///     }
 /// }
-/// headway_units::params! {
+/// headway_params::params! {
 ///     /// Two.
 ///     pub struct Two {
 ///         /// Second.
-///         b: bool = true, headway_units::ParamKind::Bool;
+///         b: bool = true, headway_params::ParamKind::Bool;
 ///     }
 /// }
-/// headway_units::joined_params! {
+/// headway_params::joined_params! {
 ///     /// Both.
 ///     pub struct Both {
 ///         /// The first part.
@@ -302,7 +302,7 @@ macro_rules! preset_params {
 ///         two: Two,
 ///     }
 /// }
-/// use headway_units::{ParamValue, Params};
+/// use headway_params::{ParamValue, Params};
 /// let mut both = Both::default();
 /// assert_eq!(both.set("b", ParamValue::Bool(false)), Ok(()));
 /// assert_eq!((both.one.a, both.two.b, Both::specs().len()), (1, false, 2));
@@ -372,8 +372,8 @@ macro_rules! choice {
 /// Declares a struct of parameters.
 ///
 /// ```
-/// use headway_units::{ParamKind, Params};
-/// headway_units::params! {
+/// use headway_params::{ParamKind, Params};
+/// headway_params::params! {
 ///     /// What a window protocol can be told.
 ///     pub struct WindowParams {
 ///         /// Packets in flight.

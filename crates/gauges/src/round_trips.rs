@@ -1,7 +1,7 @@
 //! Round trips of packets, as the machine that sent them measures them.
 
-use crate::Time;
 use hdrhistogram::Histogram;
+use headway_units::Time;
 
 /// Significant decimal digits of a bin: its width is less than a hundredth of its value.
 const DIGITS: u8 = 2;
