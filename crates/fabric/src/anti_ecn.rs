@@ -38,7 +38,7 @@ headway_params::params! {
         /// Which gaps keep a mark. AMRT §IV-A eq. 1
         rule: GapRule = GapRule::AnyGap, ParamKind::Choice(GapRule::WORDS);
         /// Bytes of the packet that a gap must have room for; 0 = a full frame, or 1500 under `literal`.
-        gap_bytes: u64 = 0, ParamKind::Int { min: 0, max: 65_535 };
+        gap_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 65_535 };
     }
 }
 

@@ -27,7 +27,7 @@ headway_params::params! {
         /// Credits of usual size that may follow each other without a gap: the depth of the token bucket.
         credit_burst: u64 = 2, ParamKind::Int { min: 1, max: 1_000_000 };
         /// Bytes of a usual credit, framing included; 0 = those of a control packet. The mean, where sizes vary.
-        credit_bytes: u64 = 0, ParamKind::Int { min: 0, max: 16_384 };
+        credit_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 16_384 };
     }
 }
 

@@ -74,9 +74,9 @@ headway_params::params! {
         /// Greatest deviation of the gap between two credits from its mean, as a share of it. ExpressPass §3.1
         jitter: f64 = 0.1, ParamKind::Float { min: 0.0, max: 0.9 };
         /// Bytes by which a credit may be shorter than a control packet. ns2-defaults, paper: 0
-        credit_shorter: u64 = 8, ParamKind::Int { min: 0, max: 60 };
+        credit_shorter: u64 = 8, ParamKind::Bytes { min: 0, max: 60 };
         /// Bytes by which a credit may be longer. ns2-defaults: 0. ExpressPass §3.1
-        credit_longer: u64 = 8, ParamKind::Int { min: 0, max: 1000 };
+        credit_longer: u64 = 8, ParamKind::Bytes { min: 0, max: 1000 };
         /// Credits that wait at a host's own link at most, as at a switch port. ns2-defaults: 10
         credit_queue: u64 = 8, ParamKind::Int { min: 1, max: 1_000_000 };
         /// Credits that may leave a host back to back. ns2-defaults: 10

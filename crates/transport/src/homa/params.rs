@@ -75,9 +75,9 @@ headway_params::params! {
         /// Messages granted at a time, the degree of overcommitment; 0 = as many as there are scheduled priorities. Homa §3.5. linux: 8, amrt: 2 of the paper's 2 to 8
         overcommit: u64 = 0, ParamKind::Int { min: 0, max: 1000 };
         /// RTTbytes: bytes sent without a grant, and granted beyond what has arrived, in whole packets; 0 = a bandwidth-delay product of the pair. linux: 40000
-        rtt_bytes: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000 };
+        rtt_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };
         /// Bytes that all messages of a receiver may have on their way; each of n gets this divided by n + 1. 0 = RTTbytes for each. linux: 400000
-        max_incoming: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000_000 };
+        max_incoming: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000_000 };
         /// What a granted message may have on its way, where `max_incoming` does not say: differs for flows that start as fair sharers. amrt: first-window
         grant_window: GrantWindow = GrantWindow::RttBytes, ParamKind::Choice(GrantWindow::WORDS);
         /// When a packet counts as missing. linux: silence
@@ -103,19 +103,19 @@ headway_params::params! {
         /// Share of grants, and of packets sent, that go to the oldest message. linux: 0.05
         fifo_share: f64 = 0.0, ParamKind::Float { min: 0.0, max: 0.5 };
         /// Largest size in bytes of the first unscheduled priority; 0 = by the sizes, where they are known, else 200.
-        cutoff_1: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        cutoff_1: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// The same of the second; else 2800.
-        cutoff_2: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        cutoff_2: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// The same of the third; else 15000.
-        cutoff_3: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        cutoff_3: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// The same of the fourth.
-        cutoff_4: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        cutoff_4: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// The same of the fifth.
-        cutoff_5: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        cutoff_5: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// The same of the sixth.
-        cutoff_6: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        cutoff_6: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// The same of the seventh.
-        cutoff_7: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        cutoff_7: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
     }
 }
 

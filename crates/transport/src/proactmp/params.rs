@@ -68,7 +68,7 @@ headway_params::params! {
         /// Whether this host knows Pro_Capable; if either end does not, a message has one path.
         capable: bool = true, ParamKind::Bool;
         /// OWDbytes; 0 = `owd` times the payload rate of the host's link, in whole packets. At least one packet. seed: 125
-        owd_bytes: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000_000 };
+        owd_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };
         /// The base one-way delay; 0 = half the base round trip of the pair. seed: 1 us
         owd: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Where a `saturating` weight stops.
@@ -76,7 +76,7 @@ headway_params::params! {
         /// Silence after which the weights are 1 again; 0 = never. seed: 0
         idle_reset: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
         /// Bytes of unfinished messages that a receiver holds; when they are there, only the oldest is granted. 0 = no limit.
-        buffer: u64 = 0, ParamKind::Int { min: 0, max: u64::MAX };
+        buffer: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// Base round trips in the time-out.
         timeout_rtts: f64 = 8.0, ParamKind::Float { min: 1.0, max: 1000.0 };
         /// Smoothed round trips of the slowest subflow in the time-out, if that is more.

@@ -43,9 +43,9 @@ headway_params::params! {
         /// Smallest weight. L2DCT §II-A
         w_min: f64 = 0.125, ParamKind::Float { min: 0.001, max: 100.0 };
         /// Bytes up to which the weight is the largest. L2DCT §II-A
-        young: u64 = 200_000, ParamKind::Int { min: 0, max: u64::MAX };
+        young: u64 = 200_000, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// Bytes from which on the weight is the smallest. L2DCT §II-A
-        old: u64 = 1_000_000, ParamKind::Int { min: 1, max: u64::MAX };
+        old: u64 = 1_000_000, ParamKind::Bytes { min: 1, max: u64::MAX };
         /// The weight under `weights = "fixed"`.
         weight: f64 = 1.0, ParamKind::Float { min: 0.001, max: 100.0 };
         /// Packets added a round trip under `weights = "fixed"`; 0 = weight / w_max.
