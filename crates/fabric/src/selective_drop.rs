@@ -61,7 +61,7 @@ headway_params::joined_params! {
     pub struct SelectiveDropParams {
         /// Which packets are dropped.
         selection: SelectionParams,
-        /// The queues.
+        /// How many queues the port has, and which class waits in which.
         queues: LevelParams,
     }
 }

@@ -36,9 +36,9 @@ headway_params::choice! {
     pub enum Rule {
         /// As the variant has it.
         Variant = "variant",
-        /// On.
+        /// It holds, whatever the variant.
         On = "on",
-        /// Off.
+        /// It does not hold, whatever the variant.
         Off = "off",
     }
 }

@@ -59,7 +59,7 @@ counters! {
     messages_sent,
     /// Messages received whole.
     messages_received,
-    /// Messages that failed.
+    /// Messages given up: refused, stalled, or without their peer.
     messages_failed,
     /// Times a peer was found to be a new incarnation.
     peer_restarts,

@@ -133,7 +133,7 @@ pub enum SendError {
     TooLong {
         /// Its length.
         bytes: u64,
-        /// The limit.
+        /// Most bytes that a message may have.
         limit: u64,
     },
     /// The endpoint's memory for messages is taken: wait for earlier ones, then try again.

@@ -26,7 +26,7 @@ pub enum KeyFileError {
     /// It cannot be read.
     #[error("{}: {source}", file.display())]
     Io {
-        /// The file.
+        /// Path as it was given.
         file: PathBuf,
         /// What the operating system says.
         source: io::Error,
@@ -38,7 +38,7 @@ pub enum KeyFileError {
         file.display()
     )]
     Open {
-        /// The file.
+        /// Path as it was given.
         file: PathBuf,
         /// Its permissions.
         mode: u32,
@@ -46,7 +46,7 @@ pub enum KeyFileError {
     /// It is not as long as a key, or not of digits.
     #[error("{}: a key is 32 bytes, or 64 hexadecimal digits", file.display())]
     Form {
-        /// The file.
+        /// Path as it was given.
         file: PathBuf,
     },
 }

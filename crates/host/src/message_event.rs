@@ -23,7 +23,7 @@ pub enum MessageEventKind {
     Opened {
         /// The sending application's ticket, as in [`crate::SendHandle::ticket`].
         ticket: u64,
-        /// Its bytes.
+        /// Length of the message.
         bytes: u64,
     },
     /// The peer's machine acknowledged a message.
@@ -43,7 +43,7 @@ pub enum MessageEventKind {
     },
     /// A message from the peer is complete.
     Completed {
-        /// Its bytes.
+        /// Length of the message.
         bytes: u64,
     },
 }

@@ -22,7 +22,7 @@ const DEEPEST: u32 = 8;
 /// The rate at which an endpoint lets packets go, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// The rate.
+    /// Most bits a second that leave.
     pub rate: Rate,
     /// Where it comes from.
     pub reason: PaceReason,

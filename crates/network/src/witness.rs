@@ -45,7 +45,7 @@ impl fmt::Display for EventKind {
 pub enum Place {
     /// The port of a link, by the link's number.
     Port(u32),
-    /// A host.
+    /// The machine of a host, by the host's number.
     Host(u32),
     /// Everywhere: the start of flows, samples, changes of the network.
     Network,

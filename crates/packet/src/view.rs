@@ -21,7 +21,7 @@ pub struct ViewField {
 /// The packets of one kind of a protocol, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// The kind.
+    /// Which packets the view is of.
     pub kind: PacketKind,
     /// Flags that all of them have.
     pub flags: PacketFlags,

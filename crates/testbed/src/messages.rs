@@ -94,7 +94,7 @@ pub struct HostReport {
 pub struct MachineReport {
     /// The transport's number in the scenario.
     pub transport: u8,
-    /// Gauges.
+    /// What its machine reports beside the common numbers.
     pub gauges: Vec<GaugeMessage>,
     /// From data to its answer.
     pub round_trips: Option<Trips>,

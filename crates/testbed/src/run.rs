@@ -48,7 +48,7 @@ impl Programs {
 /// How a scenario is run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Programs.
+    /// Where the programs of switch and hosts are.
     pub programs: Programs,
     /// Longest IPv4 packet on these wires, in bytes.
     pub mtu: u32,

@@ -84,7 +84,7 @@ impl Path {
 
 /// Who the host is; given to a machine when it is made.
 pub struct HostContext {
-    /// This host.
+    /// Number of the host that the machine runs on.
     pub host: HostId,
     /// Rate of its link.
     pub nic: Rate,

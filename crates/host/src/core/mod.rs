@@ -135,7 +135,7 @@ pub struct Arrived {
     pub message: u32,
     /// Purpose of the message.
     pub purpose: Purpose,
-    /// The bytes.
+    /// Content, as the sending application gave it.
     pub bytes: Bytes,
     /// When its last byte arrived.
     pub at: Time,
@@ -177,7 +177,7 @@ pub enum CoreEvent {
 pub struct Measured {
     /// End of the time that was measured.
     pub at: Time,
-    /// Its gauges.
+    /// What its machine reports beside the common numbers, up to that time.
     pub gauges: Vec<Gauge>,
     /// From data to its answer; `None` from a machine whose answers do not tell.
     pub round_trips: Option<RoundTrips>,

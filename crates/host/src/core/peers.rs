@@ -91,7 +91,7 @@ impl Peer {
     }
 }
 
-/// All peers.
+/// Everybody that this host talks to, by address.
 #[derive(Default)]
 pub(super) struct Peers {
     places: Slab<Peer>,

@@ -18,11 +18,11 @@ pub struct Function {
 /// An argument or an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A number.
+    /// A finite or infinite number, in the units of the model.
     Number(f64),
     /// A list of numbers.
     Numbers(Vec<f64>),
-    /// A word.
+    /// One of the words that the function knows.
     Word(String),
 }
 

@@ -146,7 +146,7 @@ pub enum ModelError {
     /// Another number of arguments.
     #[error("it is {function}({arguments})")]
     Count {
-        /// The function.
+        /// What the expression called.
         function: &'static str,
         /// The names of its arguments.
         arguments: String,

@@ -11,7 +11,7 @@ pub struct Picture {
     pub caption: String,
     /// How many panels stand in a row.
     pub columns: usize,
-    /// The panels.
+    /// In the order in which they stand.
     pub panels: Vec<Panel>,
 }
 
@@ -30,7 +30,7 @@ pub struct Panel {
     pub reference: Option<(f64, &'static str)>,
 }
 
-/// An axis.
+/// One side of a panel: what is shown along it, and how far it goes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// What it shows.

@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 /// One allocation. ProactMP §III-C4, equation 4
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Allocation {
-    /// `credits_all`.
+    /// `credits_all`, in OWDbytes.
     pub credit: f64,
     /// `credits_rem` after it.
     pub remaining: f64,

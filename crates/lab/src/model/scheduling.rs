@@ -37,7 +37,7 @@ impl Discipline {
     }
 }
 
-/// One job.
+/// Work that comes at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Job {
     /// When it comes.

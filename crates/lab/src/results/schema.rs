@@ -14,7 +14,7 @@ pub enum Quantity {
     List,
     /// Seconds.
     Time,
-    /// Bytes.
+    /// Amounts of data, shown as kB, MB and so on.
     Bytes,
     /// Bits per second.
     Rate,

@@ -13,7 +13,7 @@ const LONG: u64 = 1000;
 /// Flows at most of an entry that is looked at.
 const LOOKED_AT: f64 = 10_000.0;
 
-/// Reads `jitter`.
+/// Reads the noise in the timing of hosts, or what it is where nothing is said.
 pub(super) fn read_jitter(table: &Reader<'_>) -> Result<Time, ScenarioError> {
     let Some(item) = table.get("hosts") else { return Ok(Time::ZERO) };
     let table = item.table()?;

@@ -9,9 +9,9 @@ type Read<T> = Result<T, ScenarioError>;
 
 /// Names that a table may use, made when they are wanted.
 pub struct Known<'a> {
-    /// Of all links.
+    /// Names of all links, from which messages take the nearest.
     pub links: &'a dyn Fn() -> Vec<String>,
-    /// Of all switches.
+    /// Names of all switches, from which messages take the nearest.
     pub switches: &'a dyn Fn() -> Vec<String>,
 }
 

@@ -18,7 +18,7 @@ const MOST_SEEDS: u64 = 10_000;
 /// A variant or a scale: a name and what it overrides.
 #[derive(Clone, Debug)]
 pub struct Changes {
-    /// Its name.
+    /// How the sweep calls this variant.
     pub name: String,
     /// What it sets.
     pub overrides: Vec<Override>,
@@ -53,7 +53,7 @@ pub struct Point {
     pub variant: String,
     /// Value of each swept key.
     pub axes: Vec<(String, Json)>,
-    /// Seed.
+    /// What all random streams of the run are drawn from.
     pub seed: u64,
     /// What to override.
     pub overrides: Vec<Override>,

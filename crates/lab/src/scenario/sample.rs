@@ -9,9 +9,9 @@ use serde_json::{Value as Json, json};
 /// Which flows to sample, by the names they will have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flows {
-    /// None.
+    /// No flow is sampled.
     None,
-    /// All.
+    /// Every flow is sampled.
     All,
     /// These, each with the place where it is named.
     Named(Vec<(String, Origin)>),
@@ -24,9 +24,9 @@ pub struct Sample {
     pub every: Time,
     /// Where it is written.
     pub every_at: Origin,
-    /// Flows.
+    /// Which flows are sampled.
     pub flows: Flows,
-    /// Links.
+    /// Which links are sampled.
     pub links: LinkChoice,
 }
 

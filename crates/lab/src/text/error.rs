@@ -76,13 +76,13 @@ pub enum Problem {
     NoSuchName {
         /// What kind of thing.
         what: &'static str,
-        /// Its name.
+        /// How the scenario calls it.
         name: String,
     },
     /// A path of an override that names no key.
     #[error("`{path}` names no key: {reason}")]
     Path {
-        /// The path.
+        /// Keys joined by dots, as they were written.
         path: String,
         /// Where it stops, and why.
         reason: String,
@@ -92,7 +92,7 @@ pub enum Problem {
     SelfFlow {
         /// Name of the flow.
         flow: String,
-        /// The host.
+        /// Number of the host, from 0.
         host: u32,
     },
     /// A host that is not there.

@@ -1,6 +1,6 @@
 //! A key that something in a scenario declares: for its reader, for listings, for messages, and for the documentation.
 
-/// A key.
+/// What a reader asks a table for.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// How it is called.

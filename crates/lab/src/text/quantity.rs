@@ -88,7 +88,7 @@ pub enum QuantityError {
     /// A unit nobody knows.
     #[error("`{unit}` is not a unit")]
     NoSuchUnit {
-        /// The unit.
+        /// The letters behind the number.
         unit: String,
         /// One that was perhaps meant.
         nearest: Option<&'static str>,

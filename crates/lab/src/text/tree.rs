@@ -5,7 +5,7 @@ use super::source::Origin;
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The value.
+    /// What is written there.
     pub value: Value,
     /// Place of the value in the file.
     pub at: Origin,
@@ -20,9 +20,9 @@ pub enum Value {
     Int(i64),
     /// A finite number with a point or an exponent.
     Float(f64),
-    /// Text.
+    /// Characters between quotes, without them.
     Text(String),
-    /// A list.
+    /// Values in the order written.
     List(Vec<Node>),
     /// Keys and values in the order written.
     Table(Table),
@@ -31,7 +31,7 @@ pub enum Value {
 /// One key of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The key.
+    /// The word before the equals sign, without quotes.
     pub key: String,
     /// Where the key is written.
     pub key_at: Origin,

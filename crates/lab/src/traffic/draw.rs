@@ -83,7 +83,7 @@ impl Ground<'_> {
         self.round_trip * 4 + self.slot * 100
     }
 
-    /// A start.
+    /// When something begins, as a duration with its unit.
     pub fn start(&mut self) -> Json {
         let latest = self.latest();
         duration(if self.dice.percent(40) { 0 } else { self.dice.below(latest) })

@@ -17,11 +17,11 @@ pub enum Purpose {
     Sizes = 102,
     /// Sources and destinations.
     Pairs = 103,
-    /// Permutations.
+    /// Who sends to whom in a permutation.
     Permutation = 104,
     /// Which senders answer.
     Responsive = 105,
-    /// Deadlines.
+    /// How long after its start a flow has to be done.
     Deadlines = 106,
     /// What is added to starts.
     Jitter = 107,

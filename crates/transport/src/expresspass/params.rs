@@ -12,7 +12,7 @@ headway_params::choice! {
         Released = "released",
         /// What that simulator has without a script.
         Ns2Defaults = "ns2-defaults",
-        /// The paper.
+        /// What the paper's text says.
         Paper = "paper",
     }
 }
@@ -43,7 +43,7 @@ headway_params::choice! {
     pub enum Unheard {
         /// Once its acknowledgement is overdue: a largest round trip after the probe.
         Overdue = "overdue",
-        /// At once.
+        /// As soon as there is nothing else to send.
         AtOnce = "at-once",
     }
 }

@@ -42,7 +42,7 @@ headway_params::choice! {
     pub enum Asking {
         /// As many as its link can take: one a frame time over all messages.
         Paced = "paced",
-        /// All at once.
+        /// All that are missing, in one packet after another.
         AtOnce = "at-once",
     }
 }

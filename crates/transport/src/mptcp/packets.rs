@@ -15,7 +15,7 @@ headway_packet::packets! {
             message_bytes: u64 = message_bytes,
             /// Number in the subflow.
             sequence: u32 = token,
-            /// Subflow.
+            /// Number of the subflow that it travels on.
             subflow: u32 = remaining,
             /// When it left, in picoseconds of its sender's clock.
             left: Time = lifetime,
@@ -24,7 +24,7 @@ headway_packet::packets! {
         Rts {
             /// Bytes of the whole message.
             message_bytes: u64 = message_bytes,
-            /// Subflow.
+            /// Number of the subflow that it opens.
             subflow: u32 = remaining,
             /// 1 in the third packet of a join.
             confirms: u32 = token,

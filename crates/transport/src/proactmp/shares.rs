@@ -27,7 +27,7 @@ struct Flying {
     bytes: u64,
 }
 
-/// One subflow.
+/// What a sender knows of one of its paths.
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) state: SubflowState,

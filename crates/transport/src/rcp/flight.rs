@@ -9,7 +9,7 @@ use headway_packet::{Packet, TypedView};
 use headway_units::Time;
 use std::collections::{BTreeSet, VecDeque};
 
-/// One departure.
+/// A packet that left, and when.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     index: u32,

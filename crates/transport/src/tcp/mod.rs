@@ -37,17 +37,17 @@ pub struct Tcp<C>(PhantomData<C>);
 
 /// `tcp`: NewReno.
 pub type NewReno = Tcp<control::newreno::NewReno>;
-/// `dctcp`.
+/// The machine under DCTCP's control.
 pub type Dctcp = Tcp<control::dctcp::Dctcp>;
-/// `d2tcp`.
+/// The machine under D2TCP's control.
 pub type D2tcp = Tcp<control::d2tcp::D2tcp>;
-/// `l2dct`.
+/// The machine under L2DCT's control.
 pub type L2dct = Tcp<control::l2dct::L2dct>;
-/// `cubic`.
+/// The machine under CUBIC's control.
 pub type Cubic = Tcp<control::cubic::Cubic>;
-/// `vegas`.
+/// The machine under the control of Vegas.
 pub type Vegas = Tcp<control::vegas::Vegas>;
-/// `bbr`.
+/// The machine under the control of BBR.
 pub type Bbr = Tcp<control::bbr::Bbr>;
 
 /// The machine's states, the same for every controller.

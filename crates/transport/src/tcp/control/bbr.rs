@@ -32,7 +32,7 @@ const MARGIN: f64 = 0.99;
 headway_params::choice! {
     /// How many packets a sender hands over together.
     pub enum Bursts {
-        /// One.
+        /// One packet at a time.
         Ideal = "ideal",
         /// As many as Linux 4.19 segments at once: a millisecond's worth, 2 packets to 64 KiB.
         Linux419 = "linux-4.19",
