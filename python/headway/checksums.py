@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from headway.errors import ResultsError
+from headway.files import write_text
 
 CHECKSUMS_FILE = "SHA256SUMS"
 
@@ -70,3 +71,15 @@ def _read(sums: Path) -> dict[str, str]:
             raise ResultsError(sums, f"is damaged: {line!r} is no checksum and name")
         found[name] = digest
     return found
+
+
+def names_in(directory: Path) -> list[str]:
+    """The files of a run that have checksums."""
+    return list(_read(directory / CHECKSUMS_FILE))
+
+
+def replace(directory: Path, name: str) -> None:
+    """Write down the checksum of a file anew."""
+    sums = _read(directory / CHECKSUMS_FILE)
+    sums[name] = _digest(directory / name)
+    write_text(directory / CHECKSUMS_FILE, "".join(f"{digest}  {file}\n" for file, digest in sums.items()))

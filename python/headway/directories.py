@@ -68,6 +68,11 @@ def prepare_run(out: str | Path, digest: str, *, overwrite: bool = False) -> Non
     drop_derived(path)
 
 
+def clear_run(out: Path) -> None:
+    """Remove the files of a run, for one that takes their place without writing all of them."""
+    _remove(out, RUN_FILES)
+
+
 def prepare_sweep(out: Path, wanted: Mapping[str, str], scenario: Mapping[str, Any], *, overwrite: bool) -> None:
     """Make `out` ready for a sweep, or raise `ResultsError` as `prepare_run` does.
 

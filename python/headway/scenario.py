@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headway import _headway, names
+from headway import _headway, names, store
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.data.toml import Document
-from headway.directories import prepare_run
+from headway.directories import clear_run, prepare_run
 from headway.errors import NameNotFound
 from headway.report.table import check_report
 
@@ -170,6 +170,7 @@ class Scenario:
         overwrite: bool = False,
         capture: str | Path | None = None,
         capture_links: Sequence[str] = (),
+        stored: bool = True,
     ) -> Run:
         """Run it; with `out`, also write the run directory. `progress` may return False to stop early.
 
@@ -179,13 +180,22 @@ class Scenario:
         `overwrite` is true. What an earlier run left there and this one does not write is taken away.
         `capture` is a pcapng file to write, of every packet as it starts on a link: on those of `capture_links`
         (`["s0->s1"]`), or on all.
+
+        With `out`, a run that is in the store is taken from there, and one that is not is kept there, unless `stored`
+        is false. One with a CSV table or a capture is made in any case. `Run.reused` says which it was.
         """
-        if out is not None:
-            prepare_run(out, self.digest, overwrite=overwrite)
-        directory = str(out) if out is not None else None
         file = str(capture) if capture is not None else None
-        result = self._native.run(directory, progress, csv, file, list(capture_links))
-        return Run(Path(out) if out is not None else None, result)
+        if out is None:
+            return Run(None, self._native.run(None, progress, csv, file, list(capture_links)))
+        prepare_run(out, self.digest, overwrite=overwrite)
+        if stored and not csv and capture is None and store.holds(self._native):
+            clear_run(Path(out))
+            if store.take(self._native, Path(out)):
+                return Run(Path(out), reused=True)
+        run = Run(Path(out), self._native.run(str(out), progress, csv, file, list(capture_links)))
+        if stored and not run.interrupted:
+            run.note = store.keep(self._native, Path(out), _headway.version())
+        return run
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {self.title}>"

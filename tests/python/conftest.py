@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 
 from headway.cli.main import status_of
 from support import TWO_FLOWS, Answer
+
+# Tests make their runs; those of the store name one of their own.
+os.environ["HEADWAY_STORE"] = "off"
 
 
 @pytest.fixture

@@ -108,6 +108,12 @@ fn out_of_range(error: model::ModelError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
+/// Counts the changes of behaviour: runs of another epoch are other runs.
+#[pyfunction]
+fn epoch() -> u32 {
+    headway_lab::scenario::EPOCH
+}
+
 #[pymodule]
 fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("HeadwayError", module.py().get_type::<HeadwayError>())?;
@@ -120,6 +126,7 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_toml, module)?)?;
     module.add_function(wrap_pyfunction!(show_problem, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(epoch, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(draw_model, module)?)
 }

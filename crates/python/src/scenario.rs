@@ -95,7 +95,12 @@ impl PyScenario {
         self.inner.resolved_json().to_string()
     }
 
-    /// Identifies version, what is run, and seed.
+    /// The part of a manifest that says which scenario asked for the run, as JSON.
+    fn about_json(&self) -> String {
+        serde_json::Value::Object(headway_lab::results::manifest::about(&self.inner)).to_string()
+    }
+
+    /// Identifies version, epoch, what is run, and seed.
     fn digest(&self) -> String {
         self.inner.digest()
     }

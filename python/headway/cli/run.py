@@ -61,10 +61,11 @@ def run(
     if as_json:
         click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
-        click.echo(f"{file.name}: {one_line(result.summary, result.manifest)}")
+        stored = "from the store: " if result.reused else ""
+        click.echo(f"{file.name}: {stored}{one_line(result.summary, result.manifest)}")
         for line in transport_lines(result.summary):
             click.echo(f"  {line}")
-        for warning in surprising(result.manifest.get("warnings", [])):
+        for warning in [*surprising(result.manifest.get("warnings", [])), *filter(None, [result.note])]:
             click.echo(f"warning: {warning}", err=True)
         if out is not None:
             click.echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)

@@ -65,6 +65,7 @@ class _Display:
         self._began = time.monotonic()
         self._total = self._ended = self._reused = 0
         self._fractions: dict[str, float] = {}
+        self._notes: set[str] = set()
         self.warnings: dict[str, list[str]] = {}
 
     def planned(self, total: int, done: int, notes: list[str]) -> None:
@@ -81,7 +82,10 @@ class _Display:
         self._end(point)
         if warnings := surprising(result.manifest.get("warnings") or ()):
             self.warnings[point.label] = warnings
-        stopped = "stopped: " if result.interrupted else ""
+        if result.note and result.note not in self._notes:
+            self._notes.add(result.note)
+            self._bars.note(f"warning: {result.note}", error=True)
+        stopped = "stopped: " if result.interrupted else "from the store: " if result.reused else ""
         if self._bars.live and not self._quiet:
             line = one_line(result.summary, result.manifest)
             self._bars.note(f"[{self._ended}/{self._total}] {point.label}: {stopped}{line}")
@@ -124,6 +128,8 @@ def _print_end(outcome: SweepOutcome, wall_s: float, quiet: bool) -> None:
     text = f"{outcome.plan.file.name}: {done}/{len(outcome.plan.points)} points done"
     if outcome.reused:
         text += f" ({outcome.reused} from before)"
+    if outcome.stored:
+        text += f" ({outcome.stored} from the store)"
     if outcome.elsewhere:
         text += f" ({outcome.elsewhere} by other processes)"
     if failed:

@@ -26,8 +26,10 @@ DOCUMENTS = ("manifest", "summary")
 class Run:
     """Flows, links, sampled series, summary and manifest of one run."""
 
-    def __init__(self, directory: Path | None, result: RunResult | None = None) -> None:
+    def __init__(self, directory: Path | None, result: RunResult | None = None, *, reused: bool = False) -> None:
         self.directory = directory
+        self.reused = reused  # taken from the store, not run now
+        self.note = ""  # what went wrong beside the run
         self._result = result
 
     @cached_property

@@ -67,6 +67,7 @@ class SweepOutcome:
     errors: dict[str, str] = field(default_factory=dict)
     reused: int = 0
     elsewhere: int = 0
+    stored: int = 0
 
     @property
     def interrupted(self) -> bool:
@@ -201,6 +202,7 @@ class _Pools:
             self._settle_elsewhere(point, result)
             return True
         self._outcome.states[point.label] = State.INTERRUPTED if result.interrupted else State.DONE
+        self._outcome.stored += result.reused
         self._outcome.plan.record(self._outcome.states, self._outcome.errors)
         self._observer.finished(point, result)
         return True

@@ -36,6 +36,8 @@ class Finished:
     summary: dict[str, Any]
     manifest: dict[str, Any]
     interrupted: bool
+    reused: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,4 +112,4 @@ def _run(point: Job) -> Finished:
     if not run.interrupted:
         settle(point)
     manifest = {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events", "warnings")}
-    return Finished(point.label, run.summary, manifest, run.interrupted)
+    return Finished(point.label, run.summary, manifest, run.interrupted, run.reused, run.note)

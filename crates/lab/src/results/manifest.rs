@@ -2,11 +2,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "the manifest says on which machine a run was made")]
 
-use crate::scenario::{Scenario, VERSION};
+use crate::scenario::{EPOCH, Scenario, VERSION};
 use crate::text::ScenarioError;
 use crate::topology::layout;
 use headway_network::{LinkRecord, Outcome};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use std::time::Duration;
 
 /// The formula behind `ideal_s`.
@@ -35,11 +35,9 @@ pub fn manifest(scenario: &Scenario, outcome: &Outcome, around: &RunInfo) -> Res
     let sizes = setup.fabric.sizes;
     let wall = around.wall.as_secs_f64();
     let per_s = |n: u64| if wall > 0.0 { n as f64 / wall } else { 0.0 };
-    Ok(json!({
-        "name": scenario.about.name,
-        "scenario": scenario.resolved_json(),
-        "written": scenario.written_json(),
+    let mut manifest = json!({
         "version": VERSION,
+        "epoch": EPOCH,
         "commit": around.commit,
         "seed": scenario.seed,
         "digest": scenario.digest(),
@@ -61,9 +59,23 @@ pub fn manifest(scenario: &Scenario, outcome: &Outcome, around: &RunInfo) -> Res
             "payload": sizes.payload, "header": sizes.header, "framing": sizes.framing,
             "control": sizes.control, "full_wire": sizes.full_wire(),
         },
-        "figures": figures(&scenario.report),
         "topology": layout::topology_json(&setup.topology),
-    }))
+    });
+    let mut whole = about(scenario);
+    if let Json::Object(rest) = &mut manifest {
+        whole.append(rest);
+    }
+    Ok(Json::Object(whole))
+}
+
+/// The part of a manifest that says which scenario asked for the run, which others may share.
+pub fn about(scenario: &Scenario) -> Map<String, Json> {
+    Map::from_iter([
+        ("name".to_string(), scenario.about.name.as_str().into()),
+        ("scenario".into(), scenario.resolved_json()),
+        ("written".into(), scenario.written_json()),
+        ("figures".into(), figures(&scenario.report).into()),
+    ])
 }
 
 /// What went wrong on each link where something did.

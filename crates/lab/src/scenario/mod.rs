@@ -30,6 +30,10 @@ use serde_json::{Map, Value as Json, json};
 /// Version of the simulator, part of every run's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Counts the changes of behaviour: a run of another epoch is another run, although its scenario is the same. Whoever
+/// changes what any scenario does raises it; `tests/golden/epoch.digests` finds out where that was forgotten.
+pub const EPOCH: u32 = 1;
+
 /// A text form of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
@@ -186,12 +190,11 @@ impl Scenario {
         self.report.clone()
     }
 
-    /// Identifies (version, what is run, seed); titles and reports may change without it.
+    /// Identifies (version, epoch, what is run, seed); titles and reports may change without it.
     pub fn digest(&self) -> String {
         use sha2::Digest;
         let mut hash = sha2::Sha256::new();
-        hash.update(VERSION.as_bytes());
-        hash.update(b"\n");
+        hash.update(format!("{VERSION} {EPOCH}\n"));
         hash.update(Json::Object(self.identity()).to_string().as_bytes());
         files::hex(&hash.finalize()[..16])
     }

@@ -6,6 +6,7 @@
 use crate::common;
 
 use common::{good, repository, run};
+use headway_lab::scenario::EPOCH;
 
 #[test]
 fn the_order_of_events_is_the_committed_one() {
@@ -33,6 +34,34 @@ fn the_order_of_events_is_the_committed_one() {
             committed, found,
             "lines are in the order of the registry, and of transports that are there"
         );
+    }
+}
+
+/// A transport whose order of events moved is in another epoch: stored runs of the former are not its own. Blessing
+/// writes new transports, and all of a new epoch; it does not write what moved within one.
+#[test]
+fn what_moved_since_has_an_epoch_of_its_own() {
+    let golden = repository().join("tests/golden");
+    let read = |name: &str| std::fs::read_to_string(golden.join(name)).unwrap_or_default();
+    let (now, then) = (read("order.digests"), read("epoch.digests"));
+    let epoch = EPOCH.to_string();
+    let mut lines = then.lines();
+    let written = lines.next().and_then(|line| line.strip_prefix("epoch ")).unwrap_or_default();
+    let moved: Vec<&str> = lines
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(name, digest)| now.lines().any(|l| l.split_once(' ').is_some_and(|(n, d)| n == *name && d != *digest)))
+        .map(|(name, _)| name)
+        .collect();
+    assert!(
+        written != epoch || moved.is_empty(),
+        "the order of events moved under {}: raise EPOCH in crates/lab/src/scenario/mod.rs",
+        moved.join(", ")
+    );
+    let fresh = format!("epoch {epoch}\n{now}");
+    if bless() {
+        std::fs::write(golden.join("epoch.digests"), &fresh).expect("the digests can be written");
+    } else {
+        assert_eq!(then, fresh, "HEADWAY_BLESS=1 writes tests/golden/epoch.digests");
     }
 }
 

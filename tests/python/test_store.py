@@ -1,0 +1,161 @@
+"""The store of finished runs: what is shared, what is not, and what happens to what is damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway import Scenario, _headway, checksums, store
+from support import TWO_FLOWS, Answer
+
+Headway = Callable[..., Answer]
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store of its own, empty."""
+    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "store"))
+    return tmp_path / "store"
+
+
+def scenario(tmp_path: Path, name: str = "one", title: str = "Two flows") -> Path:
+    path = tmp_path / f"{name}.toml"
+    text = TWO_FLOWS.format(stop="2 ms", size="100 kB").replace("Two flows through one switch", title)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_run_that_was_made_is_taken_for_another_scenario_that_runs_the_same(tmp_path: Path, root: Path) -> None:
+    first = Scenario.load(scenario(tmp_path, "one")).run(tmp_path / "a")
+    other = Scenario.load(scenario(tmp_path, "two", title="Another title"))
+    second = other.run(tmp_path / "b")
+    assert (first.reused, second.reused, second.note) == (False, True, "")
+    assert second.flows.to_polars().equals(first.flows.to_polars())
+    assert second.summary == first.summary
+    assert (first.manifest["name"], second.manifest["name"]) == ("one", "two")
+    assert second.manifest["scenario"] == other.resolved
+    assert second.manifest["digest"] == first.manifest["digest"] == other.digest
+    assert checksums.verify(tmp_path / "b")
+    (entry,) = store.entries(root)
+    assert entry.damage() == ""
+    assert entry.facts["name"] == "one"
+    assert entry.facts["epoch"] == _headway.epoch() == first.manifest["epoch"]
+
+
+def test_what_differs_is_run(tmp_path: Path, root: Path) -> None:
+    path = scenario(tmp_path)
+    runs = [
+        Scenario.load(path).run(tmp_path / "a"),
+        Scenario.load(path, sets={"seed": 7}).run(tmp_path / "b"),
+        Scenario.load(path, sets={"fabric.buffer": "50 kB"}).run(tmp_path / "c"),
+        Scenario.load(path).run(tmp_path / "d", csv=True),
+        Scenario.load(path).run(tmp_path / "e", capture=tmp_path / "e.pcapng"),
+        Scenario.load(path).run(tmp_path / "f", stored=False),
+    ]
+    assert [run.reused for run in runs] == [False] * 6
+    assert (tmp_path / "d/flows.csv").exists()
+    assert len(list(store.entries(root))) == 3
+    assert Scenario.load(path).run(tmp_path / "d").reused
+    assert not (tmp_path / "d/flows.csv").exists(), "what the run does not have goes"
+
+
+def test_a_run_that_was_stopped_is_not_kept(long_scenario_file: Path, tmp_path: Path, root: Path) -> None:
+    run = Scenario.load(long_scenario_file).run(tmp_path / "a", progress=lambda _: False)
+    assert run.interrupted
+    assert list(store.entries(root)) == []
+
+
+@pytest.mark.parametrize("name", ["flows.parquet", "summary.json", "manifest.json", "SHA256SUMS"])
+def test_what_is_damaged_is_found_and_run_again(tmp_path: Path, root: Path, headway: Headway, name: str) -> None:
+    path = scenario(tmp_path)
+    first = Scenario.load(path).run(tmp_path / "a")
+    (entry,) = store.entries(root)
+    file = entry.path / name
+    damaged = bytes(byte ^ 1 for byte in file.read_bytes())
+    file.unlink()
+    file.write_bytes(damaged)
+    verified = headway("store", "verify")
+    assert verified.status == 1
+    assert "1 runs, 1 damaged" in verified.out
+    again = Scenario.load(path).run(tmp_path / "b")
+    assert not again.reused
+    assert again.summary == first.summary
+    assert headway("store", "verify").out == "1 runs, 0 damaged\n"
+
+
+def test_results_and_the_store_do_not_spoil_one_another(tmp_path: Path, root: Path) -> None:
+    path = scenario(tmp_path)
+    Scenario.load(path).run(tmp_path / "a")
+    Scenario.load(path).run(tmp_path / "b")
+    for folder in ("a", "b"):
+        for file in (tmp_path / folder).iterdir():
+            file.unlink()
+    (entry,) = store.entries(root)
+    assert entry.damage() == ""
+    third = Scenario.load(path).run(tmp_path / "c")
+    entry.remove()
+    assert third.reused
+    assert checksums.verify(tmp_path / "c")
+
+
+def test_sweeps_share_points_and_say_so(tmp_path: Path, root: Path, headway: Headway) -> None:
+    first = headway("sweep", scenario(tmp_path, "one"), "--out", tmp_path / "a")
+    assert "4/4 points done, in" in first.out + first.err
+    assert len(list(store.entries(root))) == 4
+    second = headway("reproduce", scenario(tmp_path, "two", title="T"), "--out", tmp_path / "b")
+    assert "4/4 points done (4 from the store), in" in second.out + second.err
+    assert second.status == 0
+    resumed = headway("sweep", scenario(tmp_path, "one"), "--out", tmp_path / "a")
+    assert "(4 from before)" in resumed.out + resumed.err
+    run = headway("run", scenario(tmp_path, "one"), "--set", "seed=1", "--out", tmp_path / "c")
+    assert run.status == 0
+
+
+def test_a_store_that_cannot_be_written_costs_the_run_nothing(tmp_path: Path, root: Path, headway: Headway) -> None:
+    root.write_text("in the way", encoding="utf-8")
+    answer = headway("run", scenario(tmp_path), "--out", tmp_path / "a")
+    assert answer.status == 0
+    assert f"warning: the run is not kept in the store {root}" in answer.err
+    sweep = headway("sweep", scenario(tmp_path), "--out", tmp_path / "b")
+    assert sweep.status == 0
+    assert "the run is not kept" in sweep.err
+
+
+def test_du_and_prune(tmp_path: Path, root: Path, headway: Headway) -> None:
+    assert headway("store", "du").out == f"0 runs, 0 B, in {root}\n"
+    headway("sweep", scenario(tmp_path), "--out", tmp_path / "a")
+    found = json.loads(headway("store", "du", "--json").out)
+    assert [(row["scenario"], row["runs"]) for row in found["scenarios"]] == [("one", 4)]
+    assert found["scenarios"][0]["bytes"] > 4000
+    assert "one" in headway("store", "du").out
+    old, foreign, *_ = store.entries(root)
+    weeks_ago = time.time() - 3 * 604800
+    os.utime(old.path / store.ENTRY_FILE, (weeks_ago, weeks_ago))
+    facts = foreign.facts | {"epoch": _headway.epoch() + 1}
+    (foreign.path / store.ENTRY_FILE).write_text(json.dumps(facts), encoding="utf-8")
+    assert headway("store", "prune", "--dry-run").out.startswith("1 runs,")
+    assert headway("store", "prune", "--older-than", "2w").out.startswith("2 runs,")
+    assert [e.path for e in store.entries(root)] == [e.path for e in store.entries(root) if e not in (old, foreign)]
+    assert len(list(store.entries(root))) == 2
+    wrong = headway("store", "prune", "--older-than", "soon")
+    assert (wrong.status, "'soon' is not an age such as 30d" in wrong.err) == (2, True)
+    assert headway("store", "prune", "--all").out.startswith("2 runs,")
+    assert list(store.entries(root)) == []
+
+
+def test_without_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, headway: Headway) -> None:
+    monkeypatch.setenv(store.VARIABLE, "off")
+    path = scenario(tmp_path)
+    assert [Scenario.load(path).run(tmp_path / name).reused for name in "ab"] == [False, False]
+    answer = headway("store", "du")
+    assert (answer.status, "HEADWAY_STORE says off" in answer.err) == (2, True)
+    monkeypatch.setenv(store.VARIABLE, " ")
+    assert "HEADWAY_STORE is empty" in headway("store", "du").err
+    monkeypatch.delenv(store.VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert store.directory() == tmp_path / "cache/headway/runs"
