@@ -188,7 +188,7 @@ class Scenario:
         if out is None:
             return Run(None, self._native.run(None, progress, csv, file, list(capture_links)))
         prepare_run(out, self.digest, overwrite=overwrite)
-        if stored and not csv and capture is None and store.holds(self._native):
+        if stored and not csv and capture is None and store.has(self.digest):
             clear_run(Path(out))
             if store.take(self._native, Path(out)):
                 return Run(Path(out), reused=True)

@@ -101,10 +101,10 @@ def entries(root: Path) -> Iterator[Entry]:
             yield Entry(path)
 
 
-def holds(native: Native) -> bool:
-    """Whether the store has the run of this scenario, by the looks of it."""
+def has(digest: str) -> bool:
+    """Whether the store has the run of this digest, by the looks of it."""
     root = directory()
-    return root is not None and (_place(root, native.digest()) / MANIFEST_FILE).exists()
+    return root is not None and (_place(root, digest) / MANIFEST_FILE).exists()
 
 
 def take(native: Native, out: Path) -> bool:

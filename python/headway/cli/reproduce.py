@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway import names, store
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about, load_ledger
 from headway.claims.record import record as put_on_record
 from headway.claims.sensitivity import sensitivity_claims
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
-from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.options import force_option, jobs_option, out_option, scale_option, set_option
 from headway.cli.report import build_report
 from headway.cli.sweep import run_watched, status
 from headway.cli.terminal import print_table
-from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, SWEEP_FILE
+from headway.errors import NameNotFound
+from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
-from headway.sweeps import State, plan
+from headway.scenario import Scenario
+from headway.sweeps import State, SweepOutcome, SweepPlan, plan
+
+if TYPE_CHECKING:
+    from headway.report.site import SitePaper
 
 
 @click.command()
-@scenario_argument
+@click.argument("file", required=False, metavar="FILE")
 @out_option(required=True)
 @scale_option
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds for each point, instead of its own.")
@@ -31,9 +40,10 @@ from headway.sweeps import State, plan
 @set_option
 @force_option
 @click.option("--record", is_flag=True, help="Write the verdicts to verdicts.json in the folder of claims.toml.")
+@click.option("--all", "everything", is_flag=True, help="Every figure of the paper that FILE names, or of all papers.")
 @click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
 def reproduce(
-    file: ScenarioFile,
+    file: str | None,
     out: Path,
     scale: str | None,
     seeds: int | None,
@@ -41,43 +51,151 @@ def reproduce(
     sets: tuple[str, ...],
     force: bool,
     record: bool,
+    everything: bool,
     as_json: bool,
 ) -> int:
-    """Run a figure's sweep, judge the paper's claims about it, and write report.html."""
+    """Run a figure's sweep, judge the paper's claims about it, and write report.html.
+
+    With --all, every figure of a paper (`amrt`), or of all papers: their claims, verdicts, commands and reports are one
+    site, which begins at index.html and needs no network.
+    """
     if record and sets:
         raise click.UsageError("--record is for the scenario as it is written, without --set")
-    claims = claims_about(file.name, file.claims) + sensitivity_claims(file.name, file.claims)
-    expectations = claims_about(file.name, file.expectations)
     if seeds is not None:
         sets = (*sets, f"sweep.seeds={seeds}")
-    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=as_json, overwrite=force)
+    request = Request(sets, scale, jobs, force, record, quiet=as_json)
+    if everything:
+        if as_json:
+            raise click.UsageError("--json prints the claims of one figure; with --all they are in its claims.json")
+        return _all(file, out, request, seeds)
+    if file is None:
+        raise click.UsageError("say which figure, such as amrt/fig01, or --all")
+    scenario = names.resolve(file)
+    done = _one(scenario, plan(scenario, out, sets=sets, scale=scale), request)
+    if as_json:
+        click.echo(json.dumps(done.rows, indent=2, ensure_ascii=False))
+    return status(done.outcome)
+
+
+@dataclass(frozen=True)
+class Request:
+    """How figures are to be reproduced."""
+
+    sets: tuple[str, ...]
+    scale: str | None
+    jobs: int | None
+    force: bool
+    record: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class Done:
+    """A figure, as far as it came: the entries of its `claims.json`, and whether it has a report."""
+
+    outcome: SweepOutcome
+    rows: list[dict[str, Any]]
+    report: bool
+
+
+def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
+    """Run a figure, judge its claims, write its report, and print what came out."""
+    quiet, scale, out = request.quiet, request.scale, planned.out
+    claims = claims_about(file.name, file.claims) + sensitivity_claims(file.name, file.claims)
+    expectations = claims_about(file.name, file.expectations)
+    outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force)
     runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
     rows = write_results(out / CLAIMS_FILE, judged, scale)
     write_results(out / EXPECTATIONS_FILE, expected, scale)
-    if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
-    else:
+    if not quiet:
         print_claims(judged)
         if not judged and (meant := _namesake(file)):
             click.echo(f"{file.claims} speaks of {meant}: it is called so where both lie below a directory `scenarios`")
         if expected:
             click.echo("\nexpected beyond the paper's claims:")
             print_claims(expected, EXPECTED)
-    if record and not outcome.interrupted:
+    if request.record and not outcome.interrupted:
         written_to = put_on_record(file, judged, scale)
-        if not as_json:
+        if not quiet:
             click.echo(f"on record: {written_to}")
-    if scale == "smoke" and not as_json:
+    if scale == "smoke" and not quiet:
         click.echo("smoke scale: fewer and smaller runs than the paper's; verdicts that count need --scale paper")
     if outcome.interrupted:
         click.echo("stopped early: verdicts are of what is finished", err=True)
-    if outcome.count(State.DONE) or not outcome.plan.points:
+    report = bool(outcome.count(State.DONE) or not outcome.plan.points)
+    if report:
         written = build_report(out, "html")
-        if not as_json:
+        if not quiet:
             click.echo("\n".join(f"report: {path}" for path in written))
-    return status(outcome)
+    return Done(outcome, rows, report)
+
+
+def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> int:
+    """Every figure of a paper, or of all papers, each in its own directory below `out`, and the page above them."""
+    from headway.report.site import write_site
+
+    papers = _papers(paper)
+    figures = [figure for named in papers.values() for figure in named]
+    plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
+    _announce(plans)
+    done: dict[str, Done] = {}
+    for figure in figures:
+        click.echo(click.style(f"\n{figure.name}", bold=True))
+        done[figure.name] = _one(figure, plans[figure.name], request)
+        if done[figure.name].outcome.interrupted:
+            break
+    missing = len(figures) - sum(1 for one in done.values() if not one.outcome.interrupted)
+    stopped = f"stopped early: {missing} of {len(figures)} figures are not finished" if missing else ""
+    pages = [_paper(name, named, done, request.scale, seeds) for name, named in papers.items()]
+    click.echo(f"\nevery claim: {write_site(out, pages, request.scale, stopped)}")
+    worst = [status(one.outcome) for one in done.values()]
+    return max(worst, default=0)
+
+
+def _papers(name: str | None) -> dict[str, list[ScenarioFile]]:
+    """The figures of each paper with claims, or of the one of that name; figures in the order of their numbers."""
+    papers: dict[str, list[ScenarioFile]] = {}
+    for file in sorted(names.known_scenarios().values(), key=lambda file: file.name):
+        if file.claims.exists() and Scenario.load(file.path).paper:
+            papers.setdefault(file.name.partition("/")[0], []).append(file)
+    if name is None:
+        return papers
+    if name not in papers:
+        raise NameNotFound("paper", name, papers, f"all papers: {', '.join(papers)}")
+    return {name: papers[name]}
+
+
+def _announce(plans: Mapping[str, SweepPlan]) -> None:
+    """Say beforehand what there is to do."""
+    points = [point for planned in plans.values() for point in planned.points]
+    finished = sum(1 for point in points if point.is_finished)
+    stored = sum(1 for point in points if not point.is_finished and store.has(point.digest))
+    text = f"{len(plans)} figures, {len(points)} points"
+    if finished:
+        text += f", {finished} of them finished"
+    if stored:
+        text += f", {stored} in the store"
+    click.echo(f"{text}, {len(points) - finished - stored} to run")
+
+
+def _paper(
+    name: str, figures: Sequence[ScenarioFile], done: Mapping[str, Done], scale: str | None, seeds: int | None
+) -> SitePaper:
+    """What the site shows of a paper."""
+    from headway.report.site import SitePaper, site_figure
+
+    shown = []
+    for file in figures:
+        scenario, own = Scenario.load(file.path), done.get(file.name)
+        words = ["headway", "reproduce", file.name, *(["--scale", scale] if scale else [])]
+        words += [*(["--seeds", str(seeds)] if seeds else []), "--out", f"out/{file.name}"]
+        report = f"{file.name}/{REPORT_FILE}" if own is not None and own.report else None
+        rows = own.rows if own is not None else []
+        shown.append(site_figure(file.name, scenario.title, scenario.paper, rows, shlex.join(words), report))
+    place = Scenario.load(figures[0].path).paper
+    return SitePaper(name, place.partition(", Fig")[0].partition(", Table")[0], tuple(shown))
 
 
 def _namesake(file: ScenarioFile) -> str | None:

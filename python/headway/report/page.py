@@ -55,15 +55,9 @@ def render(report: Report) -> str:
     slots = {key: index for index, key in enumerate(named)}
     drawn, data = _drawn(report.drawn, slots)
     claims = list(report.claims or ())
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )  # fmt: skip
-    environment.globals.update(
-        badge=_badge, slot=slots.__getitem__, dash=lambda key: named[key].dash, agreement=agreement
-    )
-    environment.filters["prose"] = prose
-    page = environment.get_template("report.html.j2").render(
+    templates = environment()
+    templates.globals.update(slot=slots.__getitem__, dash=lambda key: named[key].dash, agreement=agreement)
+    page = templates.get_template("report.html.j2").render(
         report=report,
         results=report.results,
         kicker=[text for text in (report.results.scenario.get("paper"), report.results.name) if text],
@@ -78,14 +72,26 @@ def render(report: Report) -> str:
         notes=report.results.report.get("notes"),
         dictionary=dictionary(),
         facts_open=report.facts is not None and len(report.facts.rows) <= _OPEN_FACTS,
-        css=Markup(_asset("report.css") + colour_rules(named, slots)),
-        script=Markup(_asset("report.js")),
+        css=Markup(asset("report.css") + colour_rules(named, slots)),
+        script=Markup(asset("report.js")),
         data=Markup(json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("</", "<\\/")),
     )
     return str(page)
 
 
-def _asset(name: str) -> str:
+def environment() -> jinja2.Environment:
+    """Where templates are found, and what all of them may use."""
+    made = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    made.globals.update(badge=_badge)
+    made.filters["prose"] = prose
+    return made
+
+
+def asset(name: str) -> str:
+    """The text of a template, a style sheet or a script."""
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 

@@ -1,0 +1,86 @@
+"""`headway reproduce --all`: a paper's figures, and the page above them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway import store
+from support import TWO_FLOWS, Answer
+
+Headway = Callable[..., Answer]
+
+CLAIM = """
+[[claim]]
+id = "{id}"
+figure = "Fig. {number}"
+place = ["§V"]
+metric = "mean completion time"
+published = {published}
+unit = "s"
+qualifier = "about"
+scenario = "mine/fig{number}"
+transports = ["amrt"]
+variant = "amrt"
+measure = "summary('fct_mean_s')"
+how = "mean over the flows"
+"""
+
+
+@pytest.fixture
+def scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A paper with two figures that run the same, and a claim about each."""
+    folder = tmp_path / "scenarios/mine"
+    folder.mkdir(parents=True)
+    for number in (1, 2):
+        text = TWO_FLOWS.format(stop="2 ms", size="100 kB")
+        text = text.replace("title =", f'paper = "Mine, NSDI 2030, Fig. {number} (§V)"\ntitle =')
+        (folder / f"fig{number}.toml").write_text(text, encoding="utf-8")
+    claims = CLAIM.format(id="mine-holds", number=1, published=0.00016)
+    claims += CLAIM.format(id="mine-fails", number=2, published=3.0)
+    (folder / "claims.toml").write_text(claims, encoding="utf-8")
+    monkeypatch.setenv("HEADWAY_SCENARIOS", str(tmp_path / "scenarios"))
+    monkeypatch.setenv(store.VARIABLE, str(tmp_path / "store"))
+    return folder
+
+
+def test_a_paper_becomes_a_site(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
+    out = tmp_path / "site"
+    answer = headway("reproduce", "--all", "mine", "--out", out)
+    assert answer.status == 0, answer.err
+    assert answer.out.startswith("2 figures, 8 points, 8 to run\n")
+    assert "(4 from the store)" in answer.out, "the second figure runs what the first one ran"
+    page = (out / "index.html").read_text("utf-8")
+    assert not re.search(r"(src|href)=\"https?:", page), "it needs no network"
+    for link in re.findall(r'href="(mine/[^"#]+)"', page):
+        assert (out / link).is_file(), link
+    assert page.count("mine/fig1/report.html") == page.count("mine/fig2/report.html") == 1
+    verdicts = {}
+    for number in (1, 2):
+        (row,) = json.loads((out / f"mine/fig{number}/claims.json").read_text("utf-8"))
+        verdicts[row["id"]] = row["verdict"]
+        assert f"headway reproduce mine/fig{number} --out out/mine/fig{number}" in page
+    assert verdicts["mine-fails"] == "not-reproduced"
+    for name in verdicts:
+        assert name in page
+    assert "What holds of Mine, NSDI 2030" in page
+    again = headway("reproduce", "--all", "mine", "--out", out)
+    assert again.out.startswith("2 figures, 8 points, 8 of them finished, 0 to run\n")
+    elsewhere = headway("reproduce", "--all", "mine", "--out", tmp_path / "other")
+    assert elsewhere.out.startswith("2 figures, 8 points, 8 in the store, 0 to run\n")
+
+
+def test_what_cannot_be_asked_for(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
+    out = tmp_path / "site"
+    for arguments, message in [
+        (["--all", "mime"], "no paper is called 'mime'\n  nearest: mine"),
+        (["--all", "mine", "--json"], "with --all they are in its claims.json"),
+        ([], "say which figure, such as amrt/fig01, or --all"),
+    ]:
+        answer = headway("reproduce", *arguments, "--out", out)
+        assert (answer.status, message in answer.err) == (2, True), answer.err
+    assert not out.exists()
