@@ -10,7 +10,6 @@ import pytest
 from headway.cli.main import status_of
 from support import TWO_FLOWS, Answer
 
-
 # The longest, which build or read everything, begin first: several processes share the tests.
 LONG = ("test_new", "test_cli", "test_package", "test_testbed")
 
