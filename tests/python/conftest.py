@@ -14,6 +14,14 @@ from support import TWO_FLOWS, Answer
 # Tests make their runs; those of the store name one of their own.
 os.environ["HEADWAY_STORE"] = "off"
 
+# The longest, which build or read everything, begin first: several processes share the tests.
+LONG = ("test_new", "test_cli", "test_package", "test_testbed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long modules first, in the order of LONG; all others as they are."""
+    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
+
 
 @pytest.fixture
 def scenario_file(tmp_path: Path) -> Path:

@@ -76,7 +76,9 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
         "traffic": "my-pattern",
     }
     for kind, name in wanted.items():
-        (called,) = run(copy, "make", "--dry-run", f"new-{kind}", f"NAME={name}").stdout.splitlines()[-1:]
+        (called,) = run(
+            copy, "make", "--no-print-directory", "--dry-run", f"new-{kind}", f"NAME={name}"
+        ).stdout.splitlines()[-1:]
         assert f"tools/new.py {kind} '{name}'" in called
     pairs = [word for pair in wanted.items() for word in pair]
     made = run(copy, sys.executable, "tools/new.py", *pairs)
