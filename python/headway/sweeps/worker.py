@@ -109,7 +109,11 @@ def _run(point: Job) -> Finished:
     shutil.rmtree(point.partial, ignore_errors=True)
     scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
     run = scenario.run(point.partial, progress=progress)
+    # Read before the directory moves: a run of the store is read from there.
+    summary, manifest = (
+        run.summary,
+        {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events", "warnings")},
+    )
     if not run.interrupted:
         settle(point)
-    manifest = {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events", "warnings")}
-    return Finished(point.label, run.summary, manifest, run.interrupted, run.reused, run.note)
+    return Finished(point.label, summary, manifest, run.interrupted, run.reused, run.note)
