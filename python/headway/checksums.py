@@ -32,6 +32,13 @@ def verify(directory: Path) -> bool:
     return True
 
 
+def verify_file(path: Path) -> None:
+    """Compare one file of a run with its checksum, if it has one; raises `ResultsError` if it is another."""
+    sums = path.parent / CHECKSUMS_FILE
+    if sums.exists() and _read(sums).get(path.name, digest := _digest(path)) != digest:
+        raise ResultsError(path, f"is damaged: its checksum is not the one in {CHECKSUMS_FILE}")
+
+
 def is_damaged(directory: Path, name: str) -> bool:
     """Whether a file of the run is known not to be as it was written."""
     try:

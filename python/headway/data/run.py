@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headway.checksums import verify
+from headway.checksums import verify, verify_file
 from headway.data.reader import check_table, read_object, read_table
 from headway.data.sentences import one_line
 from headway.data.table import Table
@@ -136,10 +136,16 @@ class Run:
     def _table(self, name: str) -> Table:
         if self._result is not None:
             return Table(getattr(self._result, name))
-        return Table(read_table(self._path(f"{name}.parquet")))
+        path = self._path(f"{name}.parquet")
+        table = Table(read_table(path))
+        verify_file(path)
+        return table
 
     def _document(self, name: str) -> dict[str, Any]:
-        return read_object(self._path(f"{name}.json"))
+        path = self._path(f"{name}.json")
+        document = read_object(path)
+        verify_file(path)
+        return document
 
     def _path(self, name: str) -> Path:
         if self.directory is None:
