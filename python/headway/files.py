@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
+import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  (anything JSON 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file in one step; raises `ResultsError` if that cannot be done."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    # A name of its own for each writer: threads of one process and machines that share a disk write the same file.
+    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         scratch.write_text(text, encoding="utf-8")
         scratch.replace(path)

@@ -50,6 +50,7 @@ def test_numbers_that_lie_deeper_have_their_paths(swept: Path) -> None:
     assert one.directory is not None
     summary = {**one.summary, "round_trips": {"p99_s": 5e-5, "histogram": [[1e-5, 3]]}, "gauges": {"x": {"max": 7}}}
     (one.directory / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    (one.directory / "SHA256SUMS").unlink()
     table = headway.read_sweep(swept).summary.to_polars()
     assert table["round_trips.p99_s"].to_list()[0] == 5e-5
     assert table["gauges.x.max"].to_list()[:2] == [7.0, None]
