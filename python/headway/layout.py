@@ -14,3 +14,5 @@ EXPECTATIONS_FILE = "expectations.json"
 REPORT_FILE = "report.html"
 DRAWN = "figures"
 DRAWN_FORMATS = (".svg", ".pdf")
+EXPLAIN_FILE = "explain.json"
+READINGS_FILE = "readings.json"

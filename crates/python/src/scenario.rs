@@ -157,6 +157,18 @@ impl PyScenario {
         Ok(dict)
     }
 
+    /// The longest path among its flows, with nothing else on it; `None` without flows.
+    fn longest_path<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(path) = self.inner.longest_path() else { return Ok(None) };
+        let dict = PyDict::new(py);
+        dict.set_item("rtt_s", path.round_trip.as_secs_f64())?;
+        dict.set_item("delay_s", path.delay.as_secs_f64())?;
+        dict.set_item("rate_bps", path.rate.bps())?;
+        dict.set_item("packet_bytes", path.packet)?;
+        dict.set_item("bdp_bytes", path.bdp)?;
+        Ok(Some(dict))
+    }
+
     /// What looks odd in it before it is run.
     fn warnings(&self) -> Vec<String> {
         self.inner.setup.as_ref().map_or_else(Vec::new, |setup| setup.warnings())

@@ -86,6 +86,15 @@ def evaluate_claims(
     return [_evaluate(claim, by_seed, transports, stated) for claim in claims]
 
 
+def samples_of(claim: Claim, runs: Sequence[Point]) -> list[Value]:
+    """What a claim's measure gives for each seed that has what it needs."""
+    by_seed: dict[int, list[Point]] = {}
+    for run in runs:
+        by_seed.setdefault(run.seed, []).append(run)
+    contexts = [Context(own, claim.variant, claim.at or {}) for _, own in sorted(by_seed.items())]
+    return _samples(claim.measure, contexts)[0] if claim.measure else []
+
+
 def write_results(path: Path, results: Sequence[Result], scale: str | None = None) -> list[dict[str, Any]]:
     """Write `claims.json` or `expectations.json`; returns what was written."""
     rows = [result.row(scale) for result in results]

@@ -63,10 +63,10 @@ def set_option(command: Command) -> Command:
 
 
 def scale_option(command: Command) -> Command:
-    """`--scale smoke|paper`."""
+    """`--scale smoke|proxy|paper`."""
     return click.option(
         "--scale",
-        type=click.Choice(["smoke", "paper"]),
+        type=click.Choice(["smoke", "proxy", "paper"]),
         help="Apply the scenario's [scale.NAME] table; default: none.",
     )(command)
 

@@ -6,6 +6,7 @@ mod hosts;
 mod link_choice;
 pub mod load;
 mod memory;
+pub mod path;
 pub mod plan;
 pub mod sample;
 mod tuning;

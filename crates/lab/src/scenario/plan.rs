@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 
 /// The scales that there are; without a table they change nothing.
-pub const SCALES: [&str; 2] = ["smoke", "paper"];
+pub const SCALES: [&str; 3] = ["smoke", "proxy", "paper"];
 
 /// More runs than anybody means.
 const MOST_POINTS: usize = 100_000;

@@ -1,0 +1,94 @@
+//! The path that a choice of a paper is a formula of: the longest that the scenario's flows take.
+
+use super::Scenario;
+use headway_network::Network;
+use headway_units::{Rate, Time};
+use rustc_hash::FxHashSet;
+
+/// Pairs of hosts that are looked at; where there are more, they are alike.
+const LOOKED_AT: usize = 10_000;
+
+/// What a flow meets on the longest path, when no other packet is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LongestPath {
+    /// Round trip of a full data packet out and a control packet back.
+    pub round_trip: Time,
+    /// Propagation and switch latency, one way.
+    pub delay: Time,
+    /// Rate of the sender's own link.
+    pub rate: Rate,
+    /// Application bytes of a full packet.
+    pub packet: u32,
+    /// Application bytes that fill the path for a round trip, in packets as they are on the wire; not rounded.
+    pub bdp: f64,
+}
+
+impl Scenario {
+    /// The longest path among its flows, the first of those that are equal; none without flows.
+    pub fn longest_path(&self) -> Option<LongestPath> {
+        let setup = self.setup.as_ref()?;
+        let network = Network::build(&setup.topology.spec, &setup.fabric).ok()?;
+        let mut seen = FxHashSet::default();
+        let mut longest: Option<(Time, u32, u32)> = None;
+        for flow in setup.flows(self.seed) {
+            let (src, dst) = (flow.spec.src, flow.spec.dst);
+            if seen.len() < LOOKED_AT && seen.insert((src, dst)) {
+                let round_trip = network.path(src, dst).base_rtt;
+                if longest.is_none_or(|(most, ..)| round_trip > most) {
+                    longest = Some((round_trip, src, dst));
+                }
+            }
+        }
+        let (round_trip, src, dst) = longest?;
+        let links = network.links_between(src, dst)?;
+        let delay = links.iter().map(|&l| network.hop_delay(&network.links()[l as usize]));
+        let sizes = &setup.fabric.sizes;
+        let rate = network.links()[src as usize].spec.rate;
+        let packets = round_trip.0 as f64 / sizes.slot(rate).0 as f64;
+        Some(LongestPath {
+            round_trip,
+            delay: delay.fold(Time::ZERO, |sum, one| sum + one),
+            rate,
+            packet: u32::from(sizes.payload),
+            bdp: packets * f64::from(sizes.payload),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Request;
+    use std::path::Path;
+
+    const TEXT: &str = r#"
+        stop = "1 ms"
+        [topology]
+        kind = "dumbbell"
+        senders = 2
+        receivers = 2
+        rate = "10 Gbps"
+        delay = "2 us"
+        bottleneck_delay = "10 us"
+        [transport]
+        name = "amrt"
+        [[traffic]]
+        kind = "flows"
+        flows = [{ src = 0, dst = 1, bytes = 1000 }, { src = 0, dst = 2, bytes = 1000 }]
+    "#;
+
+    #[test]
+    fn the_longest_path_is_that_of_the_farthest_flow() {
+        let scenario = Request::text(TEXT, "test", Path::new(""), &[], None).load().unwrap_or_else(|e| panic!("{e}"));
+        let path = scenario.longest_path().expect("a path");
+        assert_eq!(path.delay.to_string(), "14 us", "two edges and the bottleneck");
+        assert_eq!(path.packet, 1460);
+        let network = headway_network::Network::build(
+            &scenario.setup().expect("a network").topology.spec,
+            &scenario.setup().expect("a network").fabric,
+        )
+        .expect("a network");
+        assert_eq!(path.round_trip, network.path(0, 2).base_rtt);
+        let packets = network.path(0, 2).bdp_packets(path.rate, &scenario.setup().expect("a network").fabric.sizes);
+        assert_eq!((path.bdp / 1460.0).ceil() as u32, packets, "what transports count, before it is rounded");
+    }
+}

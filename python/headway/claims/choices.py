@@ -1,0 +1,465 @@
+"""What a paper leaves open, as its ledger declares it: `[[choice]]` tables, and the overrides that each value stands for.
+
+A choice is joint: one value of it governs every transport and every figure of the paper. At its default it overrides
+nothing, so that the scenarios as they are written are one reading of the paper.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from headway import _headway
+from headway.claims.formula import Formula, FormulaError, LongestPath, formula
+from headway.claims.ledger import Source, read_document
+from headway.errors import HeadwayError, nearest
+from headway.scenario import Scenario, assignments
+
+Value = str | int | float | bool
+
+REQUIRED: Mapping[str, tuple[type, ...]] = {
+    "id": (str,),
+    "question": (str,),
+    "default": (str, int, float, bool),
+    "evidence": (str, dict),
+    "natural": (str,),
+    "set": (list,),
+}
+OPTIONAL: Mapping[str, tuple[type, ...]] = {
+    "values": (list,),
+    "range": (list,),
+    "scale": (str,),
+    "unit": (str,),
+    "scope": (list,),
+    "excludes": (list,),
+    "joint": (bool,),
+}
+# How natural it is to read a paper so, the most natural first.
+NATURAL = ("usual", "plausible", "strained")
+SCALES = ("linear", "log")
+SILENT = "silent"
+# How a reading is called that overrides nothing.
+AS_STATED = "as stated"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Overrides of a choice: for these transports, or for every run; at one value, or at every value but the default."""
+
+    transports: tuple[str, ...]
+    at: Value | None
+    overrides: Mapping[str, Value | Formula]
+
+    def applies(self, value: Value, transport: str) -> bool:
+        """Whether it has a part in a run."""
+        return (not self.transports or transport in self.transports) and self.at in (None, value)
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Another choice that goes not together with this one: at one of its values, or at any but its default."""
+
+    choice: str
+    value: Value | None
+    at: Value | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that a paper does not say, or says in two ways, and that runs cannot do without."""
+
+    id: str
+    question: str
+    default: Value
+    values: tuple[Value, ...]
+    span: tuple[float, float] | None
+    scale: str
+    unit: str
+    scope: tuple[str, ...]
+    place: str
+    quotation: str
+    natural: str
+    excludes: tuple[Exclusion, ...]
+    joint: bool
+    settings: tuple[Setting, ...] = field(repr=False)
+
+    @property
+    def silent(self) -> bool:
+        """Whether the paper says nothing about it."""
+        return not self.quotation
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom that a value off the default costs."""
+        return 1 if self.joint else 2
+
+    def in_scope(self, scenario: str) -> bool:
+        """Whether it has a part in a scenario."""
+        return not self.scope or scenario in self.scope
+
+    def grid(self, levels: int) -> tuple[Value, ...]:
+        """Its values, or `levels` of a range, the ends among them; the default is always there."""
+        if self.span is None:
+            return self.values
+        points = [self.within(i / (levels - 1)) for i in range(levels)]
+        return tuple(sorted({*points, float(self.default)}))
+
+    def within(self, share: float) -> float:
+        """The value that lies at a share of the range's length, on its scale."""
+        assert self.span is not None
+        low, high = self.span
+        if self.scale == "log":
+            return _rounded(low * (high / low) ** share)
+        return _rounded(low + (high - low) * share)
+
+    def middle(self, low: float, high: float) -> float:
+        """The value halfway between two, on its scale."""
+        return _rounded((low * high) ** 0.5 if self.scale == "log" else (low + high) / 2.0)
+
+    def show(self, value: Value) -> str:
+        """A value in words."""
+        text = f"{value:.4g}" if isinstance(value, float) else str(value).lower() if value in (True, False) else str(value)
+        return f"{text} {self.unit}".strip()
+
+    def sets(self, value: Value, transport: str, path: LongestPath | None) -> dict[str, Value]:
+        """The overrides of a run under a value of this choice."""
+        if value == self.default:
+            return {}
+        found: dict[str, Value] = {}
+        for setting in self.settings:
+            if setting.applies(value, transport):
+                for key, written in setting.overrides.items():
+                    full, kind = _key(key, transport)
+                    found[full] = written.value(value, path, kind) if isinstance(written, Formula) else written
+        return found
+
+
+def _rounded(value: float) -> float:
+    """Few enough digits to be written down and read again."""
+    return float(f"{value:.4g}")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A value for each choice that is not at its default, in the order of the ledger."""
+
+    values: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What it is called: `first-window=0.5, paths=spray`."""
+        shown = (f"{name}={_short(value)}" for name, value in self.values)
+        return ", ".join(shown) or AS_STATED
+
+    def of(self, choice: Choice) -> Value:
+        """The value of a choice in it."""
+        return dict(self.values).get(choice.id, choice.default)
+
+
+def _short(value: Value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class Choices:
+    """The choices of a ledger."""
+
+    def __init__(self, choices: Sequence[Choice]) -> None:
+        self.all = tuple(choices)
+        self._by_id = {choice.id: choice for choice in choices}
+
+    def __getitem__(self, name: str) -> Choice:
+        return self._by_id[name]
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def about(self, scenario: str) -> tuple[Choice, ...]:
+        """Those that have a part in a scenario."""
+        return tuple(choice for choice in self.all if choice.in_scope(scenario))
+
+    def reading(self, values: Mapping[str, Value]) -> Reading:
+        """The reading with these values; raises `HeadwayError` for a choice or a value that is not declared."""
+        for name, value in values.items():
+            self._check(name, value)
+        kept = ((c.id, values[c.id]) for c in self.all if values.get(c.id, c.default) != c.default)
+        return Reading(tuple(kept))
+
+    def parse(self, texts: Iterable[str]) -> Reading:
+        """A reading from `choice=value` texts."""
+        values: dict[str, Value] = {}
+        for text in texts:
+            name, equals, written = text.partition("=")
+            if not equals:
+                raise HeadwayError(f"{text!r} is no CHOICE=VALUE, such as {self._example()}")
+            values[name.strip()] = self._value(name.strip(), written.strip())
+        return self.reading(values)
+
+    def _example(self) -> str:
+        first = self.all[0] if self.all else None
+        return f"{first.id}={_short(first.grid(3)[0])}" if first else "first-window=0.5"
+
+    def _value(self, name: str, written: str) -> Value:
+        choice = self._known(name)
+        if choice.span is not None:
+            try:
+                return float(written)
+            except ValueError:
+                raise HeadwayError(f"{name} takes a number, not {written!r}") from None
+        return next((value for value in choice.values if _short(value) == written), written)
+
+    def _known(self, name: str) -> Choice:
+        if name not in self._by_id:
+            close = nearest(name, self._by_id)
+            hint = f"; nearest: {', '.join(close)}" if close else ""
+            raise HeadwayError(f"no choice {name!r} is declared{hint} (there are: {', '.join(self._by_id) or 'none'})")
+        return self._by_id[name]
+
+    def _check(self, name: str, value: Value) -> None:
+        choice = self._known(name)
+        if choice.span is None:
+            if value not in choice.values:
+                known = ", ".join(map(_short, choice.values))
+                raise HeadwayError(f"{name} has no value {value!r}; its values: {known}")
+            return
+        low, high = choice.span
+        if isinstance(value, str) or not low <= float(value) <= high:
+            raise HeadwayError(f"{name} is {value!r}, outside {low:g} to {high:g}")
+
+    def degrees(self, reading: Reading) -> int:
+        """Degrees of freedom that a reading takes."""
+        return sum(self[name].degrees for name, _ in reading.values)
+
+    def strain(self, reading: Reading) -> int:
+        """How far from natural a reading is, over its choices; 0 if all are usual."""
+        return sum(NATURAL.index(self[name].natural) for name, _ in reading.values)
+
+    def conflict(self, reading: Reading) -> str:
+        """Why a reading makes no sense, or nothing."""
+        off = dict(reading.values)
+        for name, value in reading.values:
+            for other in self[name].excludes:
+                there = other.choice in off and other.value in (None, off[other.choice])
+                if there and other.at in (None, value):
+                    return f"{name}={_short(value)} excludes {other.choice}={_short(off[other.choice])}"
+        return ""
+
+    def sets(self, reading: Reading, scenario: str, point: Scenario) -> list[str]:
+        """The overrides of one run under a reading; raises `HeadwayError` for two choices that set one key apart."""
+        if not reading.values:
+            return []
+        native = point.native
+        transport = str(point.resolved["transport"]["name"])
+        path = LongestPath.of(native.longest_path())
+        found: dict[str, Value] = {}
+        by: dict[str, str] = {}
+        for name, value in reading.values:
+            if not self[name].in_scope(scenario):
+                continue
+            for key, wanted in self[name].sets(value, transport, path).items():
+                if found.get(key, wanted) != wanted:
+                    raise HeadwayError(f"the choices {by[key]} and {name} both set {key}, to different values")
+                found[key], by[key] = wanted, name
+        return assignments(found)
+
+    def show(self, reading: Reading) -> str:
+        """A reading in words."""
+        shown = [f"{name} {self[name].show(value)}" for name, value in reading.values]
+        return ", ".join(shown) or AS_STATED
+
+
+@cache
+def _kinds(transport: str) -> Mapping[str, str]:
+    """What the parameters of a transport are made of."""
+    listed = json.loads(_headway.catalogue("transports"))
+    return {p["name"]: p["kind"] for entry in listed if entry["name"] == transport for p in entry["params"]}
+
+
+def _key(key: str, transport: str) -> tuple[str, str]:
+    """The scenario's key that an override means, and the kind of its value where a transport declares it."""
+    if "." in key:
+        return key, _kinds(transport).get(key.removeprefix("transport."), "")
+    return f"transport.{key}", _kinds(transport).get(key, "")
+
+
+def load_choices(path: Path) -> Choices:
+    """The choices of a ledger; raises `ClaimsError` at the line of the first mistake."""
+    if not path.exists():
+        return Choices([])
+    document, source = read_document(path)
+    read: list[Choice] = []
+    for index, entry in enumerate(document.get("choice", [])):
+        read.append(_Reader(source, index, entry, {choice.id for choice in read}).choice())
+    known = {choice.id: choice for choice in read}
+    for index, choice in enumerate(read):
+        for other in choice.excludes:
+            if other.choice not in known or other.choice == choice.id:
+                text = f"'excludes' names no other choice '{other.choice}'{_near(other.choice, known)}"
+                raise source.error(index, "excludes", text, table="choice")
+    return Choices(read)
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    close = nearest(name, list(known))
+    return f"; nearest: {', '.join(close)}" if close else ""
+
+
+class _Reader:
+    """Turns one table into a choice."""
+
+    def __init__(self, source: Source, index: int, entry: Mapping[str, Any], taken: set[str]) -> None:
+        self._source = source
+        self._index = index
+        self._entry = entry
+        self._taken = taken
+
+    def _fail(self, key: str, message: str) -> NoReturn:
+        raise self._source.error(self._index, key, message, table="choice")
+
+    def choice(self) -> Choice:
+        """The choice; raises at the first key that is wrong."""
+        self._check_keys()
+        entry = self._entry
+        values, span = self._values()
+        place, quotation = self._evidence()
+        return Choice(
+            id=entry["id"],
+            question=entry["question"],
+            default=entry["default"],
+            values=values,
+            span=span,
+            scale=entry.get("scale", "linear"),
+            unit=entry.get("unit", ""),
+            scope=self._scope(),
+            place=place,
+            quotation=quotation,
+            natural=self._word("natural", NATURAL),
+            excludes=tuple(self._exclusion(one, values) for one in entry.get("excludes", [])),
+            joint=entry.get("joint", True),
+            settings=tuple(self._setting(one, values) for one in entry["set"]),
+        )
+
+    def _check_keys(self) -> None:
+        allowed = {**REQUIRED, **OPTIONAL}
+        for key, value in self._entry.items():
+            if key not in allowed:
+                self._fail(key, f"unknown key '{key}'{_near(key, allowed)}")
+            if not isinstance(value, allowed[key]) or (isinstance(value, bool) and bool not in allowed[key]):
+                self._fail(key, f"'{key}' is of the wrong type")
+        for key in REQUIRED:
+            if key not in self._entry:
+                self._fail("id", f"the key '{key}' is missing")
+        name = self._entry["id"]
+        if name in self._taken:
+            self._fail("id", f"the id '{name}' is used twice")
+        if not name or any(c in name for c in "=, \t\n"):
+            self._fail("id", "an id has neither blanks nor '=' nor ','")
+
+    def _word(self, key: str, known: Sequence[str]) -> str:
+        word = str(self._entry[key])
+        if word not in known:
+            self._fail(key, f"'{key}' is one of: {', '.join(known)}")
+        return word
+
+    def _values(self) -> tuple[tuple[Value, ...], tuple[float, float] | None]:
+        entry = self._entry
+        if ("values" in entry) == ("range" in entry):
+            self._fail("id", "a choice has either 'values' or a 'range'")
+        default = entry["default"]
+        if "values" in entry:
+            values = entry["values"]
+            if len(values) < 2 or not all(isinstance(v, (str, int, float, bool)) for v in values):
+                self._fail("values", "'values' lists at least two texts, numbers or booleans")
+            if any(same(a, b) for a, b in itertools.combinations(values, 2)):
+                self._fail("values", "a value stands there twice")
+            if default not in values:
+                self._fail("default", "the default is one of the values")
+            for key in ("scale",):
+                if key in entry:
+                    self._fail(key, f"'{key}' is for a range")
+            return tuple(values), None
+        span = entry["range"]
+        numbers = [v for v in span if isinstance(v, (int, float)) and not isinstance(v, bool)]
+        if len(span) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
+            self._fail("range", "'range' is two numbers, the lower first")
+        scale = self._word("scale", SCALES) if "scale" in entry else "linear"
+        if scale == "log" and numbers[0] <= 0:
+            self._fail("range", "a range on a log scale begins above 0")
+        if isinstance(default, (str, bool)) or not numbers[0] <= default <= numbers[1]:
+            self._fail("default", f"the default lies in the range, from {numbers[0]:g} to {numbers[1]:g}")
+        return (), (float(numbers[0]), float(numbers[1]))
+
+    def _scope(self) -> tuple[str, ...]:
+        scope = self._entry.get("scope", [])
+        if not all(isinstance(name, str) for name in scope):
+            self._fail("scope", "'scope' lists scenarios by name")
+        return tuple(scope)
+
+    def _evidence(self) -> tuple[str, str]:
+        evidence = self._entry["evidence"]
+        if evidence == SILENT:
+            return "", ""
+        if not isinstance(evidence, dict) or evidence.keys() != {"place", "quotation"}:
+            self._fail("evidence", f"'evidence' is \"{SILENT}\", or {{ place = ..., quotation = ... }}")
+        if not all(isinstance(text, str) and text for text in evidence.values()):
+            self._fail("evidence", "'place' and 'quotation' are texts")
+        return evidence["place"], evidence["quotation"]
+
+    def _exclusion(self, table: Any, values: Sequence[Value]) -> Exclusion:  # noqa: ANN401  (what TOML holds)
+        known = {"choice", "value", "at"}
+        if not isinstance(table, dict) or "choice" not in table or table.keys() - known:
+            self._fail("excludes", "'excludes' lists tables { choice = ..., value = ..., at = ... }")
+        at = table.get("at")
+        if at is not None and values and at not in values:
+            self._fail("excludes", f"'at' is one of the choice's own values, not {at!r}")
+        return Exclusion(str(table["choice"]), table.get("value"), at)
+
+    def _setting(self, table: Any, values: Sequence[Value]) -> Setting:  # noqa: ANN401  (what TOML holds)
+        known = {"transports", "at", "overrides"}
+        if not isinstance(table, dict) or not isinstance(table.get("overrides"), dict) or not table["overrides"]:
+            self._fail("set", "each [[choice.set]] has a table 'overrides' of keys and values")
+        if unknown := sorted(table.keys() - known):
+            self._fail("set", f"unknown key '{unknown[0]}' in [[choice.set]]{_near(unknown[0], known)}")
+        transports = table.get("transports", [])
+        if not isinstance(transports, list) or not all(isinstance(name, str) for name in transports):
+            self._fail("set", "'transports' lists transports by name")
+        self._check_names(transports, table["overrides"])
+        at = table.get("at")
+        if at is not None and (not values or at not in values or at == self._entry["default"]):
+            self._fail("set", f"'at' is one of the choice's values but its default, not {at!r}")
+        overrides = {key: self._override(key, value) for key, value in table["overrides"].items()}
+        return Setting(tuple(transports), at, overrides)
+
+    def _check_names(self, transports: Sequence[str], overrides: Mapping[str, Any]) -> None:
+        """Transports and their parameters exist: a misspelt one would have no effect, and nobody would see it."""
+        known = {entry["name"] for entry in json.loads(_headway.catalogue("transports"))}
+        for name in transports:
+            if name not in known:
+                self._fail("set", f"no transport '{name}'{_near(name, known)}")
+        for key in overrides:
+            if "." in key:
+                continue
+            if not transports:
+                self._fail("set", f"'{key}' is a parameter: 'transports' says of which")
+            for name in transports:
+                if key not in _kinds(name):
+                    self._fail("set", f"{name} has no parameter '{key}'{_near(key, _kinds(name))}")
+
+    def _override(self, key: str, value: Any) -> Value | Formula:  # noqa: ANN401  (what TOML holds)
+        if not isinstance(value, (str, int, float, bool)):
+            self._fail("set", f"'{key}' takes a text, a number or a boolean")
+        if not isinstance(value, str):
+            return value
+        try:
+            return formula(value) or value
+        except FormulaError as error:
+            self._fail("set", f"'{key}': {error}")
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values are the same, of the same kind: `true` is not 1."""
+    return isinstance(one, bool) == isinstance(other, bool) and one == other

@@ -1,0 +1,140 @@
+"""Readings on record: `readings.json` beside the verdicts, one entry a claim.
+
+A reading never turns a verdict into *reproduced*. What it gives has a word of its own, a file of its own, and a column
+of its own in `headway list claims`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from headway import __version__, names
+from headway.claims.choices import load_choices
+from headway.claims.ledger import Claim
+from headway.claims.record import OUTDATED
+from headway.claims.record import digest as claim_digest
+from headway.claims.verdict import Verdict
+from headway.data.toml import parsed
+from headway.errors import HeadwayError
+from headway.explain.result import REACHABLE, UNREACHABLE
+from headway.explain.targets import Target
+from headway.files import write_json
+from headway.layout import READINGS_FILE
+from headway.names import ScenarioFile
+
+STILL_NOT = "not under"
+IN_DIRECTION = "direction only under"
+HOLDS_TOO = "also under"
+NOT_ANY_MORE = "no longer under"
+
+
+def readings_path(file: ScenarioFile) -> Path:
+    """Where the readings of a paper's claims are kept."""
+    return file.path.parent / READINGS_FILE
+
+
+def record(target: Target, result: Mapping[str, Any]) -> Path:
+    """Put what was found on record; entries about claims that this result does not speak of stay."""
+    path = readings_path(target.paper[0])
+    kept = _read(path)
+    files = {file.name: file for file in target.paper}
+    claims = {c.id: c for figure in target.to_hold(1) for c in figure.claims}
+    for standing in result["paper"][:1]:
+        scales = {figure["scenario"]: figure["scale"] for figure in standing["figures"]}
+        for name, outcomes in standing["claims"].items():
+            claim = claims[name]
+            entry = _held(standing, outcomes)
+            entry |= {"scale": scales[claim.scenario], "version": __version__}
+            kept[name] = {**entry, "digest": digest(claim, files[claim.scenario], entry)}
+    for found in result.get("claims", []):
+        if found["status"] == UNREACHABLE:
+            entry = kept.get(found["id"], {"values": {}, "scale": None, "version": __version__})
+            entry |= {"word": UNREACHABLE, "text": found["text"], "bound": found["bound"]}
+            claim = claims[found["id"]]
+            kept[found["id"]] = {**entry, "digest": digest(claim, files[claim.scenario], entry)}
+    write_json(path, dict(sorted(kept.items())))
+    return path
+
+
+def _held(standing: Mapping[str, Any], outcomes: Mapping[str, Any]) -> dict[str, Any]:
+    """What a reading gives for a claim at the paper's own scale."""
+    under, stated = outcomes["under"], outcomes["stated"]
+    reading = standing["reading"]
+    word = _word(under["verdict"], stated["verdict"] if stated else None)
+    return {
+        "word": word,
+        "text": f"{word} {reading['text']}",
+        "values": reading["values"],
+        "degrees": reading["degrees"],
+        "verdict": under["verdict"],
+        "measured": under["measured"],
+        "ci95": under["ci95"],
+        "seeds": under["seeds"],
+        "stated": stated["verdict"] if stated else None,
+    }
+
+
+def _word(under: str, stated: str | None) -> str:
+    if under == Verdict.REPRODUCED:
+        return HOLDS_TOO if stated == Verdict.REPRODUCED else REACHABLE
+    if stated == Verdict.REPRODUCED:
+        return NOT_ANY_MORE
+    return IN_DIRECTION if under == Verdict.DIRECTION_ONLY else STILL_NOT
+
+
+def digest(claim: Claim, file: ScenarioFile, entry: Mapping[str, Any]) -> str:
+    """What a reading's entry depends on: the claim, its scenario, and the choices that the reading sets."""
+    document = parsed(file.path.read_text(encoding="utf-8"))
+    choices = load_choices(file.claims)
+    known = {choice.id for choice in choices.all}
+    used = [repr(choices[name]) + repr(choices[name].settings) for name in sorted(entry["values"]) if name in known]
+    facts = [claim_digest(claim, document, entry.get("scale")), entry["values"], used]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[dict[str, Any]]:
+    """For each claim what its reading gives, and the words for it; empty where none is on record."""
+    entries = cache(_read)
+    rows = []
+    for claim in claims:
+        file = scenarios.get(claim.scenario)
+        entry = entries(readings_path(file)).get(claim.id) if file is not None else None
+        rows.append(_row(claim, file, entry))
+    return rows
+
+
+def _row(claim: Claim, file: ScenarioFile | None, entry: Mapping[str, Any] | None) -> dict[str, Any]:
+    if file is None or entry is None:
+        return {"reading": "", "reading_verdict": None, "reading_measured": None}
+    if entry.get("digest") != digest(claim, file, entry):
+        return {"reading": OUTDATED, "reading_verdict": None, "reading_measured": None}
+    found = {"reading": entry["text"], "reading_verdict": entry.get("verdict")}
+    return {**found, "reading_measured": entry.get("measured")}
+
+
+def known_readings() -> list[dict[str, Any]]:
+    """The rows of every known claim."""
+    from headway.claims.ledger import known_claims
+
+    return recorded(known_claims(), names.known_scenarios())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise HeadwayError(f"{path}: cannot be read ({error})") from None
+    try:
+        entries = json.loads(text)
+    except ValueError as error:
+        raise HeadwayError(f"{path}: {error}; `headway explain --record` writes it anew once it is removed") from None
+    if not isinstance(entries, dict):
+        raise HeadwayError(f"{path}: holds no readings; `headway explain --record` writes it anew once it is removed")
+    return entries

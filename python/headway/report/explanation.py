@@ -1,0 +1,163 @@
+"""The page of `headway explain`: what can be reached, under which reading, and what it costs elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from headway.claims.choices import AS_STATED
+from headway.files import write_text
+from headway.layout import REPORT_FILE
+
+from .claims import value_text
+from .page import asset, colour_rules, environment
+from .palette import flow_styles
+from .spec import Curve, Figure, Panel, Reference, Shade
+from .svg import draw_figure
+from .ticks import linear_axis
+
+WORDS = {"r": "reproduced", "d": "direction only", "n": "not reproduced", "-": "not measured"}
+CURVE = "m:measured"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A claim under a reading: a letter, and the sentence behind it."""
+
+    letter: str
+    tip: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The readings that move one choice alone."""
+
+    title: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Claims over the values of every choice, moved alone."""
+
+    groups: tuple[Group, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Where a claim comes out along a range."""
+
+    claim: str
+    caption: str
+    svg: Markup
+
+
+def write_page(directory: Path, result: Mapping[str, Any]) -> Path:
+    """Write `report.html` into the directory of an explanation; returns its path."""
+    styles = flow_styles(["measured"])
+    named = {CURVE: style for style in styles.values()}
+    slots = {CURVE: 0}
+    page = (
+        environment()
+        .get_template("explanation.html.j2")
+        .render(
+            result=result,
+            claims=result.get("claims", []),
+            statuses=_statuses(result),
+            stated=_counts(result, "stated"),
+            best=_counts(result, "best"),
+            matrix=matrix(result) if "tried" in result else None,
+            pictures=pictures(result, slots),
+            value_text=value_text,
+            css=Markup(asset("report.css") + asset("site.css") + asset("explanation.css") + colour_rules(named, slots)),
+            script=Markup(asset("report.js")),
+        )
+    )
+    path = directory / REPORT_FILE
+    write_text(path, page)
+    return path
+
+
+def _statuses(result: Mapping[str, Any]) -> list[tuple[str, int]]:
+    found: dict[str, int] = {}
+    for claim in result.get("claims", []):
+        found[claim["status"]] = found.get(claim["status"], 0) + 1
+    return sorted(found.items(), key=lambda item: -item[1])
+
+
+def _counts(result: Mapping[str, Any], which: str) -> list[int]:
+    verdicts = [claim[which]["verdict"] for claim in result.get("claims", []) if claim[which]]
+    return [verdicts.count(name) for name in ("reproduced", "direction-only", "not-reproduced")]
+
+
+def matrix(result: Mapping[str, Any]) -> Matrix:
+    """Every claim under every choice that was moved alone from the scenarios as they are written."""
+    tried = {one["key"]: one for one in result["tried"]}
+    groups, columns = [Group("", (AS_STATED,))], [tried[AS_STATED]]
+    for choice in result["choices"]:
+        alone = [one for one in result["tried"] if list(one["values"]) == [choice["id"]]]
+        alone.sort(key=lambda one: _order(choice, one["values"][choice["id"]]))
+        if alone:
+            groups.append(Group(choice["id"], tuple(_short(one["values"][choice["id"]]) for one in alone)))
+            columns += alone
+    rows = [
+        (claim["id"], tuple(_cell(claim["id"], column) for column in columns)) for claim in result["claims"]
+    ]
+    return Matrix(tuple(groups), tuple(rows))
+
+
+def _order(choice: Mapping[str, Any], value: object) -> float:
+    if choice["range"] is not None:
+        return float(str(value))
+    return float(choice["values"].index(value))
+
+
+def _short(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _cell(claim: str, column: Mapping[str, Any]) -> Cell:
+    letter = column["verdicts"].get(claim, "-")
+    return Cell(letter, f"{claim}, {column['key']}: {WORDS[letter]}")
+
+
+def pictures(result: Mapping[str, Any], slots: Mapping[str, int]) -> list[Picture]:
+    """What each claim with a number measures along each range, with what is published and where it comes out."""
+    found = []
+    for claim in result.get("claims", []):
+        for index, region in enumerate(claim["regions"]):
+            drawn = _picture(claim, region, f"{claim['id']}.{index}", slots)
+            if drawn is not None:
+                found.append(drawn)
+    return found
+
+
+def _picture(
+    claim: Mapping[str, Any], region: Mapping[str, Any], name: str, slots: Mapping[str, int]
+) -> Picture | None:
+    places = [(p["value"], p["measured"]) for p in region["tried"] if isinstance(p.get("measured"), int | float)]
+    if len(places) < 3 or not isinstance(claim["published"], int | float):
+        return None
+    label = f"{region['choice']} {region['unit']}".strip()
+    x = linear_axis(label, "ratio", [p[0] for p in places], zero=False, tight=True)
+    y = linear_axis(claim["unit"], "ratio", [*(p[1] for p in places), claim["published"]], zero=False)
+    curve = Curve(CURVE, tuple(p[0] for p in places), tuple(p[1] for p in places), name="measured")
+    shades = tuple(Shade(low, high, "comes out") for low, high in region["holds"])
+    reference = Reference(float(claim["published"]), f"published: {claim['qualifier']} {claim['published']:g}")
+    panel = Panel(f"{claim['id']} · {claim['unit']}", x, y, (curve,), references=(reference,), shades=shades)
+    svg = draw_figure(Figure(f"explain-{name}", claim["id"], "", (panel,), 1, ()), dict(slots))[0][0]
+    others = region["others"]
+    caption = "all else as stated" if others == AS_STATED else f"with {others}"
+    if region["whatever"]:
+        caption += f"; at its best it comes out whatever {', '.join(region['whatever'])}"
+    return Picture(claim["id"], caption, Markup(svg))
+
+
+def rows_of(values: Sequence[object]) -> str:
+    """Three counts as `5/8/1`."""
+    return "/".join(map(str, values))
