@@ -1,4 +1,4 @@
-"""What a paper leaves open, as its ledger declares it: `[[choice]]` tables, and the overrides that each value stands for.
+"""What a paper leaves open, as its ledger declares it: `[[choice]]` tables, and the overrides each value stands for.
 
 A choice is joint: one value of it governs every transport and every figure of the paper. At its default it overrides
 nothing, so that the scenarios as they are written are one reading of the paper.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from headway import _headway
 from headway.claims.formula import Formula, FormulaError, LongestPath, formula
 from headway.claims.ledger import Source, read_document
+from headway.data.point import Point
 from headway.errors import HeadwayError, nearest
 from headway.scenario import Scenario, assignments
 
@@ -49,7 +50,7 @@ AS_STATED = "as stated"
 
 @dataclass(frozen=True)
 class Setting:
-    """Overrides of a choice: for these transports, or for every run; at one value, or at every value but the default."""
+    """Overrides of a choice: for these transports, or every run; at one value, or every value but the default."""
 
     transports: tuple[str, ...]
     at: Value | None
@@ -123,7 +124,7 @@ class Choice:
 
     def show(self, value: Value) -> str:
         """A value in words."""
-        text = f"{value:.4g}" if isinstance(value, float) else str(value).lower() if value in (True, False) else str(value)
+        text = _short(value)
         return f"{text} {self.unit}".strip()
 
     def sets(self, value: Value, transport: str, path: LongestPath | None) -> dict[str, Value]:
@@ -162,6 +163,8 @@ class Reading:
 
 
 def _short(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -265,6 +268,27 @@ class Choices:
                     raise HeadwayError(f"the choices {by[key]} and {name} both set {key}, to different values")
                 found[key], by[key] = wanted, name
         return assignments(found)
+
+    def check(self, name: str, scenario: Scenario) -> None:
+        """Load the scenario at the values of every choice; raises `HeadwayError` for one that it cannot take."""
+        first: dict[str, Point] = {}
+        for point in scenario.points():
+            first.setdefault(point.variant, point)
+        for choice in self.about(name):
+            for value in choice.grid(2):
+                self._check_value(choice, value, name, scenario, first.values())
+
+    def _check_value(
+        self, choice: Choice, value: Value, name: str, scenario: Scenario, points: Iterable[Point]
+    ) -> None:
+        reading = self.reading({choice.id: value})
+        for point in points:
+            try:
+                sets = self.sets(reading, name, scenario.at(point))
+                scenario.at(replace(point, sets=(*point.sets, *sets)))
+            except HeadwayError as error:
+                text = f"the choice {choice.id} at {choice.show(value)}, variant {point.variant}: {error}"
+                raise HeadwayError(text) from None
 
     def show(self, reading: Reading) -> str:
         """A reading in words."""

@@ -78,7 +78,7 @@ class Formula:
     expression: Expression
 
     def value(self, value: str | float | bool, path: LongestPath | None, kind: str = "") -> str | int | float | bool:
-        """What a scenario takes for it. `kind` is that of the parameter it is given to, where a transport declares one."""
+        """What a scenario takes for it; `kind` is that of the parameter it is given to, where it is declared."""
         text = self.expression.text
         if text == VALUE:
             return round(value) if kind == "int" and isinstance(value, float) else value

@@ -6,8 +6,8 @@ import json
 
 import click
 
+from headway.claims.choices import load_choices
 from headway.claims.ledger import claims_about
-from headway.claims.sensitivity import sensitivity_claims
 from headway.cli.options import scale_option, scenario_argument, set_option
 from headway.cli.terminal import print_warnings
 from headway.data.units import size
@@ -28,8 +28,8 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         one = scenario.at(point)
         estimates.append(one.estimate)
         warnings[point.label] = one.warnings
-    claims = claims_about(file.name, file.claims) + sensitivity_claims(file.name, file.claims)
-    claims += claims_about(file.name, file.expectations)
+    claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
+    load_choices(file.claims).check(file.name, scenario)
     if as_json:
         click.echo(json.dumps(scenario.resolved, indent=2, ensure_ascii=False))
         return

@@ -125,9 +125,7 @@ class _Runner:
             click.echo(text)
 
 
-def _searched(
-    target: Target, out: Path, runner: _Runner, seeds: int, trajectories: int, quiet: bool
-) -> Search:
+def _searched(target: Target, out: Path, runner: _Runner, seeds: int, trajectories: int, quiet: bool) -> Search:
     figures = target.to_search(seeds)
     scales = ", ".join(f"{f.name} ({f.scale or 'whole'})" for f in figures)
     runner.say(f"{target.name}: {len(target.choices)} choices; the search runs {scales}, {seeds} seeds")
@@ -174,10 +172,7 @@ def print_explanation(choices: Choices, result: dict[str, Any]) -> None:
 
 
 def _print_search(choices: Choices, result: dict[str, Any]) -> None:
-    rows = [
-        [c["status"], c["id"], show(c["published"]) if not isinstance(c["published"], str) else "", _measured(c["stated"])]
-        for c in result["claims"]
-    ]
+    rows = [[c["status"], c["id"], _published(c["published"]), _measured(c["stated"])] for c in result["claims"]]
     click.echo()
     print_table(["what was found", "claim", "published", "as stated"], rows, [_note(c) for c in result["claims"]])
     stated, best = (_counts(result["claims"], which) for which in ("stated", "best"))
@@ -187,6 +182,11 @@ def _print_search(choices: Choices, result: dict[str, Any]) -> None:
         click.echo(f"  {_degrees(reading)}; {_three(best)} (as stated {_three(stated)})")
     for note in result["notes"]:
         click.echo(f"note: {note}")
+
+
+def _published(published: Any) -> str:  # noqa: ANN401  (what JSON holds)
+    """A statement is too long for a column."""
+    return "" if isinstance(published, str) else show(published)
 
 
 def _note(claim: dict[str, Any]) -> str:

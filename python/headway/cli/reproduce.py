@@ -15,7 +15,6 @@ from headway import names, store
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about, load_ledger
 from headway.claims.record import record as put_on_record
-from headway.claims.sensitivity import sensitivity_claims
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, set_option
 from headway.cli.report import build_report
@@ -101,7 +100,7 @@ class Done:
 def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     """Run a figure, judge its claims, write its report, and print what came out."""
     quiet, scale, out = request.quiet, request.scale, planned.out
-    claims = claims_about(file.name, file.claims) + sensitivity_claims(file.name, file.claims)
+    claims = claims_about(file.name, file.claims)
     expectations = claims_about(file.name, file.expectations)
     outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force)
     runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)

@@ -34,9 +34,8 @@ class Design:
 
         A trajectory of which a step has no answer is left out; nothing is known if none is whole.
         """
-        from SALib.analyze import morris
-
         import numpy as np
+        from SALib.analyze import morris
 
         length = len(self._choices) + 1
         whole = [

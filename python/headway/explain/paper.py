@@ -1,4 +1,4 @@
-"""Holds readings against whole figures: every claim of the paper, at its own scale, with seeds that no search has seen."""
+"""Holds readings against whole figures: every claim of the paper, at its own scale, with seeds no search has seen."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ from headway.claims.choices import AS_STATED, Choices, Reading
 from headway.claims.ledger import Claim
 from headway.data.point import Point
 from headway.data.run import Run
+from headway.layout import POINTS
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
 from headway.sweeps.plan import Job, SweepPlan, folder_name
-from headway.layout import POINTS
 
 # The axis that says of which reading a run is.
 READING = "reading"

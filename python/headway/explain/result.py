@@ -129,7 +129,7 @@ def _highest_bound(search: Search, claim: Claim) -> Bound | None:
 
 def _regions(search: Search, claim: Claim, smallest: Reading | None) -> list[dict[str, Any]]:
     """Where the claim comes out along each range: from its own smallest reading, and from the best reading of all."""
-    found = []
+    found: list[dict[str, Any]] = []
     places = dict.fromkeys(one for one in (smallest, search.found.best, AS_WRITTEN) if one is not None)
     for place in places:
         for choice in search.choices:

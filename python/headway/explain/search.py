@@ -67,7 +67,6 @@ class Search:
     def run(self) -> Found:
         """All steps; raises `Stopped` if the user stops one of them."""
         self._step("as stated", [AS_WRITTEN])
-        self._close()
         if self._open():
             self._alone()
             self._edges(AS_WRITTEN)
@@ -148,8 +147,8 @@ class Search:
             if value != best.of(choice)
         ]
         self._step("around the best", readings)
-        without = [self._with(best, self.bench.choices[name], self.bench.choices[name].default) for name, _ in best.values]
-        self._step("without one", without)
+        moved = (self.bench.choices[name] for name, _ in best.values)
+        self._step("without one", [self._with(best, choice, choice.default) for choice in moved])
 
     def _edges(self, reading: Reading) -> None:
         """Where verdicts turn along each range, with all else as in a reading, by bisection of all claims at once."""
@@ -197,9 +196,8 @@ class Search:
         for claim in self.bench.claims:
             outcomes = [self.bench.under(reading).get(claim.id) for reading in self.bench.readings()]
             bounds = [outcome.bound for outcome in outcomes if outcome is not None and outcome.bound is not None]
-            if len(self.bench.tried) > 1 or not self.choices:
-                if bounds and not any(bound.reachable for bound in bounds):
-                    self.found.closed.add(claim.id)
+            if bounds and not any(bound.reachable for bound in bounds):
+                self.found.closed.add(claim.id)
 
     def _mattering(self) -> list[Choice]:
         open_claims = {claim.id for claim in self._open()}

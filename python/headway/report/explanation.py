@@ -59,8 +59,7 @@ class Picture:
 
 def write_page(directory: Path, result: Mapping[str, Any]) -> Path:
     """Write `report.html` into the directory of an explanation; returns its path."""
-    styles = flow_styles(["measured"])
-    named = {CURVE: style for style in styles.values()}
+    named = {CURVE: flow_styles([CURVE])[CURVE]}
     slots = {CURVE: 0}
     page = (
         environment()
@@ -105,9 +104,7 @@ def matrix(result: Mapping[str, Any]) -> Matrix:
         if alone:
             groups.append(Group(choice["id"], tuple(_short(one["values"][choice["id"]]) for one in alone)))
             columns += alone
-    rows = [
-        (claim["id"], tuple(_cell(claim["id"], column) for column in columns)) for claim in result["claims"]
-    ]
+    rows = [(claim["id"], tuple(_cell(claim["id"], column) for column in columns)) for claim in result["claims"]]
     return Matrix(tuple(groups), tuple(rows))
 
 
