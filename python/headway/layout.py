@@ -16,3 +16,6 @@ DRAWN = "figures"
 DRAWN_FORMATS = (".svg", ".pdf")
 EXPLAIN_FILE = "explain.json"
 READINGS_FILE = "readings.json"
+
+# The reading that changes nothing, in the results of `explain`.
+AS_STATED = "as stated"

@@ -67,7 +67,7 @@ def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
         (["run"], "Missing argument"),
         (["rnu", "x"], "Did you mean run"),
         (["run", "FILE", "--scael", "smoke"], "--scale"),
-        (["run", "FILE", "--scale", "huge"], "'smoke', 'paper'"),
+        (["run", "FILE", "--scale", "huge"], "'smoke', 'proxy', 'paper'"),
         (["run", "FILE", "--csv"], "--csv needs --out"),
         (["run", "FILE", "--set", "transport.nmae=phost"], "transport.nmae"),
         (["run", "FILE", "--set", "transport.name=phots"], "phost"),

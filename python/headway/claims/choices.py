@@ -19,6 +19,7 @@ from headway.claims.formula import Formula, FormulaError, LongestPath, formula
 from headway.claims.ledger import Source, read_document
 from headway.data.point import Point
 from headway.errors import HeadwayError, nearest
+from headway.layout import AS_STATED
 from headway.scenario import Scenario, assignments
 
 Value = str | int | float | bool
@@ -44,8 +45,6 @@ OPTIONAL: Mapping[str, tuple[type, ...]] = {
 NATURAL = ("usual", "plausible", "strained")
 SCALES = ("linear", "log")
 SILENT = "silent"
-# How a reading is called that overrides nothing.
-AS_STATED = "as stated"
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from headway.claims.choices import AS_STATED, Choices, Reading
+from headway.claims.choices import Choices, Reading
 from headway.claims.ledger import Claim
 from headway.data.point import Point
 from headway.data.run import Run
-from headway.layout import POINTS
+from headway.layout import AS_STATED, POINTS
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
 from headway.sweeps.plan import Job, SweepPlan, folder_name

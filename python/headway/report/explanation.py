@@ -9,9 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from headway.claims.choices import AS_STATED
 from headway.files import write_text
-from headway.layout import REPORT_FILE
+from headway.layout import AS_STATED, REPORT_FILE
 
 from .claims import value_text
 from .page import asset, colour_rules, environment
