@@ -49,13 +49,16 @@ def summary(context: Context, key: str) -> float:
 
 
 def manifest(context: Context, key: str) -> float:
-    """A number of `manifest.json`."""
+    """A number of `manifest.json`; `a.b` goes into `a`, `a.0` to the first of the list `a`."""
     return _numbered(context.point().run.manifest, "manifest", key)
 
 
 def _numbered(document: Any, what: str, key: str) -> float:  # noqa: ANN401  (what JSON holds)
     value = document
     for part in key.split("."):
+        if isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+            continue
         if not isinstance(value, dict) or part not in value:
             close = nearest(part, value) if isinstance(value, dict) else []
             hint = f"; nearest: {', '.join(close)}" if close else ""
