@@ -38,8 +38,8 @@ OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "beside": list,
     "beside_at": list,
 }
-# What a ledger holds; `choices` reads the last.
-TABLES = frozenset({"define", "claim", "choice"})
+# What a ledger holds; `choices` and `contradictions` read the last two.
+TABLES = frozenset({"define", "claim", "choice", "contradiction"})
 # What `holds` and `direction` may name.
 PREDICATE_NAMES = frozenset({"measured", "published"})
 
@@ -114,7 +114,7 @@ def load_ledger(path: Path) -> list[Claim]:
     """All claims of a file; raises `ClaimsError` at the line of the first mistake."""
     document, source = read_document(path)
     if unknown := sorted(document.keys() - TABLES):
-        known = "[define], [[claim]] and [[choice]] tables"
+        known = "[define], [[claim]], [[choice]] and [[contradiction]] tables"
         raise source.top_error([unknown[0]], f"unknown key '{unknown[0]}'; a ledger holds {known}")
     defined = _definitions(source, document.get("define", {}))
     claims: list[Claim] = []

@@ -10,13 +10,16 @@ import click
 
 from headway import _headway, names
 from headway.claims.ledger import known_claims
-from headway.claims.record import OUTDATED, recorded
+from headway.claims.record import OUTDATED
 from headway.claims.verdict import Verdict
 from headway.cli.reproduce import show
 from headway.cli.terminal import print_table
 from headway.errors import nearest
+from headway.explain.record import CANNOT, CONTRADICTS, listed
 
 CATALOGUES = ("transports", "topologies", "traffic", "workloads", "disciplines", "models")
+# Verdicts that stand with their reason.
+EXPLAINED = (Verdict.PENDING, OUTDATED, CONTRADICTS, CANNOT)
 THINGS = (*CATALOGUES, "figures", "examples", "claims")
 
 
@@ -106,27 +109,47 @@ def _print(thing: str, entries: list[dict[str, Any]], *, in_full: bool) -> None:
 
 
 def _claims() -> list[dict[str, Any]]:
-    """Every claim with the verdict on record and the command that measures it, scenario by scenario."""
-    claims = known_claims()
-    on_record = recorded(claims, names.known_scenarios())
-    rows = [claim.published_facts() | row for claim, row in zip(claims, on_record, strict=True)]
+    """Every claim with the verdict and the reading on record and the command that measures it, by scenario."""
+    rows = listed(known_claims(), names.known_scenarios())
     return sorted(rows, key=lambda row: str(row["scenario"]))
 
 
 def _print_claims(entries: list[dict[str, Any]]) -> None:
     """A table for each command, with the reason of what is open, then how many came out how."""
     for command in dict.fromkeys(e["command"] for e in entries):
-        listed = [e for e in entries if e["command"] == command]
+        own = [e for e in entries if e["command"] == command]
         rows = [
-            [e["verdict"], e["id"], show(e["measured"]), f"{e['qualifier']} {_text(e['published'])}", e["unit"]]
-            for e in listed
+            [
+                e["verdict"],
+                e["reading_word"].removesuffix(" under"),
+                e["id"],
+                show(e["measured"]),
+                f"{e['qualifier']} {_text(e['published'])}",
+                e["unit"],
+            ]
+            for e in own
         ]
-        notes = [e["reason"] if e["verdict"] in (Verdict.PENDING, OUTDATED) else "" for e in listed]
+        notes = [e["reason"] if e["verdict"] in EXPLAINED else "" for e in own]
         click.echo(click.style(command, bold=True))
-        print_table(["verdict", "claim", "measured", "published", "unit"], rows, notes)
+        print_table(["verdict", "reading", "claim", "measured", "published", "unit"], rows, notes)
         click.echo()
+    _print_readings(entries)
     counts = Counter(e["verdict"] for e in entries)
     click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+
+
+def _print_readings(entries: list[dict[str, Any]]) -> None:
+    """Each reading on record: what it sets, and how many claims stand how under it."""
+    under: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        if entry["reading_values"]:
+            paper = entry["scenario"].partition("/")[0]
+            values = ", ".join(f"{name} {_text(value)}" for name, value in entry["reading_values"].items())
+            under.setdefault((paper, values), []).append(entry["reading_verdict"] or entry["reading_word"])
+    for (paper, values), verdicts in under.items():
+        counts = Counter(verdicts)
+        click.echo(f"the reading of {paper}: {values}")
+        click.echo("  " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()) + " under it")
 
 
 def _declared(entry: dict[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ import click
 
 from headway import names, store
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
-from headway.claims.ledger import Claim, claims_about, load_ledger
+from headway.claims.ledger import Claim, claims_about, known_claims, load_ledger
 from headway.claims.record import record as put_on_record
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, set_option
@@ -21,6 +21,7 @@ from headway.cli.report import build_report
 from headway.cli.sweep import run_watched, status
 from headway.cli.terminal import print_table
 from headway.errors import NameNotFound
+from headway.explain.record import CANNOT, CONTRADICTS, listed
 from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
@@ -186,15 +187,26 @@ def _paper(
     from headway.report.site import SitePaper, site_figure
 
     shown = []
+    known = {row["id"]: row for row in listed(known_claims(), names.known_scenarios())}
     for file in figures:
         scenario, own = Scenario.load(file.path), done.get(file.name)
         words = ["headway", "reproduce", file.name, *(["--scale", scale] if scale else [])]
         words += [*(["--seeds", str(seeds)] if seeds else []), "--out", f"out/{file.name}"]
         report = f"{file.name}/{REPORT_FILE}" if own is not None and own.report else None
-        rows = own.rows if own is not None else []
+        rows = [_explained(row, known.get(row["id"])) for row in own.rows] if own is not None else []
         shown.append(site_figure(file.name, scenario.title, scenario.paper, rows, shlex.join(words), report))
     place = Scenario.load(figures[0].path).paper
     return SitePaper(name, place.partition(", Fig")[0].partition(", Table")[0], tuple(shown))
+
+
+def _explained(row: Mapping[str, Any], known: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """A claim as it was judged now, with its reading on record and the reason if it cannot come out."""
+    if known is None:
+        return row
+    row = {**row, "reading": known["reading"]}
+    if row["verdict"] == Verdict.NOT_REPRODUCED and known["verdict"] in (CONTRADICTS, CANNOT):
+        row |= {"verdict": known["verdict"], "reason": known["reason"]}
+    return row
 
 
 def _namesake(file: ScenarioFile) -> str | None:

@@ -23,6 +23,8 @@ VERDICT_COLOURS = {
     "reproduced": "green",
     "direction-only": "yellow",
     "not-reproduced": "red",
+    "contradicts itself": "cyan",
+    "unreachable as set up": "cyan",
     "pending": "bright_black",
 }
 

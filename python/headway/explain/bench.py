@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +84,15 @@ class Bench:
         for reading in wanted:
             self.tried.setdefault(reading.key, reading)
 
+    def recall(self, step: str, figure: Figure, outcomes: Mapping[str, Outcome]) -> None:
+        """Take what came out of a figure as stated from the record; one seed is run, to see where its claims look."""
+        one = replace(figure, seeds=1)
+        runs = self._runs(step, one, [Reading()]).get(Reading().key, [])
+        trace = Trace()
+        evaluate_claims(figure.claims, trace.watch(runs), needs_runs=bool(figure.points))
+        self._wanted[figure.name] = frozenset(trace.seen)
+        self._found[figure.name, Reading().key] = dict(outcomes)
+
     def under(self, reading: Reading) -> dict[str, Outcome]:
         """The outcome of every claim under a reading that was tried; claims of figures without runs are left out."""
         found: dict[str, Outcome] = {}
@@ -97,17 +106,21 @@ class Bench:
         return list(self.tried.values())
 
     def _figure(self, step: str, figure: Figure, readings: Sequence[Reading]) -> None:
+        runs = self._runs(step, figure, readings)
+        for reading in readings:
+            self._judge(figure, reading, runs.get(reading.key, []))
+
+    def _runs(self, step: str, figure: Figure, readings: Sequence[Reading]) -> dict[str, list[Point]]:
+        """The finished runs of a figure, by reading."""
         plan = plan_readings(figure, self.choices, readings, self._out / step / figure.name, self._places(figure))
         outcome = self._run(plan)
         if outcome.interrupted:
             raise Stopped
         self.points += len(plan.points)
         rows = json.loads((plan.out / SWEEP_FILE).read_text(encoding="utf-8"))
-        runs = by_reading(finished_runs(plan.out, rows))
-        for reading in readings:
-            self._judge(figure, reading, runs.get(reading.key, []))
+        return by_reading(finished_runs(plan.out, rows))
 
-    def _judge(self, figure: Figure, reading: Reading, runs: list[Any]) -> None:
+    def _judge(self, figure: Figure, reading: Reading, runs: list[Point]) -> None:
         trace = Trace()
         watched = trace.watch(runs)
         results = evaluate_claims(figure.claims, watched, needs_runs=bool(figure.points))

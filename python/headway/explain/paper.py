@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from headway.claims.choices import Choices, Reading
-from headway.claims.verdict import Verdict
+from headway.claims.record import recorded
+from headway.claims.verdict import Value, Verdict
 from headway.explain.bench import Bench, Outcome, RunSweep
-from headway.explain.points import Figure
+from headway.explain.points import PAPER_SCALE, Figure
 
 STATED = Reading()
 COUNTED = (Verdict.REPRODUCED, Verdict.DIRECTION_ONLY, Verdict.NOT_REPRODUCED)
@@ -51,9 +53,36 @@ def hold(
     out: Path,
     run: RunSweep,
 ) -> tuple[list[Standing], int]:
-    """The standing of every reading, and how many points were run for it."""
+    """The standing of every reading, and how many points were run for it.
+
+    What is on record of a figure as stated, from no fewer seeds, is not run again.
+    """
     bench = Bench(figures, choices, out, run)
+    for figure in figures:
+        if (known := _on_record(figure)) is not None:
+            bench.recall("record", figure, known)
     bench.try_all("paper", [STATED, *readings])
     stated = bench.under(STATED)
     standings = [Standing(reading, tuple(figures), searched, stated, bench.under(reading)) for reading in readings]
     return standings, bench.points
+
+
+def _on_record(figure: Figure) -> dict[str, Outcome] | None:
+    """What is on record of a figure's claims as stated; none unless all of it is of this scale and of these seeds."""
+    measured = [claim for claim in figure.claims if claim.measure is not None]
+    found: dict[str, Outcome] = {}
+    for claim, row in zip(measured, recorded(measured, {figure.name: figure.file}), strict=True):
+        fits = row["scale"] in (figure.scale, PAPER_SCALE) and (
+            (row["seeds"] or 0) >= figure.seeds or not figure.points
+        )
+        if row["verdict"] not in set(COUNTED) or not fits:
+            return None
+        found[claim.id] = Outcome(
+            Verdict(row["verdict"]),
+            cast("Value | None", row["measured"]),
+            None,
+            row["seeds"],
+            row["reason"] or "",
+            None,
+        )
+    return found

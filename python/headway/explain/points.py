@@ -26,6 +26,8 @@ LONGEST = 120
 # The scale of short runs, where a scenario declares it.
 PROXY = "proxy"
 SMOKE = "smoke"
+# The scale of whole figures.
+PAPER_SCALE = "paper"
 
 Place = tuple[str, str]
 

@@ -13,11 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headway import __version__, names
+from headway import __version__
 from headway.claims.choices import load_choices
+from headway.claims.contradictions import Contradiction, load_contradictions
 from headway.claims.ledger import Claim
 from headway.claims.record import OUTDATED
 from headway.claims.record import digest as claim_digest
+from headway.claims.record import recorded as verdicts_on_record
 from headway.claims.verdict import Verdict
 from headway.data.toml import parsed
 from headway.errors import HeadwayError
@@ -27,6 +29,9 @@ from headway.files import write_json
 from headway.layout import READINGS_FILE
 from headway.names import ScenarioFile
 
+# Verdicts on claims that cannot come out, whatever is run.
+CONTRADICTS = "contradicts itself"
+CANNOT = UNREACHABLE
 STILL_NOT = "not under"
 IN_DIRECTION = "direction only under"
 HOLDS_TOO = "also under"
@@ -97,7 +102,34 @@ def digest(claim: Claim, file: ScenarioFile, entry: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[dict[str, Any]]:
+def listed(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[dict[str, Any]]:
+    """For each claim its facts, its verdict on record, and what its reading gives.
+
+    A claim that does not come out and that cannot, because the paper contradicts itself or because no transport could
+    show it on these flows, has a verdict that says so; `judged` keeps what the runs alone gave.
+    """
+    against = cache(load_contradictions)
+    verdicts = verdicts_on_record(claims, scenarios)
+    rows = []
+    for claim, verdict, reading in zip(claims, verdicts, _readings(claims, scenarios), strict=True):
+        row = claim.published_facts() | verdict | reading | {"judged": verdict["verdict"]}
+        if verdict["verdict"] == Verdict.NOT_REPRODUCED:
+            file = scenarios[claim.scenario]
+            row |= _why_not(claim, [c for c in against(file.claims) if claim.id in c.claims], reading)
+        rows.append(row)
+    return rows
+
+
+def _why_not(claim: Claim, contradictions: Sequence[Contradiction], reading: Mapping[str, Any]) -> dict[str, str]:
+    """The verdict on a claim that cannot come out, and why; nothing for another."""
+    for one in contradictions:
+        return {"verdict": CONTRADICTS, "reason": one.reason(claim.id)}
+    if reading["reading_word"] == UNREACHABLE:
+        return {"verdict": CANNOT, "reason": reading["reading"]}
+    return {}
+
+
+def _readings(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[dict[str, Any]]:
     """For each claim what its reading gives, and the words for it; empty where none is on record."""
     entries = cache(_read)
     rows = []
@@ -109,19 +141,14 @@ def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> 
 
 
 def _row(claim: Claim, file: ScenarioFile | None, entry: Mapping[str, Any] | None) -> dict[str, Any]:
+    row: dict[str, Any] = dict.fromkeys(("reading_verdict", "reading_measured", "reading_values"))
+    row |= {"reading": "", "reading_word": ""}
     if file is None or entry is None:
-        return {"reading": "", "reading_verdict": None, "reading_measured": None}
+        return row
     if entry.get("digest") != digest(claim, file, entry):
-        return {"reading": OUTDATED, "reading_verdict": None, "reading_measured": None}
-    found = {"reading": entry["text"], "reading_verdict": entry.get("verdict")}
-    return {**found, "reading_measured": entry.get("measured")}
-
-
-def known_readings() -> list[dict[str, Any]]:
-    """The rows of every known claim."""
-    from headway.claims.ledger import known_claims
-
-    return recorded(known_claims(), names.known_scenarios())
+        return row | {"reading": OUTDATED, "reading_word": OUTDATED}
+    row |= {"reading": entry["text"], "reading_word": entry["word"], "reading_values": entry["values"]}
+    return row | {"reading_verdict": entry.get("verdict"), "reading_measured": entry.get("measured")}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -10,10 +10,9 @@ from headway.claims.choices import Choices, load_choices
 from headway.claims.ledger import Claim, claims_about, known_claims
 from headway.data.toml import parsed
 from headway.errors import HeadwayError, NameNotFound
-from headway.explain.points import Figure, scale_for_search
+from headway.explain.points import PAPER_SCALE, Figure, scale_for_search
 from headway.names import ScenarioFile
 
-PAPER_SCALE = "paper"
 # Seeds of a search begin here: those of whole figures, from 1, have no part in it.
 SEARCH_SEED = 1001
 SEARCH_SEEDS = 2

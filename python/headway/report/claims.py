@@ -15,7 +15,7 @@ from headway.data.units import plain
 
 from .summaries import number
 
-VERDICTS = ("reproduced", "direction-only", "not-reproduced", "pending")
+VERDICTS = ("reproduced", "direction-only", "not-reproduced", "contradicts itself", "unreachable as set up", "pending")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class ClaimRow:
     how: str
     beside: str
     agreement: tuple[Agreement, ...]
+    reading: str = ""
 
 
 def claim_rows(claims: Sequence[Mapping[str, Any]]) -> list[ClaimRow]:
@@ -77,6 +78,7 @@ def _row(claim: Mapping[str, Any]) -> ClaimRow:
         how=str(claim.get("how") or ""),
         beside=value_text(beside) if isinstance(beside, Mapping) and beside else "",
         agreement=tuple(_agreements(claim.get("published"), measured, ends)),
+        reading=str(claim.get("reading") or ""),
     )
 
 

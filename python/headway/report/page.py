@@ -28,6 +28,8 @@ _BADGES = {
     "reproduced": ("good", "✓"),
     "direction-only": ("fair", "≈"),
     "not-reproduced": ("bad", "✗"),
+    "contradicts itself": ("open", "↯"),
+    "unreachable as set up": ("open", "∅"),
     "pending": ("open", "…"),
 }
 _OPEN_FACTS = 6
