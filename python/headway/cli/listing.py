@@ -118,20 +118,19 @@ def _print_claims(entries: list[dict[str, Any]]) -> None:
     """A table for each command, with the reason of what is open, then how many came out how."""
     for command in dict.fromkeys(e["command"] for e in entries):
         own = [e for e in entries if e["command"] == command]
-        rows = [
-            [
-                e["verdict"],
-                e["reading_word"].removesuffix(" under"),
-                e["id"],
-                show(e["measured"]),
-                f"{e['qualifier']} {_text(e['published'])}",
-                e["unit"],
-            ]
-            for e in own
-        ]
+        columns: dict[str, list[str]] = {
+            "verdict": [e["verdict"] for e in own],
+            "reading": [e["reading_word"].removesuffix(" under") for e in own],
+            "claim": [e["id"] for e in own],
+            "measured": [show(e["measured"]) for e in own],
+            "published": [f"{e['qualifier']} {_text(e['published'])}" for e in own],
+            "unit": [e["unit"] for e in own],
+        }
+        if not any(columns["reading"]):
+            del columns["reading"]
         notes = [e["reason"] if e["verdict"] in EXPLAINED else "" for e in own]
         click.echo(click.style(command, bold=True))
-        print_table(["verdict", "reading", "claim", "measured", "published", "unit"], rows, notes)
+        print_table([*columns], [list(row) for row in zip(*columns.values(), strict=True)], notes)
         click.echo()
     _print_readings(entries)
     counts = Counter(e["verdict"] for e in entries)

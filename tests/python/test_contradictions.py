@@ -1,0 +1,115 @@
+"""Claims that cannot hold: tables with a proof that is evaluated, the verdict they give, and the project's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headway import names
+from headway.claims.contradictions import load_contradictions
+from headway.claims.ledger import known_claims
+from headway.errors import ClaimsError
+from headway.explain.record import CONTRADICTS, listed
+from support import Answer
+
+Headway = Callable[..., Answer]
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+LEDGERS = sorted(SCENARIOS.glob("*/claims.toml"))
+
+
+def claim(name: str, published: object) -> str:
+    return f"""
+[[claim]]
+id = "{name}"
+figure = "fig0"
+place = ["§1"]
+metric = "fct"
+published = {published}
+unit = "s"
+qualifier = "exact"
+scenario = "mine/two-flows"
+transports = ["amrt"]
+variant = "amrt"
+how = "when f0 ends"
+measure = "flow('f0', 'finish_s')"
+"""
+
+
+TABLE = """
+[[contradiction]]
+claims = ["first", "second"]
+because = "a flow has one end"
+proof = "published('first') > published('second')"
+"""
+TEXT = claim("first", 7) + claim("second", 3) + TABLE
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "claims.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_contradiction_is_read_and_named_beside_the_other_claim(tmp_path: Path) -> None:
+    (one,) = load_contradictions(write(tmp_path, TEXT))
+    assert one.claims == ("first", "second")
+    assert one.reason("first") == "beside second: a flow has one end"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("because =", "becuase =", "unknown key 'becuase'; nearest: because"),
+        ('because = "a flow has one end"\n', "", "the key 'because' is missing"),
+        ('claims = ["first", "second"]', 'claims = "first"', "'claims' is of the wrong type"),
+        ('claims = ["first", "second"]', 'claims = ["frist"]', "no claim 'frist'; nearest: first"),
+        ('claims = ["first", "second"]', 'claims = ["first", "first"]', "each once"),
+        ("published('first') > published('second')", "published('first') < published('second')", "and this is not"),
+        ("published('first') > published('second')", "published('first')", "a proof is a comparison"),
+        ("published('first') > published('second')", "published('thrid') > 1", "no claim 'thrid'"),
+        ("published('first') > published('second')", "measured('first') > 1", "no function 'measured'"),
+        ("published('first') > published('second')", "published('first') > ", "not an expression"),
+    ],
+)
+def test_mistakes_are_shown_at_their_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    with pytest.raises(ClaimsError) as caught:
+        load_contradictions(write(tmp_path, TEXT.replace(old, new)))
+    assert message in str(caught.value)
+    assert "claims.toml:" in str(caught.value)
+
+
+@pytest.mark.parametrize("path", LEDGERS, ids=lambda path: path.parent.name)
+def test_every_proof_of_the_project_holds_and_no_pair_is_reproduced(path: Path) -> None:
+    verdicts = json.loads((path.parent / "verdicts.json").read_text(encoding="utf-8"))
+    for one in load_contradictions(path):
+        came_out = [name for name in one.claims if verdicts.get(name, {}).get("verdict") == "reproduced"]
+        assert len(came_out) < len(one.claims), one.because
+
+
+def test_only_claims_that_do_not_come_out_have_the_verdict(
+    headway: Headway, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "scenarios" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "two-flows.toml").write_text(scenario_file.read_text(encoding="utf-8"), encoding="utf-8")
+    run = claim("first", 7) + claim("second", 3)
+    (folder / "claims.toml").write_text(run, encoding="utf-8")
+    monkeypatch.setenv("HEADWAY_SCENARIOS", str(tmp_path / "scenarios"))
+    headway("reproduce", "mine/two-flows", "--record", "--out", str(tmp_path / "out"))
+    plain = {row["id"]: row["verdict"] for row in json.loads(headway("list", "claims", "mine", "--json").out)}
+    assert plain == {"first": "not-reproduced", "second": "not-reproduced"}
+    (folder / "claims.toml").write_text(TEXT, encoding="utf-8")
+    rows = {row["id"]: row for row in json.loads(headway("list", "claims", "mine", "--json").out)}
+    assert {row["verdict"] for row in rows.values()} == {CONTRADICTS}
+    assert {row["judged"] for row in rows.values()} == {"not-reproduced"}
+    assert "beside first: a flow has one end" in headway("list", "claims", "mine").out
+
+
+def test_a_claim_that_comes_out_keeps_its_verdict() -> None:
+    rows = listed(known_claims(), names.known_scenarios())
+    assert all(row["judged"] == "not-reproduced" for row in rows if row["verdict"] == CONTRADICTS)
+    assert any(row["verdict"] == CONTRADICTS for row in rows)
