@@ -52,7 +52,7 @@ def test_a_paper_becomes_a_site(scenarios: Path, tmp_path: Path, headway: Headwa
     out = tmp_path / "site"
     answer = headway("reproduce", "--all", "mine", "--out", out)
     assert answer.status == 0, answer.err
-    assert answer.out.startswith("2 figures, 8 points, 8 to run\n")
+    assert answer.out.startswith("2 figures, 8 points, 8 to run: about ")
     assert "(4 from the store)" in answer.out, "the second figure runs what the first one ran"
     page = (out / "index.html").read_text("utf-8")
     assert not re.search(r"(src|href)=\"https?:", page), "it needs no network"

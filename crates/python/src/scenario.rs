@@ -157,6 +157,11 @@ impl PyScenario {
         Ok(dict)
     }
 
+    /// Packets times links that a run should count; zero where nothing is simulated.
+    fn expected_hops(&self) -> u64 {
+        self.inner.expected_hops()
+    }
+
     /// The longest path among its flows, with nothing else on it; `None` without flows.
     fn longest_path<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(path) = self.inner.longest_path() else { return Ok(None) };

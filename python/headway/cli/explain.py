@@ -13,7 +13,7 @@ import click
 from headway.claims.choices import Choices, Reading
 from headway.cli.options import force_option, jobs_option, out_option
 from headway.cli.reproduce import show
-from headway.cli.sweep import FAILED, INTERRUPTED, run_watched
+from headway.cli.sweep import FAILED, INTERRUPTED, announce, run_watched
 from headway.cli.terminal import print_table
 from headway.data.units import duration
 from headway.explain import record as on_record
@@ -25,6 +25,7 @@ from headway.explain.targets import SEARCH_SEEDS, Target, find
 from headway.files import write_json
 from headway.layout import EXPLAIN_FILE
 from headway.sweeps import State, SweepOutcome, SweepPlan
+from headway.sweeps.forecast import forecast
 
 
 @click.command()
@@ -114,6 +115,8 @@ class _Runner:
         self._force = force
 
     def __call__(self, plan: SweepPlan) -> SweepOutcome:
+        if not self._quiet:
+            announce(forecast(plan.points, plan.file.name, self._jobs), f"    {plan.file.name}: ")
         outcome = run_watched(plan, self._jobs, quiet=True, overwrite=self._force)
         self.points += len(plan.points)
         self.failed += outcome.count(State.FAILED)

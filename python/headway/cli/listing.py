@@ -10,6 +10,7 @@ import click
 
 from headway import _headway, names
 from headway.claims.ledger import known_claims
+from headway.claims.markdown import tables
 from headway.claims.record import OUTDATED
 from headway.claims.verdict import Verdict
 from headway.cli.reproduce import show
@@ -36,13 +37,16 @@ class Thing(click.Choice[str]):
 @click.argument("thing", type=Thing(THINGS))
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole list as JSON.")
-def list_things(thing: str, name: str | None, as_json: bool) -> None:
+@click.option("--markdown", is_flag=True, help="Print claims as tables of a Markdown page.")
+def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> None:
     """List transports, topologies, traffic, workloads, disciplines, models, figures, examples or claims.
 
     With NAME, those whose name begins with it: `list transports homa`, `list claims rpo/fig12`; the parameters of
     transports and disciplines are shown then. Figures are the scenarios that lie beside the claims of the publication
     they reproduce; examples are all others.
     """
+    if markdown and (thing != "claims" or as_json):
+        raise click.UsageError("--markdown is for claims, and not beside --json")
     if thing in CATALOGUES:
         entries: list[dict[str, Any]] = json.loads(_headway.catalogue(thing))
     elif thing in ("figures", "examples"):
@@ -55,6 +59,8 @@ def list_things(thing: str, name: str | None, as_json: bool) -> None:
         click.echo(json.dumps(entries, indent=2, ensure_ascii=False))
     elif not entries:
         click.echo(f"no {thing} found", err=True)
+    elif markdown:
+        click.echo(tables(entries, show), nl=False)
     else:
         _print(thing, entries, in_full=name is not None)
 

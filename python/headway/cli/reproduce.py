@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway import names, store
+from headway import names
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about, known_claims, load_ledger
 from headway.claims.record import record as put_on_record
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, set_option
 from headway.cli.report import build_report
-from headway.cli.sweep import run_watched, status
+from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
 from headway.errors import NameNotFound
 from headway.explain.record import CANNOT, CONTRADICTS, listed
@@ -26,6 +26,7 @@ from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, SWEEP_FI
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
 from headway.sweeps import State, SweepOutcome, SweepPlan, plan
+from headway.sweeps.forecast import NOTHING, forecast
 
 if TYPE_CHECKING:
     from headway.report.site import SitePaper
@@ -139,7 +140,8 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     papers = _papers(paper)
     figures = [figure for named in papers.values() for figure in named]
     plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
-    _announce(plans)
+    ahead = sum((forecast(one.points, name, request.jobs) for name, one in plans.items()), NOTHING)
+    announce(ahead, f"{len(plans)} figures, ")
     done: dict[str, Done] = {}
     for figure in figures:
         click.echo(click.style(f"\n{figure.name}", bold=True))
@@ -165,19 +167,6 @@ def _papers(name: str | None) -> dict[str, list[ScenarioFile]]:
     if name not in papers:
         raise NameNotFound("paper", name, papers, f"all papers: {', '.join(papers)}")
     return {name: papers[name]}
-
-
-def _announce(plans: Mapping[str, SweepPlan]) -> None:
-    """Say beforehand what there is to do."""
-    points = [point for planned in plans.values() for point in planned.points]
-    finished = sum(1 for point in points if point.is_finished)
-    stored = sum(1 for point in points if not point.is_finished and store.has(point.digest))
-    text = f"{len(plans)} figures, {len(points)} points"
-    if finished:
-        text += f", {finished} of them finished"
-    if stored:
-        text += f", {stored} in the store"
-    click.echo(f"{text}, {len(points) - finished - stored} to run")
 
 
 def _paper(

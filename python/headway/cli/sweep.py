@@ -15,6 +15,7 @@ from headway.data.sentences import one_line, surprising
 from headway.data.units import duration
 from headway.names import ScenarioFile
 from headway.sweeps import Job, State, SweepOutcome, SweepPlan, plan, run_sweep
+from headway.sweeps.forecast import Forecast, forecast
 from headway.sweeps.worker import Finished
 
 FAILED = 1
@@ -45,6 +46,8 @@ def status(outcome: SweepOutcome) -> int:
 
 def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite: bool) -> SweepOutcome:
     """Run a sweep with progress, one line a point, and a closing line."""
+    if not quiet:
+        announce(forecast(planned.points, planned.file.name, jobs))
     began = time.monotonic()
     with Stop().listening() as stop, Progress(quiet=quiet) as bars:
         display = _Display(bars, planned.file.name, quiet=quiet)
@@ -53,6 +56,12 @@ def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite:
     in_order = {p.label: display.warnings[p.label] for p in planned.points if p.label in display.warnings}
     print_warnings(in_order, "the `warnings` of each point's manifest.json")
     return outcome
+
+
+def announce(ahead: Forecast, before: str = "") -> None:
+    """Say beforehand what there is to do, how long it will take, and what it will take up."""
+    if ahead.points > 1:
+        click.echo(f"{before}{ahead.text()}")
 
 
 class _Display:

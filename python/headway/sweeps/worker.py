@@ -7,12 +7,14 @@ import os
 import shutil
 import signal
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headway.errors import HeadwayError
 from headway.locks import held
 from headway.scenario import Scenario
+from headway.sweeps.pace import learn
 from headway.sweeps.plan import Job, look_at, settle
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ def _run(point: Job) -> Finished:
         return not stop.is_set()
 
     shutil.rmtree(point.partial, ignore_errors=True)
+    began = time.monotonic()
     scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
     run = scenario.run(point.partial, progress=progress)
     # Read before the directory moves: a run of the store is read from there.
@@ -115,5 +118,7 @@ def _run(point: Job) -> Finished:
         {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events", "warnings")},
     )
     if not run.interrupted:
+        if not run.reused:
+            learn(scenario, time.monotonic() - began, float(manifest["wall_s"] or 0.0), point.partial)
         settle(point)
     return Finished(point.label, summary, manifest, run.interrupted, run.reused, run.note)

@@ -10,6 +10,7 @@ pub mod path;
 pub mod plan;
 pub mod sample;
 mod tuning;
+mod work;
 
 pub use load::Request;
 pub use plan::{Plan, Point};

@@ -1,0 +1,47 @@
+"""The claims of papers as tables of a Markdown page: as stated, and under the reading on record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+Row = Mapping[str, Any]
+COUNTED = ("reproduced", "direction-only", "not-reproduced")
+
+
+def tables(rows: Sequence[Row], show: Callable[[Any], str]) -> str:
+    """How many claims of each figure came out how, then every claim; `show` writes a measured value."""
+    return "\n".join([*_by_figure(rows), "", *_each(rows, show)]) + "\n"
+
+
+def _by_figure(rows: Sequence[Row]) -> Iterator[str]:
+    yield "| scenario | claims | as stated | under the reading | cannot hold |"
+    yield "|---|---|---|---|---|"
+    for scenario in dict.fromkeys(str(row["scenario"]) for row in rows):
+        own = [row for row in rows if row["scenario"] == scenario]
+        yield f"| `{scenario}` | {_counts(own)} |"
+    yield f"| all | {_counts(rows)} |"
+
+
+def _counts(rows: Sequence[Row]) -> str:
+    """Claims, those of each verdict as stated and under the reading, and those that cannot hold."""
+    stated = Counter(row["judged"] for row in rows)
+    under = Counter(row["reading_verdict"] or row["judged"] for row in rows)
+    cannot = sum(1 for row in rows if row["verdict"] != row["judged"])
+    return f"{len(rows)} | {_three(stated)} | {_three(under)} | {cannot or ''}"
+
+
+def _three(counted: Counter[str]) -> str:
+    return " / ".join(str(counted[name]) for name in COUNTED)
+
+
+def _each(rows: Sequence[Row], show: Callable[[Any], str]) -> Iterator[str]:
+    yield "| claim | published | as stated | verdict | under the reading | |"
+    yield "|---|---|---|---|---|---|"
+    for row in rows:
+        published = row["published"]
+        text = "statement" if isinstance(published, str) else f"{row['qualifier']} {show(published)}"
+        under = show(row["reading_measured"]) if row["reading_verdict"] else ""
+        cells = [row["id"], text, show(row["measured"]), row["verdict"], under, row["reading_word"]]
+        yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
