@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn the_longest_path_is_that_of_the_farthest_flow() {
-        let scenario = Request::text(TEXT, "test", Path::new(""), &[], None).load().unwrap_or_else(|e| panic!("{e}"));
+        let scenario =
+            Request::text(TEXT, "test", Path::new(""), &[], None).load().unwrap_or_else(|e| panic!("{e}"));
         let path = scenario.longest_path().expect("a path");
         assert_eq!(path.delay.to_string(), "14 us", "two edges and the bottleneck");
         assert_eq!(path.packet, 1460);
@@ -88,7 +89,8 @@ mod tests {
         )
         .expect("a network");
         assert_eq!(path.round_trip, network.path(0, 2).base_rtt);
-        let packets = network.path(0, 2).bdp_packets(path.rate, &scenario.setup().expect("a network").fabric.sizes);
+        let packets =
+            network.path(0, 2).bdp_packets(path.rate, &scenario.setup().expect("a network").fabric.sizes);
         assert_eq!((path.bdp / 1460.0).ceil() as u32, packets, "what transports count, before it is rounded");
     }
 }

@@ -78,7 +78,10 @@ mod tests {
             flows = [{{ src = 0, dst = 1, bytes = 14600000 }}]
         "#
         );
-        Request::new(&text, Path::new("x.toml")).load().unwrap().expected_hops()
+        Request::text(&text, "test", Path::new(""), &[], None)
+            .load()
+            .unwrap_or_else(|e| panic!("{e}"))
+            .expected_hops()
     }
 
     #[test]
