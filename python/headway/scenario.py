@@ -110,6 +110,12 @@ class Scenario:
         return dict(json.loads(self._native.resolved_json()))
 
     @property
+    def shares_transport(self) -> bool:
+        """Whether it has a `[transport]` table, for traffic that names none of its own."""
+        written = [*self._written.sets, *Document(self._written.name, self._written.text).value]
+        return any(key.partition("=")[0].partition(".")[0].strip() == "transport" for key in written)
+
+    @property
     def report(self) -> dict[str, Any]:
         """What the scenario asks its report to draw."""
         return dict(json.loads(self._native.report_json()))
@@ -218,9 +224,18 @@ def assignments(sets: Mapping[str, Any] | Sequence[str]) -> list[str]:
     if isinstance(sets, str | bytes):
         raise TypeError(f"sets takes a dict or a list of 'key=value', not the text {sets!r}: write sets=[{sets!r}]")
     if isinstance(sets, Mapping):
-        return [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in sets.items()]
+        return [f"{key}={_toml(value)}" for key, value in sets.items()]
     overrides = list(sets)
     for item in overrides:
         if not isinstance(item, str):
             raise TypeError(f"sets takes texts 'key=value', not {item!r}; for pairs write a dict, {{key: value}}")
     return overrides
+
+
+def _toml(value: Any) -> str:  # noqa: ANN401  (anything TOML can hold)
+    """A value as TOML has it on one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(str(key))} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

@@ -254,19 +254,14 @@ class Choices:
         """The overrides of one run under a reading; raises `HeadwayError` for two choices that set one key apart."""
         if not reading.values:
             return []
-        native = point.native
-        transport = str(point.resolved["transport"]["name"])
-        path = LongestPath.of(native.longest_path())
-        found: dict[str, Value] = {}
-        by: dict[str, str] = {}
+        path = LongestPath.of(point.native.longest_path())
+        resolved = point.resolved
+        found = _Overrides()
         for name, value in reading.values:
-            if not self[name].in_scope(scenario):
-                continue
-            for key, wanted in self[name].sets(value, transport, path).items():
-                if found.get(key, wanted) != wanted:
-                    raise HeadwayError(f"the choices {by[key]} and {name} both set {key}, to different values")
-                found[key], by[key] = wanted, name
-        return assignments(found)
+            if self[name].in_scope(scenario):
+                for transport in _transports(resolved):
+                    found.add(name, transport, self[name].sets(value, transport, path))
+        return assignments(found.keys(resolved, shared=point.shares_transport))
 
     def check(self, name: str, scenario: Scenario) -> None:
         """Load the scenario at the values of every choice; raises `HeadwayError` for one that it cannot take."""
@@ -293,6 +288,53 @@ class Choices:
         """A reading in words."""
         shown = [f"{name} {self[name].show(value)}" for name, value in reading.values]
         return ", ".join(shown) or AS_STATED
+
+
+class _Overrides:
+    """What a reading sets: keys of the scenario, and parameters of each of its transports."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, Value] = {}
+        self._params: dict[str, dict[str, Value]] = {}
+        self._by: dict[tuple[str, str], str] = {}
+
+    def add(self, choice: str, transport: str, wanted: Mapping[str, Value]) -> None:
+        """What a choice sets; raises `HeadwayError` if another has set it to something else."""
+        for key, value in wanted.items():
+            param = key.removeprefix("transport.")
+            of = transport if param != key else ""
+            table: dict[str, Value] = self._params.setdefault(transport, {}) if of else self._keys
+            if table.get(param, value) != value:
+                by = self._by[of, param]
+                raise HeadwayError(f"the choices {by} and {choice} both set {key}, to different values")
+            table[param], self._by[of, param] = value, choice
+
+    def keys(self, resolved: Mapping[str, Any], *, shared: bool) -> dict[str, Any]:
+        """As overrides of the scenario; `shared` says whether it has a transport for all of its traffic.
+
+        Where entries of traffic have transports of their own, each gets the whole table of its transport; of two that
+        are of one name with different parameters, which are written as tables, only the parameter is set.
+        """
+        several = resolved.get("transports")
+        if shared and not several:
+            params = next(iter(self._params.values()), {})
+            return {**{f"transport.{param}": value for param, value in params.items()}, **self._keys}
+        found: dict[str, Any] = dict(self._keys)
+        for index, entry in enumerate(resolved["traffic"]):
+            own = self._params.get(str(entry["transport"]), {})
+            alike = [one for one in several or [resolved["transport"]] if one["name"] == entry["transport"]]
+            key = f"traffic.{index}.transport"
+            if own and len(alike) == 1:
+                found[key] = {**alike[0], **own}
+            elif own:
+                found |= {f"{key}.{param}": value for param, value in own.items()}
+        return found
+
+
+def _transports(resolved: Mapping[str, Any]) -> list[str]:
+    """The transports of a run, each once."""
+    several = resolved.get("transports") or [resolved["transport"]]
+    return list(dict.fromkeys(str(one["name"]) for one in several))
 
 
 @cache
