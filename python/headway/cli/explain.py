@@ -117,7 +117,7 @@ class _Runner:
     def __call__(self, plan: SweepPlan) -> SweepOutcome:
         if not self._quiet:
             announce(forecast(plan.points, plan.file.name, self._jobs), f"    {plan.file.name}: ")
-        outcome = run_watched(plan, self._jobs, quiet=True, overwrite=self._force)
+        outcome = run_watched(plan, self._jobs, quiet=True, overwrite=self._force, warn=False)
         self.points += len(plan.points)
         self.failed += outcome.count(State.FAILED)
         return outcome

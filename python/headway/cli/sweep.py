@@ -44,8 +44,10 @@ def status(outcome: SweepOutcome) -> int:
     return FAILED if outcome.count(State.FAILED) else 0
 
 
-def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite: bool) -> SweepOutcome:
-    """Run a sweep with progress, one line a point, and a closing line."""
+def run_watched(
+    planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite: bool, warn: bool = True
+) -> SweepOutcome:
+    """Run a sweep with progress, one line a point, and a closing line; `warn` also shows what runs warn of."""
     if not quiet:
         announce(forecast(planned.points, planned.file.name, jobs))
     began = time.monotonic()
@@ -53,7 +55,7 @@ def run_watched(planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite:
         display = _Display(bars, planned.file.name, quiet=quiet)
         outcome = run_sweep(planned, jobs=jobs, observer=display, stop_requested=stop, overwrite=overwrite)
     _print_end(outcome, time.monotonic() - began, quiet)
-    in_order = {p.label: display.warnings[p.label] for p in planned.points if p.label in display.warnings}
+    in_order = {p.label: display.warnings[p.label] for p in planned.points if warn and p.label in display.warnings}
     print_warnings(in_order, "the `warnings` of each point's manifest.json")
     return outcome
 

@@ -23,6 +23,9 @@ from headway.sweeps.worker import Elsewhere, Failed, Finished, PointProgress, in
 
 POLL_S = 0.1
 MEMORY_SHARE = 0.8
+# The list of points is written at most so often, and takes at most this share of the time.
+RECORD_S = 1.0
+RECORD_SHARE = 0.02
 
 
 class Observer(Protocol):
@@ -121,6 +124,7 @@ class _Pools:
         self._outcome = outcome
         self._observer = observer
         self._stop_requested = stop_requested
+        self._record_from = 0.0
 
     def run_all(self, jobs: int | None) -> None:
         """Run every pending point; those that other processes are running, if these do not finish them."""
@@ -155,8 +159,20 @@ class _Pools:
         """Record that `point` cannot be run."""
         self._outcome.states[point.label] = State.FAILED
         self._outcome.errors[point.label] = error
-        self._outcome.plan.record(self._outcome.states, self._outcome.errors)
+        self._record()
         self._observer.failed(point, error)
+
+    def _record(self) -> None:
+        """Write down where all points stand, unless that was done a moment ago: the list of thousands takes its time.
+
+        What is not in it is not lost: a sweep that goes on looks at the points themselves.
+        """
+        began = time.monotonic()
+        if began < self._record_from:
+            return
+        self._outcome.plan.record(self._outcome.states, self._outcome.errors)
+        took = time.monotonic() - began
+        self._record_from = began + max(RECORD_S, took / RECORD_SHARE)
 
     def _one_pool(self, points: Sequence[Job], workers: int) -> tuple[list[Job], list[Job]]:
         """Run `points` until they are through, the user stops, or a process dies.
@@ -203,7 +219,7 @@ class _Pools:
             return True
         self._outcome.states[point.label] = State.INTERRUPTED if result.interrupted else State.DONE
         self._outcome.stored += result.reused
-        self._outcome.plan.record(self._outcome.states, self._outcome.errors)
+        self._record()
         self._observer.finished(point, result)
         return True
 
