@@ -102,6 +102,13 @@ class Progress:
         if self._bars is not None and label in self._tasks:
             self._bars.remove_task(self._tasks.pop(label))
 
+    def say(self, text: str) -> None:
+        """Print a line of the answer, on standard output unless bars are shown."""
+        if self._bars is not None:
+            self.note(text)
+        else:
+            click.echo(text)
+
     def note(self, text: str, *, error: bool = False) -> None:
         """Print a line that stays, above the bars."""
         if self._bars is not None:
