@@ -59,6 +59,11 @@ class Setting:
         """Whether it has a part in a run."""
         return (not self.transports or transport in self.transports) and self.at in (None, value)
 
+    def facts(self) -> dict[str, Any]:
+        """What it does, as it is written."""
+        written = {key: v.expression.text if isinstance(v, Formula) else v for key, v in self.overrides.items()}
+        return {"transports": self.transports, "at": self.at, "overrides": written}
+
 
 @dataclass(frozen=True)
 class Exclusion:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -102,17 +103,27 @@ def claims_about(scenario: str, path: Path) -> list[Claim]:
 
 def read_document(path: Path) -> tuple[dict[str, Any], Source]:
     """A ledger's tables as they are written, and where they are."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise HeadwayError(f"{path}: cannot be read ({error})") from None
-    document = Document(str(path), text)
+    document = Document(str(path), _text(path))
     return document.value, Source(path, document)
 
 
 def load_ledger(path: Path) -> list[Claim]:
     """All claims of a file; raises `ClaimsError` at the line of the first mistake."""
-    document, source = read_document(path)
+    return list(_claims(path, _text(path)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise HeadwayError(f"{path}: cannot be read ({error})") from None
+
+
+@lru_cache(maxsize=32)
+def _claims(path: Path, text: str) -> tuple[Claim, ...]:
+    """The claims of a ledger's text: every figure of a paper asks for them, and they take a tenth of a second."""
+    named = Document(str(path), text)
+    document, source = named.value, Source(path, named)
     if unknown := sorted(document.keys() - TABLES):
         known = "[define], [[claim]], [[choice]] and [[contradiction]] tables"
         raise source.top_error([unknown[0]], f"unknown key '{unknown[0]}'; a ledger holds {known}")
@@ -128,7 +139,7 @@ def load_ledger(path: Path) -> list[Claim]:
     for name in defined:
         if not any(re.search(rf"\b{name}\b", text) for text in _expressions(document)):
             raise source.top_error(["define", name], f"'{name}' is defined and never used")
-    return claims
+    return tuple(claims)
 
 
 def _definitions(source: Source, table: Mapping[str, Any]) -> dict[str, Expression]:

@@ -93,11 +93,11 @@ def _word(under: str, stated: str | None) -> str:
 
 
 def digest(claim: Claim, file: ScenarioFile, entry: Mapping[str, Any]) -> str:
-    """What a reading's entry depends on: the claim, its scenario, and the choices that the reading sets."""
+    """What a reading's entry depends on: the claim, its scenario, and what the reading's choices do to runs."""
     document = parsed(file.path.read_text(encoding="utf-8"))
     choices = load_choices(file.claims)
     known = {choice.id for choice in choices.all}
-    used = [repr(choices[name]) + repr(choices[name].settings) for name in sorted(entry["values"]) if name in known]
+    used = {name: [one.facts() for one in choices[name].settings] for name in entry["values"] if name in known}
     facts = [claim_digest(claim, document, entry.get("scale")), entry["values"], used]
     return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
