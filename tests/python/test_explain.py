@@ -72,6 +72,8 @@ excludes = [{ choice = "delay" }]
 at = "four"
 overrides = { "topology.hosts" = 4 }
 """
+# A flow that never ends.
+LONG = 'name = "f1", src = 1, dst = 2, bytes = "1 TB"'
 FCT_US = "1e6 * flow('f0', 'fct_s')"
 
 
@@ -86,8 +88,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two figures of two flows, with claims of each kind, in a directory of scenarios."""
     folder = tmp_path / "scenarios" / "mine"
     folder.mkdir(parents=True)
-    for name, size in (("one", "100 kB"), ("two", "50 kB")):
+    for name, size in (("one", "100 kB"), ("two", "50 kB"), ("theory", "50 kB")):
         (folder / f"{name}.toml").write_text(TWO_FLOWS.format(stop="2 ms", size=size), encoding="utf-8")
+    endless = TWO_FLOWS.format(stop="2 ms", size="50 kB").replace(
+        'name = "f1", src = 1, dst = 2, bytes = "50 kB"', LONG
+    )
+    (folder / "long.toml").write_text(endless, encoding="utf-8")
     stated, wanted = fct_us(folder, 1.0), fct_us(folder, 7.0)
     text = claim("holds", stated, "about", FCT_US, "one")
     text += claim("tight", stated, "exact", FCT_US, "one")
@@ -97,6 +103,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     gain = "percent_lower(of('amrt', summary('fct_mean_s')), of('phost', summary('fct_mean_s')))"
     text += claim("beyond", 99, "exact", gain, "one", unit="percent lower")
     text += claim("elsewhere", 1, "over", FCT_US, "two")
+    text += claim("in-theory", 1, "exact", "fluid('ps', [0], [1])[0]", "theory")
+    text += claim("finished", 90, "exact", gain, "long", unit="percent lower")
     (folder / "claims.toml").write_text(text + CHOICES, encoding="utf-8")
     monkeypatch.setenv("HEADWAY_SCENARIOS", str(tmp_path / "scenarios"))
     monkeypatch.setenv("HEADWAY_STORE", str(tmp_path / "store"))
@@ -150,12 +158,22 @@ def test_a_claim_above_its_bound_ends_the_search(headway: Headway, home: Path, t
     assert found["best"]["key"] == AS_STATED
 
 
+def test_flows_without_an_end_are_in_no_bound_and_models_hold_under_every_reading(
+    headway: Headway, home: Path, tmp_path: Path
+) -> None:
+    found = explained(headway, tmp_path / "out", "mine", "--search-only", "--trajectories", "0")
+    claims = {entry["id"]: entry for entry in found["claims"]}
+    assert 0 < claims["finished"]["bound"]["gain"] < 90
+    assert claims["in-theory"]["status"] == HOLDS
+    assert {one["verdicts"]["in-theory"] for one in found["tried"]} == {"r"}
+
+
 def test_the_best_reading_is_held_against_all_figures(headway: Headway, home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     found = explained(headway, out, "within-reach")
     (standing,) = found["paper"]
     searched = {figure["scenario"]: figure["searched"] for figure in standing["figures"]}
-    assert searched == {"mine/one": True, "mine/two": False}
+    assert searched == {"mine/long": False, "mine/one": True, "mine/theory": False, "mine/two": False}
     assert standing["brings"] == ["slower", "within-reach"]
     assert standing["breaks"] == ["tight"]
     page = (out / REPORT_FILE).read_text(encoding="utf-8")

@@ -123,7 +123,8 @@ class Bench:
     def _judge(self, figure: Figure, reading: Reading, runs: list[Point]) -> None:
         trace = Trace()
         watched = trace.watch(runs)
-        results = evaluate_claims(figure.claims, watched, needs_runs=bool(figure.points))
+        # A figure whose claims look at no run, only at its model, has none under any reading.
+        results = evaluate_claims(figure.claims, watched, needs_runs=bool(self._places(figure)))
         self._found[figure.name, reading.key] = {
             one.claim.id: Outcome(
                 one.judgement.verdict,

@@ -38,12 +38,12 @@ class IdealRun(Run):
 
     @cached_property
     def flows(self) -> Table:
-        """The flows, none of which met another."""
+        """The flows, none of which met another. No mean is over those that did not finish."""
         frame = self._run.flows.to_polars()
-        ideal = pl.col("ideal_s")
+        ideal = pl.when(pl.col("fct_s").is_not_null()).then(pl.col("ideal_s"))
         return Table(
             frame.with_columns(
-                fct_s=ideal, finish_s=pl.col("start_s") + ideal, slowdown=pl.lit(1.0), delivered_bytes=pl.col("bytes")
+                fct_s=ideal, finish_s=pl.col("start_s") + ideal, slowdown=pl.when(ideal.is_not_null()).then(1.0)
             )
         )
 
@@ -93,7 +93,10 @@ class Bound:
 
 
 def bound_of(claim: Claim, runs: Sequence[Point]) -> Bound | None:
-    """The bound of a claim of a gain; None for any other, and where the runs do not give it."""
+    """The bound of a claim of a gain; None for any other, and where the runs do not give it.
+
+    It is also None where more was measured than that: then lower completion times do not improve what is compared.
+    """
     published = claim.published
     if not claim.unit.startswith(GAIN) or claim.measure is None or not isinstance(published, int | float):
         return None
@@ -101,7 +104,10 @@ def bound_of(claim: Claim, runs: Sequence[Point]) -> Bound | None:
     if not any(point.transport == own for point in runs):
         return None
     gains = _measured(claim, [ideal(point) if point.transport == own else point for point in runs])
-    return Bound(estimate(gains).mean, wanted(float(published), claim.qualifier)) if gains else None
+    measured = _measured(claim, runs)
+    if not gains or not measured or estimate(gains).mean < estimate(measured).mean:
+        return None
+    return Bound(estimate(gains).mean, wanted(float(published), claim.qualifier))
 
 
 def ideal(point: Point) -> Point:

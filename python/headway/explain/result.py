@@ -141,6 +141,7 @@ def _regions(search: Search, claim: Claim, smallest: Reading | None) -> list[dic
                 continue
             here = search.bench.under(place).get(claim.id)
             free = whatever(search, search.bench.choices, place, claim.id) if here and here.reproduced else []
+            free = [name for name in free if name != choice.id]
             others = search.bench.choices.reading({n: v for n, v in place.values if n != choice.id})
             entry = {
                 "choice": choice.id,

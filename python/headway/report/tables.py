@@ -31,6 +31,8 @@ SUMMARY_KEYS = (
     "round_trips.p99_s",
     "link_utilisation",
     "bottleneck_utilisation",
+    "nominal_link_use",
+    "reached_link_use",
     "queue_max_bytes",
     "jain",
     "deadline_missed_fraction",
