@@ -44,9 +44,16 @@ pub enum Overflow {
         class: usize,
     },
     /// The last packet of a class is dropped, and this one takes its place; if the class is empty, or its
-    /// last packet too small to make room, this one is dropped. Of data packets only.
+    /// last packet too small to make room or of another kind (control, data), this one is dropped.
     Displace {
-        /// Which class gives way; it holds data.
+        /// Which class gives way.
+        from: usize,
+        /// The class of the packet that takes the place.
+        to: usize,
+    },
+    /// The same of the first packet of a class.
+    DisplaceFirst {
+        /// Which class gives way.
         from: usize,
         /// The class of the packet that takes the place.
         to: usize,
@@ -132,7 +139,8 @@ pub trait Discipline: Sized {
         Buffer { data: space.data.unwrap_or(USUAL_LIMIT), control: space.control.unwrap_or(USUAL_LIMIT) }
     }
 
-    /// How many queues it wants; lower classes are served first, unless it chooses.
+    /// How many queues it wants, at most [`MOST_CLASSES`](crate::MOST_CLASSES); lower classes are served first, unless it
+    /// chooses. One that does may queue in classes beyond these: they are made as they are needed.
     fn classes(&self) -> usize;
 
     /// The queue of a packet.
@@ -186,8 +194,8 @@ pub trait Discipline: Sized {
     /// Whether [`Discipline::choose`] is asked; otherwise the lowest class that holds something is served.
     const CHOOSES: bool = false;
 
-    /// The class that is served next, `now`; bit `c` of `occupied` says that class `c` holds something, and
-    /// one does. Where classes are held back, it is one that is not.
+    /// The class that is served next, `now`; bit `c` of `occupied` says that class `c` holds something, that of the last
+    /// of [`MOST_CLASSES`](crate::MOST_CLASSES) that it or a later one does, and one does. Where classes are held back, it is one that is not.
     #[inline]
     fn choose(&mut self, now: Time, occupied: u32) -> usize {
         let _ = now;

@@ -13,6 +13,7 @@ mod discipline;
 mod drop_tail;
 mod ecn_threshold;
 mod explicit_rate;
+mod fair_queue;
 mod port;
 mod queues;
 pub mod registry;
@@ -32,6 +33,7 @@ pub use discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Ov
 pub use drop_tail::DropTail;
 pub use ecn_threshold::{EcnThreshold, EcnThresholdParams, MarkAt};
 pub use explicit_rate::{ExplicitRate, ExplicitRateParams};
+pub use fair_queue::{FairQueue, FairQueueParams, FlowIs, GivesWay};
 pub use port::{Departure, Fate, Full, Packets, Port};
 pub use queues::{Buffer, Limit, MOST_CLASSES};
 pub use selective_credit_shaping::{SelectiveCreditShaping, SelectiveCreditShapingParams};

@@ -280,8 +280,7 @@ impl<H: Copy> Port<H> {
         let (waiting, bytes) = self.queues.waiting(data);
         let arrival = Arrival { now, packets: waiting, bytes, in_service: now < self.free_at };
         let admitted = self.rules.arrive(&self.context, &arrival, &self.queues, packet);
-        let buffer = &self.context.buffer;
-        let limit = if data { buffer.data } else { buffer.control };
+        let limit = self.context.buffer.limit(data);
         if !limit.admits(waiting, bytes, packet.wire) && admitted.is_ok() {
             return Err(if data { DropReason::BufferFull } else { DropReason::ControlFull });
         }
@@ -320,14 +319,21 @@ impl<H: Copy> Port<H> {
             }
             Overflow::TrimLast { .. } => self.trim(now, handle, packets),
             Overflow::Displace { from, to } if self.gives_way(from, handle, packets) => {
-                self.displace(now, handle, reason, (from, to), packets)
+                let last = self.queues.pop_last(from);
+                self.displace(now, handle, reason, (last, to), packets)
+            }
+            Overflow::DisplaceFirst { from, to }
+                if self.fits_instead(self.queues.first(from), handle, packets) =>
+            {
+                let first = self.queues.pop(from);
+                self.displace(now, handle, reason, (Some(first), to), packets)
             }
             Overflow::Return => {
                 self.returned += 1;
                 packets.packet(handle).bounce();
                 Full { handle, trimmed: false, fate: Fate::Returned }
             }
-            Overflow::Drop | Overflow::Displace { .. } => {
+            Overflow::Drop | Overflow::Displace { .. } | Overflow::DisplaceFirst { .. } => {
                 self.dropped[reason as usize] += 1;
                 Full { handle, trimmed: false, fate: Fate::Dropped(reason) }
             }
@@ -336,10 +342,16 @@ impl<H: Copy> Port<H> {
 
     /// Whether a packet fits once the last one of a class has left.
     fn gives_way<P: Packets<H>>(&self, class: usize, handle: H, packets: &mut P) -> bool {
-        let Some(last) = self.queues.last(class) else { return false };
-        let gone = packets.packet(last).wire;
-        let (waiting, bytes) = self.queues.waiting(true);
-        self.context.buffer.data.admits(waiting - 1, bytes - u64::from(gone), packets.packet(handle).wire)
+        self.fits_instead(self.queues.last(class), handle, packets)
+    }
+
+    /// Whether a packet fits once another of its kind that waits has left.
+    fn fits_instead<P: Packets<H>>(&self, other: Option<H>, handle: H, packets: &mut P) -> bool {
+        let Some(other) = other else { return false };
+        let (gone, kind) = (packets.packet(other).wire, packets.packet(other).is_data());
+        let (wire, data) = (packets.packet(handle).wire, packets.packet(handle).is_data());
+        let (waiting, bytes) = self.queues.waiting(data);
+        kind == data && self.context.buffer.limit(data).admits(waiting - 1, bytes - u64::from(gone), wire)
     }
 
     /// Trims the last packet of a class, which holds one, and queues another in its place.
@@ -352,22 +364,22 @@ impl<H: Copy> Port<H> {
         self.trim(now, last, packets)
     }
 
-    /// Drops the last packet of a class, which holds one, and queues another in its place.
+    /// Drops a packet that was taken out of its queue, and queues another of its kind in its place.
     fn displace<P: Packets<H>>(
         &mut self,
         now: Time,
         handle: H,
         reason: DropReason,
-        (from, to): (usize, usize),
+        (victim, to): (Option<H>, usize),
         packets: &mut P,
     ) -> Full<H> {
         let mut hit = handle;
-        if let Some(last) = self.queues.pop_last(from) {
-            let wire = packets.packet(last).wire;
+        if let Some(victim) = victim {
+            let (wire, data) = (packets.packet(victim).wire, packets.packet(victim).is_data());
             self.waited += bytes_times(wire.into(), now);
-            self.queues.left(true, wire);
-            self.enqueue(now, handle, packets.packet(handle).wire, (to, true));
-            hit = last;
+            self.queues.left(data, wire);
+            self.enqueue(now, handle, packets.packet(handle).wire, (to, data));
+            hit = victim;
         }
         self.dropped[reason as usize] += 1;
         Full { handle: hit, trimmed: false, fate: Fate::Dropped(reason) }
@@ -475,8 +487,8 @@ impl<H: Copy> Port<H> {
         let context = std::mem::replace(&mut self.context, Arc::new(shut));
         let dropped = self.outage.take().map_or([0; 2], |before| before.dropped);
         self.outage = Some(Box::new(Outage { context, dropped }));
-        while self.queues.classes() != 0 {
-            let handle = self.queues.pop(self.queues.classes().trailing_zeros() as usize);
+        while let Some(class) = self.queues.lowest() {
+            let handle = self.queues.pop(class);
             let packet = packets.packet(handle);
             self.waited += bytes_times(packet.wire.into(), now);
             self.queues.left(packet.is_data(), packet.wire);

@@ -41,6 +41,14 @@ pub struct Buffer {
     pub control: Limit,
 }
 
+impl Buffer {
+    /// The limit of data, or that of control.
+    #[inline]
+    pub fn limit(&self, data: bool) -> Limit {
+        if data { self.data } else { self.control }
+    }
+}
+
 /// A first-in first-out queue in a power-of-two ring. The standard one spends twice the instructions on
 /// the two operations that every queued packet of every hop needs.
 #[derive(Clone, Debug)]
@@ -99,8 +107,12 @@ impl<H: Copy> Ring<H> {
     }
 }
 
-/// Classes of a port at most: one bit of [`Queues::occupied`] is no class.
+/// Classes of a port that have a bit of their own in [`Queues::occupied`], of which one is no class. Rules that choose
+/// whom to serve ([`Discipline::CHOOSES`](crate::Discipline::CHOOSES)) may use further ones.
 pub const MOST_CLASSES: u64 = 31;
+
+/// The first class that shares its bit with all that follow.
+const CROWD: usize = MOST_CLASSES as usize - 1;
 
 /// A bit of [`Queues::occupied`] that is no class: set for ever where rules may hold packets back. Such queues
 /// never look deserted, and a packet that arrives does not go past them; where nothing is ever held back,
@@ -111,12 +123,15 @@ const SHAPED: u32 = 1 << 31;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Queues<H> {
-    /// Bit `c` is set while class `c` holds something; the highest one says [`SHAPED`].
+    /// Bit `c` is set while class `c` holds something, that of [`CROWD`] while one from there on does; the highest one
+    /// says [`SHAPED`].
     occupied: u32,
     /// Packets and bytes waiting: index 0 for control, 1 for data.
     packets: [u32; 2],
     /// Whether the lowest class that holds something is always the one to leave.
     pub(crate) strict: bool,
+    /// Classes from [`CROWD`] on that hold something: 24 bits, so that a port does not need another line of memory.
+    crowd: [u8; 3],
     bytes: [u64; 2],
     /// The first two classes, which most disciplines have, lie in the port itself: a step of memory less
     /// on the way to a packet.
@@ -142,6 +157,7 @@ impl<H: Copy> Queues<H> {
             packets: [0; 2],
             strict,
             bytes: [0; 2],
+            crowd: [0; 3],
         }
     }
 
@@ -152,8 +168,12 @@ impl<H: Copy> Queues<H> {
 
     #[inline]
     pub(crate) fn push(&mut self, class: usize, data: bool, handle: H, wire: u16) {
+        if class >= CROWD {
+            self.join_crowd(class);
+        } else {
+            self.occupied |= 1 << class;
+        }
         self.class(class).push_back(handle);
-        self.occupied |= 1 << class;
         self.packets[usize::from(data)] += 1;
         self.bytes[usize::from(data)] += u64::from(wire);
     }
@@ -164,12 +184,60 @@ impl<H: Copy> Queues<H> {
         let queue = self.class(class);
         let handle = queue.pop_front();
         if queue.len == 0 {
-            self.occupied &= !(1 << class);
+            self.emptied(class);
         }
         handle
     }
 
-    /// Classes that hold something, lowest first.
+    fn crowd(&self) -> u32 {
+        let [low, middle, high] = self.crowd;
+        u32::from_le_bytes([low, middle, high, 0])
+    }
+
+    fn set_crowd(&mut self, classes: u32) {
+        let [low, middle, high, beyond] = classes.to_le_bytes();
+        assert!(beyond == 0, "a port has at most 2^24 queues");
+        self.crowd = [low, middle, high];
+    }
+
+    /// A class from [`CROWD`] on gets a packet.
+    #[cold]
+    #[inline(never)]
+    fn join_crowd(&mut self, class: usize) {
+        debug_assert!(class == CROWD || !self.strict, "only rules that choose have so many classes");
+        if class - 2 >= self.rest.len() {
+            let mut rest = std::mem::take(&mut self.rest).into_vec();
+            rest.resize_with((class - 1).max(rest.len() * 2), Ring::new);
+            self.rest = rest.into();
+        }
+        if self.rest[class - 2].len == 0 {
+            self.set_crowd(self.crowd() + 1);
+        }
+        self.occupied |= 1 << CROWD;
+    }
+
+    /// A class holds nothing any more.
+    #[inline]
+    fn emptied(&mut self, class: usize) {
+        if class >= CROWD {
+            self.set_crowd(self.crowd() - 1);
+            if self.crowd() > 0 {
+                return;
+            }
+        }
+        self.occupied &= !(1 << class.min(CROWD));
+    }
+
+    /// The lowest class that holds something.
+    pub(crate) fn lowest(&self) -> Option<usize> {
+        match self.classes().trailing_zeros() as usize {
+            32 => None,
+            CROWD => (CROWD..self.rest.len() + 2).find(|&class| self.packets(class) > 0),
+            class => Some(class),
+        }
+    }
+
+    /// Classes that hold something, lowest first; of those that share a bit, the first alone, be it empty or not.
     #[inline]
     fn rings(&self) -> impl Iterator<Item = &Ring<H>> {
         let mut rest = self.occupied & !SHAPED;
@@ -190,11 +258,11 @@ impl<H: Copy> Queues<H> {
         self.rings().map(|ring| &ring.slots[ring.head as usize..])
     }
 
-    /// All that waits, class by class, the first to leave first in each.
+    /// All that waits, class by class, the first to leave first in each; without the classes that share a bit.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = H> {
         self.rings().flat_map(|ring| {
-            let mask = ring.slots.len() - 1;
+            let mask = ring.slots.len().wrapping_sub(1);
             (0..ring.len).map(move |i| ring.slots[(ring.head + i) as usize & mask])
         })
     }
@@ -208,11 +276,17 @@ impl<H: Copy> Queues<H> {
     /// The last packet of a class, if it holds one.
     pub(crate) fn pop_last(&mut self, class: usize) -> Option<H> {
         let queue = self.class(class);
-        let handle = queue.pop_back();
+        let handle = queue.pop_back()?;
         if queue.len == 0 {
-            self.occupied &= !(1 << class);
+            self.emptied(class);
         }
-        handle
+        Some(handle)
+    }
+
+    /// The first packet of a class, which stays.
+    pub(crate) fn first(&self, class: usize) -> Option<H> {
+        let queue = self.ring(class).filter(|queue| queue.len > 0)?;
+        Some(queue.slots[queue.head as usize])
     }
 
     /// The last packet of a class, which stays.
@@ -226,7 +300,7 @@ impl<H: Copy> Queues<H> {
         if class < 2 { Some(&self.first[class]) } else { self.rest.get(class - 2) }
     }
 
-    /// Bit `c` is set while class `c` holds something; of a port that does not shape.
+    /// Bit `c` is set while class `c` holds something, the last one for all from there on; of a port that does not shape.
     #[inline]
     pub(crate) fn occupied(&self) -> u32 {
         debug_assert!(!self.is_shaped());

@@ -4,8 +4,8 @@ use crate::discipline::{
     Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space,
 };
 use crate::{
-    AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate, Need,
-    SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
+    AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate,
+    FairQueue, Need, SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
 };
 use headway_gauges::Gauge;
 use headway_packet::{Packet, Sizes};
@@ -131,6 +131,7 @@ disciplines! {
     "cross-queue-ecn" => CrossQueueEcn,
     "credit-shaping" => CreditShaping,
     "selective-credit-shaping" => SelectiveCreditShaping,
+    "fair-queue" => FairQueue,
 }
 
 /// What a packet costs under one discipline should not grow with the number of disciplines: the few that take

@@ -32,7 +32,7 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
     }
 }
 
-/// A random packet, as transports make them and as they never would.
+/// A random packet of one of six flows, as transports make them and as they never would.
 pub fn packet(number: u32, lot: u64) -> Packet {
     let bits = |from: u32, count: u32| (lot >> from) & ((1 << count) - 1);
     let kind = match bits(0, 2) {
@@ -40,7 +40,8 @@ pub fn packet(number: u32, lot: u64) -> Packet {
         1 => PacketKind::Credit,
         _ => PacketKind::Data,
     };
-    let mut packet = Packet::new(kind, HostId(1), HostId(2), number);
+    let mut packet = Packet::new(kind, HostId(1), HostId(2), (lot >> 16) as u32 % 3);
+    (packet.index, packet.entropy) = (number, (lot >> 40) as u32 % 2);
     packet.payload = if packet.is_data() { [1460, 1, 700, 1460][bits(10, 2) as usize] } else { 0 };
     packet.wire = (packet.payload + 78).max(84);
     packet.priority = [0, 1, 2, bits(12, 8) as u8][bits(20, 2) as usize];
