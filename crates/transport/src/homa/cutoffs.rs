@@ -1,6 +1,7 @@
 //! Which priority a packet has, and how the split of the priorities follows from the sizes of messages.
 
-use super::params::{CUTOFFS, LINUX_CUTOFFS, ScheduledFrom, Settings, UnscheduledBy, packets_of};
+use super::params::{CUTOFFS, LINUX_CUTOFFS, SCHEDULED_CUTOFFS, ScheduledBy, ScheduledFrom, Settings};
+use super::params::{UnscheduledBy, packets_of};
 use crate::endpoint::Traffic;
 use headway_packet::Sizes;
 
@@ -15,6 +16,9 @@ pub(super) struct Priorities {
     cutoffs: [u64; CUTOFFS],
     by: UnscheduledBy,
     from: ScheduledFrom,
+    scheduled_by: ScheduledBy,
+    /// The same of the scheduled classes, where they follow a length.
+    scheduled_cutoffs: [u64; CUTOFFS],
 }
 
 impl Priorities {
@@ -28,14 +32,25 @@ impl Priorities {
         if cutoffs == [0; CUTOFFS] {
             cutoffs[..LINUX_CUTOFFS.len()].copy_from_slice(&LINUX_CUTOFFS);
         }
+        let mut scheduled_cutoffs = settings.scheduled_cutoffs();
+        if scheduled_cutoffs == [0; CUTOFFS] {
+            scheduled_cutoffs[..SCHEDULED_CUTOFFS.len()].copy_from_slice(&SCHEDULED_CUTOFFS);
+        }
         // A single class serves both kinds.
         let unscheduled = wanted.clamp(1, (all - 1).clamp(1, CUTOFFS as u8 + 1));
-        Priorities { all, unscheduled, cutoffs, by: settings.unscheduled_by, from: settings.scheduled_from }
+        let (by, from, scheduled_by) =
+            (settings.unscheduled_by, settings.scheduled_from, settings.scheduled_by);
+        Priorities { all, unscheduled, cutoffs, by, from, scheduled_by, scheduled_cutoffs }
     }
 
     /// Classes of scheduled packets.
     pub(super) fn scheduled(&self) -> u32 {
         u32::from(self.all - self.unscheduled).max(1)
+    }
+
+    /// Scheduled classes that lengths are sorted into.
+    fn scheduled_by_length(&self) -> usize {
+        (self.scheduled() as usize).min(CUTOFFS + 1)
     }
 
     /// The lowest class.
@@ -45,9 +60,28 @@ impl Priorities {
 
     /// The class of unscheduled packets with this size. Homa §3.4
     pub(super) fn of_size(&self, bytes: u64) -> u8 {
-        let last = usize::from(self.unscheduled) - 1;
-        let fits = |cutoff: &u64| *cutoff > 0 && bytes <= *cutoff;
-        self.cutoffs[..last].iter().position(fits).unwrap_or(last) as u8 + 1
+        level_of(&self.cutoffs, usize::from(self.unscheduled), bytes) as u8 + 1
+    }
+
+    /// The class of a message that is granted as the one of this rank among `active` ones. `lengths` are its bytes and
+    /// those still to be received, for whoever asks.
+    #[inline]
+    pub(super) fn of_granted(
+        &self,
+        (rank, active): (usize, usize),
+        lengths: impl FnOnce() -> (u64, u64),
+    ) -> u8 {
+        match self.scheduled_by {
+            ScheduledBy::Receiver => self.of_rank(rank, active),
+            ScheduledBy::MessageLength => self.of_length(lengths().0),
+            ScheduledBy::RemainingLength => self.of_length(lengths().1),
+        }
+    }
+
+    /// The scheduled class of this length.
+    fn of_length(&self, bytes: u64) -> u8 {
+        let levels = self.scheduled_by_length();
+        self.all - (levels - 1 - level_of(&self.scheduled_cutoffs, levels, bytes)) as u8
     }
 
     /// The class of unscheduled packet `index` of a message.
@@ -61,7 +95,7 @@ impl Priorities {
     /// The class of the message of this rank among `active` ones: the lowest classes that tell them apart, so
     /// that a newcomer finds a higher one free, or the highest; where there are too few, the last share one.
     /// Homa §3.4
-    pub(super) fn of_rank(&self, rank: usize, active: usize) -> u8 {
+    fn of_rank(&self, rank: usize, active: usize) -> u8 {
         let all = self.scheduled() as usize;
         let levels = match self.from {
             ScheduledFrom::Lowest => all.min(active.max(1)),
@@ -69,6 +103,13 @@ impl Priorities {
         };
         self.all - (levels - 1 - rank.min(levels - 1)) as u8
     }
+}
+
+/// Which of `levels` this size belongs to: the first whose cut-off it does not exceed, or the last.
+fn level_of(cutoffs: &[u64; CUTOFFS], levels: usize, bytes: u64) -> usize {
+    let last = levels - 1;
+    let fits = |cutoff: &u64| *cutoff > 0 && bytes <= *cutoff;
+    cutoffs[..last].iter().position(fits).unwrap_or(last)
 }
 
 /// Bytes of a message from packet `index` on.
@@ -80,17 +121,28 @@ pub(super) fn bytes_from(bytes: u64, index: u32, sizes: &Sizes) -> u64 {
 ///
 /// The unscheduled packets get as many of the priorities as their share of the bytes, at least one, and at
 /// least one is left for the scheduled ones. The cut-offs give each of their levels as many bytes.
+///
+/// Where scheduled priorities follow a length, their cut-offs give each of their levels as many scheduled bytes.
 pub(super) fn tune(settings: &mut Settings, traffic: &Traffic) {
-    let priorities = settings.priorities;
-    if priorities < 2 || settings.cutoffs() != [0; CUTOFFS] || traffic.sizes.is_empty() {
-        return;
-    }
-    let payload = u64::from(traffic.packet.payload);
+    tune_unscheduled(settings, traffic);
+    tune_scheduled(settings, traffic);
+}
+
+/// Bytes that a message sends without a grant.
+fn window_of(settings: &Settings, traffic: &Traffic) -> u64 {
     let rtt_packets = match settings.rtt_bytes {
         0 => traffic.path.bdp_packets(traffic.nic, &traffic.packet),
         bytes => packets_of(bytes, &traffic.packet),
     };
-    let window = u64::from(rtt_packets) * payload;
+    u64::from(rtt_packets) * u64::from(traffic.packet.payload)
+}
+
+fn tune_unscheduled(settings: &mut Settings, traffic: &Traffic) {
+    let priorities = settings.priorities;
+    if priorities < 2 || settings.cutoffs() != [0; CUTOFFS] || traffic.sizes.is_empty() {
+        return;
+    }
+    let window = window_of(settings, traffic);
     if settings.unscheduled_levels == 0 {
         let sent = |&(bytes, weight): &(u64, f64)| bytes.min(window) as f64 * weight;
         let share: f64 = traffic.sizes.iter().map(sent).sum::<f64>() / traffic.mean;
@@ -123,6 +175,44 @@ fn unscheduled_up_to(traffic: &Traffic, window: u64, by: UnscheduledBy, size: u6
             UnscheduledBy::Length => 0,
             // The bytes of the window have between `bytes` and `bytes - sent` bytes after them.
             UnscheduledBy::Remaining => size.saturating_sub(bytes - sent).min(sent),
+        };
+        counted as f64 * weight
+    };
+    traffic.sizes.iter().map(of).sum()
+}
+
+fn tune_scheduled(settings: &mut Settings, traffic: &Traffic) {
+    let by = settings.scheduled_by;
+    let said = settings.scheduled_cutoffs() != [0; CUTOFFS];
+    if by == ScheduledBy::Receiver || said || traffic.sizes.is_empty() {
+        return;
+    }
+    let window = window_of(settings, traffic);
+    let levels = Priorities::new(settings).scheduled_by_length() as u64;
+    let all = scheduled_up_to(traffic, window, by, u64::MAX);
+    let fields = [
+        &mut settings.scheduled_cutoff_1,
+        &mut settings.scheduled_cutoff_2,
+        &mut settings.scheduled_cutoff_3,
+        &mut settings.scheduled_cutoff_4,
+        &mut settings.scheduled_cutoff_5,
+        &mut settings.scheduled_cutoff_6,
+        &mut settings.scheduled_cutoff_7,
+    ];
+    for (level, field) in (1..levels).zip(fields) {
+        let wanted = all * level as f64 / levels as f64;
+        *field = smallest(|size| scheduled_up_to(traffic, window, by, size) >= wanted);
+    }
+}
+
+/// Scheduled bytes of a mean message whose size, as the priority sees it when they are granted, is at most `size`.
+fn scheduled_up_to(traffic: &Traffic, window: u64, by: ScheduledBy, size: u64) -> f64 {
+    let of = |&(bytes, weight): &(u64, f64)| {
+        let granted = bytes.saturating_sub(window);
+        let counted = match by {
+            ScheduledBy::RemainingLength => size.saturating_sub(window).min(granted),
+            _ if bytes <= size => granted,
+            _ => 0,
         };
         counted as f64 * weight
     };
@@ -202,6 +292,55 @@ mod tests {
         let classes = [1, 200, 201, 2800, 15_000, 15_001].map(|bytes| priorities.of_size(bytes));
         assert_eq!(classes, [1, 1, 2, 2, 3, 4]);
         assert_eq!(priorities.scheduled(), 4);
+    }
+
+    #[test]
+    fn each_scheduled_level_gets_as_many_bytes_where_priorities_follow_a_length() {
+        // The window is 14600 bytes; of these four 14600, 29200, 58400 and 102200 are scheduled.
+        let sizes = [29_200, 43_800, 73_000, 116_800];
+        let tuned = |scheduled_by| {
+            let mut settings = Settings { unscheduled_levels: 4, scheduled_by, ..Settings::default() };
+            tune(&mut settings, &traffic(&sizes));
+            settings
+        };
+        assert_eq!(
+            tuned(ScheduledBy::Receiver).scheduled_cutoffs(),
+            [0; CUTOFFS],
+            "nothing is sorted by length"
+        );
+        let whole = tuned(ScheduledBy::MessageLength);
+        assert_eq!(whole.scheduled_cutoffs(), [73_000, 73_000, 116_800, 0, 0, 0, 0], "51100 bytes a level");
+        // All four pass the last 14600 bytes before the window: 12775 of each are 51100.
+        let rest = tuned(ScheduledBy::RemainingLength);
+        assert_eq!(rest.scheduled_cutoffs()[0], 14_600 + 12_775);
+        let share = |cutoff| scheduled_up_to(&traffic(&sizes), 14_600, ScheduledBy::RemainingLength, cutoff);
+        for (level, cutoff) in (1..4).zip(rest.scheduled_cutoffs()) {
+            assert!((share(cutoff) - 12_775.0 * f64::from(level)).abs() < 1.0, "level {level}: {cutoff}");
+        }
+        let said = Settings { scheduled_cutoff_1: 5000, ..whole };
+        let mut again = said.clone();
+        tune(&mut again, &traffic(&[1_000_000]));
+        assert_eq!(again, said, "what a scenario says stands");
+    }
+
+    #[test]
+    fn scheduled_classes_follow_the_length_at_any_rank() {
+        let settings = Settings { scheduled_by: ScheduledBy::MessageLength, ..Settings::default() };
+        let priorities = Priorities::new(&settings);
+        let sizes = [1, 100_000, 100_001, 1_000_000, 10_000_000, 10_000_001];
+        for (rank, active) in [(0, 1), (0, 4), (3, 4), (9, 10)] {
+            let classes = sizes.map(|bytes| priorities.of_granted((rank, active), || (bytes, 1)));
+            assert_eq!(classes, [5, 5, 6, 6, 7, 8]);
+        }
+        let settings = Settings { scheduled_by: ScheduledBy::RemainingLength, ..settings };
+        let by_rest = Priorities::new(&settings);
+        assert_eq!(sizes.map(|bytes| by_rest.of_granted((0, 1), || (1 << 40, bytes))), [5, 5, 6, 6, 7, 8]);
+        // One class for all, and more classes than there are cut-offs.
+        let single = Priorities::new(&Settings { priorities: 1, ..settings.clone() });
+        assert_eq!(sizes.map(|bytes| single.of_granted((0, 1), || (1, bytes))), [1; 6]);
+        let many = Settings { priorities: 31, unscheduled_levels: 4, scheduled_cutoff_7: 50, ..settings };
+        let many = Priorities::new(&many);
+        assert_eq!([50, 51].map(|bytes| many.of_granted((0, 1), || (1, bytes))), [30, 31]);
     }
 
     #[test]

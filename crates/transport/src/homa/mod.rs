@@ -29,7 +29,7 @@ use headway_units::Time;
 use incoming::ReceiverState;
 use outgoing::SenderState;
 pub use params::{
-    Asking, GrantWindow, HomaParams, LossTimer, Preset, ScheduledFrom, Settings, UnscheduledBy,
+    Asking, GrantWindow, HomaParams, LossTimer, Preset, ScheduledBy, ScheduledFrom, Settings, UnscheduledBy,
 };
 use receiver::Receiver;
 use sender::Sender;

@@ -67,6 +67,18 @@ headway_params::choice! {
     }
 }
 
+headway_params::choice! {
+    /// What the priority of a scheduled packet follows.
+    pub enum ScheduledBy {
+        /// The rank of its message among those that its receiver grants.
+        Receiver = "receiver",
+        /// The bytes of the whole message, against fixed cut-offs: the same at every receiver.
+        MessageLength = "message-length",
+        /// The bytes of the message that are still to be received when it is granted, against the same.
+        RemainingLength = "remaining-length",
+    }
+}
+
 headway_params::params! {
     /// What Homa can be told, with the values of `sigcomm18`.
     pub struct Settings {
@@ -98,6 +110,8 @@ headway_params::params! {
         unscheduled_by: UnscheduledBy = UnscheduledBy::Remaining, ParamKind::Choice(UnscheduledBy::WORDS);
         /// Which scheduled priorities are used while fewer messages are granted than there are of them. Homa §3.4
         scheduled_from: ScheduledFrom = ScheduledFrom::Lowest, ParamKind::Choice(ScheduledFrom::WORDS);
+        /// What the priority of a scheduled packet follows. Homa §3.4: the receiver's ranks
+        scheduled_by: ScheduledBy = ScheduledBy::Receiver, ParamKind::Choice(ScheduledBy::WORDS);
         /// Scheduled packets among the last RTTbytes of a message have at least the priority that unscheduled ones would have. linux, amrt: false
         boost_tail: bool = true, ParamKind::Bool;
         /// Share of grants, and of packets sent, that go to the oldest message. linux: 0.05
@@ -116,13 +130,30 @@ headway_params::params! {
         cutoff_6: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
         /// The same of the seventh.
         cutoff_7: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
+        /// Largest size in bytes of the first scheduled priority, where that follows a length; 0 = by the sizes, where they are known, else 100000.
+        scheduled_cutoff_1: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
+        /// The same of the second; else 1000000.
+        scheduled_cutoff_2: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
+        /// The same of the third; else 10000000.
+        scheduled_cutoff_3: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
+        /// The same of the fourth.
+        scheduled_cutoff_4: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
+        /// The same of the fifth.
+        scheduled_cutoff_5: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
+        /// The same of the sixth.
+        scheduled_cutoff_6: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
+        /// The same of the seventh.
+        scheduled_cutoff_7: u64 = 0, ParamKind::Bytes { min: 0, max: u64::MAX };
     }
 }
 
 /// Cut-offs of the Linux module, in bytes.
 pub(super) const LINUX_CUTOFFS: [u64; 3] = [200, 2800, 15_000];
 
-/// Unscheduled levels that have a cut-off each; the last has none.
+/// Cut-offs between scheduled levels where the sizes are not known, in bytes.
+pub(super) const SCHEDULED_CUTOFFS: [u64; 3] = [100_000, 1_000_000, 10_000_000];
+
+/// Levels of a kind that have a cut-off each; the last has none.
 pub(super) const CUTOFFS: usize = 7;
 
 impl Settings {
@@ -167,6 +198,19 @@ impl Settings {
             self.cutoff_5,
             self.cutoff_6,
             self.cutoff_7,
+        ]
+    }
+
+    /// The same between scheduled levels.
+    pub(super) fn scheduled_cutoffs(&self) -> [u64; CUTOFFS] {
+        [
+            self.scheduled_cutoff_1,
+            self.scheduled_cutoff_2,
+            self.scheduled_cutoff_3,
+            self.scheduled_cutoff_4,
+            self.scheduled_cutoff_5,
+            self.scheduled_cutoff_6,
+            self.scheduled_cutoff_7,
         ]
     }
 

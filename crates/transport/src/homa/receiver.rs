@@ -188,7 +188,7 @@ impl Receiver {
             active.extend(self.ranking.first(self.degree()));
             let mut promoted = false;
             for (rank, &key) in active.iter().enumerate() {
-                let class = self.priorities.of_rank(rank, active.len());
+                let class = self.class_of(shared, key, (rank, active.len()));
                 let room = self.room(key, active.len(), &shared.context.sizes);
                 promoted |= self.grant_one(shared, now, key, room, class);
             }
@@ -199,6 +199,14 @@ impl Receiver {
         }
         self.active = active;
         self.grant_oldest(shared, now);
+    }
+
+    /// The class in which a message is granted, as the one of this rank among so many. Homa §3.4
+    fn class_of(&self, shared: &Shared, key: Key, rank: (usize, usize)) -> u8 {
+        self.priorities.of_granted(rank, || {
+            let lengths = |message: &Incoming| (message.bytes, bytes_of(&shared.context, message));
+            self.messages.get(&key).map(lengths).unwrap_or_default()
+        })
     }
 
     /// Packets that a message may be granted now, as one of `active`.
@@ -238,7 +246,7 @@ impl Receiver {
         }
         let Some(key) = self.ranking.oldest() else { return };
         self.owed -= price;
-        let class = self.priorities.of_rank(0, self.priorities.scheduled() as usize);
+        let class = self.class_of(shared, key, (0, self.priorities.scheduled() as usize));
         self.grant_one(shared, now, key, increment, class);
     }
 

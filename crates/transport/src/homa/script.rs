@@ -10,7 +10,7 @@ use crate::script;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::{Checked, Path};
 use headway_transport::homa::{Asking, Homa, HomaAeolus, HomaAeolusParams, HomaEndpoint, HomaParams};
-use headway_transport::homa::{LossTimer, Preset, Settings, UnscheduledBy};
+use headway_transport::homa::{LossTimer, Preset, ScheduledBy, Settings, UnscheduledBy};
 use headway_transport::{Endpoint, EndpointEvent, HostContext, InitialWindow, Message, Transport};
 use headway_units::{Rate, Time};
 use script::{FULL, HERE, Steps, us};
@@ -204,6 +204,32 @@ fn grants_go_to_the_shortest_of_each_sender_up_to_the_degree_of_overcommitment()
     let rest = s.all(us(4), (1..7).map(|i| data(2, 1, 10, i)));
     let last = ["2: grant <10 @7", "2: grant <6 @7"];
     assert_eq!(rest[rest.len() - 2..], last, "{rest:?}");
+}
+
+#[test]
+fn by_length_a_long_message_has_a_low_class_at_every_receiver() {
+    let by = |scheduled_by| Settings {
+        overcommit: 4,
+        scheduled_by,
+        scheduled_cutoff_1: 10 * FULL,
+        scheduled_cutoff_2: 30 * FULL,
+        scheduled_cutoff_3: 60 * FULL,
+        ..settings()
+    };
+    let mut s = Script::homa(by(ScheduledBy::MessageLength));
+    // Alone, by rank each would be granted in class 8.
+    assert_eq!(s.on(us(0), data(1, 0, 10, 0)), ["got", "grant <5 @5"]);
+    assert_eq!(s.on(us(0), data(2, 0, 31, 0)), ["got", "2: grant <5 @7"]);
+    assert_eq!(s.on(us(1), data(3, 0, 61, 0)), ["got", "3: grant <5 @8"]);
+    assert_eq!(
+        s.on(us(1), data(4, 0, 11, 0)),
+        ["got", "4: grant <5 @6"],
+        "and nobody is lifted or lowered by it"
+    );
+    assert_eq!(s.on(us(2), data(2, 0, 31, 1)), ["got", "2: grant <6 @7"], "however little is left");
+    let mut s = Script::homa(by(ScheduledBy::RemainingLength));
+    assert_eq!(s.on(us(0), data(1, 0, 12, 0)), ["got", "grant <5 @6"], "11 are left");
+    assert_eq!(s.on(us(0), data(1, 0, 12, 1)), ["got", "grant <6 @5"]);
 }
 
 #[test]
