@@ -108,7 +108,7 @@ pub fn write_results(
     options: &Options<'_>,
 ) -> Result<RunOutput, LabError> {
     let setup = scenario.setup()?;
-    let (summary, mut empty) = summary::summarise(&resolved.spec, setup.warmup, &setup.bottleneck, outcome);
+    let (summary, mut empty) = summary::summarise(&resolved.spec, setup, outcome);
     around.warnings.extend(resolved.warnings.iter().chain(&outcome.warnings).cloned());
     around.warnings.append(&mut empty);
     around.warnings.append(&mut notes(resolved, outcome));

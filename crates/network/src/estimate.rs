@@ -114,7 +114,9 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     };
     let tiers = spec.topology.tiers();
     let on = |link: &LinkSpec| link.rate.bytes_in(link.delay) / wire + 1;
-    let held = tiers.iter().fold(0u64, |sum, tier| {
+    // A host whose processor is behind holds what has arrived, without a bound of its own.
+    let behind = if spec.costs.holds_arrivals() { u64::MAX } else { 0 };
+    let held = tiers.iter().fold(behind, |sum, tier| {
         let one = on(&tier.link).saturating_add(if tier.from_switch { room } else { 0 });
         sum.saturating_add(tier.count.saturating_mul(one))
     });

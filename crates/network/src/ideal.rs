@@ -214,6 +214,7 @@ mod tests {
             sample: None,
             faults: Vec::new(),
             jitter: Time::ZERO,
+            costs: crate::HostCosts::default(),
         }
     }
 

@@ -12,6 +12,7 @@ mod link;
 mod link_stats;
 mod network;
 pub mod outcome;
+mod processor;
 pub mod rng;
 mod router;
 mod routes;
@@ -31,8 +32,9 @@ pub use link::{Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
 pub use network::Network;
 pub use outcome::{
-    Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,
+    Arrivals, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,
 };
+pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
 pub use spec::{FabricSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
 pub use tap::Tap;

@@ -124,6 +124,17 @@ pub struct Sample {
     pub value: f64,
 }
 
+/// What links did while the second half of the flows started: by then there are as many under way as there will be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// When the flow in the middle of their order started.
+    pub middle: Time,
+    /// When the last flow started.
+    pub end: Time,
+    /// Time that each link spent transmitting between the two, in the order of [`Outcome::links`]; the last packet may be missing.
+    pub busy: Vec<Time>,
+}
+
 /// Everything a run leaves behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -131,6 +142,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRecord>,
     /// One a directed link.
     pub links: Vec<LinkRecord>,
+    /// What they did while the second half of the flows started; `None` if the last never did, or if nobody looked.
+    pub arrivals: Option<Arrivals>,
     /// What the hosts' machines measured of themselves, host by host.
     pub host_gauges: Vec<Vec<Gauge>>,
     /// From data to its answer, of all hosts together; `None` if their machine does not measure them.

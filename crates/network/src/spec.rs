@@ -3,6 +3,7 @@
 
 use crate::faults::FaultSpec;
 use crate::link::LinkChoice;
+use crate::processor::HostCosts;
 use crate::topology::TopologySpec;
 use headway_fabric::Buffer;
 use headway_packet::{HostId, Sizes};
@@ -145,4 +146,6 @@ pub struct RunSpec {
     pub faults: Vec<FaultSpec>,
     /// Each packet of a host reaches the first switch later by a random time below this.
     pub jitter: Time,
+    /// What hosts take beyond what their links take.
+    pub costs: HostCosts,
 }

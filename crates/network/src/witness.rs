@@ -11,6 +11,10 @@ pub enum EventKind {
     Arrival,
     /// A packet arrives at the host that it is for.
     Delivery,
+    /// A packet arrives at the interface of the host that it is for, whose processor takes time.
+    Interface,
+    /// A host's processor or interface has done what it was at.
+    HostWork,
     /// A port has sent a packet and can send another.
     PortFree,
     /// A port that held packets back may send one.
@@ -30,6 +34,8 @@ impl fmt::Display for EventKind {
         f.write_str(match self {
             EventKind::Arrival => "a packet arrives at the switch",
             EventKind::Delivery => "a packet arrives at its host",
+            EventKind::Interface => "a packet arrives at its host's interface",
+            EventKind::HostWork => "a host's processor or interface is done",
             EventKind::PortFree => "the port is free",
             EventKind::PortRelease => "the port may send again",
             EventKind::Timer => "a timer runs out",

@@ -4,7 +4,8 @@
 //! indexed by number.
 
 use crate::links::{
-    CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, NUMBER, PORT_SERVICE, RELEASE, SAMPLE, TIMER,
+    ARRIVED, CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, HOST, NUMBER, OF_HOST, PORT_SERVICE,
+    RELEASE, SAMPLE, STEPS, TIMER,
 };
 use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
@@ -14,9 +15,9 @@ use crate::sampler::Sampler;
 use headway_fabric::{Fate, Full};
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::Tap;
+use headway_network::{Arrivals, FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{BuildError, Ideals, Network};
 use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen, Witness};
-use headway_network::{FlowRecord, FlowState, Outcome, Progress, TransportRecord};
 use headway_network::{PER_PACKET, PER_SAMPLE};
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
 use headway_primitives::prefetch_at;
@@ -52,10 +53,12 @@ fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
         RELEASE => (EventKind::PortRelease, Place::Port(number)),
         TIMER => (EventKind::Timer, Place::Host(number)),
         FLOW_START => (EventKind::FlowStart, Place::Network),
+        CHANGE if event.what & STEPS == ARRIVED => (EventKind::Interface, Place::Host(number & HOST)),
+        CHANGE if number & OF_HOST != 0 => (EventKind::HostWork, Place::Host(number & HOST)),
         CHANGE => (EventKind::NetworkChange, Place::Network),
         _ => (EventKind::Sample, Place::Network),
     };
-    let carries = matches!(kind, EventKind::Arrival | EventKind::Delivery);
+    let carries = matches!(kind, EventKind::Arrival | EventKind::Delivery | EventKind::Interface);
     Seen { at: Time(event.at), kind, place, packet: carries.then(|| packet(event.packet)) }
 }
 
@@ -66,9 +69,13 @@ pub(crate) struct Engine<'a, E> {
     now: Time,
     ports: Ports<'a>,
     hosts: Vec<Host<E>>,
+    /// What processors and interfaces of hosts are at, where they take time.
+    work: Option<Box<Work>>,
     /// Flow numbers in order of start; those before `next_flow` have started.
     order: Vec<u32>,
     next_flow: usize,
+    /// What links did while the second half of the flows started.
+    arrivals: Option<Arrivals>,
     flows: Vec<Progressing>,
     /// Of the next message by sender, receiver and transport.
     message_numbers: FxHashMap<(u32, u32, u8), u32>,
@@ -99,7 +106,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         endpoints: Vec<E>,
         tap: Option<&'a mut dyn Tap>,
     ) -> Result<Engine<'a, E>, BuildError> {
-        let ports = Ports::new(Arc::clone(&network), spec, tap)?;
+        let mut ports = Ports::new(Arc::clone(&network), spec, tap)?;
+        let work = Work::new(spec, network.hosts())?;
+        if work.is_some() {
+            ports.egress[..network.hosts() as usize].iter_mut().for_each(|egress| egress.armed = true);
+        }
         let hosts = endpoints.into_iter().map(|e| Host { endpoint: Checked::new(e), armed: Time::MAX });
         let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
         order.sort_by_key(|&f| spec.flows[f as usize].start);
@@ -118,9 +129,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             now: Time::ZERO,
             ports,
             hosts: hosts.collect(),
+            work,
             network,
             order,
             next_flow: 0,
+            arrivals: None,
             flows: vec![fresh; spec.flows.len()],
             message_numbers: FxHashMap::default(),
             open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
@@ -221,6 +234,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             TIMER => self.timer(number),
             FLOW_START => self.start_flows(),
             RELEASE => self.ports.release(number, self.now),
+            CHANGE if number & OF_HOST != 0 => self.host_step(event.what, event.packet),
             CHANGE => self.change(number),
             _ => self.sample(),
         }
@@ -329,8 +343,16 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                     sampler.delivered(tag, bytes);
                 }
             }
-            EndpointEvent::Completed { tag, .. } => self.end_flow(tag, FlowState::Done),
-            EndpointEvent::Failed { tag, .. } => self.end_flow(tag, FlowState::Failed),
+            EndpointEvent::Completed { tag, .. } => {
+                if !self.waits_to_be_handed_out(tag) {
+                    self.end_flow(tag, FlowState::Done);
+                }
+            }
+            EndpointEvent::Failed { tag, .. } => {
+                if !self.is_handing_out(tag) {
+                    self.end_flow(tag, FlowState::Failed);
+                }
+            }
             EndpointEvent::Acknowledged { .. } => {}
         }
     }
@@ -351,6 +373,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     fn pull(&mut self, host: u32) {
         let egress = &mut self.ports.egress[host as usize];
         if egress.armed {
+            if self.work.is_some() {
+                self.prepare(host);
+            }
             return;
         }
         let free_at = egress.port.free_at();
@@ -416,11 +441,39 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             }
             self.next_flow += 1;
             self.flows[number as usize].state = FlowState::Unfinished;
-            let message = self.message(number, flow);
-            self.hosts[flow.src as usize].endpoint.open(self.now, &message);
-            self.settle(flow.src);
+            if !self.waits_to_open(number) {
+                self.open_message(number);
+            }
+        }
+        if self.arrivals.is_none() && self.next_flow > self.order.len() / 2 {
+            self.arrivals = Some(Arrivals { middle: self.now, end: Time::MAX, busy: self.busy() });
+        }
+        if self.next_flow == self.order.len() {
+            let busy = self.busy();
+            if let Some(arrivals) = &mut self.arrivals {
+                arrivals.end = self.now;
+                arrivals
+                    .busy
+                    .iter_mut()
+                    .zip(busy)
+                    .for_each(|(before, now)| *before = now.saturating_sub(*before));
+            }
         }
         self.schedule_next_flow();
+    }
+
+    /// Time that each link spent transmitting until now. Ports are not made to catch up, which would settle before its turn
+    /// what happens in this instant: what a port is behind by, at most a packet's way over its link, is missing.
+    fn busy(&self) -> Vec<Time> {
+        self.ports.records(self.now, self.spec.seed).iter().map(|link| link.busy).collect()
+    }
+
+    /// Hands a flow's message to its machine.
+    fn open_message(&mut self, number: u32) {
+        let flow = &self.spec.flows[number as usize];
+        let message = self.message(number, flow);
+        self.hosts[flow.src as usize].endpoint.open(self.now, &message);
+        self.settle(flow.src);
     }
 
     fn message(&mut self, number: u32, flow: &FlowSpec) -> Message {
@@ -484,6 +537,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         Outcome {
             flows,
             links,
+            arrivals: self.arrivals.take().filter(|arrivals| arrivals.end < Time::MAX),
             warnings: self.warnings(interrupted),
             host_gauges: hosts.iter().map(|host| gauges(host.iter().map(|part| part.1), self.now)).collect(),
             round_trips: RoundTrips::together(all().filter_map(|machine| machine.round_trips())),
@@ -541,6 +595,10 @@ impl headway_fabric::Packets<u32> for PacketPool {
         self.get_mut(handle)
     }
 }
+
+mod work;
+
+use work::Work;
 
 #[cfg(test)]
 mod tests;

@@ -19,10 +19,30 @@ pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
 pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
 pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
 pub(crate) const RELEASE: u32 = 6 << KIND_SHIFT;
-/// The rest is the number of an instant of [`headway_network::Changes`].
+/// The rest is the number of an instant of [`headway_network::Changes`], or has the bit [`OF_HOST`].
 pub(crate) const CHANGE: u32 = 7 << KIND_SHIFT;
 const KIND_SHIFT: u32 = 29;
 pub(crate) const NUMBER: u32 = (1 << KIND_SHIFT) - 1;
+
+/// Set in the number of a [`CHANGE`] that is a step of a host's processor or interface, which only hosts have that cost
+/// time: there is no kind left, and other runs pay nothing for this one.
+pub(crate) const OF_HOST: u32 = 1 << (KIND_SHIFT - 1);
+/// The number of the host in it.
+pub(crate) const HOST: u32 = (1 << 25) - 1;
+/// The step and its kind in it.
+pub(crate) const STEPS: u32 = !HOST;
+/// A packet has come over its link.
+pub(crate) const ARRIVED: u32 = CHANGE | OF_HOST;
+/// Packets that waited at the interface are handed to the processor.
+pub(crate) const HANDED_UP: u32 = CHANGE | OF_HOST | 1 << 25;
+/// The processor is done with a burst that is to leave.
+pub(crate) const PREPARED: u32 = CHANGE | OF_HOST | 2 << 25;
+/// A packet has left.
+pub(crate) const SENT: u32 = CHANGE | OF_HOST | 3 << 25;
+/// The processor hands a flow's message to the machine.
+pub(crate) const OPENED: u32 = CHANGE | OF_HOST | 4 << 25;
+/// The processor hands a flow's message to the application.
+pub(crate) const HANDED_OUT: u32 = CHANGE | OF_HOST | 5 << 25;
 
 /// Class of packets and ports among events of one instant.
 pub(crate) const CLASS_PACKET: u8 = 0;
@@ -55,10 +75,12 @@ pub(crate) struct Links<'a> {
     pub(crate) lost: u64,
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
-    /// Whether there is a tap, or there are faults, or hosts have timing noise: one branch a hop for all.
+    /// Whether there is a tap, or there are faults, or hosts have timing noise or take time: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,
+    /// What happens where a packet comes to its host: [`DELIVER`], or [`ARRIVED`] where its processor comes first.
+    at_host: u32,
     pub(crate) network: Arc<Network>,
     hosts: u32,
     choice: PathSelector,
@@ -82,14 +104,16 @@ impl<'a> Links<'a> {
             }
         };
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
+        let held = spec.costs.holds_arrivals();
         Ok(Links {
             pool: PacketPool::default(),
             queue,
             lost: 0,
             dropped: Dropped::new(spec),
-            special: faults.is_some() || tap.is_some() || timing.is_some(),
+            special: faults.is_some() || tap.is_some() || timing.is_some() || held,
             faults,
             timing,
+            at_host: if held { ARRIVED } else { DELIVER },
             hosts: network.hosts(),
             choice,
             network,
@@ -103,10 +127,10 @@ impl<'a> Links<'a> {
         if self.special {
             return self.launch_special(link, handle, ends);
         }
-        self.carry(link, handle, ends);
+        self.carry(link, handle, ends, DELIVER);
     }
 
-    /// The same where somebody watches, links may lose, double or delay packets, or hosts are not punctual.
+    /// The same where somebody watches, links may lose, double or delay packets, or hosts are not punctual or take time.
     #[cold]
     #[inline(never)]
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
@@ -122,7 +146,7 @@ impl<'a> Links<'a> {
             Some(timing) if link.number < self.hosts => timing.leaves(link.number, ends),
             _ => ends,
         };
-        let Some(faults) = &mut self.faults else { return self.carry(link, handle, left) };
+        let Some(faults) = &mut self.faults else { return self.carry(link, handle, left, self.at_host) };
         let action = faults.injector.judge(link.number, &packet, ends);
         if action == FaultAction::Drop {
             return self.lose(handle);
@@ -135,7 +159,7 @@ impl<'a> Links<'a> {
             FaultAction::Duplicate => (self.first_of_two(link, handle, left), left),
             FaultAction::Delay(by) => (handle, left.saturating_add(by)),
         };
-        self.carry(link, handle, left);
+        self.carry(link, handle, left, self.at_host);
     }
 
     /// Carries a packet and gives the copy that follows it.
@@ -143,7 +167,7 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn first_of_two(&mut self, link: Link, handle: u32, left: Time) -> u32 {
         let copy = self.pool.insert(*self.pool.get(handle));
-        self.carry(link, handle, left);
+        self.carry(link, handle, left, self.at_host);
         copy
     }
 
@@ -182,7 +206,7 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn carry_around(&mut self, link: Link, handle: u32, arrives: Time) {
         let Some(switch) = link.to.checked_sub(self.hosts) else {
-            return self.queue.push(arrives.0, CLASS_PACKET, DELIVER | link.to, handle);
+            return self.queue.push(arrives.0, CLASS_PACKET, self.at_host | link.to, handle);
         };
         match self.route_around(switch, handle, arrives) {
             Some(next) => self.queue.push(arrives.0, CLASS_PACKET, FORWARD | next, handle),
@@ -222,12 +246,12 @@ impl<'a> Links<'a> {
         Some(self.faults.as_mut()?.changes.as_mut()?.pass(number as usize))
     }
 
-    /// Brings a packet to its host, or to the next port.
+    /// Brings a packet to its host, where `at_host` happens, or to the next port.
     #[inline(always)]
-    fn carry(&mut self, link: Link, handle: u32, ends: Time) {
+    fn carry(&mut self, link: Link, handle: u32, ends: Time, at_host: u32) {
         let arrives = ends + link.delay;
         let what = if link.to < self.hosts {
-            DELIVER | link.to
+            at_host | link.to
         } else {
             let switch = link.to - self.hosts;
             match self.choice.route(&self.network, switch, self.pool.get(handle)) {

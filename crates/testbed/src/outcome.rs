@@ -68,6 +68,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let mut outcome = Outcome {
         flows: flows(job, &heard),
         links,
+        arrivals: None,
         host_gauges: heard.hosts.iter().map(|host| gauges(&host.machines)).collect(),
         round_trips: round_trips(machines(&heard)),
         by_transport: by_transport(job, &heard),

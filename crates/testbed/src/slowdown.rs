@@ -5,7 +5,9 @@
 //! 100 Mb/s and 10 ms at a factor of 100). Results are scaled back into the scenario's own units.
 
 use headway_gauges::Gauge;
-use headway_network::{Entity, Fault, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TransportSpec};
+use headway_network::{
+    Entity, Fault, HostCosts, LinkRecord, LinkSpec, Metric, Outcome, RunSpec, Sample, TransportSpec,
+};
 use headway_packet::Sizes;
 use headway_params::ParamValue;
 use headway_units::{Rate, Time};
@@ -29,8 +31,9 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
     for fault in &mut slow.faults {
         slow_fault(&mut fault.what, factor);
     }
-    // Real hosts have timing noise of their own.
+    // Real hosts have timing noise and costs of their own.
     slow.jitter = Time::ZERO;
+    slow.costs = HostCosts::default();
     slow.stop = spec.stop.saturating_mul(factor);
     if let Some(sample) = &mut slow.sample {
         sample.every = sample.every * factor;

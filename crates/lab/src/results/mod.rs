@@ -2,6 +2,7 @@
 
 pub mod by_transport;
 mod labels;
+mod link_use;
 pub mod manifest;
 mod measures;
 pub mod schema;

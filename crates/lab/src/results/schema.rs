@@ -324,6 +324,21 @@ pub const SUMMARY: &[Field] = &[
         "bottleneck links",
         "the scenario's `bottleneck`, or the busiest link that leaves a switch",
     ),
+    Field::new("arrivals_end_s", Time, "arrivals end", "when the last flow started; null if it never did, and on the testbed"),
+    Field::new(
+        "nominal_link_use",
+        Share,
+        "nominal link use",
+        "what `load` means on the links of its `load_reference`, in bytes on the wire of data: headers, framing and padding \
+         included; null without such a load, or with several on different links",
+    ),
+    Field::new(
+        "reached_link_use",
+        Share,
+        "reached link use",
+        "mean busy share of these links while the second half of the flows started, control packets included. Well \
+         below the nominal one, arrivals ended before the flows that carry most bytes were under way",
+    ),
     Field::new("queue_max_bytes", Bytes, "largest queue", "largest of the links that leave a switch"),
     Field::packets(
         "queue_max_packets",

@@ -1,27 +1,25 @@
 //! The numbers of a run: `summary.json`.
 
 use super::by_transport;
+use super::link_use::link_use;
 use super::measures::{counts, deadlines, fairness, gauges, measured, round_trips, states};
 use super::statistics::{QUANTILE_DEFINITION, mean};
 use super::tables::busy_fraction;
+use crate::scenario::Setup;
 use headway_gauges::Gauge;
 use headway_network::{FlowState, LinkRecord, Outcome, RunSpec};
-use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
 /// Makes the summary, and sentences about what in it is empty.
-pub fn summarise(
-    spec: &RunSpec,
-    warmup: Time,
-    bottleneck: &[String],
-    outcome: &Outcome,
-) -> (Json, Vec<String>) {
+pub fn summarise(spec: &RunSpec, setup: &Setup, outcome: &Outcome) -> (Json, Vec<String>) {
+    let (warmup, bottleneck) = (setup.warmup, &setup.bottleneck[..]);
     let flows: Vec<_> = spec.flows.iter().zip(&outcome.flows).collect();
     let measured = measured(&flows, warmup);
     let mut warnings = Vec::new();
     let mut map = Map::new();
     states(&mut map, &flows, &measured);
     links(&mut map, bottleneck, outcome);
+    link_use(&mut map, setup, outcome);
     counts(&mut map, &flows);
     map.insert("gauges".into(), gauges(outcome.host_gauges.iter().flatten().chain(port_gauges(outcome))));
     map.insert("round_trips".into(), json!(outcome.round_trips.as_ref().map(round_trips)));

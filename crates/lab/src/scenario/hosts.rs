@@ -3,9 +3,10 @@
 use super::Setup;
 use crate::text::{Reader, ScenarioError};
 use crate::traffic::Entry;
-use headway_network::{FlowSpec, Network};
+use headway_network::{FlowSpec, HostCosts, Network};
 use headway_units::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::{Map, Value as Json};
 
 /// Packets from which on a flow lives long enough to lock others out.
 const LONG: u64 = 1000;
@@ -13,36 +14,102 @@ const LONG: u64 = 1000;
 /// Flows at most of an entry that is looked at.
 const LOOKED_AT: f64 = 10_000.0;
 
-/// Reads the noise in the timing of hosts, or what it is where nothing is said.
-pub(super) fn read_jitter(table: &Reader<'_>) -> Result<Time, ScenarioError> {
-    let Some(item) = table.get("hosts") else { return Ok(Time::ZERO) };
+/// Bytes at most of a burst: twice what Linux hands to an interface at once.
+const LARGEST_BURST: u64 = 1_000_000;
+
+/// What hosts do that wires and transports do not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hosts {
+    /// By how much a host's packets are late at most.
+    pub jitter: Time,
+    /// What their processors and interfaces take.
+    pub costs: HostCosts,
+}
+
+/// Reads what hosts do, or what they do where nothing is said.
+pub(super) fn read(table: &Reader<'_>) -> Result<Hosts, ScenarioError> {
+    let Some(item) = table.get("hosts") else { return Ok(Hosts::default()) };
     let table = item.table()?;
-    let jitter = table.get("jitter").map_or(Ok(Time::ZERO), |i| i.time())?;
+    let time = |key: &str| table.get(key).map_or(Ok(Time::ZERO), |i| i.time());
+    let hosts = Hosts {
+        jitter: time("jitter")?,
+        costs: HostCosts {
+            packet: time("packet_cost")?,
+            message: time("message_cost")?,
+            coalesce: time("coalesce")?,
+            coalesce_packets: match table.get("coalesce_packets") {
+                Some(item) => item.int(0, u64::from(u32::MAX))? as u32,
+                None => 0,
+            },
+            burst: table.get("burst").map_or(Ok(0), |i| i.bytes_up_to(0, LARGEST_BURST))?,
+        },
+    };
     table.finish(&[], None)?;
-    Ok(jitter)
+    Ok(hosts)
+}
+
+impl Hosts {
+    /// The table with what is not as usual, or `None` where all is.
+    pub(super) fn to_json(self) -> Option<Json> {
+        let costs = self.costs;
+        let times = [
+            ("jitter", self.jitter),
+            ("packet_cost", costs.packet),
+            ("message_cost", costs.message),
+            ("coalesce", costs.coalesce),
+        ];
+        let counts = [("coalesce_packets", u64::from(costs.coalesce_packets)), ("burst", costs.burst)];
+        let times = times.into_iter().filter(|t| t.1 > Time::ZERO).map(|(k, t)| (k, t.to_string().into()));
+        let counts = counts.into_iter().filter(|c| c.1 > 0).map(|(k, n)| (k, Json::from(n)));
+        let table: Map<String, Json> = times.chain(counts).map(|(k, value)| (k.to_owned(), value)).collect();
+        (!table.is_empty()).then_some(Json::Object(table))
+    }
 }
 
 impl Setup {
     /// Timing noise where there is too much of it, or none where it is needed.
-    pub(super) fn timing_warnings(&self) -> Option<String> {
-        let Ok(network) = Network::build(&self.topology.spec, &self.fabric) else { return None };
-        if self.jitter > Time::ZERO {
-            return self.long_jitter(&network);
-        }
-        self.lock_out(&network)
+    pub(super) fn timing_warnings(&self) -> Vec<String> {
+        let Ok(network) = Network::build(&self.topology.spec, &self.fabric) else { return Vec::new() };
+        let noise =
+            if self.hosts.jitter > Time::ZERO { self.long_jitter(&network) } else { self.lock_out(&network) };
+        noise.into_iter().chain(self.slow_hosts(&network)).chain(self.no_window()).collect()
+    }
+
+    /// The shortest time of so many bytes on a host's link.
+    fn fastest(&self, network: &Network, bytes: u64) -> Option<Time> {
+        let own = &network.links()[..network.hosts() as usize];
+        own.iter().map(|link| link.spec.rate.time_of(bytes)).min()
     }
 
     /// Noise of a packet's time or more.
     fn long_jitter(&self, network: &Network) -> Option<String> {
-        let full = u64::from(self.fabric.sizes.full_wire());
-        let own = &network.links()[..network.hosts() as usize];
-        let packet = own.iter().map(|link| link.spec.rate.time_of(full)).min()?;
-        (self.jitter >= packet).then(|| {
+        let packet = self.fastest(network, u64::from(self.fabric.sizes.full_wire()))?;
+        let jitter = self.hosts.jitter;
+        (jitter >= packet).then(|| {
             format!(
-                "`hosts.jitter` of {} is no less than a full packet's {packet} on a host's link: packets that leave back to back will arrive together",
-                self.jitter
+                "`hosts.jitter` of {jitter} is no less than a full packet's {packet} on a host's link: packets that leave back to back will arrive together"
             )
         })
+    }
+
+    /// Processors that need longer for a burst than their link.
+    fn slow_hosts(&self, network: &Network) -> Option<String> {
+        let HostCosts { packet: cost, burst, .. } = self.hosts.costs;
+        let full = u64::from(self.fabric.sizes.full_wire());
+        let takes = self.fastest(network, full.max(burst))?;
+        let what = if burst > full { "burst" } else { "full packet" };
+        (cost > takes).then(|| {
+            format!(
+                "`hosts.packet_cost` of {cost} is more than a {what}'s {takes} on a host's link: hosts are slower than their links"
+            )
+        })
+    }
+
+    /// A bound on packets that wait for nothing.
+    fn no_window(&self) -> Option<String> {
+        let costs = self.hosts.costs;
+        (costs.coalesce_packets > 0 && costs.coalesce == Time::ZERO)
+            .then(|| "`hosts.coalesce_packets` has no effect without `hosts.coalesce`".into())
     }
 
     /// Long flows that share a link as fast as their hosts' own.

@@ -214,7 +214,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         traffic: entries,
         sample: None,
         faults: Vec::new(),
-        jitter: super::hosts::read_jitter(table)?,
+        hosts: super::hosts::read(table)?,
         memory_limit,
     };
     // Names of links are made from the network itself: not before it is known to fit.

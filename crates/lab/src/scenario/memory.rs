@@ -6,7 +6,7 @@ use crate::fabric;
 use crate::text::{Origin, Problem, ScenarioError, quantity};
 use crate::topology::{Named, Topology};
 use headway_fabric::{Buffer, Limit};
-use headway_network::{Estimate, FabricSpec, FlowChoice, Routing, RunSpec};
+use headway_network::{Estimate, FabricSpec, FlowChoice, HostCosts, Routing, RunSpec};
 use headway_packet::Sizes;
 use headway_units::Time;
 
@@ -31,6 +31,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         sample: None,
         faults: Vec::new(),
         jitter: Time::ZERO,
+        costs: HostCosts::default(),
     });
     match estimate.memory_bytes <= limit {
         true => Ok(()),

@@ -12,6 +12,7 @@ pub mod sample;
 mod tuning;
 mod work;
 
+pub use hosts::Hosts;
 pub use load::Request;
 pub use plan::{Plan, Point};
 
@@ -102,8 +103,8 @@ pub struct Setup {
     pub sample: Option<Sample>,
     /// What goes wrong on links.
     pub faults: Vec<FaultSpec>,
-    /// By how much a host's packets are late at most.
-    pub jitter: Time,
+    /// What hosts do that wires and transports do not.
+    pub hosts: Hosts,
     /// Bytes that a run may take.
     pub memory_limit: u64,
 }
@@ -237,8 +238,8 @@ impl Setup {
         put("traffic", self.traffic.iter().map(traffic::Entry::to_json).collect());
         put("sample", self.sample.as_ref().map_or(Json::Null, Sample::to_json));
         put("fault", self.faults.iter().map(faults::to_json).collect());
-        if self.jitter > Time::ZERO {
-            put("hosts", json!({ "jitter": self.jitter.to_string() }));
+        if let Some(hosts) = self.hosts.to_json() {
+            put("hosts", hosts);
         }
     }
 
@@ -257,7 +258,8 @@ impl Setup {
                 most: u64::MAX,
             }),
             faults: self.faults.clone(),
-            jitter: self.jitter,
+            jitter: self.hosts.jitter,
+            costs: self.hosts.costs,
         }
     }
 

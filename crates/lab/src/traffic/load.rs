@@ -12,7 +12,7 @@
 
 use crate::topology::Topology;
 use crate::workload::{Cdf, Interpolation};
-use headway_network::TopologySpec;
+use headway_network::{Link, Network, TopologySpec};
 use headway_packet::Sizes;
 
 /// Which links a load is relative to.
@@ -29,6 +29,17 @@ pub enum Reference {
 impl Reference {
     /// Names in scenarios.
     pub const NAMES: &[&str] = &["host-links", "core-links", "receiver-links"];
+}
+
+/// What a traffic entry is to put on links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NominalLoad {
+    /// Which links.
+    pub on: Reference,
+    /// Bits on the wire a second of all of its flows that use these links.
+    pub bps: f64,
+    /// Hosts that receive, where not all do.
+    pub receivers: Vec<u32>,
 }
 
 /// Capacities of a topology, and which flows cross its core.
@@ -66,6 +77,21 @@ impl Racks {
         let hosts = f64::from(self.bounds[self.bounds.len() - 1]);
         let inside: f64 = self.bounds.windows(2).map(|w| f64::from(w[1] - w[0])).map(|n| n * (n - 1.0)).sum();
         1.0 - inside / (hosts * (hosts - 1.0))
+    }
+}
+
+impl NominalLoad {
+    /// The positions of the links that it is on.
+    pub fn links(&self, network: &Network) -> Vec<usize> {
+        let hosts = network.hosts();
+        let mut has_hosts = vec![false; (hosts + network.switches()) as usize];
+        network.links().iter().filter(|l| l.from < hosts).for_each(|l| has_hosts[l.to as usize] = true);
+        let is_on = |link: &Link| match self.on {
+            Reference::HostLinks => link.from < hosts,
+            Reference::CoreLinks => has_hosts[link.from as usize] && link.to >= hosts,
+            Reference::ReceiverLinks => self.receivers.contains(&link.to),
+        };
+        network.links().iter().enumerate().filter(|(_, link)| is_on(link)).map(|(i, _)| i).collect()
     }
 }
 

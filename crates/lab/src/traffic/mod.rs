@@ -115,6 +115,11 @@ pub trait Pattern: Debug + Send + Sync {
         None
     }
 
+    /// The load that it puts on links, where it is made to have one.
+    fn nominal_load(&self) -> Option<&load::NominalLoad> {
+        None
+    }
+
     /// Its flows, where each is written somewhere.
     fn written(&self) -> &[Written] {
         &[]

@@ -2,7 +2,7 @@
 
 use super::draw::Ground;
 use super::keys::{START, key, needed};
-use super::load::{self, Capacity, Racks, Reference};
+use super::load::{self, Capacity, NominalLoad, Racks, Reference};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
 use super::sizes::{self, MessageSizes};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
@@ -27,6 +27,7 @@ pub struct Poisson {
     start: Time,
     until: Until,
     pairs: Pairs,
+    nominal: NominalLoad,
     /// What the offered load is on other links, when it is more than they carry.
     warning: Option<String>,
 }
@@ -144,7 +145,14 @@ impl Declared for Poisson {
             resolved["receivers"] = hosts_json(receivers);
             resolved["receiver_link_load"] = Json::from(true_bits / loaded_bps);
         }
-        let poisson = Poisson { cdf: sizes.cdf, mean_gap_ps: 1e12 / rate, start, until, pairs, warning };
+        let (share, receivers) = match &pairs {
+            Pairs::Hosts(..) if reference == Reference::CoreLinks => (crossing, Vec::new()),
+            Pairs::Hosts(..) => (1.0, Vec::new()),
+            Pairs::Between(_, receivers) => (1.0, receivers.clone()),
+        };
+        let nominal = NominalLoad { on: reference, bps: true_bits * share, receivers };
+        let poisson =
+            Poisson { cdf: sizes.cdf, mean_gap_ps: 1e12 / rate, start, until, pairs, nominal, warning };
         Ok((poisson, object(resolved)))
     }
 
@@ -211,6 +219,10 @@ impl Pattern for Poisson {
 
     fn warning(&self) -> Option<String> {
         self.warning.clone()
+    }
+
+    fn nominal_load(&self) -> Option<&NominalLoad> {
+        Some(&self.nominal)
     }
 
     fn random_sizes(&self) -> Option<(&Cdf, f64)> {

@@ -378,6 +378,14 @@ snapshot!(fault_that_is_no_list, wrong(&format!("{SMALL}\n[fault]\nloss = 0.1\n"
 
 snapshot!(jitter_without_a_unit, wrong(&format!("{SMALL}\n[hosts]\njitter = 9\n"), &[]));
 snapshot!(hosts_with_a_misspelt_key, wrong(&format!("{SMALL}\n[hosts]\njiter = \"9 us\"\n"), &[]));
+snapshot!(packet_cost_without_a_unit, wrong(&format!("{SMALL}\n[hosts]\npacket_cost = 500\n"), &[]));
+snapshot!(packet_cost_below_nothing, wrong(&format!("{SMALL}\n[hosts]\npacket_cost = \"-1 us\"\n"), &[]));
+snapshot!(message_cost_in_bytes, wrong(&format!("{SMALL}\n[hosts]\nmessage_cost = \"3 kB\"\n"), &[]));
+snapshot!(coalesce_with_a_misspelt_unit, wrong(&format!("{SMALL}\n[hosts]\ncoalesce = \"50 uss\"\n"), &[]));
+snapshot!(packet_cost_that_is_misspelt, wrong(&format!("{SMALL}\n[hosts]\npaket_cost = \"1 us\"\n"), &[]));
+snapshot!(packets_of_a_window_by_halves, wrong(&format!("{SMALL}\n[hosts]\ncoalesce_packets = 1.5\n"), &[]));
+snapshot!(burst_without_end, wrong(&format!("{SMALL}\n[hosts]\nburst = \"2 MB\"\n"), &[]));
+snapshot!(burst_that_lasts, wrong(SMALL, &["hosts.burst=3 us"]));
 snapshot!(hosts_that_are_a_number, wrong(&format!("hosts = 4\n{SMALL}"), &[]));
 
 /// Between the hosts of [`SMALL`]'s flows, a flow over the connection that it names.

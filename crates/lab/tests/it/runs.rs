@@ -12,6 +12,7 @@ use headway_fabric::DropReason;
 use headway_lab::results::schema;
 use headway_lab::{Options, RunOutput, run_scenario};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::Value as Json;
 use std::path::Path;
 
 fn sampled() -> String {
@@ -461,6 +462,48 @@ fn flows_that_would_lock_each_other_out_are_warned_of() {
 }
 
 #[test]
+fn hosts_that_are_slower_than_their_links_are_warned_of() {
+    let warned = |sets: &[&str], text: &str| {
+        let setup = good(LOCKED, sets).setup.expect("a network");
+        setup.warnings().iter().any(|w| w.contains(text))
+    };
+    let slow = |sets: &[&str]| warned(sets, "hosts are slower than their links");
+    assert!(!slow(&["hosts.packet_cost=12 us"]) && slow(&["hosts.packet_cost=13 us"]));
+    assert!(!slow(&["hosts.packet_cost=13 us", "hosts.burst=64 kB"]), "a burst pays once");
+    assert!(slow(&["hosts.packet_cost=600 us", "hosts.burst=64 kB"]));
+    let bound = |sets: &[&str]| warned(sets, "`hosts.coalesce_packets` has no effect");
+    assert!(bound(&["hosts.coalesce_packets=4"]));
+    assert!(!bound(&["hosts.coalesce_packets=4", "hosts.coalesce=9 us"]));
+}
+
+#[test]
+fn costs_of_hosts_reach_the_run_and_its_identity() {
+    let all = [
+        ("packet_cost", "500 ns", "500 ns".into()),
+        ("message_cost", "2 us", "2 us".into()),
+        ("coalesce", "30 us", "30 us".into()),
+        ("coalesce_packets", "4", Json::from(4)),
+        ("burst", "9 kB", Json::from(9000)),
+    ];
+    let plain = good(LOCKED, &[]);
+    let order = |scenario| run(&scenario).manifest["order_digest"].clone();
+    let undisturbed = order(plain.clone());
+    for (key, value, shown) in all {
+        let off = format!("hosts.{key}={}", if shown.is_number() { "0" } else { "0 s" });
+        assert_eq!(good(LOCKED, &[&off]).resolved_json(), plain.resolved_json());
+        // A bound is of a window.
+        let base = ["hosts.coalesce=100 us", "traffic.0.bytes=90 kB"];
+        let sets = [base[0], base[1], &format!("hosts.{key}={value}")];
+        let costly = good(LOCKED, &sets);
+        assert_eq!(costly.resolved_json()["hosts"][key], shown);
+        assert_ne!(costly.digest(), good(LOCKED, &base).digest());
+        assert_ne!(order(costly.clone()), order(good(LOCKED, &base)), "{key}");
+        assert_eq!(order(costly.clone()), order(costly), "{key}");
+    }
+    assert_eq!(order(plain), undisturbed);
+}
+
+#[test]
 fn noise_and_connections_enter_the_identity_where_they_are_and_nowhere_else() {
     let plain = good(LOCKED, &[]);
     assert_eq!(good(LOCKED, &["hosts.jitter=0 s"]).digest(), plain.digest());
@@ -481,4 +524,39 @@ fn noise_and_connections_enter_the_identity_where_they_are_and_nowhere_else() {
     assert!(!two.resolved_json().to_string().contains("connection"));
     assert_eq!(one.resolved_json()["traffic"][0]["flows"][1]["connection"], "q");
     assert_ne!(one.digest(), two.digest());
+}
+
+#[test]
+fn the_links_of_a_load_are_used_as_much_as_it_says() {
+    let even = "cdf = { kind = \"uniform\", mean = \"20 kB\", spread = 0.5 }";
+    let base = LEAF_SPINE.replace("cdf = \"dctcp_websearch\"", even).replace("load = 0.5\n", "");
+    let between = "load = 0.4\nflows = 2000\nsenders = 16\nreceivers = 4";
+    let dumbbell = ["topology={kind=\"dumbbell\",senders=8,receivers=8,rate=\"10 Gbps\",delay=\"1 us\"}"];
+    let tree = ["topology={kind=\"fat-tree\",k=4,host_rate=\"10 Gbps\",host_delay=\"1 us\"}"];
+    let cases: [(&str, &[&str], &str); 5] = [
+        ("load = 0.3\nflows = 4000\nload_reference = \"host-links\"", &[], "host_link_load"),
+        ("load = 0.5\nflows = 4000\nload_reference = \"core-links\"", &[], "core_link_load"),
+        ("load = 0.5\nflows = 2000\nload_reference = \"core-links\"", &dumbbell, "core_link_load"),
+        ("load = 0.5\nflows = 4000\nload_reference = \"core-links\"", &tree, "core_link_load"),
+        (between, &[], "receiver_link_load"),
+    ];
+    for (load, sets, resolved) in cases {
+        let scenario = good(&base.replace("LOAD", load), sets);
+        let summary = run(&scenario).summary;
+        let number = |name: &str| summary[name].as_f64().unwrap_or_else(|| panic!("{name} for {load}"));
+        let nominal = number("nominal_link_use");
+        let said = scenario.resolved_json()["traffic"][0][resolved].as_f64().expect("a number");
+        assert!((nominal / said - 1.0).abs() < 1e-9, "{load}: {nominal} and {said}");
+        let reached = number("reached_link_use");
+        // Grants go one for each data packet, on the same links.
+        assert!((0.9..1.2).contains(&(reached / nominal)), "{load}: {reached} of {nominal}");
+        assert!(number("arrivals_end_s") > 0.0);
+    }
+}
+
+#[test]
+fn the_use_of_links_is_null_where_no_load_is_named() {
+    let summary = run(&good(SMALL, &[])).summary;
+    assert_eq!((&summary["nominal_link_use"], &summary["reached_link_use"]), (&Json::Null, &Json::Null));
+    assert_eq!(summary["arrivals_end_s"], 50e-6, "the start of the second flow");
 }

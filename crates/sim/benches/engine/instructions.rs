@@ -159,6 +159,7 @@ fn specification(row: &Row) -> RunSpec {
             .into_iter()
             .collect(),
         jitter: Time::ZERO,
+        costs: headway_network::HostCosts::default(),
     }
 }
 

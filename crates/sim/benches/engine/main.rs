@@ -231,6 +231,7 @@ fn specification(case: &Case) -> RunSpec {
         sample: None,
         faults: Vec::new(),
         jitter: Time::ZERO,
+        costs: headway_network::HostCosts::default(),
     };
     match case.transport {
         "ndp" => ndp(run),

@@ -49,6 +49,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         }),
         faults: Vec::new(),
         jitter: Time::ZERO,
+        costs: headway_network::HostCosts::default(),
     }
 }
 

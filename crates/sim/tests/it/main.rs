@@ -19,6 +19,7 @@ mod opening;
 mod outages;
 mod phost_yaps;
 mod proactmp;
+mod processors;
 mod rcp;
 mod retransmissions;
 mod round_trips;

@@ -104,6 +104,12 @@ fn attempt(dice: &mut Dice, size: Size, folder: &Path) -> Option<Case> {
         let jitter = duration(dice.count(1, sketch.slot * 2));
         case.scenario.insert("hosts".into(), table([("jitter", jitter)]).into());
     }
+    if dice.percent(15) {
+        let hosts = case.scenario.entry("hosts").or_insert_with(|| Table::new().into());
+        if let Some(hosts) = hosts.as_table_mut() {
+            costs(dice, &sketch, hosts);
+        }
+    }
     if dice.percent(10) {
         case.scenario.insert("start".into(), start(dice).into());
     }
@@ -160,6 +166,26 @@ fn sketch(case: &Case, size: Size, folder: &Path) -> Option<Sketch> {
         wire: u64::from(sizes.full_wire()),
         pinned: setup.fabric.routing == headway_network::Routing::Pinned,
     })
+}
+
+/// What processors and interfaces of hosts take: less than wires, so that a run takes no longer than it may.
+fn costs(dice: &mut Dice, sketch: &Sketch, hosts: &mut Table) {
+    let mut put = |key: &str, value: Value| hosts.insert(key.into(), value);
+    if dice.percent(60) {
+        put("packet_cost", duration(dice.count(1, sketch.slot / 4 + 1)));
+    }
+    if dice.percent(40) {
+        put("message_cost", duration(dice.count(1, sketch.slot * 2)));
+    }
+    if dice.percent(40) {
+        put("coalesce", duration(dice.count(1, sketch.slot * 4)));
+        if dice.percent(50) {
+            put("coalesce_packets", number(dice.between(1, 16)));
+        }
+    }
+    if dice.percent(40) {
+        put("burst", number(dice.between(1, (sketch.wire * 20).min(1_000_000))));
+    }
 }
 
 fn start(dice: &mut Dice) -> Table {

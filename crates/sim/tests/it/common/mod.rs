@@ -62,6 +62,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
         sample: None,
         faults: Vec::new(),
         jitter: Time::ZERO,
+        costs: headway_network::HostCosts::default(),
     }
 }
 

@@ -1,0 +1,248 @@
+//! Hosts whose processors take time: what stands between a machine and its link then.
+//!
+//! A run whose hosts cost nothing has no [`Work`] and none of these events. In one that has, no event of the usual kind
+//! looks after a host's wire: [`Egress::armed`](crate::ports::Egress) stays set, and whoever wants to pull a packet comes
+//! to [`Engine::prepare`] instead.
+//!
+//! **Out.** While one burst is on the wire, the next one is prepared, and no more: what leaves after it is the machine's
+//! to choose for as long as possible. A burst is pulled from the machine in one instant, waits for the processor, and
+//! leaves at the rate of the wire. **In.** A packet waits at the interface for others as long as interrupts are put off,
+//! then for the processor; then the machine receives it. **Messages** wait for the processor as they are handed to the
+//! machine, and again as they are handed out.
+
+use super::{CLASS_FLOW, Engine};
+use crate::links::{
+    ARRIVED, CLASS_PACKET, DELIVER, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS,
+};
+use headway_network::{BuildError, FlowState, HostCosts, Processor, RunSpec, merged};
+use headway_packet::{Packet, PacketFlags};
+use headway_transport::Endpoint;
+use headway_units::Time;
+use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
+
+/// What all hosts are at.
+pub(super) struct Work {
+    costs: HostCosts,
+    hosts: Vec<OneHost>,
+    /// Flows whose bytes are all there, and whose message the processor has not handed out yet.
+    handing_out: FxHashSet<u32>,
+}
+
+#[derive(Default)]
+struct OneHost {
+    processor: Processor,
+    /// What is left of the burst on the wire.
+    leaving: VecDeque<Packet>,
+    /// Whether the wire is taken: an event waits for its end.
+    sends: bool,
+    /// The next burst.
+    next: VecDeque<Packet>,
+    /// Whether the processor is done with it.
+    is_prepared: bool,
+    /// Pulled, and the first of the burst after that.
+    first: Option<Packet>,
+    /// Handles of packets that wait at the interface, and until when.
+    waiting: Vec<u32>,
+    until: Option<Time>,
+}
+
+impl Work {
+    /// What hosts have to do, or `None` where it takes no time.
+    pub(super) fn new(spec: &RunSpec, hosts: u32) -> Result<Option<Box<Work>>, BuildError> {
+        let costs = spec.costs;
+        if costs.is_free() {
+            return Ok(None);
+        }
+        if hosts > HOST {
+            let text = format!("{hosts} hosts are too many for hosts that cost time: {HOST} at most");
+            return Err(BuildError::Shape(text));
+        }
+        let hosts = (0..hosts).map(|_| OneHost::default()).collect();
+        Ok(Some(Box::new(Work { costs, hosts, handing_out: FxHashSet::default() })))
+    }
+}
+
+impl<E: Endpoint> Engine<'_, E> {
+    /// An event of a host's processor or interface.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn host_step(&mut self, number: u32, item: u32) {
+        let host = number & HOST;
+        match number & STEPS {
+            ARRIVED => self.arrived(host, item),
+            HANDED_UP => self.handed_up(host),
+            PREPARED => {
+                if let Some(work) = &mut self.work {
+                    work.hosts[host as usize].is_prepared = true;
+                }
+                self.go_on_sending(host);
+            }
+            SENT => {
+                if let Some(work) = &mut self.work {
+                    work.hosts[host as usize].sends = false;
+                }
+                self.go_on_sending(host);
+            }
+            OPENED => self.open_message(item),
+            HANDED_OUT => self.handed_out(item),
+            other => debug_assert!(false, "no step of a host has the number {other:#x}"),
+        }
+    }
+
+    /// A packet has come over its link: it waits for others, or for the processor at once.
+    fn arrived(&mut self, host: u32, handle: u32) {
+        let Some(work) = &mut self.work else { return };
+        let (costs, one) = (&work.costs, &mut work.hosts[host as usize]);
+        one.waiting.push(handle);
+        if costs.coalesce == Time::ZERO || costs.is_enough(one.waiting.len()) {
+            return self.hand_up(host);
+        }
+        if one.until.is_none() {
+            let until = self.now.saturating_add(costs.coalesce);
+            one.until = Some(until);
+            self.ports.links.queue.push(until.0, CLASS_PACKET, HANDED_UP | host, 0);
+        }
+    }
+
+    /// A window ends, unless it ended early because enough packets were there.
+    fn handed_up(&mut self, host: u32) {
+        if self.work.as_ref().is_some_and(|work| work.hosts[host as usize].until == Some(self.now)) {
+            self.hand_up(host);
+        }
+    }
+
+    /// Gives the processor all that waits at an interface; the machine receives each as it is done.
+    fn hand_up(&mut self, host: u32) {
+        let Some(work) = &mut self.work else { return };
+        let (costs, one) = (&work.costs, &mut work.hosts[host as usize]);
+        let links = &mut self.ports.links;
+        one.until = None;
+        let groups = merged(costs, one.waiting.iter().map(|handle| links.pool.get(*handle)));
+        let mut grouped: Vec<(usize, u32)> = groups.into_iter().zip(one.waiting.drain(..)).collect();
+        // Stable: a group keeps the order of its packets.
+        grouped.sort_by_key(|(group, _)| *group);
+        for group in grouped.chunk_by(|a, b| a.0 == b.0) {
+            let done = one.processor.done(self.now, costs.packet);
+            for (_, handle) in group {
+                links.queue.push(done.0, CLASS_PACKET, DELIVER | host, *handle);
+            }
+        }
+    }
+
+    /// Pulls the next burst and hands it to the processor, unless one is there already.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn prepare(&mut self, host: u32) {
+        let Some(work) = &mut self.work else { return };
+        let (costs, one) = (&work.costs, &mut work.hosts[host as usize]);
+        if !one.next.is_empty() {
+            return;
+        }
+        let endpoint = &mut self.hosts[host as usize].endpoint;
+        let (flows, now) = (&mut self.flows, self.now);
+        let mut pull = || {
+            let packet = endpoint.poll_transmit(now)?;
+            if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
+                flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
+            }
+            Some(packet)
+        };
+        let mut bytes = 0;
+        while let Some(packet) = one.first.take().or_else(&mut pull) {
+            if one.next.front().is_some_and(|first| !costs.joins(first, bytes, &packet)) {
+                one.first = Some(packet);
+                break;
+            }
+            bytes += u64::from(packet.wire);
+            one.next.push_back(packet);
+            if costs.burst == 0 || !packet.is_data() {
+                break;
+            }
+        }
+        if !one.next.is_empty() {
+            let done = one.processor.done(now, costs.packet);
+            self.ports.links.queue.push(done.0, CLASS_PACKET, PREPARED | host, 0);
+        }
+    }
+
+    /// Puts the next packet on the wire if it is free and one is there; a burst that begins makes room for another.
+    fn go_on_sending(&mut self, host: u32) {
+        let Some(work) = &mut self.work else { return };
+        let one = &mut work.hosts[host as usize];
+        if one.sends {
+            return;
+        }
+        let begins = one.leaving.is_empty() && one.is_prepared;
+        if begins {
+            std::mem::swap(&mut one.leaving, &mut one.next);
+            one.is_prepared = false;
+        }
+        let port = &mut self.ports.egress[host as usize].port;
+        let free_at = if port.is_down() || port.free_at() <= self.now {
+            let Some(packet) = one.leaving.pop_front() else { return };
+            self.send_now(host, packet)
+        } else {
+            port.free_at()
+        };
+        if let Some(work) = &mut self.work {
+            work.hosts[host as usize].sends = true;
+        }
+        self.ports.links.queue.push(free_at.0, CLASS_PACKET, SENT | host, 0);
+        if begins {
+            self.prepare(host);
+            self.arm(host);
+        }
+    }
+
+    /// Sends a packet over a wire that is free, or loses it to a link that is down. Answers until when that takes.
+    fn send_now(&mut self, host: u32, packet: Packet) -> Time {
+        if !self.ports.egress[host as usize].port.is_down() {
+            self.ports.send(host, packet, self.now, false);
+            return self.ports.egress[host as usize].port.free_at();
+        }
+        let takes = self.ports.egress[host as usize].port.refuse(&packet);
+        self.ports.links.dropped.note(packet.tag, packet.is_data());
+        self.flows[packet.tag as usize].drops += u32::from(packet.is_data());
+        self.now + takes
+    }
+
+    /// A flow begins: its message waits for the processor of its sender. `false` where that takes no time.
+    pub(super) fn waits_to_open(&mut self, flow: u32) -> bool {
+        let Some(work) = self.work.as_mut().filter(|work| work.costs.message > Time::ZERO) else {
+            return false;
+        };
+        let src = self.spec.flows[flow as usize].src;
+        let done = work.hosts[src as usize].processor.done(self.now, work.costs.message);
+        self.ports.links.queue.push(done.0, CLASS_FLOW, OPENED | src, flow);
+        true
+    }
+
+    /// All bytes of a flow are there: its message waits for the processor of its receiver. `false` where that takes no
+    /// time.
+    pub(super) fn waits_to_be_handed_out(&mut self, flow: u32) -> bool {
+        let Some(work) = self.work.as_mut().filter(|work| work.costs.message > Time::ZERO) else {
+            return false;
+        };
+        let dst = self.spec.flows[flow as usize].dst;
+        let done = work.hosts[dst as usize].processor.done(self.now, work.costs.message);
+        work.handing_out.insert(flow);
+        self.ports.links.queue.push(done.0, CLASS_PACKET, HANDED_OUT | dst, flow);
+        true
+    }
+
+    /// Whether all bytes of a flow are there and only its receiver's processor is not done.
+    pub(super) fn is_handing_out(&self, flow: u32) -> bool {
+        self.work.as_ref().is_some_and(|work| work.handing_out.contains(&flow))
+    }
+
+    fn handed_out(&mut self, flow: u32) {
+        if let Some(work) = &mut self.work {
+            work.handing_out.remove(&flow);
+        }
+        self.end_flow(flow, FlowState::Done);
+    }
+}
+
+#[cfg(test)]
+mod tests;
