@@ -5,7 +5,7 @@ use crate::discipline::{
 };
 use crate::{
     AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate,
-    FairQueue, Need, SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
+    FairQueue, Need, PriorityBuffers, SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
 };
 use headway_gauges::Gauge;
 use headway_packet::{Packet, Sizes};
@@ -132,6 +132,7 @@ disciplines! {
     "credit-shaping" => CreditShaping,
     "selective-credit-shaping" => SelectiveCreditShaping,
     "fair-queue" => FairQueue,
+    "priority-buffers" => PriorityBuffers,
 }
 
 /// What a packet costs under one discipline should not grow with the number of disciplines: the few that take
