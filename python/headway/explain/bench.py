@@ -111,7 +111,9 @@ class Bench:
             self._judge(figure, reading, runs.get(reading.key, []))
 
     def _runs(self, step: str, figure: Figure, readings: Sequence[Reading]) -> dict[str, list[Point]]:
-        """The finished runs of a figure, by reading."""
+        """The finished runs of a figure, by reading; none of one whose claims look at no run."""
+        if not self._places(figure):
+            return {}
         plan = plan_readings(figure, self.choices, readings, self._out / step / figure.name, self._places(figure))
         outcome = self._run(plan)
         if outcome.interrupted:

@@ -12,7 +12,7 @@ from .spec import Axis, Curve, DotPanel, Event, Figure, Panel, Reference, Shade
 from .svg_dots import draw_dots
 from .svg_parts import CHARACTER, WIDTHS, Frame, Slots, group, line, text
 from .svg_sketch import draw_sketch
-from .ticks import axis_title, ticks
+from .ticks import Tick, axis_title, ticks
 
 _HEIGHTS = {1: 310, 2: 270, 3: 240}
 LABEL_GAP = 14.0
@@ -43,9 +43,10 @@ def _draw_panel(
     width, height = WIDTHS[columns], _HEIGHTS[columns]
     labels = [names.get(s.key, "") for s in panel.series] if panel.direct_labels and columns < 3 else []
     right = 18.0 + (min(170.0, max(map(len, labels)) * CHARACTER + 6) if labels else 0.0)
-    left = 12.0 + max((len(tick.text) for tick in ticks(panel.y)), default=3) * CHARACTER
     top = 46.0 + (16.0 if panel.events else 0.0)
-    frame = Frame(left, top, width - left - right, height - top - 42.0, panel.x, panel.y)
+    tall = height - top - 42.0
+    left = 12.0 + max((len(tick.text) for tick in _y_ticks(panel, tall)), default=3) * CHARACTER
+    frame = Frame(left, top, width - left - right, tall, panel.x, panel.y)
     title = panel.title
     if len(title) * BOLD_CHARACTER > width:  # what follows the dot is also the label of the y axis
         title = title.partition(" · ")[0]
@@ -87,9 +88,13 @@ def _shades(shades: Sequence[Shade], frame: Frame) -> tuple[list[str], list[str]
     return parts, words
 
 
+def _y_ticks(panel: Panel, tall: float) -> list[Tick]:
+    return ticks(panel.y, 6 if tall > 130 else 4)
+
+
 def _axes(panel: Panel, frame: Frame) -> list[str]:
     parts = []
-    for tick in ticks(panel.y, 6 if frame.height > 130 else 4):
+    for tick in _y_ticks(panel, frame.height):
         if tick.text:
             y = frame.py(tick.value)
             parts += [

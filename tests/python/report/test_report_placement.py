@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from headway.report.palette import Style
 from headway.report.paper import draw
 from headway.report.placement import at_left
 from headway.report.spec import Axis, Curve, Dot, DotPanel, DotRow, Figure, Panel, Reference
+from headway.report.svg import draw_figure
+from headway.report.ticks import linear_axis
 
 X = Axis("x", "ratio", 0.0, 1.0)
 LOW, HIGH = (0.0, 0.25, 0.5, 0.75, 1.0), (2.0, 2.0, 5.0, 9.5, 9.5)
@@ -32,3 +36,15 @@ def test_rows_of_dots_do_not_reach_into_each_other(lanes: int) -> None:
     heights = sorted({float(line.get_ydata()[0]) for line in axes.lines})  # type: ignore[arg-type, index]
     assert len(heights) == 2 * lanes
     assert heights[lanes] - heights[lanes - 1] > 0.15
+
+
+@pytest.mark.parametrize(("low", "high"), [(51.2, 54.1), (0.0, 1.0), (-3.2e6, 40.0), (99.97, 100.02), (1.0, 1e7)])
+def test_no_number_beside_an_axis_begins_before_the_picture(low: float, high: float) -> None:
+    x = linear_axis("choice", "ratio", [0.0, 1.0], tight=True)
+    y = linear_axis("percent lower", "ratio", [low, high], zero=False)
+    panel = Panel("claim", x, y, (Curve("k", (0.0, 1.0), (low, high), name="measured"),))
+    svg = draw_figure(Figure("explain-claim", "claim", "", (panel,), 1, ()), {"k": 0})[0][0]
+    beside = re.findall(r'<text class="tick" x="([\d.]+)" y="[\d.]+" text-anchor="end">([^<]+)<', svg)
+    assert len(beside) >= 3
+    for end, words in beside:
+        assert float(end) >= len(words) * 6.5, f"{words} ends at {end}"
