@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from headway.claims.choices import Reading, load_choices
+from headway.explain import morris
 from headway.explain import search as searching
 from headway.explain.bench import Stopped
 from headway.explain.result import HOLDS, NOWHERE, REACHABLE, UNREACHABLE
@@ -278,6 +280,18 @@ def test_mistakes_end_with_status_2(
 def test_only_json_is_printed_where_that_is_asked_for(headway: Headway, home: Path, tmp_path: Path) -> None:
     answer = headway("explain", "holds", "--out", tmp_path / "out", "--search-only", "--search-seeds", "1", "--json")
     assert json.loads(answer.out)["claims"][0]["status"] == HOLDS
+
+
+def test_one_whole_trajectory_is_enough_and_nothing_is_warned_of(home: Path) -> None:
+    choices = load_choices(home / "claims.toml")
+    design = morris.Design((choices["delay"], choices["buffer"]), 2)
+    answers: list[float | None] = [1.0, 3.0, 3.0, None, 1.0, 1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        effects = design.effects(answers)
+    assert sorted(mean > 0 for mean, _ in effects.values()) == [False, True]
+    assert all(spread == 0 for _, spread in effects.values())
+    assert design.effects([None] * 6) == {}
 
 
 def test_the_choices_of_the_fixture_are_what_they_seem(home: Path) -> None:

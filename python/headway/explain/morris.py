@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import warnings
 from collections.abc import Sequence
 
 from headway.claims.choices import Choice, Value
@@ -47,7 +48,10 @@ class Design:
             return {}
         rows = np.array([index for start in whole for index in range(start, start + length)])
         measured = np.array([answers[index] for index in rows], dtype=float)
-        found = morris.analyze(self._problem, self._sample[rows], measured, num_levels=LEVELS, seed=SEED)
+        # The spread over one trajectory is no number, which the library also says on standard error.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            found = morris.analyze(self._problem, self._sample[rows], measured, num_levels=LEVELS, seed=SEED)
         pairs = zip(found["names"], found["mu_star"], found["sigma"], strict=True)
         return {name: (float(mean), _finite(float(spread))) for name, mean, spread in pairs}
 
