@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from headway.claims.choices import Reading, load_choices
+from headway.claims.ledger import known_claims
 from headway.explain import morris
 from headway.explain import search as searching
 from headway.explain.bench import Stopped
+from headway.explain.bound import bound_of
 from headway.explain.result import HOLDS, NOWHERE, REACHABLE, UNREACHABLE
 from headway.layout import AS_STATED, EXPLAIN_FILE, READINGS_FILE, REPORT_FILE
 from headway.scenario import Scenario
@@ -297,3 +299,9 @@ def test_one_whole_trajectory_is_enough_and_nothing_is_warned_of(home: Path) -> 
 def test_the_choices_of_the_fixture_are_what_they_seem(home: Path) -> None:
     choices = load_choices(home / "claims.toml")
     assert choices["delay"].grid(5) == (1.0, 3.0, 5.0, 7.0, 9.0)
+
+
+def test_every_claim_on_record_has_a_bound_or_none() -> None:
+    claims = known_claims()
+    assert len(claims) > 300
+    assert [claim.id for claim in claims if bound_of(claim, []) is not None] == []

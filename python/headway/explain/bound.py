@@ -95,10 +95,13 @@ class Bound:
 def bound_of(claim: Claim, runs: Sequence[Point]) -> Bound | None:
     """The bound of a claim of a gain; None for any other, and where the runs do not give it.
 
-    It is also None where more was measured than that: then lower completion times do not improve what is compared.
+    It is also None where the claim names no transport, and where more was measured than that: then lower completion
+    times do not improve what is compared.
     """
     published = claim.published
     if not claim.unit.startswith(GAIN) or claim.measure is None or not isinstance(published, int | float):
+        return None
+    if not claim.transports:
         return None
     own = claim.transports[0]
     if not any(point.transport == own for point in runs):
