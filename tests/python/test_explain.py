@@ -174,8 +174,10 @@ def test_flows_without_an_end_are_in_no_bound_and_models_hold_under_every_readin
 
 def test_the_best_reading_is_held_against_all_figures(headway: Headway, home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    found = explained(headway, out, "within-reach")
-    (standing,) = found["paper"]
+    found = explained(headway, out, "within-reach", "--best", "2")
+    standing, second = found["paper"]
+    assert standing["reading"] == found["best"]
+    assert second["under"] <= standing["under"]
     searched = {figure["scenario"]: figure["searched"] for figure in standing["figures"]}
     assert searched == {"mine/long": False, "mine/one": True, "mine/theory": False, "mine/two": False}
     assert standing["brings"] == ["slower", "within-reach"]
@@ -240,6 +242,14 @@ def test_a_reading_is_recorded_and_outdated_when_its_choice_changes(
     ledger.write_text(text.replace("value * '1 us'", "value * '2 us'"), encoding="utf-8")
     rows = {row["id"]: row for row in json.loads(headway("list", "claims", "mine", "--json").out)}
     assert rows["within-reach"]["reading"] == "outdated"
+
+
+def test_of_several_readings_the_one_that_brings_most_is_recorded(headway: Headway, home: Path, tmp_path: Path) -> None:
+    readings = ["--reading", "delay=4", "--reading", "delay=7"]
+    found = explained(headway, tmp_path / "out", "mine", *readings, "--record")
+    assert [one["reading"]["values"] for one in found["paper"]] == [{"delay": 7.0}, {"delay": 4.0}]
+    kept = json.loads((home / READINGS_FILE).read_text(encoding="utf-8"))
+    assert {entry["values"]["delay"] for entry in kept.values()} == {7.0}
 
 
 def test_what_is_on_record_as_stated_is_not_run_again(headway: Headway, home: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from headway.explain import record as on_record
 from headway.explain.bench import Bench, Stopped
 from headway.explain.paper import Standing, hold
 from headway.explain.result import document, standing_entry
-from headway.explain.search import TRAJECTORIES, Search
+from headway.explain.search import BEST, TRAJECTORIES, Search
 from headway.explain.targets import SEARCH_SEEDS, Target, find
 from headway.files import write_json
 from headway.layout import EXPLAIN_FILE
@@ -44,6 +44,14 @@ from headway.sweeps.forecast import forecast
     show_default=True,
     help="Morris trajectories of the screening.",
 )
+@click.option(
+    "--best",
+    "most",
+    type=click.IntRange(min=1),
+    default=BEST,
+    show_default=True,
+    help="How many of the best readings of the search are held against whole figures.",
+)
 @click.option("--search-only", is_flag=True, help="Search on short runs, and hold nothing against whole figures.")
 @click.option(
     "--reading",
@@ -63,6 +71,7 @@ def explain(
     seeds: int,
     search_seeds: int,
     trajectories: int,
+    most: int,
     search_only: bool,
     readings: tuple[str, ...],
     figures: tuple[str, ...],
@@ -73,8 +82,8 @@ def explain(
 
     First the bound: what no transport could exceed on these flows. Then each choice of the ledger by itself, Morris
     trajectories, every combination of the few that matter, and where the verdicts turn along each range, all on short
-    runs. The best reading is then held against every figure of the paper at its own scale, with other seeds.
-    Run again, it goes on where it stopped.
+    runs. The best readings are then held against every figure of the paper at its own scale, with other seeds. What
+    goes on record is the one under which most comes out there. Run again, it goes on where it stopped.
     """
     if search_only and (readings or record):
         raise click.UsageError("--search-only leaves no reading to hold, or to record")
@@ -87,7 +96,7 @@ def explain(
             raise click.UsageError(conflict)
     try:
         search = None if given else _searched(found, out, runner, search_seeds, trajectories, as_json)
-        best = given or ([search.found.best] if search is not None and search.found.best.values else [])
+        best = given or (search.best(most) if search is not None else [])
         standings = [] if search_only else _held(found, out, runner, best, seeds, figures)
     except Stopped:
         click.echo("stopped; the same command goes on from here", err=True)
@@ -153,7 +162,7 @@ def _held(
         runner.say(f"whole figures under {target.choices.show(reading)}: {len(figures)}, {seeds} seeds")
     searched = frozenset(file.name for file in target.searched)
     standings, _ = hold(figures, target.choices, readings, searched, out, runner)
-    return standings
+    return sorted(standings, key=lambda one: one.strength, reverse=True)
 
 
 def _result(

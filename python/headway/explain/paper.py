@@ -35,6 +35,12 @@ class Standing:
         return counted[COUNTED[0]], counted[COUNTED[1]], counted[COUNTED[2]]
 
     @property
+    def strength(self) -> tuple[int, int]:
+        """Greater is better: claims reproduced, then claims in direction only."""
+        reproduced, direction, _ = self.counts(self.under)
+        return reproduced, direction
+
+    @property
     def breaks(self) -> list[str]:
         """Claims that come out as stated and not under the reading."""
         return [n for n, o in self.stated.items() if o.reproduced and n in self.under and not self.under[n].reproduced]

@@ -24,6 +24,10 @@ PRECISION = 1 / 64
 # Values of a range that are tried at most to find where regions end.
 MOST_VALUES = 16
 TRAJECTORIES = 4
+# How often the search goes on from a better reading that it found around the best one.
+ROUNDS = 3
+# The best readings that are held against whole figures.
+BEST = 3
 
 
 @dataclass
@@ -75,8 +79,12 @@ class Search:
             self._trajectories_of(self._mattering())
             self._together()
         self._choose()
-        if self.found.best.values:
-            self._edges(self.found.best)
+        known = AS_WRITTEN
+        for _ in range(ROUNDS):
+            if self.found.best == known:
+                break
+            known = self.found.best
+            self._edges(known)
             self._choose()
             self._around()
             self._choose()
@@ -234,6 +242,11 @@ class Search:
     def _choose(self) -> None:
         """The reading under which most claims come out, with the fewest changes."""
         self.found.best = max(self.bench.readings(), key=self.score)
+
+    def best(self, most: int) -> list[Reading]:
+        """The readings under which most claims come out, the best first; none that is no better than as stated."""
+        better = [r for r in self.bench.readings() if self.score(r)[:2] > self.score(AS_WRITTEN)[:2]]
+        return sorted(better, key=self.score, reverse=True)[:most]
 
     def score(self, reading: Reading) -> tuple[float, ...]:
         """Greater is better: claims reproduced, claims at least in direction, then fewer and more natural changes."""
