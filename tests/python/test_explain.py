@@ -245,11 +245,11 @@ def test_a_reading_is_recorded_and_outdated_when_its_choice_changes(
 
 
 def test_of_several_readings_the_one_that_brings_most_is_recorded(headway: Headway, home: Path, tmp_path: Path) -> None:
-    readings = ["--reading", "delay=4", "--reading", "delay=7"]
+    readings = ["--reading", "delay=3", "--reading", "delay=4"]
     found = explained(headway, tmp_path / "out", "mine", *readings, "--record")
-    assert [one["reading"]["values"] for one in found["paper"]] == [{"delay": 7.0}, {"delay": 4.0}]
+    assert [one["reading"]["values"] for one in found["paper"]] == [{"delay": 4.0}, {"delay": 3.0}]
     kept = json.loads((home / READINGS_FILE).read_text(encoding="utf-8"))
-    assert {entry["values"]["delay"] for entry in kept.values()} == {7.0}
+    assert {entry["values"]["delay"] for entry in kept.values()} == {4.0}
 
 
 def test_what_is_on_record_as_stated_is_not_run_again(headway: Headway, home: Path, tmp_path: Path) -> None:
