@@ -15,6 +15,7 @@ from headway.claims.ledger import load_ledger
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.errors import ClaimsError
+from headway.explain.points import Trace, place
 from headway.report.assemble import assemble
 from headway.report.load import load
 from headway.report.spec import Panel
@@ -22,6 +23,9 @@ from support import Answer, HandMade
 
 Headway = Callable[..., Answer]
 L2DCT = Path(__file__).parents[2] / "scenarios" / "l2dct"
+
+
+MEAN = "of('{}', summary('fct_mean_s'))"
 
 
 def value(text: str, context: Context) -> object:
@@ -101,6 +105,21 @@ def test_quantiles_classes_and_comparisons(runs: list[Point]) -> None:
     for wrong in ("class_mean('finish_s', 9)", "flows_quantile('colour', 0.5)", "first('load', 1 > 0)"):
         with pytest.raises(CannotMeasure):
             value(wrong, context)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        f"first('size', {MEAN.format('slow')} > {MEAN.format('fast')})",
+        f"first('size', {MEAN.format('slow')} > 0 or {MEAN.format('fast')} > 0)",
+        f"largest({MEAN.format('slow')} > 9 and {MEAN.format('fast')} > 0)",
+        f"largest(9 < {MEAN.format('slow')} < {MEAN.format('fast')})",
+    ],
+)
+def test_which_runs_a_measure_looks_at_does_not_depend_on_what_they_gave(runs: list[Point], measure: str) -> None:
+    trace = Trace()
+    value(measure, Context(trace.watch(runs)))
+    assert trace.seen == {place(point) for point in runs}
 
 
 def test_rises_count_crossings(tmp_path: Path) -> None:

@@ -292,7 +292,12 @@ def first(evaluator: Evaluator, context: Context, axis: ast.expr, measure: ast.e
     values = sorted({float(place.axes[key]) for place in context.combinations() if key in place.axes})
     if not values:
         raise CannotMeasure(f"the sweep does not vary {key}")
-    return next((value for value in values if evaluator.value(measure, context.at({key: value}))), math.inf)
+    for i, value in enumerate(values):
+        if evaluator.value(measure, context.at({key: value})):
+            for later in values[i + 1 :]:
+                evaluator.look(measure, context.at({key: later}))
+            return value
+    return math.inf
 
 
 def sooner(evaluator: Evaluator, context: Context, variant: ast.expr, versus: ast.expr) -> float:

@@ -13,7 +13,8 @@ import ast
 import inspect
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -187,7 +188,7 @@ class Evaluator:
     defined: Mapping[str, Expression]
 
     def value(self, node: ast.expr, context: Any) -> Any:  # noqa: ANN401
-        """The value of one node. `and` and `or` stop early, as in Python."""
+        """The value of one node."""
         match node:
             case ast.Constant(value=value):
                 return value
@@ -200,10 +201,8 @@ class Evaluator:
             case ast.UnaryOp(op=op, operand=operand):
                 number = self.value(operand, context)
                 return -number if isinstance(op, ast.USub) else number
-            case ast.BoolOp(op=ast.And(), values=values):
-                return all(self.value(v, context) for v in values)
-            case ast.BoolOp(values=values):
-                return any(self.value(v, context) for v in values)
+            case ast.BoolOp(op=op, values=values):
+                return self._decided(values, context, until=isinstance(op, ast.Or))
             case ast.Compare():
                 return self._comparison(node, context)
             case ast.Call():
@@ -231,11 +230,31 @@ class Evaluator:
         value = self.value(node, context)
         return self.vocabulary.literal(value) if isinstance(value, str) else value
 
+    def look(self, node: ast.expr, context: Any) -> None:  # noqa: ANN401
+        """Compute a node whose value no longer decides anything.
+
+        A search runs the points that a measure has looked at. They must not depend on what came out of them: under
+        another reading the value that decides may be a later one.
+        """
+        with suppress(CannotMeasure, *UNFIT):
+            self.value(node, context)
+
+    def _decided(self, nodes: Sequence[ast.expr], context: Any, *, until: bool) -> bool:  # noqa: ANN401
+        """`and` or `or`: the first node that is `until` decides; the others are looked at."""
+        for i, node in enumerate(nodes):
+            if bool(self.value(node, context)) is until:
+                for rest in nodes[i + 1 :]:
+                    self.look(rest, context)
+                return until
+        return not until
+
     def _comparison(self, node: ast.Compare, context: Any) -> bool:  # noqa: ANN401
         left = self._operand(node.left, context)
-        for op, comparator in zip(node.ops, node.comparators, strict=True):
+        for i, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self._operand(comparator, context)
             if not COMPARE[type(op)](left, right):
+                for rest in node.comparators[i + 1 :]:
+                    self.look(rest, context)
                 return False
             left = right
         return True
