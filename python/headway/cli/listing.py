@@ -150,7 +150,10 @@ def _print_readings(entries: list[dict[str, Any]]) -> None:
         if entry["reading_values"]:
             paper = entry["scenario"].partition("/")[0]
             values = ", ".join(f"{name} {_text(value)}" for name, value in entry["reading_values"].items())
-            under.setdefault((paper, values), []).append(entry["reading_verdict"] or entry["reading_word"])
+            verdict = entry["reading_verdict"] or entry["reading_word"]
+            # What cannot hold as stated cannot hold under a reading either.
+            cannot = verdict == entry["judged"] == Verdict.NOT_REPRODUCED
+            under.setdefault((paper, values), []).append(entry["verdict"] if cannot else verdict)
     for (paper, values), verdicts in under.items():
         counts = Counter(verdicts)
         click.echo(f"the reading of {paper}: {values}")
