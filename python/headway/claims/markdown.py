@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +13,16 @@ COUNTED = ("reproduced", "direction-only", "not-reproduced")
 
 def tables(rows: Sequence[Row], show: Callable[[Any], str]) -> str:
     """How many claims of each figure came out how, then every claim; `show` writes a measured value."""
-    return "\n".join([*_by_figure(rows), "", *_each(rows, show)]) + "\n"
+    return "\n".join([*_readings(rows), *_by_figure(rows), "", *_each(rows, show)]) + "\n"
+
+
+def _readings(rows: Sequence[Row]) -> Iterator[str]:
+    """What the readings on record set."""
+    found = dict.fromkeys(json.dumps(row["reading_values"]) for row in rows if row["reading_values"])
+    for text in found:
+        values = ", ".join(f"`{name} = {json.dumps(value)}`" for name, value in json.loads(text).items())
+        yield f"The reading: {values}."
+        yield ""
 
 
 def _by_figure(rows: Sequence[Row]) -> Iterator[str]:
