@@ -78,6 +78,15 @@ def test_the_own_scenario_comes_before_others_and_averages_follow(empty_store: P
     assert own.with_run(others).hop_s == pytest.approx(1.3)
 
 
+def test_what_a_tiny_run_takes_is_not_the_pace_of_large_ones() -> None:
+    tiny, large = Pace(1e-4, 0.0, 0.0, hops=10), Pace(1e-7, 0.0, 0.0, hops=1e7)
+    for order in ([tiny, large], [large, tiny]):
+        found = order[0]
+        for run in [*order[1:], *order * 5, *[tiny] * 10]:
+            found = found.with_run(run)
+        assert found.hop_s == pytest.approx(1e-7, rel=0.1)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a amrt": 3}'])
 def test_a_damaged_file_of_paces_is_no_error(
     empty_store: Path, scenario_file: Path, tmp_path: Path, headway: Callable[..., Answer], text: str

@@ -30,23 +30,33 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class Pace:
-    """What a run costs: seconds an expected packet-hop, seconds on top, and bytes of its files."""
+    """What a run costs: seconds an expected packet-hop, seconds on top, and bytes of its files.
+
+    `hops` is what a run has on average, the last runs counting most: how much `hop_s` is known from.
+    """
 
     hop_s: float
     extra_s: float
     bytes: float
+    hops: float = 1.0
 
     @classmethod
     def of(cls, entry: Any) -> Pace | None:  # noqa: ANN401  (what JSON holds)
         """From the file; none if it holds nothing of the kind."""
         with suppress(TypeError, KeyError, ValueError):
-            return cls(float(entry["hop_s"]), float(entry["extra_s"]), float(entry["bytes"]))
+            hop_s, extra_s, files = (float(entry[name]) for name in ("hop_s", "extra_s", "bytes"))
+            return cls(hop_s, extra_s, files, float(entry.get("hops", 1.0)))
         return None
 
     def with_run(self, run: Pace) -> Pace:
-        """The average, once another run is in it."""
-        mixed = (old + NEWEST * (new - old) for old, new in zip(self._all(), run._all(), strict=True))
-        return Pace(*mixed)
+        """The average, once another run is in it.
+
+        Seconds and hops are averaged each for itself. What a run of a few hops takes is not its hops' doing, and a
+        mean of the seconds a hop of small and of large runs would be that of the small ones.
+        """
+        hops = _towards(self.hops, run.hops)
+        seconds = _towards(self.hops * self.hop_s, run.hops * run.hop_s)
+        return Pace(seconds / hops, _towards(self.extra_s, run.extra_s), _towards(self.bytes, run.bytes), hops)
 
     def moved(self, other: Pace) -> bool:
         """Whether another is so far from it that it is worth writing down."""
@@ -54,10 +64,14 @@ class Pace:
 
     def json(self) -> dict[str, float]:
         """As the file holds it."""
-        return {"hop_s": self.hop_s, "extra_s": self.extra_s, "bytes": self.bytes}
+        return {"hop_s": self.hop_s, "extra_s": self.extra_s, "bytes": self.bytes, "hops": self.hops}
 
     def _all(self) -> tuple[float, float, float]:
         return self.hop_s, self.extra_s, self.bytes
+
+
+def _towards(old: float, new: float) -> float:
+    return old + NEWEST * (new - old)
 
 
 # Where nothing was measured yet: a middling machine, a run without samples.
@@ -71,7 +85,7 @@ def learn(scenario: Scenario, elapsed_s: float, wall_s: float, files: Path) -> N
         return
     hops = max(1, scenario.native.expected_hops())
     stored = sum(file.stat().st_size for file in files.iterdir() if file.is_file())
-    run = Pace(wall_s / hops, max(0.0, elapsed_s - wall_s), float(stored))
+    run = Pace(wall_s / hops, max(0.0, elapsed_s - wall_s), float(stored), float(hops))
     transport = transport_of(scenario)
     paces = known()
     changed = False
