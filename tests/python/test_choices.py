@@ -148,6 +148,55 @@ def test_two_choices_that_set_one_key_apart_are_named(tmp_path: Path, two_flows:
         set_by(choices, {"timer": "long", "buffer": "long"}, two_flows)
 
 
+FINE = """
+[[choice]]
+id = "phost-window"
+question = "How much of it does pHost's fill?"
+values = ["as all", 2.0]
+default = "as all"
+evidence = "silent"
+natural = "strained"
+joint = false
+refines = "first-window"
+[[choice.set]]
+transports = ["phost"]
+overrides = { free_tokens = "value * bdp" }
+"""
+
+
+def test_a_choice_that_refines_another_takes_precedence(tmp_path: Path, two_flows: Scenario) -> None:
+    # Declared before and after what it refines: the order says nothing.
+    for text in (RANGE + FINE + WORDS, FINE + RANGE + WORDS):
+        choices = load_choices(write(tmp_path, text))
+        assert two_flows.path is not None
+        phost = Scenario.load(two_flows.path, sets={"transport": {"name": "phost"}})
+        both = {"first-window": 0.5, "phost-window": 2.0}
+        assert set_by(choices, both, phost) == set_by(choices, {"first-window": 2.0}, phost)
+        assert set_by(choices, both, phost) == set_by(choices, {"phost-window": 2.0}, phost)
+        assert set_by(choices, both, two_flows) == set_by(choices, {"first-window": 0.5}, two_flows), "amrt"
+        assert choices.degrees(choices.reading(both)) == 3
+        assert choices.parse(["phost-window=2", "first-window=0.5"]).key == choices.reading(both).key
+
+
+FINE_MISTAKES = [
+    (
+        '"first-window"',
+        '"first-windw"',
+        "'refines' names another choice, which refines none itself; nearest: first-window",
+    ),
+    ('"first-window"', '"phost-window"', "which refines none itself"),
+    ("joint = false", "joint = true", "treats transports differently: joint = false"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), FINE_MISTAKES, ids=[m[2] for m in FINE_MISTAKES])
+def test_each_mistake_of_a_refinement_is_shown(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in FINE
+    with pytest.raises(ClaimsError) as caught:
+        load_choices(write(tmp_path, RANGE + WORDS + FINE.replace(old, new, 1)))
+    assert message in str(caught.value)
+
+
 @pytest.mark.parametrize("own", ['"amrt"', '{ name = "amrt", window = 7 }'])
 def test_a_mixture_keeps_what_each_of_its_transports_was_given(choices: Choices, tmp_path: Path, own: str) -> None:
     """Entries of traffic with transports of their own get each its part of the reading."""

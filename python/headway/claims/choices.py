@@ -40,6 +40,7 @@ OPTIONAL: Mapping[str, tuple[type, ...]] = {
     "scope": (list,),
     "excludes": (list,),
     "joint": (bool,),
+    "refines": (str,),
 }
 # How natural it is to read a paper so, the most natural first.
 NATURAL = ("usual", "plausible", "strained")
@@ -91,6 +92,7 @@ class Choice:
     natural: str
     excludes: tuple[Exclusion, ...]
     joint: bool
+    refines: str
     settings: tuple[Setting, ...] = field(repr=False)
 
     @property
@@ -262,10 +264,11 @@ class Choices:
         path = LongestPath.of(point.native.longest_path())
         resolved = point.resolved
         found = _Overrides()
-        for name, value in reading.values:
+        chosen = sorted(reading.values, key=lambda one: bool(self[one[0]].refines))
+        for name, value in chosen:
             if self[name].in_scope(scenario):
                 for transport in _transports(resolved):
-                    found.add(name, transport, self[name].sets(value, transport, path))
+                    found.add(self[name], transport, self[name].sets(value, transport, path))
         return assignments(found.keys(resolved, shared=point.shares_transport))
 
     def check(self, name: str, scenario: Scenario) -> None:
@@ -303,16 +306,19 @@ class _Overrides:
         self._params: dict[str, dict[str, Value]] = {}
         self._by: dict[tuple[str, str], str] = {}
 
-    def add(self, choice: str, transport: str, wanted: Mapping[str, Value]) -> None:
-        """What a choice sets; raises `HeadwayError` if another has set it to something else."""
+    def add(self, choice: Choice, transport: str, wanted: Mapping[str, Value]) -> None:
+        """What a choice sets; raises `HeadwayError` if another has set it to something else.
+
+        What a choice refines comes before it, and gives way to it.
+        """
         for key, value in wanted.items():
             param = key.removeprefix("transport.")
             of = transport if param != key else ""
             table: dict[str, Value] = self._params.setdefault(transport, {}) if of else self._keys
-            if table.get(param, value) != value:
-                by = self._by[of, param]
-                raise HeadwayError(f"the choices {by} and {choice} both set {key}, to different values")
-            table[param], self._by[of, param] = value, choice
+            by = self._by.get((of, param), "")
+            if table.get(param, value) != value and by != choice.refines:
+                raise HeadwayError(f"the choices {by} and {choice.id} both set {key}, to different values")
+            table[param], self._by[of, param] = value, choice.id
 
     def keys(self, resolved: Mapping[str, Any], *, shared: bool) -> dict[str, Any]:
         """As overrides of the scenario; `shared` says whether it has a transport for all of its traffic.
@@ -370,6 +376,13 @@ def load_choices(path: Path) -> Choices:
             if other.choice not in known or other.choice == choice.id:
                 text = f"'excludes' names no other choice '{other.choice}'{_near(other.choice, known)}"
                 raise source.error(index, "excludes", text, table="choice")
+        coarse = known.get(choice.refines)
+        if choice.refines and (coarse is None or coarse.refines or coarse.id == choice.id):
+            text = f"'refines' names another choice, which refines none itself{_near(choice.refines, known)}"
+            raise source.error(index, "refines", text, table="choice")
+        if choice.refines and choice.joint:
+            text = "a choice that refines another treats transports differently: joint = false"
+            raise source.error(index, "refines", text, table="choice")
     return Choices(read)
 
 
@@ -410,6 +423,7 @@ class _Reader:
             natural=self._word("natural", NATURAL),
             excludes=tuple(self._exclusion(one, values) for one in entry.get("excludes", [])),
             joint=entry.get("joint", True),
+            refines=entry.get("refines", ""),
             settings=tuple(self._setting(one, values) for one in entry["set"]),
         )
 
