@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from headway import names
 from headway.claims.contradictions import load_contradictions
 from headway.claims.ledger import known_claims
+from headway.data.toml import Document
 from headway.errors import ClaimsError
 from headway.explain.record import CONTRADICTS, listed
 from support import Answer
@@ -113,3 +115,17 @@ def test_a_claim_that_comes_out_keeps_its_verdict() -> None:
     rows = listed(known_claims(), names.known_scenarios())
     assert all(row["judged"] == "not-reproduced" for row in rows if row["verdict"] == CONTRADICTS)
     assert any(row["verdict"] == CONTRADICTS for row in rows)
+
+
+def test_a_list_of_all_claims_reads_each_text_a_few_times_and_not_once_a_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims, scenarios = known_claims(), names.known_scenarios()
+    read: Counter[str] = Counter()
+    first = Document.__init__
+
+    def counted(self: Document, name: str, text: str) -> None:
+        read[text] += 1
+        first(self, name, text)
+
+    monkeypatch.setattr(Document, "__init__", counted)
+    listed(claims, scenarios)
+    assert max(read.values(), default=0) <= 4, read.most_common(1)[0][0][:80]

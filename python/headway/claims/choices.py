@@ -10,13 +10,13 @@ import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 from headway import _headway
 from headway.claims.formula import Formula, FormulaError, LongestPath, formula
-from headway.claims.ledger import Source, read_document
+from headway.claims.ledger import Source, ledger_text, read_document
 from headway.data.point import Point
 from headway.errors import HeadwayError, nearest
 from headway.layout import AS_STATED
@@ -349,10 +349,15 @@ def _transports(resolved: Mapping[str, Any]) -> list[str]:
 
 
 @cache
+def _parameters() -> Mapping[str, Mapping[str, str]]:
+    """Every transport, and what each of its parameters is made of."""
+    listed = json.loads(_headway.catalogue("transports"))
+    return {entry["name"]: {one["name"]: one["kind"] for one in entry["params"]} for entry in listed}
+
+
 def _kinds(transport: str) -> Mapping[str, str]:
     """What the parameters of a transport are made of."""
-    listed = json.loads(_headway.catalogue("transports"))
-    return {p["name"]: p["kind"] for entry in listed if entry["name"] == transport for p in entry["params"]}
+    return _parameters().get(transport, {})
 
 
 def _key(key: str, transport: str) -> tuple[str, str]:
@@ -364,9 +369,13 @@ def _key(key: str, transport: str) -> tuple[str, str]:
 
 def load_choices(path: Path) -> Choices:
     """The choices of a ledger; raises `ClaimsError` at the line of the first mistake."""
-    if not path.exists():
-        return Choices([])
-    document, source = read_document(path)
+    return _choices(path, ledger_text(path)) if path.exists() else Choices([])
+
+
+@lru_cache(maxsize=32)
+def _choices(path: Path, text: str) -> Choices:
+    """The choices of a ledger's text: every claim of a list asks for them."""
+    document, source = read_document(path, text)
     read: list[Choice] = []
     for index, entry in enumerate(document.get("choice", [])):
         read.append(_Reader(source, index, entry, {choice.id for choice in read}).choice())
@@ -520,7 +529,7 @@ class _Reader:
 
     def _check_names(self, transports: Sequence[str], overrides: Mapping[str, Any]) -> None:
         """Transports and their parameters exist: a misspelt one would have no effect, and nobody would see it."""
-        known = {entry["name"] for entry in json.loads(_headway.catalogue("transports"))}
+        known = _parameters()
         for name in transports:
             if name not in known:
                 self._fail("set", f"no transport '{name}'{_near(name, known)}")

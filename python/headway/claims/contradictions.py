@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.claims.language import CannotMeasure, ExpressionError, Vocabulary, parse
-from headway.claims.ledger import Claim, Source, load_ledger, read_document
+from headway.claims.ledger import Claim, Source, ledger_text, load_ledger, read_document
 from headway.claims.verdict import Published
 from headway.errors import HeadwayError, nearest
 
@@ -68,7 +68,7 @@ def load_contradictions(path: Path) -> list[Contradiction]:
     """The contradictions of a ledger; raises `ClaimsError` at the line of the first mistake."""
     if not path.exists():
         return []
-    document, source = read_document(path)
+    document, source = read_document(path, ledger_text(path))
     tables = document.get(TABLE, [])
     if not tables:
         return []

@@ -101,18 +101,19 @@ def claims_about(scenario: str, path: Path) -> list[Claim]:
     return [claim for claim in load_ledger(path) if claim.scenario == scenario] if path.exists() else []
 
 
-def read_document(path: Path) -> tuple[dict[str, Any], Source]:
+def read_document(path: Path, text: str) -> tuple[dict[str, Any], Source]:
     """A ledger's tables as they are written, and where they are."""
-    document = Document(str(path), _text(path))
+    document = Document(str(path), text)
     return document.value, Source(path, document)
 
 
 def load_ledger(path: Path) -> list[Claim]:
     """All claims of a file; raises `ClaimsError` at the line of the first mistake."""
-    return list(_claims(path, _text(path)))
+    return list(_claims(path, ledger_text(path)))
 
 
-def _text(path: Path) -> str:
+def ledger_text(path: Path) -> str:
+    """A ledger as it is written."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -122,8 +123,7 @@ def _text(path: Path) -> str:
 @lru_cache(maxsize=32)
 def _claims(path: Path, text: str) -> tuple[Claim, ...]:
     """The claims of a ledger's text: every figure of a paper asks for them, and they take a tenth of a second."""
-    named = Document(str(path), text)
-    document, source = named.value, Source(path, named)
+    document, source = read_document(path, text)
     if unknown := sorted(document.keys() - TABLES):
         known = "[define], [[claim]], [[choice]] and [[contradiction]] tables"
         raise source.top_error([unknown[0]], f"unknown key '{unknown[0]}'; a ledger holds {known}")

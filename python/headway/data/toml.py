@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from headway import _headway
@@ -70,7 +70,8 @@ class Document:
         return f"{text}  help: {help_text}\n" if help_text else text
 
 
-def parsed(text: str) -> dict[str, Any]:
+@lru_cache(maxsize=64)
+def parsed(text: str) -> Mapping[str, Any]:
     """What a text holds, empty if it is no TOML: who reads it first has said so already."""
     try:
         return Document("text", text).value

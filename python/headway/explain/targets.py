@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headway import names
@@ -37,7 +37,7 @@ class Target:
         return [_figure(f, PAPER_SCALE if _has_paper_scale(f) else None, seeds, 1, ()) for f in self.paper]
 
 
-def _document(file: ScenarioFile) -> dict[str, object]:
+def _document(file: ScenarioFile) -> Mapping[str, object]:
     return parsed(file.path.read_text(encoding="utf-8"))
 
 
