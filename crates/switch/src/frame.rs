@@ -143,15 +143,17 @@ fn foreign(sliced: &SlicedPacket<'_>, frame: &[u8]) -> Packet {
     packet.priority = FOREIGN_PRIORITY;
     packet.payload = frame.len().min(u16::MAX.into()) as u16;
     packet.entropy = match &sliced.transport {
-        Some(TransportSlice::Tcp(tcp)) => {
-            u32::from(tcp.source_port()) << 16 | u32::from(tcp.destination_port())
-        }
-        Some(TransportSlice::Udp(udp)) => {
-            u32::from(udp.source_port()) << 16 | u32::from(udp.destination_port())
-        }
+        Some(TransportSlice::Tcp(tcp)) => ports(tcp.source_port(), tcp.destination_port()),
+        Some(TransportSlice::Udp(udp)) => ports(udp.source_port(), udp.destination_port()),
         _ => 0,
     };
     packet
+}
+
+/// One number of two ports, the same for both directions, whose low bits depend on both.
+fn ports(a: u16, b: u16) -> u32 {
+    let both = u32::from(a.min(b)) << 16 | u32::from(a.max(b));
+    both.wrapping_mul(0x9e37_79b1).rotate_left(16)
 }
 
 /// Writes a mark into the IPv4 header of a frame and keeps its checksum right (RFC 1624 eq. 3). Frames

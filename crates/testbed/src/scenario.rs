@@ -1,10 +1,11 @@
 //! The same scenario in every process of a testbed: each resolves it for itself, and finds the same flows.
 
-use crate::TestbedError;
 use crate::slowdown::{factor_for, slow_down};
+use crate::{TestbedError, kernel};
 use headway_host::{Admission, PreSharedKey};
+use headway_lab::traffic::Kernel;
 use headway_lab::{Request, Resolved, Scenario, ScenarioError};
-use headway_network::{FabricSpec, Network, RunSpec};
+use headway_network::{FabricSpec, FlowSpec, Network, RunSpec};
 use headway_packet::Sizes;
 use headway_switch::Addresses;
 use headway_units::Rate;
@@ -66,6 +67,8 @@ pub struct Job {
     pub network: Arc<Network>,
     /// Its hosts' addresses.
     pub addresses: Addresses,
+    /// By number of the transport, the kernel's TCP where it sends the flows.
+    pub stacks: Vec<Option<Kernel>>,
 }
 
 impl Job {
@@ -79,7 +82,11 @@ impl Job {
         let slow = slow_down(&resolved.spec, factor, sizes);
         let network = Arc::new(build(&slow)?);
         let addresses = Addresses::new(network.hosts());
-        Ok(Job { scenario, resolved, slow, factor, network, addresses })
+        let mut stacks = vec![None; slow.transports.len()];
+        for entry in &scenario.setup()?.traffic {
+            stacks[usize::from(entry.common.transport)] = entry.common.kernel;
+        }
+        Ok(Job { scenario, resolved, slow, factor, network, addresses, stacks })
     }
 
     /// Whether its traffic can be run on one machine; a switch on its own does not ask.
@@ -93,7 +100,23 @@ impl Job {
         if self.slow.flows.is_empty() {
             return Err(TestbedError::Unsuitable("the scenario starts no flow".into()));
         }
-        Ok(())
+        if let Some((src, dst, flows)) = kernel::crowd(&self.slow.flows, &self.stacks) {
+            let text =
+                format!("{flows} TCP connections from h{src} to h{dst} are more than there are ports for");
+            return Err(TestbedError::Unsuitable(text));
+        }
+        kernel::check(self)
+    }
+
+    /// The kernel's TCP, where it sends this flow.
+    pub fn kernel_of(&self, flow: &FlowSpec) -> Option<Kernel> {
+        self.stacks.get(usize::from(flow.transport)).copied().flatten()
+    }
+
+    /// The kernel's TCP as flows from and to a host have it.
+    pub fn kernels_at(&self, host: u32) -> impl Iterator<Item = Kernel> {
+        let here = move |f: &&FlowSpec| f.src == host || f.dst == host;
+        self.slow.flows.iter().filter(here).filter_map(|f| self.kernel_of(f))
     }
 
     /// Hosts that send or receive something; the others need no process.
