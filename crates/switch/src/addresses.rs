@@ -31,6 +31,11 @@ impl Addresses {
         Ipv4Addr::from_bits(self.of(host).to_bits().wrapping_add(SECOND))
     }
 
+    /// Whether an address is the second one of a host.
+    pub fn is_second(&self, address: Ipv4Addr) -> bool {
+        self.host(address).is_some_and(|host| self.second_of(host) == address)
+    }
+
     /// The host with an address.
     pub fn host(&self, address: Ipv4Addr) -> Option<u32> {
         let number = address.to_bits().wrapping_sub(self.first.to_bits());
@@ -50,6 +55,7 @@ mod tests {
         assert!((0..300).all(|h| plan.host(plan.of(h)) == Some(h)));
         assert_eq!(plan.second_of(299), Ipv4Addr::new(10, 64, 1, 44));
         assert!((0..300).all(|h| plan.host(plan.second_of(h)) == Some(h)));
+        assert!((0..300).all(|h| plan.is_second(plan.second_of(h)) && !plan.is_second(plan.of(h))));
         assert_eq!(plan.host(Ipv4Addr::new(10, 64, 1, 45)), None);
         assert_eq!(plan.host(Ipv4Addr::new(10, 0, 1, 45)), None);
         assert_eq!(plan.host(Ipv4Addr::new(10, 0, 0, 0)), None);

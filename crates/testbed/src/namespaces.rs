@@ -153,7 +153,8 @@ fn ip_batch(pid: u32, lines: &str) -> Result<(), TestbedError> {
 
 /// Has a program of iproute2 carry out lines in the namespace of process `pid`.
 fn batch(program: &str, pid: u32, lines: &str) -> Result<(), TestbedError> {
-    let step = |source: io::Error| TestbedError::Io { step: "configuring a namespace".into(), source };
+    let step =
+        |source: io::Error| TestbedError::Io { step: format!("running {program} in a namespace"), source };
     let mut command = Command::new(program);
     command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     in_namespace_of(&mut command, pid).map_err(step)?;

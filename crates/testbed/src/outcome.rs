@@ -31,6 +31,8 @@ pub struct Notes {
     pub captured: Option<[u64; 2]>,
     /// Seconds from the time zero of the testbed's clock, and of the capture, to the scenario's start.
     pub start_s: f64,
+    /// What is to be known of the kernel's flows, in sentences.
+    pub kernel: Vec<String>,
 }
 
 /// What has been heard of a run.
@@ -56,17 +58,20 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let switch = heard.switch.as_ref().ok_or_else(|| missing("links"))?;
     let links = switch.links.iter().map(|l| l.record()).collect::<Option<Vec<_>>>();
     let links = links.ok_or_else(|| missing("possible rates"))?;
+    let scaled = match job.factor {
+        1 => "at the rates that are written".to_string(),
+        n => format!("{n} times slower than written; rates and times are scaled back"),
+    };
     let mut warnings = vec![format!(
-        "Measured on real packets between network namespaces, {} times slower than written; rates and times are \
-         scaled back; order_digest and events are not those of a simulation",
-        job.factor
+        "Measured on real packets between network namespaces, {scaled}; order_digest and events are not those of a \
+         simulation"
     )];
     for flow in corrupted(&heard) {
         warnings.push(format!("flow {flow} arrived with other bytes than were sent"));
     }
     let unconnected: u64 = heard.hosts.iter().map(|h| h.unconnected).sum();
     warnings.extend(headway_network::outcome::unconnected_warning(unconnected));
-    warnings.extend(kernel_warnings(job, &heard));
+    warnings.extend(kernel_notes(job, &heard));
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
         flows: flows(job, &heard),
@@ -88,7 +93,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
 }
 
 /// What is to be known of the kernel's flows.
-fn kernel_warnings(job: &Job, heard: &Heard) -> Vec<String> {
+fn kernel_notes(job: &Job, heard: &Heard) -> Vec<String> {
     let mut warnings = Vec::new();
     if job.factor > 1 && job.stacks.iter().any(Option::is_some) {
         warnings.push(format!(
@@ -229,5 +234,6 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
         dropped,
         captured: switch.captured,
         start_s: heard.start.as_secs_f64(),
+        kernel: kernel_notes(job, heard),
     }
 }

@@ -5,7 +5,7 @@
 use crate::child::{ChildEvent, ChildEvents, ChildProcess};
 use crate::messages::{Answer, ControlCommand};
 use crate::outcome::{Heard, Notes, assemble};
-use crate::{Job, JobArgs, TestbedError, namespaces};
+use crate::{Job, JobArgs, TestbedError, kernel, namespaces};
 use headway_network::{Outcome, Progress};
 use headway_packet::Sizes;
 use headway_switch::Clock;
@@ -77,6 +77,7 @@ pub fn run(
 ) -> Result<Measured, TestbedError> {
     let job = Job::load(args, settings.sizes)?;
     job.check()?;
+    kernel::check(&job)?;
     namespaces::available()?;
     let args = JobArgs { slowdown: Some(job.factor), scenario: absolute(&args.scenario)?, ..args.clone() };
     let mut stage = Stage::set(&job, &args, settings)?;

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Run, arms, link, scenario, testbed_available};
 use headway_network::FlowState;
-use headway_testbed::{Job, TestbedError};
+use headway_testbed::{Job, TestbedError, kernel};
 
 /// Two pairs on one link of 100 Mb/s, without slowdown.
 fn dumbbell(discipline: &str, traffic: &str) -> String {
@@ -99,7 +99,7 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
     if !testbed_available() {
         return;
     }
-    match job.check() {
+    match kernel::check(&job) {
         Err(TestbedError::Missing(what)) => {
             eprintln!("skipped: the testbed needs {what}");
             return;
@@ -123,6 +123,6 @@ fn a_control_that_no_kernel_has_is_named_before_anything_is_started() {
         eprintln!("skipped: this kernel has d2tcp");
         return;
     }
-    let error = job.check().expect_err("no kernel has it of itself").to_string();
+    let error = kernel::check(&job).expect_err("no kernel has it of itself").to_string();
     assert!(error.contains("`headway kernel load d2tcp` provides it"), "{error}");
 }

@@ -136,7 +136,7 @@ pub(super) fn read(
     transports: &mut Transports,
     own: Option<&TransportSpec>,
 ) -> Result<Common, ScenarioError> {
-    let (kernel, machine) = Kernel::read(table)?.unzip();
+    let (kernel, machine) = Kernel::read(table, context.routing)?.unzip();
     let chosen = match (table.get("transport"), machine.as_ref().or(own)) {
         (Some(item), own) => {
             let asked = crate::fabric::transport(&item)?;

@@ -96,7 +96,7 @@ fn one(
     common: &Common,
 ) -> Result<(Written, Json), ScenarioError> {
     let table = item.table()?;
-    check_flow(&table, common)?;
+    check_flow(&table, common.kernel)?;
     let name = table.get("name").map(|i| i.text()).transpose()?.map(str::to_string);
     let (src, dst_item) = (host(&table.need("src")?, context.topology)?, table.need("dst")?);
     let dst = host(&dst_item, context.topology)?;

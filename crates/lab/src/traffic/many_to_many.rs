@@ -79,7 +79,7 @@ impl Declared for ManyToMany {
             None => 1.0,
             Some(item) => match item.number()? {
                 ratio if (0.0..=1.0).contains(&ratio) => {
-                    check_responsive(&item, ratio, common)?;
+                    check_responsive(&item, ratio, common.kernel)?;
                     ratio
                 }
                 ratio => return Err(item.range("from 0 to 1", ratio)),

@@ -1,11 +1,9 @@
 //! `stack = "kernel"`: flows that are TCP connections of the operating system where packets are real, and in the
 //! simulator messages of the machine that stands for them.
 
-use super::Common;
 use crate::text::{Item, Problem, Reader, ScenarioError, Value, names};
-use headway_network::TransportSpec;
+use headway_network::{Routing, TransportSpec};
 use headway_params::ParamValue;
-use headway_transport::registry;
 use serde_json::{Map, Value as Json};
 
 /// A congestion control of Linux, and what stands for it in the simulator.
@@ -30,6 +28,8 @@ const CONTROLS: &[Control] = &[
 
 /// The preset of the machines that does as Linux does.
 const PRESET: (&str, &str) = ("preset", "linux-4.19");
+/// How subflows take different paths, where paths have numbers.
+const MESH: (&str, &str) = ("path_manager", "full-mesh");
 /// Keys of an entry that say how a flow begins, which the kernel decides by itself.
 const OF_ENTRIES: &[&str] = &["share", "clump"];
 /// Keys of a flow that say how it begins or goes, likewise.
@@ -48,7 +48,10 @@ pub struct Kernel {
 
 impl Kernel {
     /// Reads `stack`, `congestion` and `mptcp`; `None` for Headway's own transports.
-    pub(super) fn read(table: &Reader<'_>) -> Result<Option<(Kernel, TransportSpec)>, ScenarioError> {
+    pub(super) fn read(
+        table: &Reader<'_>,
+        routing: Routing,
+    ) -> Result<Option<(Kernel, TransportSpec)>, ScenarioError> {
         let stack = table.get("stack").map_or(Ok(0), |i| i.choice(&["headway", "kernel"]))?;
         if stack == 0 {
             for key in ["congestion", "mptcp"] {
@@ -59,7 +62,13 @@ impl Kernel {
         }
         refuse(table, "transport", WITH).map_err(|e| e.help("`congestion` says what the kernel sends by"))?;
         refuse_openings(table, OF_ENTRIES)?;
-        let item = table.need("congestion")?;
+        let item = table.need("congestion").map_err(|error| match error.problem() {
+            Problem::MissingKey { .. } => {
+                let known: Vec<&str> = CONTROLS.iter().map(|c| c.name).collect();
+                error.help(format!("the kernel's congestion control: {}", known.join(", ")))
+            }
+            _ => error,
+        })?;
         let name = item.text()?;
         let control = CONTROLS.iter().find(|c| c.name == name).ok_or_else(|| {
             let problem = Problem::NoSuchName { what: "congestion control", name: name.into() };
@@ -71,7 +80,13 @@ impl Kernel {
             _ => control.machine,
         };
         let mptcp = machine != control.machine;
-        Ok(Some((Kernel { congestion: control.name, mptcp }, spec(machine))))
+        let meshed = mptcp && routing == Routing::Pinned;
+        Ok(Some((Kernel { congestion: control.name, mptcp }, spec(machine, meshed))))
+    }
+
+    /// What it is called in results.
+    pub fn label(self) -> String {
+        format!("kernel-{}{}", if self.mptcp { "mptcp-" } else { "" }, self.congestion)
     }
 
     /// Adds the keys to those of an entry.
@@ -83,13 +98,17 @@ impl Kernel {
 }
 
 /// Refuses keys of a flow that mean nothing to the kernel.
-pub(super) fn check_flow(table: &Reader<'_>, common: &Common) -> Result<(), ScenarioError> {
-    if common.kernel.is_some() { refuse_openings(table, OF_FLOWS) } else { Ok(()) }
+pub(super) fn check_flow(table: &Reader<'_>, kernel: Option<Kernel>) -> Result<(), ScenarioError> {
+    if kernel.is_some() { refuse_openings(table, OF_FLOWS) } else { Ok(()) }
 }
 
 /// Refuses a share of senders that stop after a first window: the kernel's senders go on.
-pub(super) fn check_responsive(item: &Item<'_>, ratio: f64, common: &Common) -> Result<(), ScenarioError> {
-    if common.kernel.is_none() || ratio == 1.0 {
+pub(super) fn check_responsive(
+    item: &Item<'_>,
+    ratio: f64,
+    kernel: Option<Kernel>,
+) -> Result<(), ScenarioError> {
+    if kernel.is_none() || ratio == 1.0 {
         return Ok(());
     }
     let help = "leave it out: the kernel's senders all go on";
@@ -121,12 +140,11 @@ fn boolean(item: &Item<'_>) -> Result<bool, ScenarioError> {
     }
 }
 
-/// The machine as Linux has it.
-fn spec(machine: &str) -> TransportSpec {
-    let (key, value) = PRESET;
-    debug_assert!(registry::find(machine).is_some_and(|e| e.params.iter().any(|p| p.name == key)));
-    let params = vec![(key.to_string(), ParamValue::Choice(value.into()))];
-    TransportSpec { name: machine.into(), params }
+/// The machine as Linux has it; where subflows are `meshed`, each has a path of its own.
+fn spec(machine: &str, meshed: bool) -> TransportSpec {
+    let set = if meshed { &[PRESET, MESH][..] } else { &[PRESET] };
+    let params = set.iter().map(|(key, value)| (key.to_string(), ParamValue::Choice((*value).into())));
+    TransportSpec { name: machine.into(), params: params.collect() }
 }
 
 /// Transports of a run, and which of them are the kernel's.

@@ -2,16 +2,21 @@
 
 #![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
 
-use super::socket;
-use crate::{Job, TestbedError};
+use super::{plan, socket};
+use crate::TestbedError;
+use crate::scenario::Job;
 use std::collections::BTreeSet;
 
 const CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Controls that Headway brings as programs for the kernel.
 const OURS: [&str; 3] = ["dctcp", "d2tcp", "l2dct"];
 
-/// An error in one sentence unless the kernel has every congestion control that flows of this job ask for.
+/// An error in one sentence unless the kernel has what flows of this job ask for, and ports for all of them.
 pub fn check(job: &Job) -> Result<(), TestbedError> {
+    if let Some((src, dst, flows)) = plan::crowd(&job.slow.flows, &job.stacks) {
+        let text = format!("{flows} TCP connections from h{src} to h{dst} are more than there are ports for");
+        return Err(TestbedError::Unsuitable(text));
+    }
     let stacks = || job.stacks.iter().flatten();
     if stacks().any(|k| k.mptcp) && !std::path::Path::new("/proc/sys/net/mptcp/enabled").exists() {
         return Err(TestbedError::Missing("multipath TCP: the kernel has none (CONFIG_MPTCP)".into()));

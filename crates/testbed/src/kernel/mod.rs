@@ -13,7 +13,6 @@ mod socket;
 
 pub use available::check;
 pub use plan::Plan;
-pub(crate) use plan::crowd;
 pub use receive::Received;
 pub use send::Sent;
 

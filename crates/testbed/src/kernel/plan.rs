@@ -105,7 +105,7 @@ fn planned(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Addresses)
 }
 
 /// The largest number of the kernel's flows by one transport between two hosts, and the two.
-pub(crate) fn crowd(flows: &[FlowSpec], stacks: &[Option<Kernel>]) -> Option<(u32, u32, usize)> {
+pub(super) fn crowd(flows: &[FlowSpec], stacks: &[Option<Kernel>]) -> Option<(u32, u32, usize)> {
     let mut counts: BTreeMap<(u32, u32, u8), usize> = BTreeMap::new();
     let of_kernel = |f: &&FlowSpec| stacks.get(usize::from(f.transport)).is_some_and(Option::is_some);
     for flow in flows.iter().filter(of_kernel) {
