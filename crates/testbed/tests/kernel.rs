@@ -1,12 +1,16 @@
 //! The kernel's TCP beside Headway's transports: real connections between the testbed's namespaces. Asserted is what no
 //! noise changes: completion, every byte, and that every port's counters agree.
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
+#![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
 
 mod common;
 
 use common::{Run, arms, link, scenario, testbed_available};
-use headway_network::FlowState;
-use headway_testbed::{Job, TestbedError, kernel};
+use headway_network::{FlowState, LinkRecord};
+use headway_params::ParamValue;
+use headway_testbed::{Job, JobArgs, TestbedError, kernel};
+use headway_transport::registry;
+use headway_units::Time;
 
 /// Two pairs on one link of 100 Mb/s, without slowdown.
 fn dumbbell(discipline: &str, traffic: &str) -> String {
@@ -47,14 +51,17 @@ flows = [
 ]
 "#;
 
-/// Every port lets out what it took in, but for what it dropped, returned, or still has.
+/// What a port received it dropped, returned or queued, and no more than that left it; what arrives at switches has left
+/// other ports.
 fn identities_hold(run: &Run) {
     for link in &run.outcome.links {
         let c = &link.counters;
-        let dropped: u64 = c.dropped.iter().sum();
-        assert!(c.dequeued <= c.enqueued && c.enqueued <= c.received, "{}: {c:?}", link.name);
-        assert!(c.received <= c.enqueued + dropped + c.returned, "{}: {c:?}", link.name);
+        assert_eq!(c.received, c.drops() + c.returned + c.enqueued, "{}: {c:?}", link.name);
+        assert!(c.dequeued <= c.enqueued, "{}: {c:?}", link.name);
     }
+    let sum = |of: &dyn Fn(&LinkRecord) -> u64| run.outcome.links.iter().map(of).sum::<u64>();
+    let arrived = sum(&|l| if l.from_switch { l.counters.received } else { 0 });
+    assert!(arrived <= sum(&|l| l.counters.dequeued), "{}", run.arm);
 }
 
 #[test]
@@ -77,9 +84,13 @@ fn cubic_of_the_kernel_and_amrt_share_a_link_and_every_byte_of_both_arrives() {
         // Three links of 300 us each way: nothing is faster.
         assert!(trips.count() > 0, "{}", run.arm);
         if run.arm == "testbed" {
-            let gauge = |name: &str| kernel.gauges.iter().find(|g| g.name == name).map(|g| g.value);
-            assert_eq!(gauge("kernel_connections"), Some(3));
-            assert!(gauge("kernel_min_rtt_ns") >= Some(1_800_000), "{:?}", kernel.gauges);
+            // Each of the three senders reports its own.
+            let own = |name: &str| {
+                kernel.gauges.iter().filter(|g| g.name == name).map(|g| g.value).collect::<Vec<_>>()
+            };
+            assert_eq!(own("kernel_connections"), [1; 3]);
+            let least = own("kernel_min_rtt_ns");
+            assert!(least.len() == 3 && least.iter().all(|ns| *ns >= 1_800_000), "{least:?}");
         }
     }
 }
@@ -110,6 +121,23 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
         assert_eq!((run.done(), run.corrupted), (8, 0), "{}: {:?}", run.arm, run.outcome.warnings);
         identities_hold(&run);
     }
+}
+
+/// As the kernel's are, which no factor reaches.
+#[test]
+fn the_timers_of_the_machine_that_stands_for_the_kernel_are_not_slowed_down() {
+    let (_file, args) = scenario(&dumbbell("anti-ecn", BESIDE));
+    let args = JobArgs { slowdown: Some(100), ..args };
+    let job =
+        Job::load(&args, headway_testbed::scenario::sizes(common::MTU, false)).expect("a good scenario");
+    assert_eq!(job.network.links()[0].spec.rate.bps(), 1_000_000);
+    let machine = &job.slow.transports[1];
+    let specs = registry::find(&machine.name).expect("a transport").params;
+    let values =
+        registry::resolved(&machine.name, &machine.params).expect("a transport").expect("good values");
+    let value = |name: &str| specs.iter().zip(&values).find(|(s, _)| s.name == name).map(|(_, v)| v.clone());
+    assert_eq!(value("min_rto"), Some(ParamValue::Time(Time::ms(200))));
+    assert_eq!(value("ack_delay"), Some(ParamValue::Time(Time::ms(40))));
 }
 
 #[test]
