@@ -180,7 +180,7 @@ impl Agent {
             seen: self.seen.clone(),
             over: over.clone(),
         };
-        let (failed, theirs) = std::thread::scope(|scope| {
+        let (failed, received, sent) = std::thread::scope(|scope| {
             for endpoint in endpoints.values() {
                 scope.spawn(|| self.take_in(endpoint, start, &over));
             }
@@ -188,11 +188,13 @@ impl Agent {
             let sent = kernel.as_ref().map(|k| scope.spawn(|| k.send(&running)));
             let failed = self.send_all(&endpoints, orders, start, own);
             over.store(true, Ordering::Relaxed);
-            let received = received.and_then(|thread| thread.join().ok()).unwrap_or_default();
-            (failed, (received, sent.and_then(|thread| thread.join().ok()).unwrap_or_default()))
+            (failed, received.map(|thread| thread.join()), sent.map(|thread| thread.join()))
         });
+        let broken = |_| "a thread of the kernel's connections broke off".to_string();
+        let received = received.transpose().map_err(broken)?.unwrap_or_default();
+        let sent = sent.transpose().map_err(broken)?.unwrap_or_default();
         let mut report = self.report(&endpoints, before, failed);
-        add_kernels(&mut report, theirs);
+        add_kernels(&mut report, received, sent);
         say(&Answer::Host(Box::new(report)));
         Ok(())
     }
@@ -427,7 +429,7 @@ impl Agent {
 }
 
 /// Adds what the kernel's flows have come to.
-fn add_kernels(report: &mut HostReport, (received, sent): (Received, Sent)) {
+fn add_kernels(report: &mut HostReport, received: Received, sent: Sent) {
     report.corrupted.extend(received.corrupted);
     report.failed.extend(received.failed.into_iter().chain(sent.failed));
     report.retransmitted.extend(sent.retransmitted);

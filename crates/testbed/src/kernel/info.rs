@@ -100,6 +100,7 @@ fn subflows(socket: BorrowedFd<'_>) -> Option<Vec<[u8; LENGTH]>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a real connection is what is asked")]
 mod tests {
     use super::*;
 

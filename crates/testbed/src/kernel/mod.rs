@@ -59,6 +59,7 @@ impl KernelHost {
         if plan.is_empty() {
             return Ok(None);
         }
+        socket::raise_files()?;
         plan.settings().iter().try_for_each(|(name, value)| socket::set_system(name, value))?;
         let listeners = plan.listening().map(|(at, kernel)| socket::listen(at, kernel));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "real sockets, and settings that are files")]
 
 use headway_lab::traffic::Kernel;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -14,6 +15,13 @@ const BACKLOG: i32 = 4096;
 pub(super) fn set_system(name: &str, value: &str) -> Result<(), String> {
     let path = format!("/proc/sys/{name}");
     std::fs::write(&path, value).map_err(|e| format!("writing {value} to {path}: {e}"))
+}
+
+/// Lets this process have as many files open as it may: each connection is one.
+pub(super) fn raise_files() -> Result<(), String> {
+    let raised = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
+    raised.map_err(|e| format!("raising the limit of open files: {e}"))
 }
 
 /// Whether a socket can have this control; asking loads its module, where the kernel has one.
