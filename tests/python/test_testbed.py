@@ -77,6 +77,25 @@ def test_the_report_shows_testbed_and_simulator(measured: Path) -> None:
         assert wanted in page
 
 
+def test_the_kernels_tcp_runs_beside_a_transport_and_its_timers_are_spoken_of(tmp_path: Path) -> None:
+    testbeds.need_testbed()
+    command = [sys.executable, "-m", "headway", "testbed", "run", "examples/kernel-beside", "--slowdown", "2"]
+    command += ["--set", "traffic.0.flows.0.bytes='1 MB'", "--set", "traffic.1.flows.0.bytes='1 MB'"]
+    command += ["--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=testbeds.LIMIT)
+    assert done.returncode == 0, done.stderr
+    assert "2 times slower than written" in done.stdout
+    assert "late by at most" in done.stdout
+    assert "note: The kernel's timers are not slowed down" in done.stderr
+    for place in ("", "simulator"):
+        run = package.read(tmp_path / "out" / place)
+        assert run.transports == ("amrt", "kernel-cubic")
+        assert run.flows.to_polars()["state"].to_list() == ["done"] * 3
+        assert run.flows.to_polars()["delivered_bytes"].to_list() == [1_000_000, 1_000_000, 200_000]
+        assert run.summary["by_transport"]["kernel-cubic"]["round_trips"]["samples"] > 0
+    assert package.read(tmp_path / "out").manifest["testbed"]["corrupted_flows"] == []
+
+
 def test_only_what_was_dropped_is_called_dropped(measured: Path) -> None:
     answer = json.loads((measured / "answer.json").read_text(encoding="utf-8"))
     for place in answer["testbed"]["dropped_outside_ports"]:

@@ -3,6 +3,9 @@
 use headway_packet::HostId;
 use std::net::Ipv4Addr;
 
+/// Between a host's first address and its second.
+const SECOND: u32 = 1 << 22;
+
 /// Consecutive addresses for consecutive hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
@@ -23,10 +26,21 @@ impl Addresses {
         Ipv4Addr::from_bits(self.first.to_bits().wrapping_add(host))
     }
 
+    /// The second address of a host, for subflows of multipath TCP: 10.64.0.1 of host 0, and so on.
+    pub fn second_of(&self, host: u32) -> Ipv4Addr {
+        Ipv4Addr::from_bits(self.of(host).to_bits().wrapping_add(SECOND))
+    }
+
+    /// Whether an address is the second one of a host.
+    pub fn is_second(&self, address: Ipv4Addr) -> bool {
+        self.host(address).is_some_and(|host| self.second_of(host) == address)
+    }
+
     /// The host with an address.
     pub fn host(&self, address: Ipv4Addr) -> Option<u32> {
-        let host = address.to_bits().wrapping_sub(self.first.to_bits());
-        (host < self.hosts).then_some(host)
+        let number = address.to_bits().wrapping_sub(self.first.to_bits());
+        let known = |host: u32| (host < self.hosts).then_some(host);
+        known(number).or_else(|| known(number.checked_sub(SECOND)?))
     }
 }
 
@@ -39,6 +53,10 @@ mod tests {
         let plan = Addresses::new(300);
         assert_eq!(plan.of(299), Ipv4Addr::new(10, 0, 1, 44));
         assert!((0..300).all(|h| plan.host(plan.of(h)) == Some(h)));
+        assert_eq!(plan.second_of(299), Ipv4Addr::new(10, 64, 1, 44));
+        assert!((0..300).all(|h| plan.host(plan.second_of(h)) == Some(h)));
+        assert!((0..300).all(|h| plan.is_second(plan.second_of(h)) && !plan.is_second(plan.of(h))));
+        assert_eq!(plan.host(Ipv4Addr::new(10, 64, 1, 45)), None);
         assert_eq!(plan.host(Ipv4Addr::new(10, 0, 1, 45)), None);
         assert_eq!(plan.host(Ipv4Addr::new(10, 0, 0, 0)), None);
     }

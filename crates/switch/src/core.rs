@@ -11,8 +11,8 @@ use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Fate, Full, Limit, Need, Offers, Packets, Port, PortContext, Rewrite};
 use headway_network::{
-    BuildError, Changes, FaultAction, FaultSpec, Flight, Injector, LinkRecord, Network, PathSelector, Sample,
-    SampleSpec, Step,
+    BuildError, Changes, FaultAction, FaultSpec, Flight, Injector, LinkRecord, Network, PathSelector,
+    Routing, Sample, SampleSpec, Step,
 };
 use headway_packet::Packet;
 use headway_units::Time;
@@ -230,9 +230,13 @@ impl Core {
     /// A frame came in from a host at `at`. A frame that is none of ours is counted.
     pub fn receive(&mut self, at: Time, host: u32, bytes: &[u8]) -> Result<(), FrameError> {
         self.counters.received += 1;
-        let seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {
+        let mut seen = frame::inspect(bytes, host, &self.addresses).inspect_err(|&why| {
             self.counters.refused[why as usize] += 1;
         })?;
+        // Where paths have numbers, each subflow of the kernel's multipath TCP has its own.
+        if let Some(subflow) = seen.subflow.filter(|_| self.network.fabric().routing == Routing::Pinned) {
+            seen.packet.entropy = subflow;
+        }
         let frame = self.frames.insert(seen, bytes);
         self.push(at, EventKind::Arrive { port: host, frame });
         Ok(())

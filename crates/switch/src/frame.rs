@@ -65,6 +65,8 @@ pub struct ParsedFrame {
     pub header: Option<usize>,
     /// Bytes of the frame that are left when its payload is cut off, where it can be.
     pub cut: Option<usize>,
+    /// Of multipath TCP, the number of the subflow: 1 between addresses of which one is a host's second, or else 0.
+    pub subflow: Option<u32>,
 }
 
 /// What a frame from `host`'s interface is to the ports.
@@ -83,11 +85,17 @@ pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<ParsedF
                 Some(TransportSlice::Udp(udp)) => headway(frame, header.slice().len(), udp.payload()),
                 _ => None,
             };
-            let foreign = || ParsedFrame { packet: foreign(&sliced, frame), header: None, cut: None };
+            let foreign =
+                || ParsedFrame { packet: foreign(&sliced, frame), header: None, cut: None, subflow: None };
             let mut seen = ours.unwrap_or_else(foreign);
             (seen.packet.src, seen.packet.dst) = (HostId(src), HostId(dst));
             seen.packet.ecn = Ecn::from_bits(header.ecn().value());
             seen.packet.wire = wire(frame.len())?;
+            if let Some(TransportSlice::Tcp(tcp)) = transport {
+                let second =
+                    [header.source_addr(), header.destination_addr()].iter().any(|a| addresses.is_second(*a));
+                seen.subflow = is_multipath(tcp.options()).then_some(u32::from(second));
+            }
             Ok(seen)
         }
         (Some(NetSlice::Arp(arp)), _) => {
@@ -95,7 +103,7 @@ pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<ParsedF
             let (src, dst) = ends(arp.sender_ipv4_addr(), arp.target_ipv4_addr(), host, addresses)?;
             let mut packet = Packet::new(PacketKind::Ack, HostId(src), HostId(dst), 0);
             packet.wire = wire(frame.len())?;
-            Ok(ParsedFrame { packet, header: None, cut: None })
+            Ok(ParsedFrame { packet, header: None, cut: None, subflow: None })
         }
         _ => Err(FrameError::NotIpv4),
     }
@@ -130,6 +138,7 @@ fn headway(frame: &[u8], ip: usize, payload: &[u8]) -> Option<ParsedFrame> {
         packet: view.packet(),
         header: Some(header),
         cut: view.cut().map(|left| header + left),
+        subflow: None,
     })
 }
 
@@ -143,15 +152,34 @@ fn foreign(sliced: &SlicedPacket<'_>, frame: &[u8]) -> Packet {
     packet.priority = FOREIGN_PRIORITY;
     packet.payload = frame.len().min(u16::MAX.into()) as u16;
     packet.entropy = match &sliced.transport {
-        Some(TransportSlice::Tcp(tcp)) => {
-            u32::from(tcp.source_port()) << 16 | u32::from(tcp.destination_port())
-        }
-        Some(TransportSlice::Udp(udp)) => {
-            u32::from(udp.source_port()) << 16 | u32::from(udp.destination_port())
-        }
+        Some(TransportSlice::Tcp(tcp)) => ports(tcp.source_port(), tcp.destination_port()),
+        Some(TransportSlice::Udp(udp)) => ports(udp.source_port(), udp.destination_port()),
         _ => 0,
     };
     packet
+}
+
+/// Whether TCP options have one of multipath TCP among them, as all but a few of its segments do (RFC 8684).
+fn is_multipath(mut options: &[u8]) -> bool {
+    const END: u8 = 0;
+    const NOTHING: u8 = 1;
+    const MULTIPATH: u8 = 30;
+    loop {
+        options = match *options {
+            [MULTIPATH, ..] => return true,
+            [NOTHING, ref rest @ ..] => rest,
+            [kind, length, ..] if kind != END && length >= 2 => {
+                options.get(usize::from(length)..).unwrap_or(&[])
+            }
+            _ => return false,
+        };
+    }
+}
+
+/// One number of two ports, the same for both directions, whose low bits depend on both.
+fn ports(a: u16, b: u16) -> u32 {
+    let both = u32::from(a.min(b)) << 16 | u32::from(a.max(b));
+    both.wrapping_mul(0x9e37_79b1).rotate_left(16)
 }
 
 /// Writes a mark into the IPv4 header of a frame and keeps its checksum right (RFC 1624 eq. 3). Frames
@@ -328,6 +356,54 @@ mod tests {
                 assert_eq!(seen.ecn, ecn);
             }
         }
+    }
+
+    fn segment(
+        options: &[u8],
+        from: std::net::Ipv4Addr,
+        to: std::net::Ipv4Addr,
+        ports: (u16, u16),
+    ) -> Vec<u8> {
+        let builder = PacketBuilder::ethernet2([2; 6], [4; 6])
+            .ipv4(from.octets(), to.octets(), 64)
+            .tcp(ports.0, ports.1, 1, 1000)
+            .options_raw(options)
+            .expect("options that fit");
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, &[5; 100]).expect("room");
+        bytes
+    }
+
+    #[test]
+    fn subflows_of_multipath_tcp_are_known_by_their_option_and_addresses() {
+        let plan = Addresses::new(4);
+        let (a, b) = (plan.of(0), plan.of(1));
+        let subflow = |options: &[u8], from, to| {
+            inspect(&segment(options, from, to, (10_000, 9001)), 0, &plan).expect("a good frame").subflow
+        };
+        let timestamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        let both = [&timestamps[..], &[30, 4, 0x20, 0]].concat();
+        assert_eq!(subflow(&timestamps, a, b), None, "plain TCP");
+        assert_eq!(subflow(&both, a, b), Some(0));
+        assert_eq!(subflow(&both, plan.second_of(0), b), Some(1));
+        assert_eq!(subflow(&both, a, plan.second_of(1)), Some(1), "the way back");
+        for broken in [&[8, 0, 30, 4][..], &[8, 1, 30, 4], &[8, 99, 0, 0], &[0, 30, 4, 0]] {
+            assert_eq!(subflow(broken, a, b), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn both_directions_of_a_connection_hash_alike_and_neighbouring_ports_do_not() {
+        let plan = Addresses::new(4);
+        let of = |from: u32, to: u32, ports| {
+            parse(&segment(&[], plan.of(from), plan.of(to), ports), from, &plan)
+                .expect("a good frame")
+                .entropy
+        };
+        assert_eq!(of(0, 1, (10_000, 9001)), of(1, 0, (9001, 10_000)));
+        let low: std::collections::BTreeSet<u32> =
+            (0..64).map(|i| of(0, 1, (10_000 + i, 9001)) % 16).collect();
+        assert!(low.len() > 8, "{low:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod capture;
 pub mod child;
 pub mod flow_log;
+pub mod kernel;
 pub mod messages;
 pub mod namespaces;
 mod outcome;

@@ -9,6 +9,7 @@
 
 use crate::TestbedError;
 use headway_switch::Addresses;
+use headway_units::Rate;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -16,6 +17,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+
+/// Bytes of preamble, frame check sequence and inter-frame gap around a frame.
+const FRAMING: u32 = 24;
+/// Bytes of the shortest frame on a wire, with that.
+const SHORTEST: u32 = 84;
+/// Packets that wait at a host's interface at most, as in Linux.
+const QUEUE_PACKETS: u32 = 1000;
 
 /// What real interfaces and namespaces need, or a sentence about what is missing.
 pub fn available() -> Result<(), TestbedError> {
@@ -103,14 +111,51 @@ pub fn join(switch: u32, hosts: &[(u32, u32)], addresses: &Addresses, mtu: u32) 
     Ok(())
 }
 
+/// Gives a host its second address, from which its multipath TCP opens a second subflow, and has it know those of its
+/// peers.
+pub fn add_path(pid: u32, host: u32, peers: &[u32], addresses: &Addresses) -> Result<(), TestbedError> {
+    let own = addresses.second_of(host);
+    let mut lines = format!("address add {own}/8 dev eth0\n");
+    for &peer in peers.iter().filter(|peer| **peer != host) {
+        let (address, mac) = (addresses.second_of(peer), mac(peer, false));
+        lines += &format!("neighbour add {address} lladdr {mac} dev eth0 nud permanent\n");
+    }
+    lines += &format!(
+        "mptcp limits set subflow 1 add_addr_accepted 0\nmptcp endpoint add {own} dev eth0 subflow\n"
+    );
+    ip_batch(pid, &lines)
+}
+
+/// Has the kernel of process `pid` send at no more than the rate of the host's link, so that its packets wait where a
+/// real host's do, and its TCP notices. The error is a clause that says why not.
+pub fn shape(pid: u32, rate: Rate, mtu: u32) -> Result<(), String> {
+    // Two packets, or what a late timer lets pass: some tens of microseconds.
+    let burst = (2 * (u64::from(mtu) + 14)).max(rate.bps() / 8 * 120 / 1_000_000);
+    let line = format!(
+        "qdisc add dev eth0 root tbf rate {}bit burst {burst} limit {} overhead {FRAMING} mpu {SHORTEST}\n",
+        rate.bps(),
+        QUEUE_PACKETS * (mtu + 14)
+    );
+    batch("tc", pid, &line).map_err(|error| match error {
+        TestbedError::Namespace(said) if !said.is_empty() => format!("tc: {said}"),
+        other => other.to_string(),
+    })
+}
+
 fn mac(host: u32, switch: bool) -> String {
     let [.., b, c] = host.to_be_bytes();
     format!("02:48:57:{:02x}:{b:02x}:{c:02x}", u8::from(switch))
 }
 
 fn ip_batch(pid: u32, lines: &str) -> Result<(), TestbedError> {
-    let step = |source: io::Error| TestbedError::Io { step: "configuring a namespace".into(), source };
-    let mut command = Command::new("ip");
+    batch("ip", pid, lines)
+}
+
+/// Has a program of iproute2 carry out lines in the namespace of process `pid`.
+fn batch(program: &str, pid: u32, lines: &str) -> Result<(), TestbedError> {
+    let step =
+        |source: io::Error| TestbedError::Io { step: format!("running {program} in a namespace"), source };
+    let mut command = Command::new(program);
     command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     in_namespace_of(&mut command, pid).map_err(step)?;
     let mut child = command.spawn().map_err(step)?;

@@ -31,6 +31,8 @@ pub struct Notes {
     pub captured: Option<[u64; 2]>,
     /// Seconds from the time zero of the testbed's clock, and of the capture, to the scenario's start.
     pub start_s: f64,
+    /// What is to be known of the kernel's flows, in sentences.
+    pub kernel: Vec<String>,
 }
 
 /// What has been heard of a run.
@@ -45,6 +47,8 @@ pub(crate) struct Heard {
     /// How long the run lasted.
     pub(crate) lasted: Time,
     pub(crate) interrupted: bool,
+    /// Hosts whose kernels send faster than their links, and why.
+    pub(crate) unshaped: Vec<(u32, String)>,
 }
 
 /// Puts everything together, in the scenario's own units.
@@ -54,16 +58,20 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let switch = heard.switch.as_ref().ok_or_else(|| missing("links"))?;
     let links = switch.links.iter().map(|l| l.record()).collect::<Option<Vec<_>>>();
     let links = links.ok_or_else(|| missing("possible rates"))?;
+    let scaled = match job.factor {
+        1 => "at the rates that are written".to_string(),
+        n => format!("{n} times slower than written; rates and times are scaled back"),
+    };
     let mut warnings = vec![format!(
-        "Measured on real packets between network namespaces, {} times slower than written; rates and times are \
-         scaled back; order_digest and events are not those of a simulation",
-        job.factor
+        "Measured on real packets between network namespaces, {scaled}; order_digest and events are not those of a \
+         simulation"
     )];
     for flow in corrupted(&heard) {
         warnings.push(format!("flow {flow} arrived with other bytes than were sent"));
     }
     let unconnected: u64 = heard.hosts.iter().map(|h| h.unconnected).sum();
     warnings.extend(headway_network::outcome::unconnected_warning(unconnected));
+    warnings.extend(kernel_notes(job, &heard));
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
         flows: flows(job, &heard),
@@ -82,6 +90,30 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     };
     speed_up(&mut outcome, job.factor);
     Ok((outcome, notes(job, &heard, switch)))
+}
+
+/// What is to be known of the kernel's flows.
+fn kernel_notes(job: &Job, heard: &Heard) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if job.factor > 1 && job.stacks.iter().any(Option::is_some) {
+        warnings.push(format!(
+            "The kernel's timers are not slowed down with the network: its least retransmission time-out of 200 ms and \
+             its delayed acknowledgements of up to 40 ms are {} and {} in the scenario's units. `--slowdown 1` with \
+             links of at most 1 Gb/s has none of that; the larger the slowdown, the less a time-out weighs",
+            Time::ms(200) / job.factor,
+            Time::ms(40) / job.factor
+        ));
+    }
+    for (host, why) in &heard.unshaped {
+        warnings.push(format!(
+            "The kernel of h{host} does not know its link's rate ({why}): its packets wait at the switch, not at the host"
+        ));
+    }
+    let failed = heard.hosts.iter().flat_map(|h| &h.failed);
+    let of_kernel = |flow: u32| job.slow.flows.get(flow as usize).is_some_and(|f| job.kernel_of(f).is_some());
+    let failed = failed.filter(|(flow, _)| of_kernel(*flow) && !heard.done.contains_key(flow));
+    warnings.extend(failed.map(|(flow, why)| format!("flow {flow} failed: {why}")));
+    warnings
 }
 
 /// Flows of which wrong bytes arrived, whole or not.
@@ -155,7 +187,13 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
         host.retransmitted.iter().for_each(|&(flow, bytes)| with(flow, &|r| r.retransmitted += bytes));
         host.marks.iter().for_each(|&(flow, marks)| with(flow, &|r| r.marks += marks));
         for (flow, _) in &host.failed {
-            with(*flow, &|r| r.state = FlowState::Failed);
+            // What the kernel's receiver has whole is done, however its connection is closed.
+            let whole = job.slow.flows.get(*flow as usize).is_some_and(|f| job.kernel_of(f).is_some());
+            with(*flow, &|r| {
+                if !(whole && r.state == FlowState::Done) {
+                    r.state = FlowState::Failed;
+                }
+            });
         }
     }
     records
@@ -196,5 +234,6 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
         dropped,
         captured: switch.captured,
         start_s: heard.start.as_secs_f64(),
+        kernel: kernel_notes(job, heard),
     }
 }

@@ -5,7 +5,7 @@
 use crate::child::{ChildEvent, ChildEvents, ChildProcess};
 use crate::messages::{Answer, ControlCommand};
 use crate::outcome::{Heard, Notes, assemble};
-use crate::{Job, JobArgs, TestbedError, namespaces};
+use crate::{Job, JobArgs, TestbedError, kernel, namespaces};
 use headway_network::{Outcome, Progress};
 use headway_packet::Sizes;
 use headway_switch::Clock;
@@ -77,6 +77,7 @@ pub fn run(
 ) -> Result<Measured, TestbedError> {
     let job = Job::load(args, settings.sizes)?;
     job.check()?;
+    kernel::check(&job)?;
     namespaces::available()?;
     let args = JobArgs { slowdown: Some(job.factor), scenario: absolute(&args.scenario)?, ..args.clone() };
     let mut stage = Stage::set(&job, &args, settings)?;
@@ -97,6 +98,8 @@ struct Stage {
     hosts: Vec<u32>,
     events: ChildEvents,
     clock: Clock,
+    /// Hosts whose kernels send faster than their links, and why.
+    unshaped: Vec<(u32, String)>,
 }
 
 impl Stage {
@@ -127,16 +130,36 @@ impl Stage {
             )?);
         }
         let pids: Vec<(u32, u32)> = hosts.iter().zip(&children[1..]).map(|(h, c)| (*h, c.pid())).collect();
-        let mut stage = Stage { children, hosts, events, clock };
+        let mut stage = Stage { children, hosts, events, clock, unshaped: Vec::new() };
         if let Err(error) = namespaces::join(stage.children[0].pid(), &pids, &job.addresses, settings.mtu) {
             // A child that could not start takes its namespace with it: its own words say more.
             return Err(stage.early_end().unwrap_or(error));
         }
+        stage.prepare_kernels(job, &pids, settings.mtu)?;
         for order in [ControlCommand::Open, ControlCommand::Connect] {
             stage.tell_all(order);
             stage.events.all_ready(&mut stage.children, READY)?;
         }
         Ok(stage)
+    }
+
+    /// Slows kernels that send by TCP of their own down to the rates of their links, and gives those of multipath TCP a
+    /// second address.
+    fn prepare_kernels(&mut self, job: &Job, pids: &[(u32, u32)], mtu: u32) -> Result<(), TestbedError> {
+        for &(host, pid) in pids {
+            let stacks: Vec<_> = job.kernels_at(host).collect();
+            if stacks.is_empty() {
+                continue;
+            }
+            if stacks.iter().any(|kernel| kernel.mptcp) {
+                namespaces::add_path(pid, host, &self.hosts, &job.addresses)?;
+            }
+            let rate = job.network.links()[host as usize].spec.rate;
+            if let Err(why) = namespaces::shape(pid, rate, mtu) {
+                self.unshaped.push((host, why));
+            }
+        }
+        Ok(())
     }
 
     fn early_end(&mut self) -> Option<TestbedError> {
@@ -162,7 +185,8 @@ impl Stage {
     ) -> Result<Heard, TestbedError> {
         let start = self.clock.now() + LEAD;
         self.tell_all(ControlCommand::Start { at_ns: start.0 / 1000 });
-        let mut heard = Heard { start, ..Heard::default() };
+        let unshaped = std::mem::take(&mut self.unshaped);
+        let mut heard = Heard { start, unshaped, ..Heard::default() };
         let wanted = job.slow.flows.iter().filter(|f| f.responsive).count();
         let end = start.saturating_add(job.slow.stop);
         let mut asked = Instant::now();

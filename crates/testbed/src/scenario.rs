@@ -3,8 +3,9 @@
 use crate::TestbedError;
 use crate::slowdown::{factor_for, slow_down};
 use headway_host::{Admission, PreSharedKey};
+use headway_lab::traffic::Kernel;
 use headway_lab::{Request, Resolved, Scenario, ScenarioError};
-use headway_network::{FabricSpec, Network, RunSpec};
+use headway_network::{FabricSpec, FlowSpec, Network, RunSpec};
 use headway_packet::Sizes;
 use headway_switch::Addresses;
 use headway_units::Rate;
@@ -66,6 +67,8 @@ pub struct Job {
     pub network: Arc<Network>,
     /// Its hosts' addresses.
     pub addresses: Addresses,
+    /// By number of the transport, the kernel's TCP where it sends the flows.
+    pub stacks: Vec<Option<Kernel>>,
 }
 
 impl Job {
@@ -79,7 +82,8 @@ impl Job {
         let slow = slow_down(&resolved.spec, factor, sizes);
         let network = Arc::new(build(&slow)?);
         let addresses = Addresses::new(network.hosts());
-        Ok(Job { scenario, resolved, slow, factor, network, addresses })
+        let stacks = scenario.setup()?.stacks();
+        Ok(Job { scenario, resolved, slow, factor, network, addresses, stacks })
     }
 
     /// Whether its traffic can be run on one machine; a switch on its own does not ask.
@@ -94,6 +98,17 @@ impl Job {
             return Err(TestbedError::Unsuitable("the scenario starts no flow".into()));
         }
         Ok(())
+    }
+
+    /// The kernel's TCP, where it sends this flow.
+    pub fn kernel_of(&self, flow: &FlowSpec) -> Option<Kernel> {
+        self.stacks.get(usize::from(flow.transport)).copied().flatten()
+    }
+
+    /// The kernel's TCP as flows from and to a host have it.
+    pub fn kernels_at(&self, host: u32) -> impl Iterator<Item = Kernel> {
+        let here = move |f: &&FlowSpec| f.src == host || f.dst == host;
+        self.slow.flows.iter().filter(here).filter_map(|f| self.kernel_of(f))
     }
 
     /// Hosts that send or receive something; the others need no process.

@@ -206,8 +206,10 @@ def _fraction(state: dict[str, Any]) -> dict[str, Any]:
 
 def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | None, *, whole: bool) -> None:
     about = last["testbed"]
+    slowdown = about["slowdown"]
+    rates = "as fast as written" if slowdown == 1 else f"{slowdown} times slower than written"
     click.echo(
-        f"{name}: {about['wall_s']:.1f} s on real packets, {about['slowdown']} times slower than written; "
+        f"{name}: {about['wall_s']:.1f} s on real packets, {rates}; "
         f"{about['frames']} frames, 99 % of them late by at most {duration(about['switch_late_ns']['p99'] * 1e-9)}"
     )
     heads = ("", "flows done", "mean FCT", "p99 FCT", "bottleneck utilisation", "drops")
@@ -215,6 +217,8 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
     if last[SIMULATOR] is not None:
         rows.append(_row(SIMULATOR, last[SIMULATOR]))
     print_table(heads, rows)
+    for sentence in about["kernel_notes"]:
+        click.echo(f"note: {sentence}", err=True)
     for place, count in about["dropped_outside_ports"].items():
         click.echo(f"dropped outside the ports, {place}: {count}", err=True)
     if about["corrupted_flows"]:

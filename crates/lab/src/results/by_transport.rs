@@ -2,14 +2,15 @@
 
 use super::labels::labels;
 use super::measures;
+use crate::traffic::Kernel;
 use headway_gauges::RoundTrips;
 use headway_network::{FlowRecord, FlowSpec, Outcome, RunSpec, TransportRecord};
 use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
 /// An object for each transport, by its label.
-pub(super) fn split(spec: &RunSpec, warmup: Time, outcome: &Outcome) -> Json {
-    let labels = labels(&spec.transports);
+pub(super) fn split(spec: &RunSpec, stacks: &[Option<Kernel>], warmup: Time, outcome: &Outcome) -> Json {
+    let labels = labels(&spec.transports, stacks);
     let mut map = Map::new();
     for label in &labels {
         // Transports of one label are one: settings that say nothing new.

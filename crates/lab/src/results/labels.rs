@@ -1,14 +1,22 @@
 //! What the transports of a run are called.
 
 use crate::fabric::param_json;
+use crate::traffic::Kernel;
 use headway_network::TransportSpec;
 use serde_json::Value as Json;
 
 /// What the transports of a run are called in its results: by their names, and where several have one name, with the
-/// parameters that each of them sets, as in `dctcp(g=0.25)`.
-pub(super) fn labels(transports: &[TransportSpec]) -> Vec<String> {
-    let label = |one: &TransportSpec| {
-        let alone = transports.iter().filter(|other| other.name == one.name).count() == 1;
+/// parameters that each of them sets, as in `dctcp(g=0.25)`. The kernel's are called by their controls, as in
+/// `kernel-cubic`, in the simulator as well.
+pub(super) fn labels(transports: &[TransportSpec], stacks: &[Option<Kernel>]) -> Vec<String> {
+    let stack = |number: usize| stacks.get(number).copied().flatten();
+    let label = |(number, one): (usize, &TransportSpec)| {
+        if let Some(kernel) = stack(number) {
+            return kernel.label();
+        }
+        let named =
+            |(number, other): &(usize, &TransportSpec)| other.name == one.name && stack(*number).is_none();
+        let alone = transports.iter().enumerate().filter(named).count() == 1;
         if alone || one.params.is_empty() {
             return one.name.clone();
         }
@@ -17,7 +25,7 @@ pub(super) fn labels(transports: &[TransportSpec]) -> Vec<String> {
             one.params.iter().map(|(key, value)| format!("{key}={}", show(param_json(value)))).collect();
         format!("{}({})", one.name, set.join(","))
     };
-    transports.iter().map(label).collect()
+    transports.iter().enumerate().map(label).collect()
 }
 
 #[cfg(test)]
@@ -33,8 +41,18 @@ mod tests {
         };
         let preset = ParamValue::Choice("linux-4.19".into());
         let two = [named("dctcp", &[("preset", preset.clone())]), named("cubic", &[])];
-        assert_eq!(labels(&two), ["dctcp", "cubic"]);
+        assert_eq!(labels(&two, &[]), ["dctcp", "cubic"]);
         let three = [two[0].clone(), named("dctcp", &[]), named("dctcp", &[("g", ParamValue::Float(0.25))])];
-        assert_eq!(labels(&three), ["dctcp(preset=linux-4.19)", "dctcp", "dctcp(g=0.25)"]);
+        assert_eq!(labels(&three, &[]), ["dctcp(preset=linux-4.19)", "dctcp", "dctcp(g=0.25)"]);
+    }
+
+    #[test]
+    fn the_kernels_are_called_by_their_controls_and_leave_headways_their_names() {
+        let spec = |name: &str| TransportSpec { name: name.into(), params: Vec::new() };
+        let kernel = |congestion, mptcp| Some(Kernel { congestion, mptcp });
+        let transports = ["cubic", "cubic", "tcp", "mptcp-cubic"].map(spec);
+        let stacks = [None, kernel("cubic", false), kernel("reno", false), kernel("cubic", true)];
+        let found = labels(&transports, &stacks);
+        assert_eq!(found, ["cubic", "kernel-cubic", "kernel-reno", "kernel-mptcp-cubic"]);
     }
 }

@@ -133,7 +133,7 @@ pub const FLOWS: &[Field] = &[
         "transport",
         Text,
         "transport",
-        "name; where several transports of the run have one name, with what each sets, as `dctcp(g=0.5)`",
+        "name; where several transports of the run have one name, with what each sets, as `dctcp(g=0.5)`; `kernel-cubic` and the like with `stack = \"kernel\"`",
     ),
     Field::new("bytes", Bytes, "size", "application bytes to deliver"),
     Field::new("start_s", Time, "start", "when the application handed the flow over"),

@@ -28,7 +28,7 @@ pub fn summarise(spec: &RunSpec, setup: &Setup, outcome: &Outcome) -> (Json, Vec
     map.insert("deadline_missed_fraction".into(), json!(deadlines(&flows, warmup, outcome.end)));
     map.insert("quantile_definition".into(), QUANTILE_DEFINITION.into());
     if spec.transports.len() > 1 {
-        map.insert("by_transport".into(), by_transport::split(spec, warmup, outcome));
+        map.insert("by_transport".into(), by_transport::split(spec, &setup.stacks(), warmup, outcome));
     }
     if measured.is_empty() {
         let why = if flows.iter().any(|(_, r)| r.state == FlowState::Done) {

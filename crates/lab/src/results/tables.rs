@@ -5,6 +5,7 @@
 use super::labels::labels;
 use super::schema::{self, Field as Declared};
 use crate::text::quantity::seconds;
+use crate::traffic::Kernel;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;
@@ -23,11 +24,16 @@ pub fn state_name(state: FlowState) -> &'static str {
 }
 
 /// The table of flows.
-pub fn flows(spec: &RunSpec, names: &[String], outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
+pub fn flows(
+    spec: &RunSpec,
+    stacks: &[Option<Kernel>],
+    names: &[String],
+    outcome: &Outcome,
+) -> Result<RecordBatch, ArrowError> {
     let records = || spec.flows.iter().zip(&outcome.flows);
     let fct: Vec<Option<f64>> = records().map(|(f, r)| r.finish.map(|t| seconds(t - f.start))).collect();
     let slowdown = records().map(|(f, r)| slowdown(f.start, r.finish, r.ideal)).collect::<Float64Array>();
-    let labels = labels(&spec.transports);
+    let labels = labels(&spec.transports, stacks);
     let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("flow", u64s(&|i| i as u64)),

@@ -177,7 +177,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
     let probe = fabric::sizes_and_routing(fabric_table.as_ref())?;
     let (sizes, routing) = (probe.0, probe.1.unwrap_or(Routing::Ecmp));
     let context = traffic::Context { topology: &topology, sizes, routing, folder, start };
-    let mut transports = Vec::new();
+    let mut transports = traffic::Transports::default();
     let traffic_item = table.need("traffic")?;
     let mut entries = Vec::new();
     let entries_of =
@@ -189,12 +189,13 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         return Err(traffic_item.range("at least one entry", "an empty list"));
     }
     if let (Some(item), Some(own)) = (&own_item, &own)
-        && !transports.contains(own)
+        && !transports.has_own(own)
     {
         let problem =
             Problem::Contradiction("[transport] has no effect: every [[traffic]] names its own".into());
         return Err(item.fail(problem));
     }
+    let mut transports = transports.specs;
     let fabric = fabric::read(fabric_table.as_ref(), &transports, topology.switch_latency, &at)?;
     super::tuning::tune(&mut transports, &entries, &topology, &fabric);
     let stop = table.get("stop").map_or(Ok(SAFETY_STOP), |i| i.period())?;

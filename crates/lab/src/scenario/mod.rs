@@ -272,6 +272,15 @@ impl Setup {
         flows
     }
 
+    /// By number of the transport, the kernel's TCP where it sends the flows.
+    pub fn stacks(&self) -> Vec<Option<traffic::Kernel>> {
+        let mut stacks = vec![None; self.transports.len()];
+        for entry in &self.traffic {
+            stacks[usize::from(entry.common.transport)] = entry.common.kernel;
+        }
+        stacks
+    }
+
     /// Makes the flows and everything else that a run needs.
     pub fn resolve(&self, seed: u64) -> Result<Resolved, ScenarioError> {
         let estimate = self.check_memory()?;

@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::keys::{Key, key};
+use super::stack::{Kernel, Transports};
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use headway_network::{FlowSpec, TransportSpec};
@@ -33,6 +34,24 @@ pub const COMMON: &[Key] = &[
     key("share", "count", "1", "as one of how many flows that share the path each flow begins, see above"),
     key("clump", "count", "`[start] clump`", "packets back to back before a pause, see above"),
     key("transport", "name or table", "`[transport]`", "for mixtures"),
+    key(
+        "stack",
+        "`headway`, `kernel`",
+        "`headway`",
+        "`kernel`: on real packets the operating system's TCP sends these flows, see below",
+    ),
+    key(
+        "congestion",
+        "`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`",
+        "with `stack`",
+        "the kernel's congestion control, with `stack = \"kernel\"`",
+    ),
+    key(
+        "mptcp",
+        "true or false",
+        "false",
+        "whether connections are multipath TCP, with `stack = \"kernel\"`",
+    ),
 ];
 
 /// What every kind of traffic may carry.
@@ -52,6 +71,8 @@ pub struct Common {
     pub clump: u32,
     /// Index into the run's transports.
     pub transport: u8,
+    /// The kernel's TCP, where it sends the flows on real packets.
+    pub kernel: Option<Kernel>,
     line_rate: bool,
 }
 
@@ -112,10 +133,11 @@ impl Deadlines {
 pub(super) fn read(
     table: &Reader<'_>,
     context: &Context<'_>,
-    transports: &mut Vec<TransportSpec>,
+    transports: &mut Transports,
     own: Option<&TransportSpec>,
 ) -> Result<Common, ScenarioError> {
-    let chosen = match (table.get("transport"), own) {
+    let (kernel, machine) = Kernel::read(table, context.routing)?.unzip();
+    let chosen = match (table.get("transport"), machine.as_ref().or(own)) {
         (Some(item), own) => {
             let asked = crate::fabric::transport(&item)?;
             // A bare name means the scenario's own transport, parameters included, when it is that one.
@@ -128,11 +150,7 @@ pub(super) fn read(
             return Err(error.help("name one for all in [transport], or one for each [[traffic]]"));
         }
     };
-    let position = transports.iter().position(|t| *t == chosen).unwrap_or_else(|| {
-        transports.push(chosen);
-        transports.len() - 1
-    });
-    let transport = u8::try_from(position).map_err(|_| {
+    let transport = u8::try_from(transports.number(chosen, kernel)).map_err(|_| {
         ScenarioError::new(Problem::Contradiction("more than 256 transports".into()), table.at())
     })?;
     let deadlines = read_deadlines(table)?;
@@ -144,6 +162,7 @@ pub(super) fn read(
         share: table.get("share").map_or(Ok(1), |i| i.count())?,
         clump: table.get("clump").map_or(Ok(context.start.clump), |i| i.count())?,
         transport,
+        kernel,
         line_rate: context.start.line_rate,
     })
 }

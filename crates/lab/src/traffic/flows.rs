@@ -4,6 +4,7 @@ use super::draw::Ground;
 use super::keys::needed;
 use super::list::{self, Written};
 use super::reading::{Resolved, check_reachable, host, message, object, start};
+use super::stack::check_flow;
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Item, Problem, Reader, ScenarioError, names};
 use headway_network::Routing;
@@ -95,6 +96,7 @@ fn one(
     common: &Common,
 ) -> Result<(Written, Json), ScenarioError> {
     let table = item.table()?;
+    check_flow(&table, common.kernel)?;
     let name = table.get("name").map(|i| i.text()).transpose()?.map(str::to_string);
     let (src, dst_item) = (host(&table.need("src")?, context.topology)?, table.need("dst")?);
     let dst = host(&dst_item, context.topology)?;

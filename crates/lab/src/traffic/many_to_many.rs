@@ -3,6 +3,7 @@
 use super::draw::Ground;
 use super::keys::{BYTES, START, key, needed};
 use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, message, object, start};
+use super::stack::check_responsive;
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Reader, ScenarioError};
 use crate::workload::random::Purpose;
@@ -53,7 +54,7 @@ impl Declared for ManyToMany {
     fn read(
         table: &Reader<'_>,
         context: &Context<'_>,
-        _: &Common,
+        common: &Common,
     ) -> Result<(Self, Resolved), ScenarioError> {
         let topology = context.topology;
         let hosts = topology.hosts;
@@ -77,7 +78,10 @@ impl Declared for ManyToMany {
         let responsive_ratio = match table.get("responsive_ratio") {
             None => 1.0,
             Some(item) => match item.number()? {
-                ratio if (0.0..=1.0).contains(&ratio) => ratio,
+                ratio if (0.0..=1.0).contains(&ratio) => {
+                    check_responsive(&item, ratio, common.kernel)?;
+                    ratio
+                }
                 ratio => return Err(item.range("from 0 to 1", ratio)),
             },
         };

@@ -17,6 +17,7 @@ mod permutation;
 mod poisson;
 mod reading;
 mod sizes;
+mod stack;
 
 pub use common::{COMMON, Common, Deadlines};
 pub use file::File;
@@ -28,6 +29,8 @@ pub use many_to_many::ManyToMany;
 pub use on_off::OnOff;
 pub use permutation::Permutation;
 pub use poisson::Poisson;
+pub use stack::Kernel;
+pub(crate) use stack::Transports;
 
 use crate::text::{Item, Origin, Reader, ScenarioError};
 use crate::topology::{Named, Topology};
@@ -221,10 +224,10 @@ pub struct Entry {
 }
 
 /// Reads one entry. `transport` is the index of its own transport, or of the scenario's.
-pub fn read(
+pub(crate) fn read(
     item: &Item<'_>,
     context: &Context<'_>,
-    transports: &mut Vec<TransportSpec>,
+    transports: &mut Transports,
     own: Option<&TransportSpec>,
 ) -> Result<Entry, ScenarioError> {
     let table = item.table()?;
@@ -255,7 +258,10 @@ pub fn read(
     map.insert("jitter".into(), common.jitter.to_string().into());
     map.insert("share".into(), common.share.into());
     map.insert("clump".into(), common.clump.into());
-    map.insert("transport".into(), transports[usize::from(common.transport)].name.as_str().into());
+    map.insert("transport".into(), transports.specs[usize::from(common.transport)].name.as_str().into());
+    if let Some(kernel) = common.kernel {
+        kernel.describe(&mut map);
+    }
     let count = info.counts.iter().find_map(|key| Some(Named::of(key, &table.get(key)?)));
     Ok(Entry { at: item.at().clone(), count, common, pattern, resolved: Json::Object(map) })
 }

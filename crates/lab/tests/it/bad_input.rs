@@ -72,6 +72,31 @@ snapshot!(
     parameter_of_a_transport_beside_another,
     wrong(&beside("{ name = \"dctcp\", gg = 0.5 }"), &["fabric.discipline=anti-ecn"])
 );
+/// [`SMALL`] with a second entry, of one flow, that has these keys.
+fn by_kernel(keys: &str, flow: &str) -> String {
+    format!(
+        "{SMALL}\n[[traffic]]\nkind = \"flows\"\n{keys}\nflows = [{{ src = 0, dst = 2, bytes = 1{flow} }}]\n"
+    )
+}
+
+const KERNEL: &str = "stack = \"kernel\"\ncongestion = \"cubic\"";
+
+snapshot!(unknown_stack, wrong(&by_kernel("stack = \"kernle\"", ""), &[]));
+snapshot!(kernel_without_a_control, wrong(&by_kernel("stack = \"kernel\"", ""), &[]));
+snapshot!(unknown_control, wrong(&by_kernel("stack = \"kernel\"\ncongestion = \"cubik\"", ""), &[]));
+snapshot!(control_without_the_kernel, wrong(&by_kernel("congestion = \"cubic\"", ""), &[]));
+snapshot!(multipath_without_the_kernel, wrong(&by_kernel("stack = \"headway\"\nmptcp = true", ""), &[]));
+snapshot!(
+    transport_beside_the_kernel,
+    wrong(&by_kernel(&format!("{KERNEL}\ntransport = \"cubic\""), ""), &[])
+);
+snapshot!(multipath_without_a_machine, {
+    wrong(&by_kernel("stack = \"kernel\"\ncongestion = \"bbr\"\nmptcp = true", ""), &[])
+});
+snapshot!(multipath_that_is_no_answer, wrong(&by_kernel(&format!("{KERNEL}\nmptcp = \"yes\""), ""), &[]));
+snapshot!(first_window_of_the_kernel, wrong(&by_kernel(&format!("{KERNEL}\nshare = 2"), ""), &[]));
+snapshot!(connection_of_the_kernel, wrong(&by_kernel(KERNEL, ", connection = \"f0\""), &[]));
+
 snapshot!(unknown_kind, wrong(&edited("\"dumbbell\"", "\"dumbell\""), &[]));
 snapshot!(missing_key, wrong(&edited("senders = 2\n", ""), &[]));
 snapshot!(wrong_unit, wrong(&edited("\"10 Gbps\"", "\"10 GB\""), &[]));

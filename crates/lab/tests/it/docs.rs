@@ -29,6 +29,16 @@ fn blocks(page: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+fn the_testbeds_first_scenario_is_one() {
+    let page = page("testbed.md");
+    let blocks = blocks(&page);
+    let text = blocks.iter().find(|(words, _)| words == "toml two-hosts").map(|(_, body)| body.as_str());
+    let scenario = good(text.expect("its scenario"), &[]);
+    assert_eq!(scenario.setup().expect("a network").warnings(), [""; 0]);
+    assert_eq!(run(&scenario).summary["flows_done"], 1);
+}
+
+#[test]
 fn examples_are_right_and_wrong_as_they_say() {
     let page = page("scenario-format.md");
     let blocks = blocks(&page);
@@ -40,6 +50,9 @@ fn examples_are_right_and_wrong_as_they_say() {
     let swept = format!("{whole}\n{}", named("toml sweep")[0]);
     assert_eq!(good(&swept, &[]).points().expect("points").len(), 20);
     run(&good(&format!("{whole}\n{}", named("toml hosts")[0]), &[]));
+    let kernel =
+        run(&good(&format!("{whole}\n{}", named("toml kernel")[0]), &["fabric.discipline=anti-ecn"]));
+    assert!(kernel.summary["by_transport"]["kernel-cubic"]["flows_done"] == 1, "{}", kernel.summary);
     let faults = named("toml fault");
     assert_eq!(faults.len(), 3, "down, changed, lost");
     let plain = run(&good(whole, &[])).summary["fct_mean_s"].clone();

@@ -7,6 +7,7 @@ mod common;
 mod corpus;
 mod diff;
 mod docs;
+mod kernel;
 mod layout;
 mod memory;
 mod models;

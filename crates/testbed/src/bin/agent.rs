@@ -12,6 +12,7 @@ use headway_host::{
 use headway_network::FlowSpec;
 use headway_switch::Clock;
 use headway_testbed::flow_log::FlowLog;
+use headway_testbed::kernel::{KernelHost, Plan, Received, Running, Sent};
 use headway_testbed::messages::{Answer, ControlCommand, HostReport, MachineReport, listen, pack_gauge, say};
 use headway_testbed::payload::{Inspection, Inspector, Payload};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
@@ -74,6 +75,11 @@ fn expect(orders: &Receiver<ControlCommand>, wanted: ControlCommand) -> Result<(
         Err(_) => Err("its orders ended".into()),
     }
 }
+
+/// Between two looks at the kernel's connections, where nothing is sampled.
+const KERNEL_SAMPLES: Time = Time::ms(10);
+/// Shortest time between them: each is a system call a connection.
+const MOST_OFTEN: Time = Time::ms(1);
 
 /// A host's endpoints, by number of their transport in the scenario.
 type Endpoints = BTreeMap<u8, Endpoint>;
@@ -145,8 +151,9 @@ impl Agent {
         SocketAddrV4::new(self.job.addresses.of(host), PORT + u16::from(transport))
     }
 
+    /// Headway's own flows.
     fn flows(&self) -> impl Iterator<Item = (u32, &FlowSpec)> {
-        (0..).zip(&self.job.slow.flows)
+        (0..).zip(&self.job.slow.flows).filter(|(_, f)| self.job.kernel_of(f).is_none())
     }
 
     /// Carries out commands until the one to finish.
@@ -155,6 +162,7 @@ impl Agent {
         expect(orders, ControlCommand::Open)?;
         run_first(5);
         let endpoints = self.bind()?;
+        let kernel = KernelHost::open(Plan::of(&self.job, self.host))?;
         say(&Answer::Ready);
         expect(orders, ControlCommand::Connect)?;
         self.connect(&endpoints)?;
@@ -164,16 +172,30 @@ impl Agent {
         let every = self.job.slow.sample.as_ref().map(|s| s.every);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = FlowLog::new(start, every);
         let before = endpoints.values().map(|e| e.measured()).collect();
-        let over = AtomicBool::new(false);
-        let failed = std::thread::scope(|scope| {
+        let over = Arc::new(AtomicBool::new(false));
+        let running = Running {
+            clock: self.clock,
+            start,
+            every: every.unwrap_or(KERNEL_SAMPLES).max(MOST_OFTEN),
+            seen: self.seen.clone(),
+            over: over.clone(),
+        };
+        let (failed, received, sent) = std::thread::scope(|scope| {
             for endpoint in endpoints.values() {
                 scope.spawn(|| self.take_in(endpoint, start, &over));
             }
+            let received = kernel.as_ref().map(|k| scope.spawn(|| k.receive(&running, &say)));
+            let sent = kernel.as_ref().map(|k| scope.spawn(|| k.send(&running)));
             let failed = self.send_all(&endpoints, orders, start, own);
             over.store(true, Ordering::Relaxed);
-            failed
+            (failed, received.map(|thread| thread.join()), sent.map(|thread| thread.join()))
         });
-        say(&Answer::Host(Box::new(self.report(&endpoints, before, failed))));
+        let broken = |_| "a thread of the kernel's connections broke off".to_string();
+        let received = received.transpose().map_err(broken)?.unwrap_or_default();
+        let sent = sent.transpose().map_err(broken)?.unwrap_or_default();
+        let mut report = self.report(&endpoints, before, failed);
+        add_kernels(&mut report, received, sent);
+        say(&Answer::Host(Box::new(report)));
         Ok(())
     }
 
@@ -187,8 +209,7 @@ impl Agent {
     /// An endpoint for every transport that this host has flows of.
     fn bind(&self) -> Result<Endpoints, String> {
         let here = |f: &FlowSpec| f.src == self.host || f.dst == self.host;
-        let mut numbers: Vec<u8> =
-            self.job.slow.flows.iter().filter(|f| here(f)).map(|f| f.transport).collect();
+        let mut numbers: Vec<u8> = self.flows().filter(|(_, f)| here(f)).map(|(_, f)| f.transport).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let bound = |number| {
@@ -299,8 +320,8 @@ impl Agent {
 
     /// Sends a byte to every endpoint that flows go to, so that the handshake is over when they start.
     fn connect(&self, endpoints: &Endpoints) -> Result<(), String> {
-        let flows = self.job.slow.flows.iter().filter(|f| f.src == self.host);
-        let mut peers: Vec<(u8, u32)> = flows.map(|f| (f.transport, f.dst)).collect();
+        let flows = self.flows().filter(|(_, f)| f.src == self.host);
+        let mut peers: Vec<(u8, u32)> = flows.map(|(_, f)| (f.transport, f.dst)).collect();
         peers.sort_unstable();
         peers.dedup();
         for (transport, peer) in peers {
@@ -405,6 +426,16 @@ impl Agent {
         report.cpu_s = cpu_seconds();
         report
     }
+}
+
+/// Adds what the kernel's flows have come to.
+fn add_kernels(report: &mut HostReport, received: Received, sent: Sent) {
+    report.corrupted.extend(received.corrupted);
+    report.failed.extend(received.failed.into_iter().chain(sent.failed));
+    report.retransmitted.extend(sent.retransmitted);
+    report.marks.extend(sent.marks);
+    report.machines.extend(sent.machines);
+    report.dropped.push(("TCP connections of no flow".into(), received.strangers));
 }
 
 fn machine((transport, measured): (u8, Measured)) -> MachineReport {

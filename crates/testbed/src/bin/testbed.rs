@@ -142,6 +142,7 @@ fn notes(notes: &Notes) -> Json {
         "corrupted_flows": notes.corrupted,
         "dropped_outside_ports": notes.dropped,
         "start_s": notes.start_s,
+        "kernel_notes": notes.kernel,
         "capture": notes.captured.map(|[frames, missed]| json!({ "frames": frames, "missed": missed })),
     })
 }

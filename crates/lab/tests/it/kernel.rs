@@ -1,0 +1,73 @@
+//! Entries with `stack = "kernel"`: which machine stands for them in the simulator, and what tells them apart.
+
+use crate::common;
+
+use common::{SMALL, good};
+use headway_lab::Scenario;
+use headway_lab::traffic::Kernel;
+use headway_params::ParamValue;
+
+/// [`SMALL`] on plain queues, with another entry that has these keys.
+fn with(keys: &str) -> Scenario {
+    let text = format!(
+        "{SMALL}\n[[traffic]]\nkind = \"flows\"\n{keys}\nflows = [{{ src = 0, dst = 2, bytes = 1000 }}]\n"
+    );
+    good(&text, &["fabric.discipline=drop-tail"])
+}
+
+/// Name of the second entry's transport, and its kernel.
+fn second(scenario: &Scenario) -> (String, Option<Kernel>) {
+    let setup = scenario.setup().expect("a network");
+    let common = &setup.traffic[1].common;
+    (setup.transports[usize::from(common.transport)].name.clone(), common.kernel)
+}
+
+#[test]
+fn every_control_has_its_machine_with_the_values_that_linux_has() {
+    let machines = [
+        ("reno", false, "tcp"),
+        ("cubic", false, "cubic"),
+        ("bbr", false, "bbr"),
+        ("dctcp", false, "dctcp"),
+        ("d2tcp", false, "d2tcp"),
+        ("l2dct", false, "l2dct"),
+        ("vegas", false, "vegas"),
+        ("reno", true, "mptcp-reno"),
+        ("cubic", true, "mptcp-cubic"),
+    ];
+    for (congestion, mptcp, machine) in machines {
+        let scenario = with(&format!("stack = \"kernel\"\ncongestion = \"{congestion}\"\nmptcp = {mptcp}"));
+        assert_eq!(second(&scenario), (machine.to_string(), Some(Kernel { congestion, mptcp })));
+        let setup = scenario.setup().expect("a network");
+        let preset = ParamValue::Choice("linux-4.19".into());
+        assert_eq!(setup.transports[1].params, [("preset".to_string(), preset)]);
+        assert!(setup.traffic[0].common.kernel.is_none());
+        let shown = &scenario.resolved_json()["traffic"][1];
+        assert_eq!(
+            (&shown["stack"], &shown["congestion"], &shown["mptcp"]),
+            (&"kernel".into(), &congestion.into(), &mptcp.into())
+        );
+    }
+}
+
+#[test]
+fn a_flow_of_the_kernel_and_one_of_headway_have_numbers_of_their_own_though_one_machine_stands_for_both() {
+    let linux = "transport = { name = \"cubic\", preset = \"linux-4.19\" }";
+    let own = with(linux);
+    let kernel = with("stack = \"kernel\"\ncongestion = \"cubic\"");
+    let (a, b) = (own.setup().expect("a network"), kernel.setup().expect("a network"));
+    assert_eq!(a.transports, b.transports);
+    assert_ne!(own.digest(), kernel.digest());
+    let both = format!(
+        "{linux}\nflows = [{{ src = 1, dst = 3, bytes = 1000 }}]\n[[traffic]]\nkind = \"flows\"\nstack = \"kernel\"\ncongestion = \"cubic\""
+    );
+    let both = with(&both);
+    assert_eq!(both.setup().expect("a network").transports.len(), 3);
+}
+
+#[test]
+fn the_usual_stack_is_no_part_of_what_identifies_a_run() {
+    let (said, unsaid) = (with("transport = \"cubic\"\nstack = \"headway\""), with("transport = \"cubic\""));
+    assert_eq!(said.digest(), unsaid.digest());
+    assert!(unsaid.resolved_json()["traffic"][1].get("stack").is_none());
+}

@@ -1,0 +1,67 @@
+//! Whether the kernel has what a scenario asks of it.
+
+#![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
+
+use super::{plan, socket};
+use crate::TestbedError;
+use crate::scenario::Job;
+use std::collections::BTreeSet;
+
+const CONTROLS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+/// Controls that Headway brings as programs for the kernel.
+const OURS: [&str; 3] = ["dctcp", "d2tcp", "l2dct"];
+
+/// An error in one sentence unless the kernel has what flows of this job ask for, and ports for all of them.
+pub fn check(job: &Job) -> Result<(), TestbedError> {
+    if let Some((src, dst, flows)) = plan::crowd(&job.slow.flows, &job.stacks) {
+        let text = format!("{flows} TCP connections from h{src} to h{dst} are more than there are ports for");
+        return Err(TestbedError::Unsuitable(text));
+    }
+    let stacks = || job.stacks.iter().flatten();
+    if stacks().any(|k| k.mptcp) && !std::path::Path::new("/proc/sys/net/mptcp/enabled").exists() {
+        return Err(TestbedError::Missing("multipath TCP: the kernel has none (CONFIG_MPTCP)".into()));
+    }
+    let wanted: BTreeSet<&str> = stacks().map(|k| k.congestion).collect();
+    for name in wanted {
+        let found = listed();
+        // To ask for a control is what loads its module.
+        if found.iter().any(|n| n == name)
+            || (socket::has_control(name) && listed().iter().any(|n| n == name))
+        {
+            continue;
+        }
+        return Err(TestbedError::Missing(lacks(name, &found)));
+    }
+    Ok(())
+}
+
+fn listed() -> Vec<String> {
+    let text = std::fs::read_to_string(CONTROLS).unwrap_or_default();
+    text.split_whitespace().map(str::to_string).collect()
+}
+
+fn lacks(name: &str, found: &[String]) -> String {
+    let help = match OURS.contains(&name) {
+        true => format!("`headway kernel load {name}` provides it"),
+        false => format!("`modprobe tcp_{name}` loads it where the kernel has it as a module"),
+    };
+    format!("the kernel's congestion control `{name}`: this kernel has {}; {help}", found.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_control_is_one_sentence_with_what_there_is_and_what_to_do() {
+        let found = ["reno".to_string(), "cubic".to_string()];
+        assert_eq!(
+            lacks("l2dct", &found),
+            "the kernel's congestion control `l2dct`: this kernel has reno, cubic; `headway kernel load l2dct` provides it"
+        );
+        assert!(
+            lacks("vegas", &found)
+                .ends_with("`modprobe tcp_vegas` loads it where the kernel has it as a module")
+        );
+    }
+}

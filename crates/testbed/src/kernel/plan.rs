@@ -1,0 +1,154 @@
+//! Which flows of a host are the kernel's, and which ports their connections have.
+
+use crate::scenario::Job;
+use headway_lab::traffic::Kernel;
+use headway_network::FlowSpec;
+use headway_switch::Addresses;
+use headway_units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddrV4;
+
+/// Port of the listener of the scenario's first transport; the second has the next one, and so on.
+const LISTEN: u16 = 9000;
+/// Source port of the first flow between two hosts; the next one has the next port.
+const FIRST: u16 = 10_000;
+/// Flows by one transport from one host to another at most.
+pub(super) const MOST: u16 = 50_000;
+
+/// A flow of the kernel's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Planned {
+    /// Number in the run.
+    pub(super) flow: u32,
+    /// Sender's end.
+    pub(super) from: SocketAddrV4,
+    /// Receiver's end.
+    pub(super) to: SocketAddrV4,
+    /// After the scenario's start.
+    pub(super) start: Time,
+    /// All of its bytes.
+    pub(super) bytes: u64,
+    /// Its transport's number in the scenario.
+    pub(super) transport: u8,
+    /// Its control.
+    pub(super) kernel: Kernel,
+}
+
+/// The kernel's flows from and to a host.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// In order of start.
+    pub(super) outgoing: Vec<Planned>,
+    /// By the two ends of their connections.
+    pub(super) incoming: BTreeMap<(SocketAddrV4, SocketAddrV4), Planned>,
+    /// Seed of what flows carry.
+    pub(super) seed: u64,
+}
+
+impl Plan {
+    /// The part of a host in a job.
+    pub fn of(job: &Job, host: u32) -> Plan {
+        let mut plan = Plan { seed: job.slow.seed, ..Plan::default() };
+        for planned in planned(&job.slow.flows, &job.stacks, &job.addresses) {
+            let flow = &job.slow.flows[planned.flow as usize];
+            if flow.src == host {
+                plan.outgoing.push(planned);
+            }
+            if flow.dst == host {
+                plan.incoming.insert((planned.from, planned.to), planned);
+            }
+        }
+        plan.outgoing.sort_by_key(|p| (p.start, p.flow));
+        plan
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.outgoing.is_empty() && self.incoming.is_empty()
+    }
+
+    /// Where this host listens, and by which control.
+    pub(super) fn listening(&self) -> impl Iterator<Item = (SocketAddrV4, Kernel)> {
+        let ends: BTreeSet<_> = self.incoming.values().map(|p| (p.to, p.kernel)).collect();
+        ends.into_iter()
+    }
+
+    /// What is set in the host's namespace: no flow learns from an earlier one how the path is.
+    pub(super) fn settings(&self) -> Vec<(&'static str, &'static str)> {
+        let mut settings = vec![("net/ipv4/tcp_no_metrics_save", "1")];
+        if self.outgoing.iter().chain(self.incoming.values()).any(|p| p.kernel.mptcp) {
+            settings.push(("net/mptcp/enabled", "1"));
+        }
+        settings
+    }
+}
+
+/// Every flow of the kernel's, with its ports.
+fn planned(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Addresses) -> Vec<Planned> {
+    let mut next: BTreeMap<(u32, u32, u8), u16> = BTreeMap::new();
+    let mut list = Vec::new();
+    for (number, flow) in (0..).zip(flows) {
+        let Some(kernel) = stacks.get(usize::from(flow.transport)).copied().flatten() else { continue };
+        let rank = next.entry((flow.src, flow.dst, flow.transport)).or_default();
+        let end = |host: u32, port: u16| SocketAddrV4::new(addresses.of(host), port);
+        list.push(Planned {
+            flow: number,
+            from: end(flow.src, FIRST + *rank % MOST),
+            to: end(flow.dst, LISTEN + u16::from(flow.transport)),
+            start: flow.start,
+            bytes: flow.bytes,
+            transport: flow.transport,
+            kernel,
+        });
+        *rank = rank.saturating_add(1);
+    }
+    list
+}
+
+/// The largest number of the kernel's flows by one transport between two hosts, and the two.
+pub(super) fn crowd(flows: &[FlowSpec], stacks: &[Option<Kernel>]) -> Option<(u32, u32, usize)> {
+    let mut counts: BTreeMap<(u32, u32, u8), usize> = BTreeMap::new();
+    let of_kernel = |f: &&FlowSpec| stacks.get(usize::from(f.transport)).is_some_and(Option::is_some);
+    for flow in flows.iter().filter(of_kernel) {
+        *counts.entry((flow.src, flow.dst, flow.transport)).or_default() += 1;
+    }
+    let ((src, dst, _), count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    (count > usize::from(MOST)).then_some((src, dst, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_transport::InitialWindow;
+
+    fn flow(src: u32, dst: u32, transport: u8) -> FlowSpec {
+        FlowSpec {
+            src,
+            dst,
+            bytes: 10,
+            start: Time::ZERO,
+            class: 0,
+            deadline: None,
+            opening: InitialWindow::default(),
+            responsive: true,
+            transport,
+            path: None,
+            connection: None,
+        }
+    }
+
+    #[test]
+    fn every_connection_has_ends_of_its_own_and_headways_flows_have_none() {
+        let kernel = |congestion| Some(Kernel { congestion, mptcp: false });
+        let stacks = [None, kernel("cubic"), kernel("reno")];
+        let mut flows: Vec<FlowSpec> = (0..90).map(|i| flow(i % 3, (i + 1) % 3, (i % 2) as u8)).collect();
+        flows.extend((0..30).map(|_| flow(0, 1, 2)));
+        let list = planned(&flows, &stacks, &Addresses::new(3));
+        assert_eq!(list.len(), 45 + 30);
+        let ends: BTreeSet<_> = list.iter().map(|p| (p.from, p.to)).collect();
+        assert_eq!(ends.len(), list.len());
+        assert!(list.iter().all(|p| stacks[usize::from(p.transport)] == Some(p.kernel)));
+        assert_eq!(crowd(&flows, &stacks), None);
+        let many = vec![flow(0, 1, 1); usize::from(MOST) + 1];
+        assert_eq!(crowd(&many, &stacks), Some((0, 1, usize::from(MOST) + 1)));
+    }
+}
