@@ -146,7 +146,7 @@ impl<C: CongestionControl> Subflow<C> {
         }
     }
 
-        /// The packets of the message, from `una` on, that are unacknowledged on this subflow, and that were not handed
+    /// The packets of the message, from `una` on, that are unacknowledged on this subflow, and that were not handed
     /// over to other subflows before. The call marks them as handed over.
     pub(super) fn hand_over(&mut self, una: u32) -> impl Iterator<Item = u32> {
         let first = self.connection.board.una();
