@@ -18,6 +18,7 @@
 //! answering.join().expect("no panic")?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
 //! [`Endpoint`] is one thread around a [`core::Core`]. The core uses no socket, no clock and no thread, and owns
 //! one transport machine for all peers. Messages arrive completely and once, or their sender learns that they
 //! may not have arrived. Only IPv4 is supported.

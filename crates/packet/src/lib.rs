@@ -1,4 +1,5 @@
 //! The packet that the simulator moves and that real hosts put on the wire.
+//!
 //! One plain struct of at most one cache line serves every protocol. Each protocol declares with [`packets!`]
 //! what the fields of its packets hold. The wire codec is a view over bytes, separate from this struct.
 

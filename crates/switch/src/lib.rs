@@ -1,4 +1,5 @@
 //! A software switch: the ports of `headway-fabric` between real interfaces.
+//!
 //! One process with one thread runs every switch of a topology. Only links to hosts have interfaces. Between
 //! switches, frames cross links in memory, with the rate and the delay of the topology. [`Core`] is the
 //! switch without sockets and without a clock: it takes frames with their times, and returns frames. [`run`]
