@@ -75,3 +75,9 @@ def test_the_table_of_folders_has_a_row_for_each() -> None:
 def test_the_table_of_folders_names_only_what_exists() -> None:
     absent = {name for name in rows_of_folders() if not (REPOSITORY / name).exists()}
     assert not absent, f"docs/architecture.md has rows for {sorted(absent)}, which do not exist"
+
+
+def test_the_index_of_decisions_has_a_line_for_each() -> None:
+    index = DOCS / "decisions/README.md"
+    pages = set((DOCS / "decisions").glob("[0-9]*.md"))
+    assert pages == set(linked(index)), "docs/decisions/README.md does not list the pages of its folder"
