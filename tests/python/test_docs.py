@@ -45,3 +45,39 @@ def test_the_index_leads_to_every_page() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     missing = [str(target) for target in linked(page) if not target.exists()]
     assert not missing, f"{page} links to {missing}"
+
+
+def folders() -> list[str]:
+    """The folders that docs/architecture.md has to describe: crates, parts of the package, and others."""
+    within = [*(REPOSITORY / "crates").iterdir(), *(REPOSITORY / "python/headway").iterdir()]
+    within += [REPOSITORY / name for name in ("scenarios", "workloads", "tools", "fuzz")]
+    within += [*(REPOSITORY / "tests").iterdir()]
+    named = [path for path in within if path.is_dir() and not path.name.startswith(("_", "."))]
+    return sorted(str(path.relative_to(REPOSITORY)) for path in named)
+
+
+def rows_of_folders() -> set[str]:
+    """The folders in the first column of the table; a name without a slash stands beside the one before it."""
+    text = (DOCS / "architecture.md").read_text("utf-8").split("## Folders\n")[1].split("\n#")[0]
+    found: set[str] = set()
+    for first in re.findall(r"^\| (`.*?) \|", text, flags=re.MULTILINE):
+        names = re.findall(r"`([^`]+)`", first)
+        beside = names[0].rsplit("/", 1)[0]
+        found |= {name if "/" in name or name == names[0] else f"{beside}/{name}" for name in names}
+    return found
+
+
+def test_the_table_of_folders_has_a_row_for_each() -> None:
+    missing = set(folders()) - rows_of_folders()
+    assert not missing, f"docs/architecture.md has no row for {sorted(missing)}"
+
+
+def test_the_table_of_folders_names_only_what_exists() -> None:
+    absent = {name for name in rows_of_folders() if not (REPOSITORY / name).exists()}
+    assert not absent, f"docs/architecture.md has rows for {sorted(absent)}, which do not exist"
+
+
+def test_the_index_of_decisions_has_a_line_for_each() -> None:
+    index = DOCS / "decisions/README.md"
+    pages = set((DOCS / "decisions").glob("[0-9]*.md"))
+    assert pages == set(linked(index)), "docs/decisions/README.md does not list the pages of its folder"

@@ -22,7 +22,7 @@ const PS_PER_NS: u64 = 1000;
 /// Where frames are captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name, as `s0->s1`.
+    /// Name of the link, such as `s0->s1`.
     pub name: String,
     /// Its speed.
     pub rate: Rate,

@@ -1,4 +1,4 @@
-//! What one switch port does to one packet: queues, marks, drops.
+//! The effect of one switch port on one packet: queues, marks, drops.
 //!
 //! A [`Port`] is one egress. It is generic over the packet handle (a pool index in the simulator, a
 //! frame in a software switch), decides with integers from the time, its rate, the packet's fields and

@@ -1,4 +1,4 @@
-//! What machines, ports and hosts measure of themselves: gauges, levels over time, and the distribution of round trips.
+//! Measurements that machines, ports and hosts make: gauges, values over time, and the distribution of round trips.
 
 mod meter;
 mod round_trips;

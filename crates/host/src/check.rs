@@ -15,9 +15,9 @@ type CheckKey = Zeroizing<[u8; 16]>;
 
 /// Keys of both directions.
 pub(crate) struct HeaderChecks {
-    /// Of what this endpoint sends.
+    /// Key for the headers that this endpoint sends.
     own: CheckKey,
-    /// Of what its peer sends.
+    /// Key for the headers that the peer sends.
     peer: CheckKey,
 }
 

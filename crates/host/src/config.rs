@@ -57,9 +57,9 @@ impl fmt::Debug for Admission {
 pub struct Limits {
     /// Bytes of messages being sent, being received, and received but not taken by the application.
     pub total_bytes: u64,
-    /// The same for one peer.
+    /// Bytes of such messages to and from one peer.
     pub peer_bytes: u64,
-    /// Bytes of one message.
+    /// Length in bytes of the longest message that is sent or accepted.
     pub message_bytes: u64,
     /// Messages to one peer that its transport works on at a time, and from one peer; further ones to it wait.
     pub peer_messages: u32,

@@ -19,18 +19,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Endpoint`] is one thread around a [`core::Core`], which knows no socket, no clock and no thread, and owns
-//! one transport machine for all peers. Messages arrive whole and once, or their sender learns that they may
-//! not have. Only IPv4 is supported.
+//! [`Endpoint`] is one thread around a [`core::Core`]. The core uses no socket, no clock and no thread, and owns
+//! one transport machine for all peers. Messages arrive completely and once, or their sender learns that they
+//! may not have arrived. Only IPv4 is supported.
 //!
-//! Who may talk to an endpoint is said by [`Admission`]; without a say it binds to loopback addresses only.
-//! Memory is bounded by [`Limits`]. Everything that is dropped is counted by reason in [`Stats`]. What is
-//! protected against whom, and what is not, is in `docs/real-hosts.md`.
+//! [`Admission`] says which hosts may exchange messages with an endpoint. By default an endpoint binds to
+//! loopback addresses only. [`Limits`] bounds memory. Dropped datagrams are counted by reason in [`Stats`].
+//! `docs/real-hosts.md` says which attacks an endpoint is protected against.
 //!
-//! What goes over the wire is a packet's header ([`headway_packet::PacketView`]), the fields of a session, the
-//! payload, and the tag of a seal where a key is shared. The header comes first so that switches need to know
-//! nothing of sessions. A packet's queue class is in the DSCP field ([`core::tos`]), its mark in the ECN field
-//! of the IP header; switches change only that, and what arrives there counts, not the header's own copy.
+//! A datagram consists of a packet's header ([`headway_packet::PacketView`]), the fields of a session, the
+//! payload, and the tag of a seal where hosts share a key. The header comes first, so that switches do not have to
+//! know about sessions. A packet's queue class is in the DSCP field ([`core::tos`]) and its mark in the ECN
+//! field of the IP header. The receiver uses the mark in the IP header, not the header's own copy.
 
 mod budget;
 mod check;

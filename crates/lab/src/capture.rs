@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// A wish to capture.
+/// A request to write the packets of a run to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// The pcapng file to write.

@@ -1,8 +1,8 @@
-//! The lab: scenarios in, runs, results out.
+//! The lab reads scenarios, runs them, and writes their results.
 //!
-//! [`Request`] reads a scenario ([`Scenario`]) and says what is wrong with it, with file, line and caret;
-//! [`run_scenario`] runs it and writes a run directory. Wall-clock time, files and floating point live
-//! here and not below.
+//! [`Request`] reads a scenario ([`Scenario`]) and reports mistakes with file, line and caret.
+//! [`run_scenario`] runs it and writes a run directory. Wall-clock time, files and floating point are used
+//! here, and not in the crates below.
 
 pub mod capture;
 pub mod catalogue;

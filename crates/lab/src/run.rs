@@ -28,20 +28,20 @@ pub struct Options<'a> {
     pub capture: Option<Capture>,
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunProgress {
     /// Virtual time that the run has reached, in seconds.
     pub virtual_s: f64,
     /// Latest end, in virtual seconds.
     pub stop_s: f64,
-    /// Events handled.
+    /// Number of events handled so far.
     pub events: u64,
     /// Events handled per second of wall-clock time, over the whole run so far.
     pub events_per_s: f64,
-    /// Flows finished.
+    /// Number of flows finished so far.
     pub flows_done: u64,
-    /// Flows of the run.
+    /// Number of flows in the whole run.
     pub flows_total: u64,
     /// Share of the run that is over, by time or by flows, whichever is more.
     pub fraction: f64,

@@ -43,9 +43,9 @@ pub struct Instant {
 /// A packet on its way over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
-    /// When it is at the far end, forwarding time of a switch included.
+    /// Time of arrival at the far end, in ps since the start of the run, including the forwarding time of a switch.
     pub arrives: Time,
-    /// Whether the link goes down under it.
+    /// Whether the link goes down before the packet has arrived, which loses the packet.
     pub cut: bool,
 }
 
@@ -134,7 +134,7 @@ impl Changes {
         self.rates[link as usize]
     }
 
-    /// The shortest time from a last bit's departure to its arrival that each link ever has.
+    /// For each link, the shortest time during the run from the departure of a packet's last bit to its arrival.
     pub fn least_delays(&self) -> Vec<Time> {
         let mut least = self.delays.clone();
         for (link, step) in self.instants.iter().flat_map(|instant| &instant.steps) {

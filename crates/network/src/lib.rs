@@ -1,5 +1,5 @@
-//! What the simulator and the real switch and hosts have in common above machines and ports: the shape of
-//! a network, next hops, what a run is ([`RunSpec`]) and what it leaves behind ([`Outcome`]).
+//! The parts that the simulator shares with the real switch and hosts, above machines and ports: topologies,
+//! next hops, the specification of a run ([`RunSpec`]) and its outcome ([`Outcome`]).
 
 mod changes;
 mod detours;

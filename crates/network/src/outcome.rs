@@ -140,7 +140,7 @@ pub struct Arrivals {
 pub struct Outcome {
     /// One a flow, in the order given.
     pub flows: Vec<FlowRecord>,
-    /// One a directed link.
+    /// One record for each link and direction.
     pub links: Vec<LinkRecord>,
     /// What they did while the second half of the flows started; `None` if the last never did, or if nobody looked.
     pub arrivals: Option<Arrivals>,

@@ -33,7 +33,7 @@ impl HostCosts {
         self.packet > Time::ZERO || self.coalesce > Time::ZERO
     }
 
-    /// Whether packets at the interface of a receiver, so many of them, wait for no more.
+    /// Whether this number of packets at a receiver's interface ends the wait for further packets.
     pub fn is_enough(&self, packets: usize) -> bool {
         self.coalesce_packets > 0 && packets >= self.coalesce_packets as usize
     }

@@ -55,7 +55,7 @@ pub struct FlowSpec {
     pub start: Time,
     /// Application class.
     pub class: u16,
-    /// Absolute deadline.
+    /// Deadline as a time since the start of the run; `None` without one.
     pub deadline: Option<Time>,
     /// What the sender may send before it has heard of its receiver.
     pub opening: InitialWindow,
@@ -125,7 +125,7 @@ pub enum FlowChoice {
     Some(Vec<u32>),
 }
 
-/// A whole run.
+/// The specification of a run: the network, the transports, the flows, and all options that its events depend on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
     /// Hosts, switches and links.
@@ -136,7 +136,7 @@ pub struct RunSpec {
     pub transports: Vec<TransportSpec>,
     /// In any order; results keep this order.
     pub flows: Vec<FlowSpec>,
-    /// Seed of everything random.
+    /// Seed of all streams of random numbers.
     pub seed: u64,
     /// Virtual time at which the run ends at the latest.
     pub stop: Time,

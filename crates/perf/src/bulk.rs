@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 enum Amount {
     /// Messages of full length until then.
     Until(Instant),
-    /// So many bytes.
+    /// The measurement ends after this number of bytes.
     Bytes(u64),
 }
 

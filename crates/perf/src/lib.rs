@@ -1,4 +1,4 @@
-//! What `headway-perf serve` does with what anybody says to it: apart from the program, so that it can be fuzzed.
+//! How `headway-perf serve` handles the messages of its clients. This part is a library, so that it can be fuzzed.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement is in real time")]
 

@@ -1,4 +1,4 @@
-//! Small parts that ports and machines are made of: a token bucket, a hash of one number, a hint to the processor.
+//! Small building blocks of ports and machines: a token bucket, a hash of one number, and a prefetch hint.
 
 mod hash;
 mod prefetch;

@@ -1,4 +1,4 @@
-//! The native module `headway._headway`: scenarios, runs, and the catalogue, for Python.
+//! The native module `headway._headway`: it gives Python the scenarios, the runs, and the lists of registered parts.
 
 mod result;
 mod scenario;

@@ -7,7 +7,7 @@ use crate::frame::FrameError;
 pub struct SwitchCounters {
     /// From hosts, good and bad.
     pub received: u64,
-    /// Dropped at the door, by [`FrameError`].
+    /// Frames rejected on arrival, by [`FrameError`].
     pub refused: [u64; FrameError::ALL.len()],
     /// Frames that no link leads to the destination of.
     pub unroutable: u64,

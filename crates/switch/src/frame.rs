@@ -25,7 +25,7 @@ const UDP: usize = 8;
 /// Class of frames that are not ours: after control, with data.
 const FOREIGN_PRIORITY: u8 = 7;
 
-/// Why a frame is dropped at the door.
+/// Why a frame is rejected on arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// Not IPv4 and not ARP for IPv4.

@@ -1,13 +1,13 @@
 //! A software switch: the ports of `headway-fabric` between real interfaces.
 //!
-//! Every switch of a topology runs in this one process and one thread. Interfaces exist only where hosts
-//! are; between switches, frames cross links in memory, with the rate and the delay that the topology
-//! gives them. [`Core`] is the switch without sockets and without a clock: frames and times in, frames
-//! out. [`run`] drives it over [`FrameIo`] interfaces in real time; [`AfPacket`] is the one there is.
+//! One process with one thread runs every switch of a topology. Only links to hosts have interfaces. Between
+//! switches, frames cross links in memory, with the rate and the delay of the topology. [`Core`] is the
+//! switch without sockets and without a clock: it takes frames with their times, and returns frames. [`run`]
+//! drives it over [`FrameIo`] interfaces in real time; [`AfPacket`] is the only kind of interface.
 //!
-//! Ports decide on their *virtual* departure clock: an event that is handled a few microseconds late is
-//! handled at the time it was due, so a late thread never looks like an idle link and leaves no false
-//! anti-ECN mark (AMRT §IV-A). Lateness is measured and reported instead ([`DelayHistogram`]).
+//! Ports decide on their *virtual* departure clock. An event that is handled a few microseconds late is
+//! handled with the time at which it was due. A late thread therefore never looks like an idle link, and
+//! causes no false anti-ECN mark (AMRT §IV-A). Lateness is measured and reported ([`DelayHistogram`]).
 
 mod addresses;
 mod core;

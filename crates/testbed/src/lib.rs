@@ -1,7 +1,7 @@
-//! A scenario on real packets, on one machine: every host a process in a network namespace of its own,
-//! every switch of the topology in one software switch, time slowed down by one factor so that ordinary
-//! hosts keep up ([`slowdown`]). What comes out is an [`Outcome`](headway_network::Outcome) in the
-//! scenario's own units, as from the simulator.
+//! Runs a scenario on real packets on one machine. Every host is a process in its own network namespace. One
+//! software switch runs every switch of the topology. Time is slowed down by one factor, so that ordinary
+//! hosts keep up ([`slowdown`]). The result is an [`Outcome`](headway_network::Outcome) in the scenario's own
+//! units, as from the simulator.
 
 pub mod capture;
 pub mod child;

@@ -58,9 +58,9 @@ pub enum Answer {
         /// Number of the flow.
         flow: u32,
     },
-    /// A host's last words.
+    /// The last message of a host: its report.
     Host(Box<HostReport>),
-    /// The switch's last words.
+    /// The last message of the switch: its report.
     Switch(Box<SwitchReport>),
 }
 
@@ -161,7 +161,7 @@ pub struct SwitchReport {
     pub received: u64,
     /// Frames to hosts.
     pub delivered: u64,
-    /// Frames dropped at the door, by reason.
+    /// Frames rejected on arrival, by reason.
     pub refused: Vec<(String, u64)>,
     /// Upper bounds of how late frames left, in nanoseconds: median, 99 %, worst.
     pub late_ns: [u64; 3],

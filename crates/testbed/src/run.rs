@@ -25,9 +25,9 @@ const PROGRESS: Duration = Duration::from_millis(100);
 /// Where the testbed's programs are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Programs {
-    /// `headway-switch`.
+    /// Path of the program `headway-switch`.
     pub switch: PathBuf,
-    /// `headway-agent`.
+    /// Path of the program `headway-agent`.
     pub agent: PathBuf,
 }
 

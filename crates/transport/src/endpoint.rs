@@ -252,7 +252,7 @@ pub struct TransportInfo {
     pub paper: &'static str,
     /// The port discipline it is meant to run over.
     pub discipline: &'static str,
-    /// State machines, as data.
+    /// State machines of the transport, from which state diagrams and tables are made.
     pub states: &'static [StateTable],
     /// What is deliberately different from the paper, one sentence each, with the section.
     pub deviations: &'static [&'static str],

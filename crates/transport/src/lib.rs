@@ -1,7 +1,7 @@
-//! Datacenter transports as protocol machines: no clock, no socket, no thread, no random generator.
+//! Datacenter transports as state machines, without clock, socket, thread or random generator.
 //!
-//! [`endpoint`] is the contract between a machine and whoever drives it; [`registry`] is the list of
-//! machines. Each protocol has a folder of its own. Shared parts are small pieces that machines own.
+//! [`endpoint`] is the contract between a machine and its driver. [`registry`] is the list of machines.
+//! Each protocol has its own folder. Machines are built from small shared parts.
 
 pub mod aeolus;
 pub mod amrt;

@@ -1,1 +1,5 @@
-"""Under which readings of a paper its claims come out: searched on short runs, and held against whole figures."""
+"""Finds the readings of a paper under which its claims are reproduced.
+
+A reading gives a value to each choice that the paper leaves open. Short runs search the readings, and whole figures
+test the best ones.
+"""

@@ -1,7 +1,8 @@
 """The report of a run, a sweep or a reproduction: one offline HTML page, or figures fit for a paper.
 
-`load` reads the files, `study` arranges them, each file of `figures` prepares a kind of figure as plain data (`spec`),
-`assemble` orders them; `page` draws that as HTML with inline SVG and `paper` with matplotlib.
+`load` reads the files, and `study` arranges them. Each file of `figures` prepares a kind of figure as plain data
+(`spec`), and `assemble` puts the figures in order. `page` draws them as HTML with inline SVG, and `paper` draws them
+with matplotlib.
 """
 
 from __future__ import annotations

@@ -176,5 +176,5 @@ def _headline(report: Report) -> list[tuple[str, list[tuple[str, str]]]]:
         "data drops",
     )
     shown = [[(name, row[table.head.index(name)]) for name in wanted if name in table.head] for row in table.rows]
-    # What a row says nothing of is of the links of its whole run.
+    # A row for one transport has no values for columns about links: these exist for the whole run only.
     return [(name, [cell for cell in cells if cell[1] != "–"]) for name, cells in zip(names, shown, strict=True)]

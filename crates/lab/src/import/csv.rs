@@ -79,7 +79,7 @@ impl<'a> Row<'a> {
             let (fields, columns) =
                 (counted(values.len() as u64, "field"), counted(order.width as u64, "column"));
             let text = format!("{fields} under {columns}");
-            // What is too much shows itself; what is missing is missing from the row.
+            // With too many fields, the caret marks the first extra field. With too few, it marks the whole row.
             return Err(values.get(order.width).map_or_else(|| row.fail(&text), |v| row.fail_at(v, &text)));
         }
         for (field, position) in row.fields.iter_mut().zip(order.position) {

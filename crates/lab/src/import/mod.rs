@@ -32,7 +32,7 @@ pub struct ImportedFlow {
 /// The bytes of the file in which a flow stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
-    /// The whole row.
+    /// Byte range of the whole row in the file.
     pub row: Range<usize>,
     /// Its source.
     pub src: Range<usize>,

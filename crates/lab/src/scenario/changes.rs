@@ -43,7 +43,7 @@ impl Kind {
 fn mixed(item: &Item<'_>, one: &str, other: &str) -> ScenarioError {
     let problem = Problem::Contradiction(format!("`{one}` and `{other}` in one [[fault]]"));
     item.fail(problem)
-        .help("links that go down, links that change, and packets that are lost are tables apart")
+        .help("use one [[fault]] table for links that go down, another for links that change, and another for lost packets")
 }
 
 /// Reads a table of this kind.
@@ -129,12 +129,12 @@ fn switches(item: &Item<'_>, known: &Known<'_>) -> Read<Vec<String>> {
 pub(super) fn contradiction(second: &FaultSpec, first_at: &Item<'_>, second_at: &Item<'_>) -> ScenarioError {
     let (what, help) = match &second.what {
         Fault::Down(_) => (
-            "one of its links or switches is down already then",
-            "give the first its `up_at`, or let the second begin later",
+            "one of its links or switches is already down at that time",
+            "set `up_at` in the first table, or let the second begin later",
         ),
         _ => (
-            "one of its links has another such value for a stated time then",
-            "let the second begin at the `until` of the first, or leave that out: a value holds until the next",
+            "the first table sets this value of one of its links until a later time",
+            "let the second begin at the `until` of the first, or remove `until`: a value holds until the next change",
         ),
     };
     let origin = first_at.at();

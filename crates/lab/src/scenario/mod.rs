@@ -64,7 +64,7 @@ pub struct About {
 pub struct Scenario {
     /// What it is called.
     pub about: About,
-    /// Seed of everything random.
+    /// Seed of all streams of random numbers.
     pub seed: u64,
     /// What to run; `None` for a scenario that only evaluates a model.
     pub setup: Option<Setup>,

@@ -31,7 +31,12 @@ pub const COMMON: &[Key] = &[
         "`\"0 s\"`",
         "each flow starts later by a random time below this, and its deadline with it",
     ),
-    key("share", "count", "1", "as one of how many flows that share the path each flow begins, see above"),
+    key(
+        "share",
+        "count",
+        "1",
+        "Each flow starts as if it were one of this many flows that share the path; see above",
+    ),
     key("clump", "count", "`[start] clump`", "packets back to back before a pause, see above"),
     key("transport", "name or table", "`[transport]`", "for mixtures"),
     key(

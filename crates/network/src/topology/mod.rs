@@ -151,7 +151,7 @@ pub trait Topology {
     /// Adds its picture.
     fn draw(&self, sketch: &mut Sketch);
 
-    /// How a switch is called.
+    /// The name of a switch in results.
     fn switch_name(&self, switch: u32) -> String {
         format!("s{switch}")
     }

@@ -105,7 +105,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// One host's AMRT.
+/// The AMRT machine of one host, with all its messages.
 pub type AmrtEndpoint = Machine<Amrt>;
 
 impl TwoSided for Amrt {

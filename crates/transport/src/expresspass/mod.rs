@@ -150,7 +150,7 @@ pub struct CreditCounters {
     pub wasted: u64,
 }
 
-/// One host's ExpressPass.
+/// The ExpressPass machine of one host, with all its messages.
 pub type ExpressPassEndpoint = Machine<ExpressPass>;
 
 impl ExpressPassEndpoint {

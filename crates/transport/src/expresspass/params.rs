@@ -140,11 +140,11 @@ headway_params::params! {
 headway_params::joined_params! {
     /// Parameters of ExpressPass with Aeolus, as one list.
     pub struct ExpressPassAeolusParams {
-        /// ExpressPass's.
+        /// Parameters of ExpressPass itself.
         expresspass: ExpressPassParams,
-        /// Aeolus's.
+        /// Parameters of Aeolus.
         aeolus: AeolusParams,
-        /// Those of the two together.
+        /// Parameters of the combination of both.
         burst: BurstParams,
     }
 }

@@ -247,7 +247,7 @@ impl Receiver {
         } else if end > incoming.sent {
             incoming.sent_up_to(shared, now, key, end);
         } else if again {
-            // Its sender waits, and has not heard what is missing, or not been heard.
+            // The sender still waits. The list of missing packets was lost, or the packets sent in answer to it were.
             incoming.name_gaps(shared, now, key);
         }
     }

@@ -99,9 +99,9 @@ fn promises(settings: &Settings, path: &Path) -> Promises {
 headway_params::joined_params! {
     /// Parameters of Homa with Aeolus, as one list.
     pub struct HomaAeolusParams {
-        /// Homa's.
+        /// Parameters of Homa itself.
         homa: HomaParams,
-        /// Aeolus's.
+        /// Parameters of Aeolus.
         aeolus: AeolusParams,
     }
 }
@@ -174,7 +174,7 @@ fn thousandths(share: f64) -> u32 {
     (share * f64::from(WHOLE) + 0.5) as u32
 }
 
-/// One host's Homa.
+/// The Homa machine of one host, with all its messages.
 pub type HomaEndpoint = Machine<Homa>;
 
 impl HomaEndpoint {

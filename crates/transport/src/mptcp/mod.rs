@@ -30,7 +30,7 @@ use sender::Sender;
 use std::marker::PhantomData;
 use subflow::SubflowState;
 
-/// MPTCP with a scheme.
+/// MPTCP whose subflows' windows follow the scheme `S`.
 pub struct Mptcp<S>(PhantomData<S>);
 
 /// What decides the windows of the subflows: a controller for each, and how the whole is called.
@@ -54,17 +54,17 @@ pub struct UncoupledReno;
 /// Subflows that are CUBIC connections, and know nothing of each other.
 pub struct UncoupledCubic;
 
-/// `mptcp-reno`.
+/// The transport `mptcp-reno`: uncoupled subflows with NewReno.
 pub type Reno = Mptcp<UncoupledReno>;
-/// `mptcp-cubic`.
+/// The transport `mptcp-cubic`: uncoupled subflows with CUBIC.
 pub type Cubic = Mptcp<UncoupledCubic>;
-/// `mptcp-lia`.
+/// The transport `mptcp-lia`: linked increases, RFC 6356.
 pub type Lia = Mptcp<Coupled<control::lia::Lia>>;
-/// `mptcp-olia`.
+/// The transport `mptcp-olia`: opportunistic linked increases.
 pub type Olia = Mptcp<Coupled<control::olia::Olia>>;
-/// `mptcp-balia`.
+/// The transport `mptcp-balia`: balanced linked adaptation.
 pub type Balia = Mptcp<Coupled<control::balia::Balia>>;
-/// `mptcp-wvegas`.
+/// The transport `mptcp-wvegas`: weighted Vegas.
 pub type Wvegas = Mptcp<Coupled<control::wvegas::Wvegas>>;
 
 /// The machine's states, the same for every scheme.
@@ -156,7 +156,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// One host's MPTCP.
+/// The MPTCP machine of one host, with all its messages.
 pub type MptcpEndpoint<S> = Machine<Mptcp<S>>;
 
 impl<S: Scheme> TwoSided for Mptcp<S> {

@@ -146,8 +146,8 @@ impl<C: CongestionControl> Subflow<C> {
         }
     }
 
-    /// The packets of the message, from `una` on, that it has under way for all that is known, and that were not
-    /// handed to others before: from now on they were.
+    /// The packets of the message, from `una` on, that are unacknowledged on this subflow, and that were not handed
+    /// over to other subflows before. The call marks them as handed over.
     pub(super) fn hand_over(&mut self, una: u32) -> impl Iterator<Item = u32> {
         let first = self.connection.board.una();
         let mapping = &mut self.mapping;

@@ -137,7 +137,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// One host's NDP.
+/// The NDP machine of one host, with all its messages.
 pub type NdpEndpoint = Machine<Ndp>;
 
 /// Whether a packet comes from the message's sender.

@@ -150,7 +150,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// One host's pHost.
+/// The pHost machine of one host, with all its messages.
 pub type PhostEndpoint = Machine<Phost>;
 
 impl TwoSided for Phost {

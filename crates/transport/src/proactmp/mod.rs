@@ -116,7 +116,7 @@ const fn allowed_of(label: u32) -> u32 {
     label >> 16
 }
 
-/// One host's ProactMP.
+/// The ProactMP machine of one host, with all its messages.
 pub type ProactMpEndpoint = Machine<ProactMp>;
 
 impl TwoSided for ProactMp {

@@ -94,7 +94,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// One host's RCP.
+/// The RCP machine of one host, with all its messages.
 pub type RcpEndpoint = Machine<Rcp>;
 
 impl TwoSided for Rcp {

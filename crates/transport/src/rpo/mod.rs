@@ -181,7 +181,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// One host's RPO.
+/// The RPO machine of one host, with all its messages.
 pub type RpoEndpoint = Machine<Rpo>;
 
 impl TwoSided for Rpo {

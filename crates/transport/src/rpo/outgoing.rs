@@ -326,7 +326,7 @@ impl Outgoing {
         }
     }
 
-    /// Something was heard.
+    /// Notes that a packet of the receiver has arrived, and arms the time-out again.
     pub(super) fn heard(&mut self, shared: &mut Shared, now: Time) {
         if self.idle.heard(now) {
             self.arm_timeout(shared, now);

@@ -32,7 +32,7 @@ use receiver::Receiver;
 use sender::Sender;
 use std::marker::PhantomData;
 
-/// TCP with a controller.
+/// TCP whose window follows the congestion controller `C`.
 pub struct Tcp<C>(PhantomData<C>);
 
 /// `tcp`: NewReno.
@@ -110,7 +110,7 @@ crate::timer_keys! {
 
 type Shared = crate::shared::Shared<TimerKey>;
 
-/// One host's TCP.
+/// The TCP machine of one host, with all its messages.
 pub type TcpEndpoint<C> = Machine<Tcp<C>>;
 
 impl<C: CongestionControl> TwoSided for Tcp<C> {

@@ -51,7 +51,7 @@ crate::timer_keys! {
     }
 }
 type Shared = crate::shared::Shared<TimerKey>;
-/// One host's instance.
+/// The instance machine of one host, with all its messages.
 pub type TemplateEndpoint = Machine<Template>;
 
 impl TwoSided for Template {
