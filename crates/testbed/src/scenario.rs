@@ -79,10 +79,11 @@ impl Job {
         let resolved = scenario.setup()?.resolve(scenario.seed)?;
         let usual = factor_for(resolved.spec.topology.fastest(), USUAL_RATE);
         let factor = args.slowdown.unwrap_or(usual);
-        let slow = slow_down(&resolved.spec, factor, sizes);
+        let stacks = scenario.setup()?.stacks();
+        let of_kernel = |number: usize| stacks.get(number).is_some_and(Option::is_some);
+        let slow = slow_down(&resolved.spec, factor, sizes, of_kernel);
         let network = Arc::new(build(&slow)?);
         let addresses = Addresses::new(network.hosts());
-        let stacks = scenario.setup()?.stacks();
         Ok(Job { scenario, resolved, slow, factor, network, addresses, stacks })
     }
 

@@ -12,18 +12,17 @@ use headway_packet::Sizes;
 use headway_params::ParamValue;
 use headway_units::{Rate, Time};
 
-/// A run that is `factor` times slower, with packets of these sizes.
-pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes) -> RunSpec {
+/// A run that is `factor` times slower, with packets of these sizes. Transports that stand for the kernel's TCP, by their
+/// number, keep their times: no kernel's clock is slowed down.
+pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes, of_kernel: impl Fn(usize) -> bool) -> RunSpec {
     let mut slow = spec.clone();
     slow.topology.links_mut().into_iter().for_each(|one| *one = link(*one, factor));
     slow.fabric.sizes = sizes;
     slow.fabric.switch_latency = spec.fabric.switch_latency * factor;
-    slow.fabric.params = params(&spec.fabric.params, factor);
-    slow.transports = spec
-        .transports
-        .iter()
-        .map(|t| TransportSpec { name: t.name.clone(), params: params(&t.params, factor) })
-        .collect();
+    slow.fabric.params = slowed(&spec.fabric.params, of_discipline(spec), factor);
+    for (number, transport) in slow.transports.iter_mut().enumerate().filter(|(number, _)| !of_kernel(*number)) {
+        transport.params = slowed(&spec.transports[number].params, of_transport(transport), factor);
+    }
     for flow in &mut slow.flows {
         flow.start = flow.start * factor;
         flow.deadline = flow.deadline.map(|d| d * factor);
@@ -63,16 +62,34 @@ fn link(spec: LinkSpec, factor: u64) -> LinkSpec {
     LinkSpec { rate: rate(spec.rate, factor), delay: spec.delay * factor }
 }
 
-fn params(list: &[(String, ParamValue)], factor: u64) -> Vec<(String, ParamValue)> {
-    let slow = |value: &ParamValue| match value {
+/// What is set, with every time and rate as it stands slowed: defaults and what a preset sets are times of the scenario too.
+fn slowed(
+    set: &[(String, ParamValue)],
+    standing: Vec<(String, ParamValue)>,
+    factor: u64,
+) -> Vec<(String, ParamValue)> {
+    let kept = set.iter().filter(|(_, value)| !matches!(value, ParamValue::Time(_) | ParamValue::Rate(_)));
+    let slow = standing.into_iter().filter_map(|(name, value)| match value {
         // What lasts longer than a day lasts longer than any run, however slow.
-        ParamValue::Time(t) => ParamValue::Time(t.saturating_mul(factor).min(Time::DAY)),
-        ParamValue::Rate(r) => ParamValue::Rate(rate(*r, factor)),
-        ParamValue::Bool(_) | ParamValue::Int(_) | ParamValue::Float(_) | ParamValue::Choice(_) => {
-            value.clone()
-        }
-    };
-    list.iter().map(|(name, value)| (name.clone(), slow(value))).collect()
+        ParamValue::Time(t) => Some((name, ParamValue::Time(t.saturating_mul(factor).min(Time::DAY)))),
+        ParamValue::Rate(r) => Some((name, ParamValue::Rate(rate(r, factor)))),
+        ParamValue::Bool(_) | ParamValue::Int(_) | ParamValue::Float(_) | ParamValue::Choice(_) => None,
+    });
+    kept.cloned().chain(slow).collect()
+}
+
+/// The value of every parameter of a transport. A scenario has set nothing that the transport refuses.
+fn of_transport(spec: &TransportSpec) -> Vec<(String, ParamValue)> {
+    let known = headway_transport::registry::find(&spec.name).map(|entry| entry.params).unwrap_or_default();
+    let values = headway_transport::registry::resolved(&spec.name, &spec.params).and_then(Result::ok);
+    known.iter().zip(values.unwrap_or_default()).map(|(one, value)| (one.name.to_string(), value)).collect()
+}
+
+/// The value of every parameter of the ports' discipline.
+fn of_discipline(spec: &RunSpec) -> Vec<(String, ParamValue)> {
+    let known = headway_fabric::registry::find(&spec.fabric.discipline).map(|(_, specs)| specs).unwrap_or_default();
+    let set = |name: &str| spec.fabric.params.iter().find(|(one, _)| one == name).map(|(_, value)| value.clone());
+    known.into_iter().map(|one| (one.name.to_string(), set(one.name).unwrap_or(one.default))).collect()
 }
 
 /// An outcome of a slowed run in the units of the scenario that was slowed.
@@ -118,4 +135,50 @@ pub fn factor_for(fastest: Rate, rate: Rate) -> u64 {
 /// How long a run of the scenario lasts on the testbed.
 pub fn wall_time(spec: &RunSpec, factor: u64) -> Time {
     spec.stop.saturating_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every time and rate that parameters name, whether or not the scenario does.
+    fn clocks(values: &[(String, ParamValue)]) -> Vec<(String, ParamValue)> {
+        let timed = |value: &ParamValue| matches!(value, ParamValue::Time(_) | ParamValue::Rate(_));
+        values.iter().filter(|(_, value)| timed(value)).cloned().collect()
+    }
+
+    #[test]
+    fn times_that_no_scenario_writes_are_slowed_down_for_every_transport() {
+        let mut timed = 0;
+        for entry in headway_transport::registry::all() {
+            let spec = TransportSpec { name: entry.info.name.into(), params: Vec::new() };
+            let slow = TransportSpec {
+                params: slowed(&spec.params, of_transport(&spec), 100),
+                name: spec.name.clone(),
+            };
+            for ((name, before), (_, after)) in
+                clocks(&of_transport(&spec)).iter().zip(clocks(&of_transport(&slow)))
+            {
+                let ParamValue::Time(before) = before else { continue };
+                let expected = before.saturating_mul(100).min(Time::DAY);
+                assert_eq!(after, ParamValue::Time(expected), "{} {name}", entry.info.name);
+                timed += u32::from(*before > Time::ZERO);
+            }
+        }
+        assert!(timed > 20, "{timed}");
+    }
+
+    #[test]
+    fn what_a_preset_sets_is_slowed_down_and_what_is_written_beside_it() {
+        let set = vec![
+            ("preset".to_string(), ParamValue::Choice("linux-4.19")),
+            ("ack_delay".to_string(), ParamValue::Time(Time::us(7))),
+        ];
+        let spec = TransportSpec { name: "tcp".into(), params: set.clone() };
+        let slow = TransportSpec { name: "tcp".into(), params: slowed(&set, of_transport(&spec), 10) };
+        let value = |name: &str| of_transport(&slow).into_iter().find(|(one, _)| one == name).map(|(_, v)| v);
+        assert_eq!(value("min_rto"), Some(ParamValue::Time(Time::ms(2000))));
+        assert_eq!(value("ack_delay"), Some(ParamValue::Time(Time::us(70))));
+        assert_eq!(value("preset"), Some(ParamValue::Choice("linux-4.19")));
+    }
 }
