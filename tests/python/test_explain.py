@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from explaining import Headway, claim, explained
 from headway.claims.choices import Reading, load_choices
 from headway.claims.ledger import known_claims
 from headway.explain import morris
@@ -19,28 +19,7 @@ from headway.explain.bound import bound_of
 from headway.explain.result import HOLDS, NOWHERE, REACHABLE, UNREACHABLE
 from headway.layout import AS_STATED, EXPLAIN_FILE, READINGS_FILE, REPORT_FILE
 from headway.scenario import Scenario
-from support import TWO_FLOWS, Answer
-
-Headway = Callable[..., Answer]
-
-
-def claim(name: str, published: object, qualifier: str, measure: str, figure: str, unit: str = "us") -> str:
-    return f"""
-[[claim]]
-id = "{name}"
-figure = "fig0"
-place = ["§1"]
-metric = "fct"
-published = {published}
-unit = "{unit}"
-qualifier = "{qualifier}"
-scenario = "mine/{figure}"
-transports = ["amrt"]
-variant = "amrt"
-how = "how long f0 takes"
-measure = "{measure}"
-"""
-
+from support import TWO_FLOWS
 
 CHOICES = """
 [[choice]]
@@ -113,13 +92,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HEADWAY_SCENARIOS", str(tmp_path / "scenarios"))
     monkeypatch.setenv("HEADWAY_STORE", str(tmp_path / "store"))
     return folder
-
-
-def explained(headway: Headway, out: Path, *arguments: str) -> dict[str, Any]:
-    answer = headway("explain", *arguments, "--out", out, "--seeds", "1", "--search-seeds", "1")
-    assert answer.status == 0, answer.err
-    found: dict[str, Any] = json.loads((out / EXPLAIN_FILE).read_text(encoding="utf-8"))
-    return found
 
 
 def test_each_claim_gets_its_word_and_the_region_is_where_it_turns(
@@ -275,7 +247,7 @@ def test_what_is_on_record_as_stated_is_not_run_again(headway: Headway, home: Pa
         (["mine/one", "--reading", "delay"], "no CHOICE=VALUE"),
         (["mine/one", "--reading", "buffer=some"], "its values: 128 packets, 4000 packets"),
         (["mine/one", "--reading", "delay=7,hosts=four"], "hosts=four excludes delay=7"),
-        (["mine/one", "--reading", "delay=7", "--search-only"], "--search-only"),
+        (["mine/one", "--reading", "delay=7", "--search-only"], "no reading to hold"),
         (["mine/one", "--reading", "delay=7", "--figures", "mine/three"], "no figure 'mine/three'"),
         (["examples/quickstart"], "declares no [[choice]]"),
     ],

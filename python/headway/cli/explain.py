@@ -61,7 +61,11 @@ from headway.sweeps.forecast import forecast
     help="Search nothing: hold this reading against all figures of the paper. Repeatable.",
 )
 @click.option("--figures", multiple=True, metavar="NAME", help="Hold readings against these figures only.")
-@click.option("--record", is_flag=True, help="Write what came out to readings.json in the folder of claims.toml.")
+@click.option(
+    "--record",
+    is_flag=True,
+    help="Write what came out to readings.json in the folder of claims.toml; with --search-only the bounds alone.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print explain.json and nothing else.")
 def explain(
     target: str,
@@ -85,8 +89,8 @@ def explain(
     runs. The best readings are then held against every figure of the paper at its own scale, with other seeds. What
     goes on record is the one under which most comes out there. Run again, it goes on where it stopped.
     """
-    if search_only and (readings or record):
-        raise click.UsageError("--search-only leaves no reading to hold, or to record")
+    if search_only and readings:
+        raise click.UsageError("--search-only leaves no reading to hold")
     began = time.monotonic()
     found = find(target)
     runner = _Runner(jobs, quiet=as_json, force=force)
@@ -94,17 +98,20 @@ def explain(
     for reading in given:
         if conflict := found.choices.conflict(reading):
             raise click.UsageError(conflict)
+    seen = frozenset[str]() if given else frozenset(file.name for file in found.searched)
     try:
         search = None if given else _searched(found, out, runner, search_seeds, trajectories, as_json)
         best = given or (search.best(most) if search is not None else [])
-        standings = [] if search_only else _held(found, out, runner, best, seeds, figures)
+        standings = [] if search_only else _held(found, out, runner, best, seeds, figures, seen)
     except Stopped:
         click.echo("stopped; the same command goes on from here", err=True)
         return INTERRUPTED
     result = _result(found, search, standings, runner.points, time.monotonic() - began)
     write_json(out / EXPLAIN_FILE, result)
     if record:
-        runner.say(f"on record: {on_record.record(found, result)}")
+        path, count = on_record.record(found, result)
+        what = "bounds" if search_only else "entries"
+        runner.say(f"on record: {count} {what} in {path}" if count else f"nothing new to put on record in {path}")
     if as_json:
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
@@ -148,7 +155,13 @@ def _searched(target: Target, out: Path, runner: _Runner, seeds: int, trajectori
 
 
 def _held(
-    target: Target, out: Path, runner: _Runner, readings: Sequence[Reading], seeds: int, only: Sequence[str]
+    target: Target,
+    out: Path,
+    runner: _Runner,
+    readings: Sequence[Reading],
+    seeds: int,
+    only: Sequence[str],
+    searched: frozenset[str],
 ) -> list[Standing]:
     if not readings:
         return []
@@ -160,7 +173,6 @@ def _held(
         figures = [f for f in figures if any(f.name.startswith(name) for name in only)]
     for reading in readings:
         runner.say(f"whole figures under {target.choices.show(reading)}: {len(figures)}, {seeds} seeds")
-    searched = frozenset(file.name for file in target.searched)
     standings, _ = hold(figures, target.choices, readings, searched, out, runner)
     return sorted(standings, key=lambda one: one.strength, reverse=True)
 
@@ -192,6 +204,9 @@ def _print_search(choices: Choices, result: dict[str, Any]) -> None:
     click.echo(f"\nbest reading of {result['readings_tried']}, on short runs: {reading['text']}")
     if reading["values"]:
         click.echo(f"  {_degrees(reading)}; {_three(best)} (as stated {_three(stated)})")
+        for word in ("brings", "breaks"):
+            if names := result[f"best_{word}"]:
+                click.echo(f"  it {word} {len(names)} of the searched claims: {', '.join(names)}")
     for note in result["notes"]:
         click.echo(f"note: {note}")
 
@@ -206,18 +221,8 @@ def _note(claim: dict[str, Any]) -> str:
     lines = [claim["text"]]
     if claim["smallest"] and claim["smallest"]["values"]:
         lines[0] += f" ({_degrees(claim['smallest'])})"
-    lines += [_region(region) for region in claim["regions"]]
+    lines += [region["text"] for region in claim["regions"]]
     return "\n".join(lines)
-
-
-def _region(region: dict[str, Any]) -> str:
-    stretches = " and ".join(f"{a:.4g} to {b:.4g}" if a != b else f"{a:.4g}" for a, b in region["holds"])
-    text = f"holds for {region['choice']} of {stretches} {region['unit']}".rstrip()
-    if region["others"]:
-        text += f", with {region['others']}" if region["others"] != "as stated" else ", all else as stated"
-    if region["whatever"]:
-        text += f", whatever {', '.join(region['whatever'])}"
-    return text
 
 
 def _degrees(reading: dict[str, Any]) -> str:
@@ -243,7 +248,7 @@ def _print_standing(standing: dict[str, Any]) -> None:
     rows = [
         [
             f["scenario"],
-            "searched" if f["searched"] else "held out",
+            f["part"],
             "/".join(map(str, f["stated"])),
             "/".join(map(str, f["under"])),
         ]

@@ -75,6 +75,17 @@ def place(point: Point) -> Place:
     return point.variant, json.dumps(axes, sort_keys=True)
 
 
+def may_look_at(claim: Claim, point: Point, figure: Figure) -> bool:
+    """Whether a claim's measure may need a point, by the variants and the axes that it names."""
+    if claim.measure is None:
+        return False
+    elsewhere = any("at(" in text for text in claim.measure.spelt_out())
+    if not elsewhere and any(point.axes.get(key, value) != value for key, value in (claim.at or {}).items()):
+        return False
+    named = {p.variant for p in figure.points if p.variant == claim.variant or claim.measure.quotes(p.variant)}
+    return not named or point.variant in named
+
+
 def restricted(reading: Reading, choices: Choices, scenario: str) -> Reading:
     """The part of a reading that a scenario has a part in."""
     return Reading(tuple((name, value) for name, value in reading.values if choices[name].in_scope(scenario)))
