@@ -118,6 +118,9 @@ def test_each_claim_gets_its_word_and_the_region_is_where_it_turns(
     assert abs(fct_us(home, max(1.0, low - step)) / wanted - 1) > 0.05
     assert abs(fct_us(home, high) / wanted - 1) <= 0.05
     assert "buffer" in region["whatever"]
+    assert region["text"].startswith(f"holds for delay of {low:.4g} to {high:.4g} us, all else as stated, whatever")
+    page = (tmp_path / "out" / REPORT_FILE).read_text(encoding="utf-8")
+    assert f"It {region['text']}." in page
 
 
 def test_readings_that_exclude_each_other_are_never_tried(headway: Headway, home: Path, tmp_path: Path) -> None:
@@ -152,6 +155,7 @@ def test_the_best_reading_is_held_against_all_figures(headway: Headway, home: Pa
     assert second["under"] <= standing["under"]
     searched = {figure["scenario"]: figure["searched"] for figure in standing["figures"]}
     assert searched == {"mine/long": False, "mine/one": True, "mine/theory": False, "mine/two": False}
+    assert {figure["part"] for figure in standing["figures"] if not figure["searched"]} == {"held out"}
     assert standing["brings"] == ["slower", "within-reach"]
     assert standing["breaks"] == ["tight"]
     page = (out / REPORT_FILE).read_text(encoding="utf-8")
@@ -222,6 +226,8 @@ def test_of_several_readings_the_one_that_brings_most_is_recorded(headway: Headw
     assert [one["reading"]["values"] for one in found["paper"]] == [{"delay": 4.0}, {"delay": 3.0}]
     kept = json.loads((home / READINGS_FILE).read_text(encoding="utf-8"))
     assert {entry["values"]["delay"] for entry in kept.values()} == {4.0}
+    parts = {figure["part"] for one in found["paper"] for figure in one["figures"]}
+    assert parts == {"held"}, "nothing was searched, so nothing was held out"
 
 
 def test_what_is_on_record_as_stated_is_not_run_again(headway: Headway, home: Path, tmp_path: Path) -> None:

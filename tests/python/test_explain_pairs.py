@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from explaining import Headway, claim, explained
 from headway.claims.choices import Reading
+from headway.explain import ahead
 from headway.explain import search as searching
 from headway.explain.findings import MATTERS
 from headway.explain.result import NOWHERE, REACHABLE
-from headway.layout import REPORT_FILE
+from headway.explain.targets import find
+from headway.layout import EXPLAIN_FILE, REPORT_FILE
 from headway.scenario import Scenario
 
 TWO_LINKS = """
@@ -115,6 +120,29 @@ def test_trajectories_show_what_no_choice_does_alone_and_its_combination_is_trie
     assert claims["together"]["smallest"]["values"] == {"hosts": True, "core": True}
     page = (out / REPORT_FILE).read_text(encoding="utf-8")
     assert "Elementary effects" in page
+    assert "Of the searched claims the best reading brings 1: together" in page
+    assert "It breaks none of them" in page
+
+
+def test_more_than_is_said_beforehand_is_never_run(headway: Headway, home: Path, tmp_path: Path) -> None:
+    answer = headway("explain", "mine/one", "--out", tmp_path, "--seeds", "1", "--search-seeds", "1", "--best", "1")
+    assert answer.status == 0, answer.err
+    before, _, after = answer.out.partition("  as stated\n")
+    assert " here and " in after, "runs are announced after what is said of all of them"
+    points = [int(found) for found in re.findall(r"(\d+) points", before)]
+    short, whole, in_all = points
+    assert short + whole == in_all
+    found = json.loads((tmp_path / EXPLAIN_FILE).read_text(encoding="utf-8"))
+    assert 0 < found["points"] <= in_all
+    assert sum(step["points"] for step in found["steps"]) <= short
+    target = find("mine/one")
+    most = ahead.most_readings(target.choices, len(found["claims"]), searching.TRAJECTORIES)
+    tried = Counter[str]()
+    for step in found["steps"]:
+        tried[step["name"]] += step["readings"]
+    assert set(tried) <= set(most)
+    assert all(count <= most[name] for name, count in tried.items())
+    assert ahead.in_all(target.choices, most) == 2**4, "there are no more readings than that"
 
 
 def test_a_limit_on_pairs_is_told(

@@ -16,9 +16,11 @@ from headway.cli.reproduce import show
 from headway.cli.sweep import FAILED, INTERRUPTED, announce, run_watched
 from headway.cli.terminal import print_table
 from headway.data.units import duration
+from headway.explain import ahead
 from headway.explain import record as on_record
 from headway.explain.bench import Bench, Stopped
 from headway.explain.paper import Standing, hold
+from headway.explain.points import Figure
 from headway.explain.result import document, standing_entry
 from headway.explain.search import BEST, TRAJECTORIES, Search
 from headway.explain.targets import SEARCH_SEEDS, Target, find
@@ -99,10 +101,18 @@ def explain(
         if conflict := found.choices.conflict(reading):
             raise click.UsageError(conflict)
     seen = frozenset[str]() if given else frozenset(file.name for file in found.searched)
+    whole = [] if search_only else _whole(found, seeds, figures)
+    search = None if given else _search(found, out, runner, search_seeds, trajectories)
+    if not as_json:
+        held = len(given) or most
+        short = ahead.of_search(search.bench, trajectories, jobs) if search is not None else None
+        long = ahead.of_holding(whole, found.choices, held, jobs) if whole else None
+        runner.say(ahead.in_words(short, long))
     try:
-        search = None if given else _searched(found, out, runner, search_seeds, trajectories, as_json)
+        if search is not None:
+            search.run()
         best = given or (search.best(most) if search is not None else [])
-        standings = [] if search_only else _held(found, out, runner, best, seeds, figures, seen)
+        standings = _held(found, whole, out, runner, best, seen) if whole else []
     except Stopped:
         click.echo("stopped; the same command goes on from here", err=True)
         return INTERRUPTED
@@ -144,35 +154,37 @@ class _Runner:
             click.echo(text)
 
 
-def _searched(target: Target, out: Path, runner: _Runner, seeds: int, trajectories: int, quiet: bool) -> Search:
+def _search(target: Target, out: Path, runner: _Runner, seeds: int, trajectories: int) -> Search:
     figures = target.to_search(seeds)
     scales = ", ".join(f"{f.name} ({f.scale or 'whole'})" for f in figures)
     runner.say(f"{target.name}: {len(target.choices)} choices; the search runs {scales}, {seeds} seeds")
     bench = Bench(figures, target.choices, out / "search", runner)
-    search = Search(bench, lambda text: runner.say(f"  {text}"), trajectories)
-    search.run()
-    return search
+    return Search(bench, lambda text: runner.say(f"  {text}"), trajectories)
+
+
+def _whole(target: Target, seeds: int, only: Sequence[str]) -> list[Figure]:
+    """The whole figures that readings are held against."""
+    figures = target.to_hold(seeds)
+    if not only:
+        return figures
+    unknown = [name for name in only if not any(f.name.startswith(name) for f in figures)]
+    if unknown:
+        raise click.UsageError(f"no figure {unknown[0]!r}; there are: {', '.join(f.name for f in figures)}")
+    return [f for f in figures if any(f.name.startswith(name) for name in only)]
 
 
 def _held(
     target: Target,
+    figures: Sequence[Figure],
     out: Path,
     runner: _Runner,
     readings: Sequence[Reading],
-    seeds: int,
-    only: Sequence[str],
     searched: frozenset[str],
 ) -> list[Standing]:
     if not readings:
         return []
-    figures = target.to_hold(seeds)
-    if only:
-        unknown = [name for name in only if not any(f.name.startswith(name) for f in figures)]
-        if unknown:
-            raise click.UsageError(f"no figure {unknown[0]!r}; there are: {', '.join(f.name for f in figures)}")
-        figures = [f for f in figures if any(f.name.startswith(name) for name in only)]
     for reading in readings:
-        runner.say(f"whole figures under {target.choices.show(reading)}: {len(figures)}, {seeds} seeds")
+        runner.say(f"whole figures under {target.choices.show(reading)}: {len(figures)}, {figures[0].seeds} seeds")
     standings, _ = hold(figures, target.choices, readings, searched, out, runner)
     return sorted(standings, key=lambda one: one.strength, reverse=True)
 

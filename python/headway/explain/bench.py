@@ -15,7 +15,7 @@ from headway.claims.verdict import TOLERANCE_PERCENT, Interval, Value, Verdict
 from headway.data.point import Point
 from headway.errors import HeadwayError
 from headway.explain.bound import Bound, bound_of
-from headway.explain.points import Figure, Place, Trace, by_reading, may_look_at, place, plan_readings, restricted
+from headway.explain.points import Figure, Place, Trace, by_reading, looked_at, place, plan_readings, restricted
 from headway.layout import SWEEP_FILE
 from headway.sweeps import SweepOutcome, SweepPlan
 
@@ -155,7 +155,7 @@ class Bench:
         known = self._wanted.get(figure.name)
         if known is not None:
             return known
-        return frozenset(place(p) for p in figure.points if any(may_look_at(c, p, figure) for c in figure.claims))
+        return frozenset(place(point) for point in looked_at(figure))
 
 
 def distance(claim: Claim, outcome: Outcome, base: Outcome) -> float:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from headway.claims.choices import Choice, transports_of
 from headway.claims.ledger import Claim
-from headway.explain.points import Figure, may_look_at
+from headway.explain.points import Figure, place, seen_by
 
 
 class Reach:
@@ -53,13 +53,12 @@ class _Runs:
         if figure is None:
             return frozenset()
         found: set[str] = set()
-        for point in figure.points:
-            if may_look_at(claim, point, figure):
-                # An axis may set the transport too, a seed does not.
-                key = (point.variant, repr(sorted(point.axes.items())))
-                if key not in self._known:
-                    self._known[key] = frozenset(transports_of(figure.scenario.at(point).resolved))
-                found |= self._known[key]
+        for point in seen_by(claim, figure):
+            # An axis may set the transport too, a seed does not.
+            where = place(point)
+            if where not in self._known:
+                self._known[where] = frozenset(transports_of(figure.scenario.at(point).resolved))
+            found |= self._known[where]
         return frozenset(found)
 
 

@@ -16,6 +16,8 @@ from headway.explain.findings import AS_WRITTEN, Effect, Findings, Found, as_ran
 IN_PAIRS = 64
 # Readings that are tried at most to find which changes of the smallest ones can be spared.
 TAKEN_BACK = 96
+# Claims of which the best reading is tried with what brings them, in each round.
+JOINED = 24
 # Where a region ends is found to this share of the range.
 PRECISION = 1 / 64
 # Values of a range that are tried at most to find where regions end.
@@ -194,7 +196,7 @@ class Search(Findings):
         small = (reading for name in missing if (reading := self.smallest(name)) is not None)
         joined = [self.bench.choices.reading({**dict(best.values), **dict(reading.values)}) for reading in small]
         if new := self._untried(joined, {}):
-            self._step("joined", new.values())
+            self._step("joined", list(new.values())[:JOINED])
 
     def _edges(self, reading: Reading) -> None:
         """Where verdicts turn along each range, with all else as in a reading, by bisection of all claims at once."""
