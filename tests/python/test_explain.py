@@ -55,6 +55,19 @@ excludes = [{ choice = "delay" }]
 at = "four"
 overrides = { "topology.hosts" = 4 }
 """
+# Of a transport that no claim but the bounds looks at.
+TOKENS = """
+[[choice]]
+id = "tokens"
+question = "How many packets does pHost send unasked?"
+values = [7, 9]
+default = 7
+evidence = "silent"
+natural = "usual"
+[[choice.set]]
+transports = ["phost"]
+overrides = { free_tokens = "value" }
+"""
 # A flow that never ends.
 LONG = 'name = "f1", src = 1, dst = 2, bytes = "1 TB"'
 FCT_US = "1e6 * flow('f0', 'fct_s')"
@@ -97,6 +110,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_claim_gets_its_word_and_the_region_is_where_it_turns(
     headway: Headway, home: Path, tmp_path: Path
 ) -> None:
+    with (home / "claims.toml").open("a", encoding="utf-8") as ledger:
+        ledger.write(TOKENS)
     found = explained(headway, tmp_path / "out", "mine/one", "--search-only", "--trajectories", "0")
     claims = {entry["id"]: entry for entry in found["claims"]}
     words = {name: entry["status"] for name, entry in claims.items()}
@@ -118,6 +133,8 @@ def test_each_claim_gets_its_word_and_the_region_is_where_it_turns(
     assert abs(fct_us(home, max(1.0, low - step)) / wanted - 1) > 0.05
     assert abs(fct_us(home, high) / wanted - 1) <= 0.05
     assert "buffer" in region["whatever"]
+    assert {"tokens": 9} in [one["values"] for one in found["tried"]]
+    assert "tokens" not in region["whatever"], "it sets nothing in the runs of the claim"
     assert region["text"].startswith(f"holds for delay of {low:.4g} to {high:.4g} us, all else as stated, whatever")
     page = (tmp_path / "out" / REPORT_FILE).read_text(encoding="utf-8")
     assert f"It {region['text']}." in page

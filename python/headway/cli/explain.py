@@ -87,9 +87,10 @@ def explain(
     """Search what a paper leaves open for the readings under which its claims come out.
 
     First the bound: what no transport could exceed on these flows. Then each choice of the ledger by itself, Morris
-    trajectories, every combination of the few that matter, and where the verdicts turn along each range, all on short
-    runs. The best readings are then held against every figure of the paper at its own scale, with other seeds. What
-    goes on record is the one under which most comes out there. Run again, it goes on where it stopped.
+    trajectories over all of them, every combination of the few that matter to each claim, pairs for claims that
+    nothing has brought, and where the verdicts turn along each range, all on short runs. The best readings are then
+    held against every figure of the paper at its own scale, with other seeds. What goes on record is the one under
+    which most comes out there. What all of it takes at most is said first. Run again, it goes on where it stopped.
     """
     if search_only and readings:
         raise click.UsageError("--search-only leaves no reading to hold")
@@ -120,8 +121,8 @@ def explain(
     write_json(out / EXPLAIN_FILE, result)
     if record:
         path, count = on_record.record(found, result)
-        what = "bounds" if search_only else "entries"
-        runner.say(f"on record: {count} {what} in {path}" if count else f"nothing new to put on record in {path}")
+        what = f"{count} {'bound' if search_only else 'claim'}{'s' * (count != 1)}"
+        runner.say(f"on record in {path}: {what}")
     if as_json:
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:

@@ -124,7 +124,8 @@ class Findings:
 
     def _gain(self, claim: Claim, choice: Choice) -> int:
         """By how many verdicts a choice betters a claim alone."""
-        here = self.bench.under(AS_WRITTEN)[claim.id].rank or 0
+        stated = self.bench.outcome(claim.id, AS_WRITTEN)
+        here = (stated.rank if stated is not None else None) or 0
         return max([(o.rank or 0) - here for o in self._outcomes(claim, choice)], default=0)
 
     def _nearness(self, claim: Claim, choice: Choice, value: Value) -> tuple[float, ...]:
