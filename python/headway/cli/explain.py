@@ -158,9 +158,10 @@ class _Runner:
 def _search(target: Target, out: Path, runner: _Runner, seeds: int, trajectories: int) -> Search:
     figures = target.to_search(seeds)
     scales = ", ".join(f"{f.name} ({f.scale or 'whole'})" for f in figures)
-    runner.say(f"{target.name}: {len(target.choices)} choices; the search runs {scales}, {seeds} seeds")
     bench = Bench(figures, target.choices, out / "search", runner)
-    return Search(bench, lambda text: runner.say(f"  {text}"), trajectories)
+    search = Search(bench, lambda text: runner.say(f"  {text}"), trajectories)
+    runner.say(f"{target.name}: {len(search.choices)} choices; the search runs {scales}, {seeds} seeds")
+    return search
 
 
 def _whole(target: Target, seeds: int, only: Sequence[str]) -> list[Figure]:
