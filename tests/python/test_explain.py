@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from explaining import Headway, claim, explained
 from headway.claims.choices import Reading, load_choices
 from headway.claims.ledger import known_claims
 from headway.explain import morris
@@ -19,28 +19,7 @@ from headway.explain.bound import bound_of
 from headway.explain.result import HOLDS, NOWHERE, REACHABLE, UNREACHABLE
 from headway.layout import AS_STATED, EXPLAIN_FILE, READINGS_FILE, REPORT_FILE
 from headway.scenario import Scenario
-from support import TWO_FLOWS, Answer
-
-Headway = Callable[..., Answer]
-
-
-def claim(name: str, published: object, qualifier: str, measure: str, figure: str, unit: str = "us") -> str:
-    return f"""
-[[claim]]
-id = "{name}"
-figure = "fig0"
-place = ["§1"]
-metric = "fct"
-published = {published}
-unit = "{unit}"
-qualifier = "{qualifier}"
-scenario = "mine/{figure}"
-transports = ["amrt"]
-variant = "amrt"
-how = "how long f0 takes"
-measure = "{measure}"
-"""
-
+from support import TWO_FLOWS
 
 CHOICES = """
 [[choice]]
@@ -75,6 +54,19 @@ excludes = [{ choice = "delay" }]
 [[choice.set]]
 at = "four"
 overrides = { "topology.hosts" = 4 }
+"""
+# Of a transport that no claim but the bounds looks at.
+TOKENS = """
+[[choice]]
+id = "tokens"
+question = "How many packets does pHost send unasked?"
+values = [7, 9]
+default = 7
+evidence = "silent"
+natural = "usual"
+[[choice.set]]
+transports = ["phost"]
+overrides = { free_tokens = "value" }
 """
 # A flow that never ends.
 LONG = 'name = "f1", src = 1, dst = 2, bytes = "1 TB"'
@@ -115,16 +107,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def explained(headway: Headway, out: Path, *arguments: str) -> dict[str, Any]:
-    answer = headway("explain", *arguments, "--out", out, "--seeds", "1", "--search-seeds", "1")
-    assert answer.status == 0, answer.err
-    found: dict[str, Any] = json.loads((out / EXPLAIN_FILE).read_text(encoding="utf-8"))
-    return found
-
-
 def test_each_claim_gets_its_word_and_the_region_is_where_it_turns(
     headway: Headway, home: Path, tmp_path: Path
 ) -> None:
+    with (home / "claims.toml").open("a", encoding="utf-8") as ledger:
+        ledger.write(TOKENS)
     found = explained(headway, tmp_path / "out", "mine/one", "--search-only", "--trajectories", "0")
     claims = {entry["id"]: entry for entry in found["claims"]}
     words = {name: entry["status"] for name, entry in claims.items()}
@@ -146,10 +133,15 @@ def test_each_claim_gets_its_word_and_the_region_is_where_it_turns(
     assert abs(fct_us(home, max(1.0, low - step)) / wanted - 1) > 0.05
     assert abs(fct_us(home, high) / wanted - 1) <= 0.05
     assert "buffer" in region["whatever"]
+    assert {"tokens": 9} in [one["values"] for one in found["tried"]]
+    assert "tokens" not in region["whatever"], "it sets nothing in the runs of the claim"
+    assert region["text"].startswith(f"holds for delay of {low:.4g} to {high:.4g} us, all else as stated, whatever")
+    page = (tmp_path / "out" / REPORT_FILE).read_text(encoding="utf-8")
+    assert f"It {region['text']}." in page
 
 
 def test_readings_that_exclude_each_other_are_never_tried(headway: Headway, home: Path, tmp_path: Path) -> None:
-    found = explained(headway, tmp_path / "out", "mine/one", "--search-only")
+    found = explained(headway, tmp_path / "out", "mine/one", "--search-only", "--trajectories", "2")
     tried = [set(one["values"]) for one in found["tried"]]
     assert {"hosts"} in tried
     assert not any({"hosts", "delay"} <= values for values in tried)
@@ -163,8 +155,11 @@ def test_a_claim_above_its_bound_ends_the_search(headway: Headway, home: Path, t
 
 
 def test_flows_without_an_end_are_in_no_bound_and_models_hold_under_every_reading(
-    headway: Headway, home: Path, tmp_path: Path
+    headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Bounds and models are known after the single values.
+    for name in ("MOST_VALUES", "COMBINATIONS", "IN_PAIRS", "ROUNDS", "TAKEN_BACK"):
+        monkeypatch.setattr(searching, name, 0)
     found = explained(headway, tmp_path / "out", "mine", "--search-only", "--trajectories", "0")
     claims = {entry["id"]: entry for entry in found["claims"]}
     assert 0 < claims["finished"]["bound"]["gain"] < 90
@@ -180,6 +175,7 @@ def test_the_best_reading_is_held_against_all_figures(headway: Headway, home: Pa
     assert second["under"] <= standing["under"]
     searched = {figure["scenario"]: figure["searched"] for figure in standing["figures"]}
     assert searched == {"mine/long": False, "mine/one": True, "mine/theory": False, "mine/two": False}
+    assert {figure["part"] for figure in standing["figures"] if not figure["searched"]} == {"held out"}
     assert standing["brings"] == ["slower", "within-reach"]
     assert standing["breaks"] == ["tight"]
     page = (out / REPORT_FILE).read_text(encoding="utf-8")
@@ -250,6 +246,8 @@ def test_of_several_readings_the_one_that_brings_most_is_recorded(headway: Headw
     assert [one["reading"]["values"] for one in found["paper"]] == [{"delay": 4.0}, {"delay": 3.0}]
     kept = json.loads((home / READINGS_FILE).read_text(encoding="utf-8"))
     assert {entry["values"]["delay"] for entry in kept.values()} == {4.0}
+    parts = {figure["part"] for one in found["paper"] for figure in one["figures"]}
+    assert parts == {"held"}, "nothing was searched, so nothing was held out"
 
 
 def test_what_is_on_record_as_stated_is_not_run_again(headway: Headway, home: Path, tmp_path: Path) -> None:
@@ -275,7 +273,7 @@ def test_what_is_on_record_as_stated_is_not_run_again(headway: Headway, home: Pa
         (["mine/one", "--reading", "delay"], "no CHOICE=VALUE"),
         (["mine/one", "--reading", "buffer=some"], "its values: 128 packets, 4000 packets"),
         (["mine/one", "--reading", "delay=7,hosts=four"], "hosts=four excludes delay=7"),
-        (["mine/one", "--reading", "delay=7", "--search-only"], "--search-only"),
+        (["mine/one", "--reading", "delay=7", "--search-only"], "no reading to hold"),
         (["mine/one", "--reading", "delay=7", "--figures", "mine/three"], "no figure 'mine/three'"),
         (["examples/quickstart"], "declares no [[choice]]"),
     ],

@@ -12,7 +12,7 @@ import pytest
 
 import headway
 from headway.data.sentences import one_line
-from headway.data.units import duration, quantity, size
+from headway.data.units import duration, quantity, size, wait
 from headway.errors import ResultsError
 from support import HandMade
 
@@ -160,6 +160,11 @@ def test_a_mistake_in_a_scenario_shows_file_line_caret_and_nearest_name(scenario
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_long_waits_are_counted_as_people_count_them() -> None:
+    waits = [0.0, 3.2, 119.0, 121.0, 7300.0, 98440.0, 4e5]
+    assert [wait(seconds) for seconds in waits] == ["0 s", "3.2 s", "119 s", "2.0 min", "2.0 h", "27 h", "4.6 days"]
 
 
 @pytest.mark.parametrize(("value", "text"), [(12, "12"), (3200, "3.2 k"), (4.56e6, "4.56 M"), (1e9, "1 G")])

@@ -267,7 +267,7 @@ class Choices:
         chosen = sorted(reading.values, key=lambda one: bool(self[one[0]].refines))
         for name, value in chosen:
             if self[name].in_scope(scenario):
-                for transport in _transports(resolved):
+                for transport in transports_of(resolved):
                     found.add(self[name], transport, self[name].sets(value, transport, path))
         return assignments(found.keys(resolved, shared=point.shares_transport))
 
@@ -342,7 +342,7 @@ class _Overrides:
         return found
 
 
-def _transports(resolved: Mapping[str, Any]) -> list[str]:
+def transports_of(resolved: Mapping[str, Any]) -> list[str]:
     """The transports of a run, each once."""
     several = resolved.get("transports") or [resolved["transport"]]
     return list(dict.fromkeys(str(one["name"]) for one in several))

@@ -16,9 +16,11 @@ from headway.cli.reproduce import show
 from headway.cli.sweep import FAILED, INTERRUPTED, announce, run_watched
 from headway.cli.terminal import print_table
 from headway.data.units import duration
+from headway.explain import ahead
 from headway.explain import record as on_record
 from headway.explain.bench import Bench, Stopped
 from headway.explain.paper import Standing, hold
+from headway.explain.points import Figure
 from headway.explain.result import document, standing_entry
 from headway.explain.search import BEST, TRAJECTORIES, Search
 from headway.explain.targets import SEARCH_SEEDS, Target, find
@@ -61,7 +63,11 @@ from headway.sweeps.forecast import forecast
     help="Search nothing: hold this reading against all figures of the paper. Repeatable.",
 )
 @click.option("--figures", multiple=True, metavar="NAME", help="Hold readings against these figures only.")
-@click.option("--record", is_flag=True, help="Write what came out to readings.json in the folder of claims.toml.")
+@click.option(
+    "--record",
+    is_flag=True,
+    help="Write what came out to readings.json in the folder of claims.toml; with --search-only the bounds alone.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print explain.json and nothing else.")
 def explain(
     target: str,
@@ -81,12 +87,13 @@ def explain(
     """Search what a paper leaves open for the readings under which its claims come out.
 
     First the bound: what no transport could exceed on these flows. Then each choice of the ledger by itself, Morris
-    trajectories, every combination of the few that matter, and where the verdicts turn along each range, all on short
-    runs. The best readings are then held against every figure of the paper at its own scale, with other seeds. What
-    goes on record is the one under which most comes out there. Run again, it goes on where it stopped.
+    trajectories over all of them, every combination of the few that matter to each claim, pairs for claims that
+    nothing has brought, and where the verdicts turn along each range, all on short runs. The best readings are then
+    held against every figure of the paper at its own scale, with other seeds. What goes on record is the one under
+    which most comes out there. What all of it takes at most is said first. Run again, it goes on where it stopped.
     """
-    if search_only and (readings or record):
-        raise click.UsageError("--search-only leaves no reading to hold, or to record")
+    if search_only and readings:
+        raise click.UsageError("--search-only leaves no reading to hold")
     began = time.monotonic()
     found = find(target)
     runner = _Runner(jobs, quiet=as_json, force=force)
@@ -94,17 +101,28 @@ def explain(
     for reading in given:
         if conflict := found.choices.conflict(reading):
             raise click.UsageError(conflict)
+    seen = frozenset[str]() if given else frozenset(file.name for file in found.searched)
+    whole = [] if search_only else _whole(found, seeds, figures)
+    search = None if given else _search(found, out, runner, search_seeds, trajectories)
+    if not as_json:
+        held = len(given) or most
+        short = ahead.of_search(search.bench, trajectories, jobs) if search is not None else None
+        long = ahead.of_holding(whole, found.choices, held, jobs) if whole else None
+        runner.say(ahead.in_words(short, long))
     try:
-        search = None if given else _searched(found, out, runner, search_seeds, trajectories, as_json)
+        if search is not None:
+            search.run()
         best = given or (search.best(most) if search is not None else [])
-        standings = [] if search_only else _held(found, out, runner, best, seeds, figures)
+        standings = _held(found, whole, out, runner, best, seen) if whole else []
     except Stopped:
         click.echo("stopped; the same command goes on from here", err=True)
         return INTERRUPTED
     result = _result(found, search, standings, runner.points, time.monotonic() - began)
     write_json(out / EXPLAIN_FILE, result)
     if record:
-        runner.say(f"on record: {on_record.record(found, result)}")
+        path, count = on_record.record(found, result)
+        what = f"{count} {'bound' if search_only else 'claim'}{'s' * (count != 1)}"
+        runner.say(f"on record in {path}: {what}")
     if as_json:
         click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
@@ -137,30 +155,38 @@ class _Runner:
             click.echo(text)
 
 
-def _searched(target: Target, out: Path, runner: _Runner, seeds: int, trajectories: int, quiet: bool) -> Search:
+def _search(target: Target, out: Path, runner: _Runner, seeds: int, trajectories: int) -> Search:
     figures = target.to_search(seeds)
     scales = ", ".join(f"{f.name} ({f.scale or 'whole'})" for f in figures)
-    runner.say(f"{target.name}: {len(target.choices)} choices; the search runs {scales}, {seeds} seeds")
     bench = Bench(figures, target.choices, out / "search", runner)
     search = Search(bench, lambda text: runner.say(f"  {text}"), trajectories)
-    search.run()
+    runner.say(f"{target.name}: {len(search.choices)} choices; the search runs {scales}, {seeds} seeds")
     return search
 
 
+def _whole(target: Target, seeds: int, only: Sequence[str]) -> list[Figure]:
+    """The whole figures that readings are held against."""
+    figures = target.to_hold(seeds)
+    if not only:
+        return figures
+    unknown = [name for name in only if not any(f.name.startswith(name) for f in figures)]
+    if unknown:
+        raise click.UsageError(f"no figure {unknown[0]!r}; there are: {', '.join(f.name for f in figures)}")
+    return [f for f in figures if any(f.name.startswith(name) for name in only)]
+
+
 def _held(
-    target: Target, out: Path, runner: _Runner, readings: Sequence[Reading], seeds: int, only: Sequence[str]
+    target: Target,
+    figures: Sequence[Figure],
+    out: Path,
+    runner: _Runner,
+    readings: Sequence[Reading],
+    searched: frozenset[str],
 ) -> list[Standing]:
     if not readings:
         return []
-    figures = target.to_hold(seeds)
-    if only:
-        unknown = [name for name in only if not any(f.name.startswith(name) for f in figures)]
-        if unknown:
-            raise click.UsageError(f"no figure {unknown[0]!r}; there are: {', '.join(f.name for f in figures)}")
-        figures = [f for f in figures if any(f.name.startswith(name) for name in only)]
     for reading in readings:
-        runner.say(f"whole figures under {target.choices.show(reading)}: {len(figures)}, {seeds} seeds")
-    searched = frozenset(file.name for file in target.searched)
+        runner.say(f"whole figures under {target.choices.show(reading)}: {len(figures)}, {figures[0].seeds} seeds")
     standings, _ = hold(figures, target.choices, readings, searched, out, runner)
     return sorted(standings, key=lambda one: one.strength, reverse=True)
 
@@ -192,6 +218,9 @@ def _print_search(choices: Choices, result: dict[str, Any]) -> None:
     click.echo(f"\nbest reading of {result['readings_tried']}, on short runs: {reading['text']}")
     if reading["values"]:
         click.echo(f"  {_degrees(reading)}; {_three(best)} (as stated {_three(stated)})")
+        for word in ("brings", "breaks"):
+            if names := result[f"best_{word}"]:
+                click.echo(f"  it {word} {len(names)} of the searched claims: {', '.join(names)}")
     for note in result["notes"]:
         click.echo(f"note: {note}")
 
@@ -206,18 +235,8 @@ def _note(claim: dict[str, Any]) -> str:
     lines = [claim["text"]]
     if claim["smallest"] and claim["smallest"]["values"]:
         lines[0] += f" ({_degrees(claim['smallest'])})"
-    lines += [_region(region) for region in claim["regions"]]
+    lines += [region["text"] for region in claim["regions"]]
     return "\n".join(lines)
-
-
-def _region(region: dict[str, Any]) -> str:
-    stretches = " and ".join(f"{a:.4g} to {b:.4g}" if a != b else f"{a:.4g}" for a, b in region["holds"])
-    text = f"holds for {region['choice']} of {stretches} {region['unit']}".rstrip()
-    if region["others"]:
-        text += f", with {region['others']}" if region["others"] != "as stated" else ", all else as stated"
-    if region["whatever"]:
-        text += f", whatever {', '.join(region['whatever'])}"
-    return text
 
 
 def _degrees(reading: dict[str, Any]) -> str:
@@ -243,7 +262,7 @@ def _print_standing(standing: dict[str, Any]) -> None:
     rows = [
         [
             f["scenario"],
-            "searched" if f["searched"] else "held out",
+            f["part"],
             "/".join(map(str, f["stated"])),
             "/".join(map(str, f["under"])),
         ]

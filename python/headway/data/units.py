@@ -116,6 +116,14 @@ def duration(seconds: float) -> str:
     return f"{seconds / _TIME['ns']:.4g} ns" if seconds else "0 s"
 
 
+def wait(seconds: float) -> str:
+    """How long somebody waits, in the unit that people count it in: `14 s`, `35 min`, `27 h`, `3.1 days`."""
+    for unit, length, most in (("min", 60.0, 7200.0), ("h", 3600.0, 172800.0), ("days", 86400.0, float("inf"))):
+        if 120.0 <= seconds < most:
+            return f"{plain(seconds / length, 2)} {unit}"
+    return duration(seconds)
+
+
 def size(count: float) -> str:
     """A number of bytes with the unit that keeps it readable, as `11.7 GB`."""
     for prefix in ("T", "G", "M", "k"):

@@ -15,7 +15,7 @@ from headway.claims.verdict import TOLERANCE_PERCENT, Interval, Value, Verdict
 from headway.data.point import Point
 from headway.errors import HeadwayError
 from headway.explain.bound import Bound, bound_of
-from headway.explain.points import Figure, Place, Trace, by_reading, place, plan_readings, restricted
+from headway.explain.points import Figure, Place, Trace, by_reading, looked_at, place, plan_readings, restricted
 from headway.layout import SWEEP_FILE
 from headway.sweeps import SweepOutcome, SweepPlan
 
@@ -66,6 +66,7 @@ class Bench:
         self._out = out
         self._run = run
         self._wanted: dict[str, frozenset[Place]] = {}
+        self._figure_of = {claim.id: figure.name for figure in self.figures for claim in figure.claims}
         self._found: dict[tuple[str, str], dict[str, Outcome]] = {}
 
     @property
@@ -100,6 +101,13 @@ class Bench:
             part = restricted(reading, self.choices, figure.name)
             found |= self._found.get((figure.name, part.key), {})
         return found
+
+    def outcome(self, claim: str, reading: Reading) -> Outcome | None:
+        """The outcome of one claim under a reading, if there is one."""
+        name = self._figure_of.get(claim)
+        if name is None:
+            return None
+        return self._found.get((name, restricted(reading, self.choices, name).key), {}).get(claim)
 
     def readings(self) -> list[Reading]:
         """Every reading that was tried, in the order in which they were."""
@@ -147,18 +155,7 @@ class Bench:
         known = self._wanted.get(figure.name)
         if known is not None:
             return known
-        return frozenset(place(p) for p in figure.points if any(_may_look_at(c, p, figure) for c in figure.claims))
-
-
-def _may_look_at(claim: Claim, point: Point, figure: Figure) -> bool:
-    """Whether a claim's measure may need a point, by the variants and the axes that it names."""
-    if claim.measure is None:
-        return False
-    elsewhere = any("at(" in text for text in claim.measure.spelt_out())
-    if not elsewhere and any(point.axes.get(key, value) != value for key, value in (claim.at or {}).items()):
-        return False
-    named = {p.variant for p in figure.points if p.variant == claim.variant or claim.measure.quotes(p.variant)}
-    return not named or point.variant in named
+        return frozenset(place(point) for point in looked_at(figure))
 
 
 def distance(claim: Claim, outcome: Outcome, base: Outcome) -> float:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from headway.claims.choices import Choice, Value
 
 LEVELS = 4
 SEED = 1
+# Trajectories that are drawn for each one that is wanted: of some, the choices exclude each other on the way.
+DRAWN = 32
 
 
 def installed() -> bool:
@@ -19,16 +21,35 @@ def installed() -> bool:
 
 
 class Design:
-    """Trajectories through the values of choices, each step of which moves one choice."""
+    """Trajectories through the values of choices, each step of which moves one choice.
 
-    def __init__(self, choices: Sequence[Choice], trajectories: int) -> None:
+    Those come first in which every row fits; others are there if there are not enough of these.
+    """
+
+    def __init__(
+        self, choices: Sequence[Choice], trajectories: int, fits: Callable[[dict[str, Value]], bool] | None = None
+    ) -> None:
+        import numpy as np
         from SALib.sample import morris
 
         self._choices = tuple(choices)
         self.names = [choice.id for choice in choices]
         self._problem = {"num_vars": len(choices), "names": self.names, "bounds": [[0.0, 1.0]] * len(choices)}
-        self._sample = morris.sample(self._problem, trajectories, num_levels=LEVELS, seed=SEED)
-        self.rows = [tuple(_value(c, float(u)) for c, u in zip(choices, row, strict=True)) for row in self._sample]
+        drawn = morris.sample(self._problem, DRAWN * trajectories, num_levels=LEVELS, seed=SEED)
+        rows = [tuple(_value(c, float(u)) for c, u in zip(choices, row, strict=True)) for row in drawn]
+        length = len(choices) + 1
+        misfits = {
+            start: sum(1 for row in rows[start : start + length] if fits and not fits(self.values(row)))
+            for start in range(0, len(rows), length)
+        }
+        chosen = sorted(misfits, key=lambda start: misfits[start])[:trajectories]
+        kept = [index for start in chosen for index in range(start, start + length)]
+        self._sample = np.array([drawn[index] for index in kept])
+        self.rows = [rows[index] for index in kept]
+
+    def values(self, row: Sequence[Value]) -> dict[str, Value]:
+        """A row as a value for each choice."""
+        return dict(zip(self.names, row, strict=True))
 
     def effects(self, answers: Sequence[float | None]) -> dict[str, tuple[float, float]]:
         """For each choice the mean of the sizes of its effects, and the spread of the effects.

@@ -65,7 +65,7 @@ def hold(
     """
     bench = Bench(figures, choices, out, run)
     for figure in figures:
-        if (known := _on_record(figure)) is not None:
+        if (known := on_record(figure)) is not None:
             bench.recall("record", figure, known)
     bench.try_all("paper", [STATED, *readings])
     stated = bench.under(STATED)
@@ -73,7 +73,7 @@ def hold(
     return standings, bench.points
 
 
-def _on_record(figure: Figure) -> dict[str, Outcome] | None:
+def on_record(figure: Figure) -> dict[str, Outcome] | None:
     """What is on record of a figure's claims as stated; none unless all of it is of this scale and of these seeds."""
     measured = [claim for claim in figure.claims if claim.measure is not None]
     found: dict[str, Outcome] = {}

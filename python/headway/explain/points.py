@@ -75,6 +75,29 @@ def place(point: Point) -> Place:
     return point.variant, json.dumps(axes, sort_keys=True)
 
 
+def seen_by(claim: Claim, figure: Figure) -> list[Point]:
+    """The points that a claim's measure may need, by the variants and the axes that it names."""
+    measure = claim.measure
+    if measure is None:
+        return []
+    elsewhere = any("at(" in text for text in measure.spelt_out())
+    fixed = {} if elsewhere else claim.at or {}
+    variants = dict.fromkeys(point.variant for point in figure.points)
+    named = {variant for variant in variants if variant == claim.variant or measure.quotes(variant)}
+    return [
+        point
+        for point in figure.points
+        if (not named or point.variant in named)
+        and all(point.axes.get(key, value) == value for key, value in fixed.items())
+    ]
+
+
+def looked_at(figure: Figure) -> list[Point]:
+    """The points that some claim of a figure may need."""
+    seen = {id(point) for claim in figure.claims for point in seen_by(claim, figure)}
+    return [point for point in figure.points if id(point) in seen]
+
+
 def restricted(reading: Reading, choices: Choices, scenario: str) -> Reading:
     """The part of a reading that a scenario has a part in."""
     return Reading(tuple((name, value) for name, value in reading.values if choices[name].in_scope(scenario)))
@@ -89,11 +112,12 @@ def plan_readings(
         for point in figure.points:
             if wanted is not None and place(point) not in wanted:
                 continue
-            jobs.append(_job(figure, choices, reading, point, out))
+            jobs.append(job_of(figure, choices, reading, point, out))
     return SweepPlan(figure.file, figure.scenario.resolved, out, tuple(jobs))
 
 
-def _job(figure: Figure, choices: Choices, reading: Reading, point: Point, out: Path) -> Job:
+def job_of(figure: Figure, choices: Choices, reading: Reading, point: Point, out: Path) -> Job:
+    """A point of a figure under a reading."""
     loaded = figure.scenario.at(point)
     sets = choices.sets(reading, figure.name, loaded)
     if sets:

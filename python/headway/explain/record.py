@@ -23,7 +23,7 @@ from headway.claims.record import recorded as verdicts_on_record
 from headway.claims.verdict import Verdict
 from headway.data.toml import parsed
 from headway.errors import HeadwayError
-from headway.explain.result import REACHABLE, UNREACHABLE
+from headway.explain.result import HOLDS, REACHABLE, UNREACHABLE
 from headway.explain.targets import Target
 from headway.files import write_json
 from headway.layout import READINGS_FILE
@@ -33,6 +33,8 @@ from headway.names import ScenarioFile
 CONTRADICTS = "contradicts itself"
 CANNOT = UNREACHABLE
 STILL_NOT = "not under"
+# The parts of an entry that say that a claim is out of reach.
+PROOF = ("word", "text", "bound")
 IN_DIRECTION = "direction only under"
 HOLDS_TOO = "also under"
 NOT_ANY_MORE = "no longer under"
@@ -43,27 +45,88 @@ def readings_path(file: ScenarioFile) -> Path:
     return file.path.parent / READINGS_FILE
 
 
-def record(target: Target, result: Mapping[str, Any]) -> Path:
-    """Put what was found on record; entries about claims that this result does not speak of stay."""
+def record(target: Target, result: Mapping[str, Any]) -> tuple[Path, int]:
+    """Put what was found on record, and say where and of how many claims; entries about all other claims stay.
+
+    Without whole figures these are the bounds of the search alone.
+    """
     path = readings_path(target.paper[0])
-    kept = _read(path)
-    files = {file.name: file for file in target.paper}
-    claims = {c.id: c for figure in target.to_hold(1) for c in figure.claims}
+    keeper = _Keeper(target, _read(path))
     for standing in result["paper"][:1]:
+        keeper.hold(standing)
+    for found in result.get("claims", []):
+        keeper.bound(found)
+    if keeper.written:
+        write_json(path, dict(sorted(keeper.entries.items())))
+    return path, len(keeper.written)
+
+
+class _Keeper:
+    """The entries of a paper, and what new ones do to them."""
+
+    def __init__(self, target: Target, entries: Mapping[str, Any]) -> None:
+        self.entries = dict(entries)
+        self.written: set[str] = set()
+        self._choices = target.choices
+        self._files = {file.name: file for file in target.paper}
+        self._claims = {c.id: c for figure in target.to_hold(1) for c in figure.claims}
+
+    def hold(self, standing: Mapping[str, Any]) -> None:
+        """A reading held against whole figures; proofs that claims are out of reach stay, unless these come out."""
         scales = {figure["scenario"]: figure["scale"] for figure in standing["figures"]}
         for name, outcomes in standing["claims"].items():
-            claim = claims[name]
             entry = _held(standing, outcomes)
-            entry |= {"scale": scales[claim.scenario], "version": __version__}
-            kept[name] = {**entry, "digest": digest(claim, files[claim.scenario], entry)}
-    for found in result.get("claims", []):
+            entry |= {"scale": scales[self._claims[name].scenario], "version": __version__}
+            known = self._valid(name)
+            if known.get("word") == UNREACHABLE and not _comes_out(entry):
+                entry |= {key: known[key] for key in PROOF}
+            self._write(name, entry)
+
+    def bound(self, found: Mapping[str, Any]) -> None:
+        """What a search says of the bound of a claim: a proof, or that one on record does not hold any more."""
+        name = found["id"]
+        known = self._valid(name)
         if found["status"] == UNREACHABLE:
-            entry = kept.get(found["id"], {"values": {}, "scale": None, "version": __version__})
-            entry |= {"word": UNREACHABLE, "text": found["text"], "bound": found["bound"]}
-            claim = claims[found["id"]]
-            kept[found["id"]] = {**entry, "digest": digest(claim, files[claim.scenario], entry)}
-    write_json(path, dict(sorted(kept.items())))
-    return path
+            if not _comes_out(known):
+                fresh: dict[str, Any] = {"values": {}, "scale": None, "version": __version__}
+                self._write(
+                    name, (known or fresh) | {"word": UNREACHABLE, "text": found["text"], "bound": found["bound"]}
+                )
+        elif known.get("word") == UNREACHABLE and (found["status"] in (HOLDS, REACHABLE) or _within(found["bound"])):
+            self._withdraw(name, known)
+
+    def _withdraw(self, name: str, entry: dict[str, Any]) -> None:
+        """Of an entry whose proof is none any more, what is left is what a reading gave."""
+        entry = {key: value for key, value in entry.items() if key != "bound"}
+        if "verdict" in entry:
+            word = _word(entry["verdict"], entry["stated"])
+            text = f"{word} {self._choices.show(self._choices.reading(entry['values']))}"
+            self._write(name, entry | {"word": word, "text": text})
+        else:
+            del self.entries[name]
+            self.written.add(name)
+
+    def _valid(self, name: str) -> dict[str, Any]:
+        """What is on record of a claim; nothing if that has changed since."""
+        entry = self.entries.get(name)
+        claim = self._claims[name]
+        if entry is None or entry.get("digest") != digest(claim, self._files[claim.scenario], entry):
+            return {}
+        return dict(entry)
+
+    def _write(self, name: str, entry: dict[str, Any]) -> None:
+        claim = self._claims[name]
+        self.entries[name] = {**entry, "digest": digest(claim, self._files[claim.scenario], entry)}
+        self.written.add(name)
+
+
+def _comes_out(entry: Mapping[str, Any]) -> bool:
+    """Whether a claim comes out in whole figures, as stated or under the reading: no proof is against that."""
+    return Verdict.REPRODUCED in (entry.get("verdict"), entry.get("stated"))
+
+
+def _within(bound: Mapping[str, Any] | None) -> bool:
+    return bound is not None and bool(bound["reachable"])
 
 
 def _held(standing: Mapping[str, Any], outcomes: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,14 +10,19 @@ from headway.claims.ledger import Claim
 from headway.claims.verdict import Verdict
 from headway.explain.bench import Outcome
 from headway.explain.bound import Bound
+from headway.explain.findings import AS_WRITTEN, MATTERS
 from headway.explain.paper import Standing
-from headway.explain.search import AS_WRITTEN, Search, regions, whatever
+from headway.explain.points import restricted
+from headway.explain.regions import regions_of
+from headway.explain.search import Search
 
 HOLDS = "holds as stated"
 REACHABLE = "reachable under"
 UNREACHABLE = "unreachable as set up"
-NOWHERE = "no value reaches it"
+NOWHERE = "no tried reading reaches it"
 UNMEASURED = "not measured"
+# What part a whole figure has in what is said of a reading.
+SEARCHED, HELD_OUT, HELD = "searched", "held out", "held"
 
 
 def document(target: str, search: Search, standings: Sequence[Standing], points: int, wall_s: float) -> dict[str, Any]:
@@ -38,6 +43,9 @@ def document(target: str, search: Search, standings: Sequence[Standing], points:
         "points": points,
         "wall_s": wall_s,
         "best": reading(choices, found.best),
+        "best_brings": _differing(search, best=True),
+        "best_breaks": _differing(search, best=False),
+        "matters": MATTERS,
         "claims": [claim_entry(search, claim) for claim in search.bench.claims],
         "tried": [_tried(search, one) for one in search.bench.readings()],
         "paper": [standing_entry(choices, one) for one in standings],
@@ -53,6 +61,18 @@ def reading(choices: Choices, one: Reading) -> dict[str, Any]:
         "degrees": choices.degrees(one),
         "strain": choices.strain(one),
     }
+
+
+def _differing(search: Search, *, best: bool) -> list[str]:
+    """Searched claims that come out under the best reading only; without `best`, as stated only."""
+    stated, under = search.bench.under(AS_WRITTEN), search.bench.under(search.found.best)
+    found = []
+    for claim in search.bench.claims:
+        if claim.id in stated and claim.id in under:
+            verdicts = (stated[claim.id].reproduced, under[claim.id].reproduced)
+            if verdicts == (not best, best):
+                found.append(claim.id)
+    return found
 
 
 def _choice(choices: Choices, name: str) -> dict[str, Any]:
@@ -74,10 +94,10 @@ def _choice(choices: Choices, name: str) -> dict[str, Any]:
 
 def claim_entry(search: Search, claim: Claim) -> dict[str, Any]:
     """What is known of one claim."""
-    base = search.bench.under(AS_WRITTEN).get(claim.id)
+    base = search.bench.outcome(claim.id, AS_WRITTEN)
     smallest = search.smallest(claim.id)
     status, text = _status(search, claim, base, smallest)
-    best = search.bench.under(search.found.best).get(claim.id)
+    best = search.bench.outcome(claim.id, search.found.best)
     return {
         "id": claim.id,
         "scenario": claim.scenario,
@@ -92,7 +112,10 @@ def claim_entry(search: Search, claim: Claim) -> dict[str, Any]:
         "bound": bound_entry(_highest_bound(search, claim)),
         "bound_as_stated": bound_entry(base.bound if base else None),
         "smallest": reading(search.bench.choices, smallest) if smallest is not None else None,
-        "regions": _regions(search, claim, smallest),
+        "regions": [
+            region | {"tried": [_on_the_way(value, outcome) for value, outcome in region["tried"]]}
+            for region in regions_of(search, claim, smallest)
+        ],
         "effects": {
             name: {
                 "alone": effect.alone.get(claim.id, 0.0),
@@ -112,48 +135,31 @@ def _status(search: Search, claim: Claim, base: Outcome | None, smallest: Readin
         return HOLDS, "comes out as the scenario is written"
     if smallest is not None:
         return REACHABLE, f"{REACHABLE} {search.bench.choices.show(smallest)}"
-    bound = _highest_bound(search, claim)
+    bound, tried = _highest_bound(search, claim), _readings_of(search, claim)
     if bound is not None and not bound.reachable:
         return UNREACHABLE, (
-            f"no transport could gain more than {bound.gain:.3g} % on these flows under any of "
-            f"{len(search.bench.tried)} readings; at least {bound.wanted:.3g} % is claimed"
+            f"no transport could gain more than {bound.gain:.3g} % on {_flows(search, claim)} under any of "
+            f"{tried} readings; at least {bound.wanted:.3g} % is claimed"
         )
-    return NOWHERE, f"none of {len(search.bench.tried)} readings brings it out"
+    return NOWHERE, f"none of the {tried} readings that were tried reaches it"
+
+
+def _readings_of(search: Search, claim: Claim) -> int:
+    """How many readings were tried that differ in what has a part in the claim's scenario."""
+    choices = search.bench.choices
+    return len({restricted(one, choices, claim.scenario).key for one in search.bench.readings()})
+
+
+def _flows(search: Search, claim: Claim) -> str:
+    """The flows that a bound is of."""
+    scale = next((f.scale for f in search.bench.figures if f.name == claim.scenario), None)
+    return f"the flows of short runs ({scale})" if scale else "these flows"
 
 
 def _highest_bound(search: Search, claim: Claim) -> Bound | None:
-    outcomes = (search.bench.under(one).get(claim.id) for one in search.bench.readings())
+    outcomes = (search.bench.outcome(claim.id, one) for one in search.bench.readings())
     bounds = [outcome.bound for outcome in outcomes if outcome is not None and outcome.bound is not None]
     return max(bounds, key=lambda bound: bound.gain, default=None)
-
-
-def _regions(search: Search, claim: Claim, smallest: Reading | None) -> list[dict[str, Any]]:
-    """Where the claim comes out along each range: from its own smallest reading, and from the best reading of all."""
-    found: list[dict[str, Any]] = []
-    places = dict.fromkeys(one for one in (smallest, search.found.best, AS_WRITTEN) if one is not None)
-    for place in places:
-        for choice in search.choices:
-            if choice.span is None:
-                continue
-            along = search.along(choice, place)
-            stretches = regions(along, claim.id)
-            if len(along) < 3 or not stretches:
-                continue
-            here = search.bench.under(place).get(claim.id)
-            free = whatever(search, search.bench.choices, place, claim.id) if here and here.reproduced else []
-            free = [name for name in free if name != choice.id]
-            others = search.bench.choices.reading({n: v for n, v in place.values if n != choice.id})
-            entry = {
-                "choice": choice.id,
-                "unit": choice.unit,
-                "others": search.bench.choices.show(others),
-                "holds": [list(stretch) for stretch in stretches],
-                "tried": [_on_the_way(value, outcomes.get(claim.id)) for value, outcomes in along],
-                "whatever": free,
-            }
-            if not any(same["choice"] == choice.id and same["others"] == entry["others"] for same in found):
-                found.append(entry)
-    return found
 
 
 def _on_the_way(value: float, outcome: Outcome | None) -> dict[str, Any]:
@@ -180,6 +186,7 @@ def standing_entry(choices: Choices, standing: Standing) -> dict[str, Any]:
             {
                 "scenario": figure.name,
                 "searched": figure.name in standing.searched,
+                "part": _part(standing, figure.name),
                 "scale": figure.scale,
                 "seeds": figure.seeds,
                 "stated": list(standing.counts(standing.stated, figure)),
@@ -192,6 +199,13 @@ def standing_entry(choices: Choices, standing: Standing) -> dict[str, Any]:
             for name, outcome in standing.under.items()
         },
     }
+
+
+def _part(standing: Standing, figure: str) -> str:
+    """What part a figure has: in a search it was seen or not; where nothing was searched, it is only held."""
+    if not standing.searched:
+        return HELD
+    return SEARCHED if figure in standing.searched else HELD_OUT
 
 
 def outcome_entry(outcome: Outcome | None) -> dict[str, Any] | None:

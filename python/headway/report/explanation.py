@@ -48,6 +48,22 @@ class Matrix:
 
 
 @dataclass(frozen=True)
+class EffectCell:
+    """A choice's effects on a claim, and whether they are enough to matter."""
+
+    text: str
+    matters: bool
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Claims over choices, with what Morris' trajectories say of each."""
+
+    choices: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[EffectCell, ...]], ...]
+
+
+@dataclass(frozen=True)
 class Picture:
     """Where a claim comes out along a range."""
 
@@ -70,6 +86,7 @@ def write_page(directory: Path, result: Mapping[str, Any]) -> Path:
             stated=_counts(result, "stated"),
             best=_counts(result, "best"),
             matrix=matrix(result) if "tried" in result else None,
+            effects=effects(result),
             pictures=pictures(result, slots),
             value_text=value_text,
             css=Markup(asset("report.css") + asset("site.css") + asset("explanation.css") + colour_rules(named, slots)),
@@ -122,6 +139,26 @@ def _cell(claim: str, column: Mapping[str, Any]) -> Cell:
     return Cell(letter, f"{claim}, {column['key']}: {WORDS[letter]}")
 
 
+def effects(result: Mapping[str, Any]) -> Effects | None:
+    """The elementary effects of every choice on every claim that has any; None without trajectories."""
+    choices = tuple(choice["id"] for choice in result.get("choices", []))
+    rows = []
+    for claim in result.get("claims", []):
+        found = [claim["effects"].get(name, {}) for name in choices]
+        if any(one.get("mean") is not None for one in found):
+            rows.append((claim["id"], tuple(_effect(one, result["matters"]) for one in found)))
+    return Effects(choices, tuple(rows)) if rows else None
+
+
+def _effect(found: Mapping[str, Any], enough: float) -> EffectCell:
+    mean, spread = found.get("mean"), found.get("spread")
+    if mean is None or spread is None:
+        return EffectCell("", matters=False)
+    if not mean and not spread:
+        return EffectCell("0", matters=False)
+    return EffectCell(f"{mean:.2g} ± {spread:.2g}", max(mean, spread) >= enough)
+
+
 def pictures(result: Mapping[str, Any], slots: Mapping[str, int]) -> list[Picture]:
     """What each claim with a number measures along each range, with what is published and where it comes out."""
     found = []
@@ -147,11 +184,7 @@ def _picture(
     reference = Reference(float(claim["published"]), f"published: {claim['qualifier']} {claim['published']:g}")
     panel = Panel(f"{claim['id']} · {claim['unit']}", x, y, (curve,), references=(reference,), shades=shades)
     svg = draw_figure(Figure(f"explain-{name}", claim["id"], "", (panel,), 1, ()), dict(slots))[0][0]
-    others = region["others"]
-    caption = "all else as stated" if others == AS_STATED else f"with {others}"
-    if region["whatever"]:
-        caption += f"; at its best it comes out whatever {', '.join(region['whatever'])}"
-    return Picture(claim["id"], caption, Markup(svg))
+    return Picture(claim["id"], region["text"], Markup(svg))
 
 
 def rows_of(values: Sequence[object]) -> str:
