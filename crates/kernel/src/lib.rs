@@ -9,6 +9,8 @@ pub mod error;
 pub mod settings;
 
 #[cfg(all(target_os = "linux", feature = "load"))]
+pub mod marker;
+#[cfg(all(target_os = "linux", feature = "load"))]
 pub mod registry;
 
 pub use control::Control;

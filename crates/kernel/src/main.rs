@@ -41,6 +41,14 @@ enum Command {
         /// Its name
         name: String,
     },
+    /// Mark packets that leave by an interface while its queue is long, until Ctrl-C
+    Mark {
+        /// Its name
+        interface: String,
+        /// Packets that wait, from which on the next one is marked
+        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+        threshold: u32,
+    },
     /// Only check whether this machine can load one
     #[command(hide = true)]
     Probe,
@@ -76,29 +84,46 @@ fn run(command: &Command) -> Result<(), KernelError> {
         Command::Load { control, sets, pin, suffix } => load(*control, sets, *pin, suffix),
         Command::List { json } => list(*json),
         Command::Unload { name } => headway_kernel::registry::unload(name),
+        Command::Mark { interface, threshold } => {
+            let stop = interrupts()?;
+            let _marker = headway_kernel::marker::Marker::new(interface, *threshold)?;
+            wait(&stop, &format!("{interface} marks from {threshold} packets on; Ctrl-C ends it"))
+        }
         Command::Probe => headway_kernel::registry::available(),
     }
 }
 
 #[cfg(all(target_os = "linux", feature = "load"))]
 fn load(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<(), KernelError> {
-    use std::io::Write;
     let settings = control.settings(sets)?;
-    // Before it is loaded: a signal from then on is not lost.
+    let stop = interrupts()?;
+    let (name, loaded) = headway_kernel::registry::load(control, &settings, suffix, pin)?;
+    let Some(path) = loaded.pinned() else {
+        return wait(&stop, &format!("{name} is loaded; Ctrl-C unloads it"));
+    };
+    println!("{name} is loaded and pinned in {}; `headway kernel unload {name}` unloads it", path.display());
+    Ok(())
+}
+
+/// Ctrl-C and the like. Asked for before anything is changed, so that none is lost.
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
     let (stop, stopped) = std::sync::mpsc::channel();
     ctrlc::set_handler(move || {
         let _ = stop.send(());
     })
     .map_err(|error| KernelError::refused("watching for Ctrl-C", error))?;
-    let (name, loaded) = headway_kernel::registry::load(control, &settings, suffix, pin)?;
-    let until = match loaded.pinned() {
-        Some(path) => format!("pinned in {}: `headway kernel unload {name}` unloads it", path.display()),
-        None => "Ctrl-C unloads it".into(),
-    };
-    let said = writeln!(std::io::stdout(), "{name} is loaded; {until}");
-    if !pin && said.and_then(|()| std::io::stdout().flush()).is_ok() {
-        let _ = stopped.recv();
-    }
+    Ok(stopped)
+}
+
+/// Says a line and waits for Ctrl-C.
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn wait(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Result<(), KernelError> {
+    use std::io::Write;
+    let mut out = std::io::stdout();
+    // Who does not read it can still end the program.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    let _ = stop.recv();
     Ok(())
 }
 
