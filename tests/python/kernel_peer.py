@@ -19,6 +19,8 @@ CHUNK = 50_000
 LIMIT = 60
 INFINITE = 0x7FFFFFFF
 OPTION_ECN = 8
+PACKETS = 10_000
+"""More than any window here."""
 
 
 def information(connection: socket.socket) -> dict[str, int]:
@@ -84,13 +86,14 @@ def send(address: str, port: int, name: str, count: int) -> dict[str, object]:
         used = control(connection)
         connection.shutdown(socket.SHUT_WR)
         connection.recv(1)
-    cuts = [threshold for threshold in thresholds if threshold < INFINITE]
+    cuts = [threshold for threshold in thresholds if threshold < PACKETS]
     trips.sort()
     summary = {"bytes": count, "digest": digest.hexdigest(), "control": used, **last}
     return {
         **summary,
         "cuts": len(set(cuts)),
-        "largest": max(windows),
+        "largest": max(window for window in windows if window < PACKETS),
+        "strange": sum(threshold >= PACKETS and threshold != INFINITE for threshold in thresholds),
         "smallest_cut": min(cuts, default=0),
         "trip_us": trips[len(trips) // 2],
     }

@@ -18,6 +18,10 @@ struct connection {
 	u32 rcv_nxt;	/* as of the packet before */
 	u32 ce;		/* whether that one was marked */
 	u32 loss_cwnd;	/* the window before the last loss */
+	u32 cwnd;	/* the window, as of the acknowledgement before */
+	u32 largest;	/* the largest window or threshold so far */
+	u32 delivered;	/* packets delivered as of then, and those of the one acknowledgement */
+	u32 fresh;
 	u32 reserved;
 	u64 start_us;
 };
@@ -35,6 +39,39 @@ static inline struct connection *connection(struct sock *sk)
 static inline u64 now_us(void)
 {
 	return bpf_ktime_get_ns() / 1000;
+}
+
+/* The largest window that there can be: one larger than the largest so far by what has been delivered since. */
+static inline u32 most(struct tcp_sock *tp, struct connection *own)
+{
+	return own->largest + own->fresh + (tp->delivered - own->delivered);
+}
+
+/* Whether this control can have set the threshold: it sets none above the windows that there were. */
+static inline int is_own(struct tcp_sock *tp, struct connection *own)
+{
+	return tp->snd_ssthresh == TCP_INFINITE_SSTHRESH || tp->snd_ssthresh <= most(tp, own);
+}
+
+/*
+ * Linux 6.18 on a busy machine now and then reduces a window without running `marked`, and takes what lies on its stack
+ * for the answer. The next acknowledgement puts that right.
+ */
+static inline void repair(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct connection *own = connection(sk);
+	u32 limit = most(tp, own);
+
+	if (!is_own(tp, own))
+		tp->snd_ssthresh = cut(&settings, own->cwnd, penalty(sk));
+	if (tp->snd_cwnd > limit)
+		tp->snd_cwnd = own->cwnd;
+	own->fresh = tp->delivered - own->delivered;
+	own->delivered = tp->delivered;
+	own->cwnd = tp->snd_cwnd;
+	if (own->cwnd > own->largest)
+		own->largest = own->cwnd;
 }
 
 static inline void restart(struct sock *sk)
@@ -65,6 +102,12 @@ void start(u64 *args)
 	own->share.alpha = settings.alpha;
 	if (!settings.slow_start)
 		tp->snd_ssthresh = tp->snd_cwnd;
+	own->cwnd = tp->snd_cwnd;
+	own->largest = own->cwnd;
+	own->delivered = tp->delivered;
+	own->fresh = 0;
+	if (tp->snd_ssthresh != TCP_INFINITE_SSTHRESH && tp->snd_ssthresh > own->largest)
+		own->largest = tp->snd_ssthresh;
 	restart(sk);
 }
 
@@ -75,6 +118,7 @@ void acknowledged(u64 *args)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	share_count(&connection(sk)->share, &settings, tp->snd_una, tp->snd_nxt, tp->delivered, tp->delivered_ce);
+	repair(sk);
 }
 
 SEC("struct_ops/marked")
@@ -101,7 +145,7 @@ void avoid(u64 *args)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct window window = { tp->snd_cwnd, tp->snd_cwnd_cnt, tp->snd_ssthresh, tp->snd_cwnd_clamp };
 
-	if (!uses_its_window(tp))
+	if (!uses_its_window(tp) || !is_own(tp, connection(sk)))
 		return;
 	grow(&window, args[2], increase(sk));
 	tp->snd_cwnd = window.cwnd;
