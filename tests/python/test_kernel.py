@@ -40,6 +40,11 @@ def registered(name: str) -> bool:
     return name in AVAILABLE.read_text(encoding="utf-8").split()
 
 
+def said(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What a command that ends by itself says."""
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=LIMIT)
+
+
 def ended(process: subprocess.Popen[str]) -> None:
     process.kill()
     process.wait(timeout=LIMIT)
@@ -182,15 +187,13 @@ def test_it_is_listed_and_unloaded_by_name() -> None:
         listed = subprocess.run([*COMMAND, "list", "--json"], capture_output=True, text=True, check=True, timeout=LIMIT)
         entry = next(entry for entry in json.loads(listed.stdout) if entry["name"] == name)
         assert entry == {"name": name, "control": "d2tcp", "processes": [process.pid], "pin": None}
-        again = subprocess.run(
-            [*COMMAND, "load", "d2tcp", f"--suffix={SUFFIX}"], capture_output=True, text=True, check=False, timeout=LIMIT
-        )
+        again = said("load", "d2tcp", f"--suffix={SUFFIX}")
         assert again.returncode == 2
         assert again.stderr.startswith(f"error: a congestion control named {name} is registered already")
         subprocess.run([*COMMAND, "unload", name], check=True, timeout=LIMIT)
         assert process.wait(timeout=LIMIT) == 0
         assert not registered(name)
-    gone = subprocess.run([*COMMAND, "unload", name], capture_output=True, text=True, check=False, timeout=LIMIT)
+    gone = said("unload", name)
     assert gone.returncode == 2
     assert gone.stderr.startswith(f"error: no congestion control named {name} is loaded")
 
@@ -226,7 +229,7 @@ def test_a_pinned_one_stays_until_it_is_unloaded() -> None:
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(arguments: tuple[str, ...], sentence: str) -> None:
     need_kernel()
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=LIMIT)
+    done = said(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(sentence)
     assert done.stderr.count("\n") == 1

@@ -18,6 +18,7 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	unsigned long sk_pacing_rate;
 };
 
 struct inet_connection_sock {
@@ -47,7 +48,6 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 };
 
-struct ack_sample;
 struct rate_sample;
 
 #pragma clang attribute pop
@@ -58,7 +58,7 @@ struct tcp_congestion_ops {
 	u32 flags;
 	void (*init)(struct sock *sk);
 	u32 (*ssthresh)(struct sock *sk);
-	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample);
 	void (*set_state)(struct sock *sk, u8 new_state);
 	void (*cwnd_event)(struct sock *sk, u32 event);
 	void (*in_ack_event)(struct sock *sk, u32 flags);
@@ -67,7 +67,7 @@ struct tcp_congestion_ops {
 
 enum { TCP_CONG_NON_RESTRICTED = 1, TCP_CONG_NEEDS_ECN = 2 };
 enum { CA_EVENT_LOSS = 3, CA_EVENT_ECN_NO_CE = 4, CA_EVENT_ECN_IS_CE = 5 };
-enum { TCP_CA_RECOVERY = 3 };
+enum { TCP_CA_CWR = 2, TCP_CA_RECOVERY = 3 };
 enum { TCP_ECN_OK = 1, TCP_ECN_DEMAND_CWR = 4 };
 enum { ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16 };
 enum { TCP_CLOSE = 7, TCP_LISTEN = 10 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /*
- * DCTCP as Linux has it (net/ipv4/tcp_dctcp.c), with two questions that a control answers by itself: how much marks
- * cost, and how fast a window grows. A file that includes this one answers them, and names the control: REGISTER.
+ * DCTCP with the arithmetic and the echo of Linux (net/ipv4/tcp_dctcp.c), and two questions that a control answers by
+ * itself: how much marks cost, and how fast a window grows. A file that includes this one answers them, and names the
+ * control: REGISTER.
  */
 #ifndef HEADWAY_MACHINE_H
 #define HEADWAY_MACHINE_H
@@ -20,9 +21,9 @@ struct connection {
 	u32 loss_cwnd;	/* the window before the last loss */
 	u32 cwnd;	/* the window, as of the acknowledgement before */
 	u32 largest;	/* the largest window or threshold so far */
-	u32 delivered;	/* packets delivered as of then, and those of the one acknowledgement */
-	u32 fresh;
-	u32 reserved;
+	u32 delivered;	/* packets delivered as of then */
+	u32 reducing;	/* whether the window is being brought down to the threshold */
+	u32 half;	/* a packet delivered that has not counted yet: two bring it down by one */
 	u64 start_us;
 };
 
@@ -39,39 +40,6 @@ static inline struct connection *connection(struct sock *sk)
 static inline u64 now_us(void)
 {
 	return bpf_ktime_get_ns() / 1000;
-}
-
-/* The largest window that there can be: one larger than the largest so far by what has been delivered since. */
-static inline u32 most(struct tcp_sock *tp, struct connection *own)
-{
-	return own->largest + own->fresh + (tp->delivered - own->delivered);
-}
-
-/* Whether this control can have set the threshold: it sets none above the windows that there were. */
-static inline int is_own(struct tcp_sock *tp, struct connection *own)
-{
-	return tp->snd_ssthresh == TCP_INFINITE_SSTHRESH || tp->snd_ssthresh <= most(tp, own);
-}
-
-/*
- * Linux 6.18 on a busy machine now and then reduces a window without running `marked`, and takes what lies on its stack
- * for the answer. The next acknowledgement puts that right.
- */
-static inline void repair(struct sock *sk)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct connection *own = connection(sk);
-	u32 limit = most(tp, own);
-
-	if (!is_own(tp, own))
-		tp->snd_ssthresh = cut(&settings, own->cwnd, penalty(sk));
-	if (tp->snd_cwnd > limit)
-		tp->snd_cwnd = own->cwnd;
-	own->fresh = tp->delivered - own->delivered;
-	own->delivered = tp->delivered;
-	own->cwnd = tp->snd_cwnd;
-	if (own->cwnd > own->largest)
-		own->largest = own->cwnd;
 }
 
 static inline void restart(struct sock *sk)
@@ -105,7 +73,8 @@ void start(u64 *args)
 	own->cwnd = tp->snd_cwnd;
 	own->largest = own->cwnd;
 	own->delivered = tp->delivered;
-	own->fresh = 0;
+	own->reducing = 0;
+	own->half = 0;
 	if (tp->snd_ssthresh != TCP_INFINITE_SSTHRESH && tp->snd_ssthresh > own->largest)
 		own->largest = tp->snd_ssthresh;
 	restart(sk);
@@ -118,7 +87,6 @@ void acknowledged(u64 *args)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	share_count(&connection(sk)->share, &settings, tp->snd_una, tp->snd_nxt, tp->delivered, tp->delivered_ce);
-	repair(sk);
 }
 
 SEC("struct_ops/marked")
@@ -138,18 +106,57 @@ static inline int uses_its_window(struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-SEC("struct_ops/avoid")
-void avoid(u64 *args)
+/* Linux does not do it for a control that sets the window by itself: 1.2 windows a round trip, 2 in slow start. */
+static inline void pace(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 fifths = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 10 : 6;
+	u32 trip = tp->srtt_us >> 3;
+
+	if (trip)
+		sk->sk_pacing_rate = (u64)tp->snd_cwnd * tp->mss_cache * 1000000 / trip * fifths / 5;
+}
+
+/*
+ * The window after an acknowledgement, in one place. Linux 6.18 on a busy machine now and then asks for a threshold, or
+ * for a window to return to, without running the program that answers, and takes what lies on its stack. It is therefore
+ * not left to set the window, and what is larger than there can be is not believed.
+ */
+SEC("struct_ops/decide")
+void decide(u64 *args)
 {
 	struct sock *sk = (struct sock *)args[0];
 	struct tcp_sock *tp = tcp_sk(sk);
+	struct connection *own = connection(sk);
+	u32 delivered = tp->delivered - own->delivered, state = BITS(inet_csk(sk), icsk_ca_state);
+	u32 most = own->largest + delivered, reducing = state == TCP_CA_CWR || state == TCP_CA_RECOVERY;
 	struct window window = { tp->snd_cwnd, tp->snd_cwnd_cnt, tp->snd_ssthresh, tp->snd_cwnd_clamp };
 
-	if (!uses_its_window(tp) || !is_own(tp, connection(sk)))
-		return;
-	grow(&window, args[2], increase(sk));
+	own->delivered = tp->delivered;
+	if (window.cwnd > most)
+		window.cwnd = own->cwnd;
+	if (window.ssthresh > most && window.ssthresh != TCP_INFINITE_SSTHRESH) {
+		window.ssthresh = cut(&settings, own->cwnd, penalty(sk));
+		tp->snd_ssthresh = window.ssthresh;
+	}
+	if (reducing) {
+		u32 less = (delivered + own->half) / 2;
+
+		own->half = (delivered + own->half) % 2;
+		if (window.cwnd > window.ssthresh)
+			window.cwnd -= less < window.cwnd - window.ssthresh ? less : window.cwnd - window.ssthresh;
+	} else if (own->reducing && window.cwnd > window.ssthresh) {
+		window.cwnd = window.ssthresh;
+	} else if (delivered && uses_its_window(tp)) {
+		grow(&window, delivered, increase(sk));
+	}
+	own->reducing = reducing;
+	own->cwnd = window.cwnd;
+	if (own->cwnd > own->largest)
+		own->largest = own->cwnd;
 	tp->snd_cwnd = window.cwnd;
 	tp->snd_cwnd_cnt = window.credit;
+	pace(sk);
 }
 
 static inline void halve(struct sock *sk)
@@ -232,7 +239,7 @@ char dual_license[] SEC("license") = "Dual MIT/GPL";
 		.init = (void *)start, \
 		.in_ack_event = (void *)acknowledged, \
 		.ssthresh = (void *)marked, \
-		.cong_avoid = (void *)avoid, \
+		.cong_control = (void *)decide, \
 		.set_state = (void *)state, \
 		.cwnd_event = (void *)event, \
 		.undo_cwnd = (void *)undo, \

@@ -182,7 +182,7 @@ fn layout() -> Result<(u32, usize), KernelError> {
     if name + NAME_BYTES >= value.size() {
         return Err(missing());
     }
-    Ok((libbpf_rs::btf::BtfType::from(*value).type_id().into(), name))
+    Ok(((*value).type_id().into(), name))
 }
 
 /// All that are registered from BPF, by this program or another.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// What a step does to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     New,
     Nothing,
     Grow,
@@ -17,7 +17,7 @@ pub enum Action {
 
 /// One acknowledgement, or the beginning of a connection with a window of `acked`.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub(crate) struct Step {
     pub action: Action,
     /// First packet not acknowledged, and first one never sent.
     pub una: u32,
@@ -32,15 +32,15 @@ pub struct Step {
 }
 
 /// A connection.
-pub struct Sequence {
+pub(crate) struct Sequence {
     pub packets: u32,
     pub steps: Vec<Step>,
 }
 
-pub const PAYLOAD: u64 = 1448;
+pub(crate) const PAYLOAD: u64 = 1448;
 
 /// Connection number `seed`. How often it is marked, loses and expires is its own.
-pub fn sequence(seed: u64, length: usize) -> Sequence {
+pub(crate) fn sequence(seed: u64, length: usize) -> Sequence {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut draw = |below: u32| random.next_u32() % below;
     let marks = [0, 1, 10, 100, 500, 1000][draw(6) as usize];
@@ -81,7 +81,7 @@ pub fn sequence(seed: u64, length: usize) -> Sequence {
 /// As `replay.c` reads it. Linux ends a window of data when all of it is acknowledged, the machines of the lab when
 /// something sent after it is (RFC 8257 §3.3): handing over the last packet acknowledged instead of the first one
 /// that is not turns one rule into the other.
-pub fn written(sequence: &Sequence, deadline: u64) -> String {
+pub(crate) fn written(sequence: &Sequence, deadline: u64) -> String {
     let mut text = String::new();
     let (mut delivered, mut marked) = (0u32, 0u32);
     for step in &sequence.steps {
