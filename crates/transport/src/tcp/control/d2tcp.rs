@@ -3,6 +3,8 @@
 //! Source: B. Vamanan et al., SIGCOMM 2012. The penalty alpha^d decides the cut alone and never goes back
 //! into the estimate of alpha.
 
+use super::dctcp::fixed_cut;
+use super::l2dct::{table, weights::STEPS};
 use super::marks::{Arithmetic, MarkedShare};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
@@ -36,6 +38,8 @@ headway_params::params! {
         d_max: f64 = 2.0, ParamKind::Float { min: 1.0, max: 100.0 };
         /// How urgent a message is whose deadline has passed.
         on_expired: Expired = Expired::Neutral, ParamKind::Choice(Expired::WORDS);
+        /// In which numbers share, urgency and cut are computed; fixed-point is that of the congestion control for Linux.
+        arithmetic: Arithmetic = Arithmetic::Exact, ParamKind::Choice(Arithmetic::WORDS);
     }
 }
 
@@ -70,6 +74,31 @@ impl D2tcp {
         let needed = rounds * ack.srtt.as_secs_f64();
         (needed / (deadline - ack.now).as_secs_f64()).clamp(self.params.d_min, self.params.d_max)
     }
+
+    /// The same in eighths, from whole packets and microseconds, within the rows of the table of powers.
+    fn eighths(&self, window: &Window, ack: &Ack) -> u32 {
+        let [least, most] = [self.params.d_min, self.params.d_max].map(eighths);
+        let Some(deadline) = self.deadline else { return 8 };
+        let available = deadline.saturating_sub(ack.now).0 / MICROSECOND;
+        if available == 0 {
+            return match self.params.on_expired {
+                Expired::Neutral => 8,
+                Expired::Patient => least,
+                Expired::Urgent => most,
+            };
+        }
+        let needed = u128::from(self.packets - ack.una) * u128::from(ack.srtt.0 / MICROSECOND) * 32;
+        let available = u128::from(available) * 3 * (window.cwnd.max(1.0) as u128);
+        ((needed + available / 2) / available).clamp(least.into(), most.into()) as u32
+    }
+}
+
+/// Picoseconds.
+const MICROSECOND: u64 = Time::us(1).0;
+
+/// The eighth nearest to an urgency, of those that the table of powers has.
+pub fn eighths(urgency: f64) -> u32 {
+    ((urgency * 8.0 + 0.5) as u32).clamp(1, STEPS)
 }
 
 impl CongestionControl for D2tcp {
@@ -83,13 +112,13 @@ impl CongestionControl for D2tcp {
         deviations: deviations![
             "D2TCP §3.2: a message whose deadline has passed is treated as one without (d = 1); `on_expired` has the alternatives.",
             "D2TCP §3.2: the urgency is computed at each cut, and the time needed is B / (0.75 W) smoothed round trips.",
-            "RFC8257 §3.3: the share counts packets, not bytes, and is kept in real numbers under both presets.",
+            "RFC8257 §3.3: the share counts packets, not bytes, and is kept in real numbers under both presets; `arithmetic = \"fixed-point\"` has the integers of `headway kernel load d2tcp`, with the urgency in eighths.",
         ],
     };
     const ECN: bool = true;
 
     fn new(params: &D2tcpParams, _: &ConnectionParams, flow: &Flow) -> Self {
-        let share = MarkedShare::new(params.g, params.alpha_init, Arithmetic::Exact);
+        let share = MarkedShare::new(params.g, params.alpha_init, params.arithmetic);
         D2tcp { share, params: params.clone(), packets: flow.packets, deadline: flow.deadline }
     }
 
@@ -103,8 +132,16 @@ impl CongestionControl for D2tcp {
 
     // D2TCP §3.2
     fn marked(&mut self, window: &Window, ack: &Ack) -> f64 {
-        let penalty = power(self.share.alpha(), self.urgency(window, ack));
-        window.cwnd * (1.0 - penalty / 2.0)
+        match self.params.arithmetic {
+            Arithmetic::Exact => {
+                let penalty = power(self.share.alpha(), self.urgency(window, ack));
+                window.cwnd * (1.0 - penalty / 2.0)
+            }
+            Arithmetic::Fixed => {
+                let urgency = f64::from(self.eighths(window, ack)) / 8.0;
+                fixed_cut(window.cwnd, table::power(urgency, self.share.units()))
+            }
+        }
     }
 }
 
@@ -139,6 +176,20 @@ mod tests {
         assert_eq!(cut(Some(Time::ms(1))), (2.0, 0.03125));
         let (d, _) = cut(Some(Time::us(1600)));
         assert!((d - 1.25).abs() < 1e-9, "{d}");
+    }
+
+    #[test]
+    fn integers_have_the_urgency_to_the_nearest_eighth() {
+        let window = Window { cwnd: 20.0, ssthresh: 10.0 };
+        for tenths in 1..200u64 {
+            let mut d2tcp = d2tcp(101, Some(Time::us(100 * tenths)));
+            let (exact, rounded) = (d2tcp.urgency(&window, &ack()), d2tcp.eighths(&window, &ack()));
+            assert!((exact - f64::from(rounded) / 8.0).abs() <= 1.0 / 16.0, "{exact} {rounded}");
+            d2tcp.params.arithmetic = Arithmetic::Fixed;
+            let cut = d2tcp.marked(&window, &ack());
+            assert!((14.0..=20.0).contains(&cut) && cut.fract() == 0.0, "{cut}");
+        }
+        assert_eq!(d2tcp(101, None).eighths(&window, &ack()), 8);
     }
 
     #[test]

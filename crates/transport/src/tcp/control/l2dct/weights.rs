@@ -66,13 +66,36 @@ impl Weights {
         if bytes >= self.old {
             return self.min;
         }
-        let share = (bytes - self.young) as f64 / (self.old - self.young) as f64;
         if self.stepped {
-            // Kernels have no fractions: one step of the largest weight less, up to 19 of 20.
-            let steps = STEPS - (f64::from(STEPS - 1) * share) as u32;
-            return (self.max * f64::from(steps) / f64::from(STEPS)).max(self.min);
+            return self.of_steps(self.steps(bytes));
         }
+        let share = (bytes - self.young) as f64 / (self.old - self.young) as f64;
         self.max - (self.max - self.min) * share
+    }
+
+    /// Kernels have no fractions: one step of the largest weight less at a time, up to 18 of 20, and then the
+    /// smallest weight, which is step 1.
+    fn steps(&self, bytes: u64) -> u32 {
+        if bytes < self.young {
+            return STEPS;
+        }
+        if bytes >= self.old {
+            return 1;
+        }
+        let passed = u128::from(STEPS - 1) * u128::from(bytes - self.young);
+        STEPS - (passed / u128::from(self.old - self.young)) as u32
+    }
+
+    /// The weight of a step, 1 to [`STEPS`], in fixed-point arithmetic.
+    pub fn of_steps(&self, steps: u32) -> f64 {
+        match self.kind {
+            Weighting::Las | Weighting::Srpt if steps <= 1 => self.min,
+            Weighting::Las | Weighting::Srpt => {
+                (self.max * f64::from(steps) / f64::from(STEPS)).max(self.min)
+            }
+            Weighting::Ps => 1.0,
+            Weighting::Fixed => self.fixed,
+        }
     }
 
     /// Packets added a round trip. L2DCT §II-A eq. 1

@@ -1,0 +1,218 @@
+//! The congestion controls, and their parameters.
+
+use crate::error::KernelError;
+use crate::settings::Settings;
+use headway_lab::text::names;
+use headway_lab::text::quantity::{self, Dimension};
+use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
+use headway_transport::tcp::control::d2tcp::Expired;
+use headway_units::Time;
+
+headway_params::params! {
+    /// Parameters of all three.
+    pub struct ShareParams {
+        /// Weight of the newest window in the share of marked packets: 1, 1/2, 1/4 ... 1/1024.
+        g: f64 = 0.0625, ParamKind::Float { min: 0.0009765625, max: 1.0 };
+        /// Share of marked packets assumed at first.
+        alpha_init: f64 = 1.0, ParamKind::Float { min: 0.0, max: 1.0 };
+        /// Packets of window that remain after a cut for marks.
+        min_window: u64 = 2, ParamKind::Int { min: 1, max: 1000 };
+        /// Whether a connection begins in slow start.
+        slow_start: bool = true, ParamKind::Bool;
+    }
+}
+
+headway_params::choice! {
+    /// What a weight follows: the lab's, but for the data left to send, which the kernel does not know.
+    pub enum Weighting {
+        /// Data sent so far.
+        Las = "las",
+        /// Nothing, w = w_max = 1, which is DCTCP.
+        Ps = "ps",
+        /// Nothing, one given weight.
+        Fixed = "fixed",
+    }
+}
+
+headway_params::params! {
+    /// Parameters of L2DCT's weights.
+    pub struct WeightParams {
+        /// What the weight follows: data sent (las), nothing (ps), or `weight`.
+        weights: Weighting = Weighting::Las, ParamKind::Choice(Weighting::WORDS);
+        /// Largest weight.
+        w_max: f64 = 2.5, ParamKind::Float { min: 0.001, max: 100.0 };
+        /// Smallest weight.
+        w_min: f64 = 0.125, ParamKind::Float { min: 0.001, max: 100.0 };
+        /// Bytes acknowledged up to which the weight is the largest.
+        young: u64 = 200_000, ParamKind::Bytes { min: 0, max: 1 << 59 };
+        /// Bytes acknowledged from which on the weight is the smallest.
+        old: u64 = 1_000_000, ParamKind::Bytes { min: 1, max: 1 << 59 };
+        /// The weight under `weights=fixed`.
+        weight: f64 = 1.0, ParamKind::Float { min: 0.001, max: 100.0 };
+        /// Packets added a round trip under `weights=fixed`; 0 = weight / w_max.
+        increase: f64 = 0.0, ParamKind::Float { min: 0.0, max: 100.0 };
+    }
+}
+
+headway_params::params! {
+    /// Parameters of D2TCP's deadlines.
+    pub struct DeadlineParams {
+        /// Time from the start of a connection to its deadline; 0 s = no deadline, which is DCTCP.
+        deadline: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
+        /// Bytes that a connection sends; 0 = unknown, and what the application has written counts.
+        bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1 << 40 };
+        /// Smallest urgency d, to the nearest 1/8.
+        d_min: f64 = 0.5, ParamKind::Float { min: 0.125, max: 1.0 };
+        /// Largest urgency d, to the nearest 1/8.
+        d_max: f64 = 2.0, ParamKind::Float { min: 1.0, max: 2.5 };
+        /// How urgent a connection is whose deadline has passed.
+        on_expired: Expired = Expired::Neutral, ParamKind::Choice(Expired::WORDS);
+    }
+}
+
+headway_params::joined_params! {
+    /// Parameters of L2DCT.
+    pub struct L2dctParams {
+        /// DCTCP's.
+        share: ShareParams,
+        /// Its own.
+        weights: WeightParams,
+    }
+}
+
+headway_params::joined_params! {
+    /// Parameters of D2TCP.
+    pub struct D2tcpParams {
+        /// DCTCP's.
+        share: ShareParams,
+        /// Its own.
+        deadlines: DeadlineParams,
+    }
+}
+
+/// A congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Control {
+    /// DCTCP with weights: young connections grow faster and back off less than old ones
+    L2dct,
+    /// The window is cut by half the share of packets that are marked
+    Dctcp,
+    /// DCTCP with deadlines: the nearer one is, the gentler the cut
+    D2tcp,
+}
+
+impl Control {
+    /// All.
+    pub const ALL: [Control; 3] = [Control::L2dct, Control::Dctcp, Control::D2tcp];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Control::L2dct => "l2dct",
+            Control::Dctcp => "dctcp",
+            Control::D2tcp => "d2tcp",
+        }
+    }
+
+    /// The compiled program.
+    pub fn object(self) -> &'static [u8] {
+        match self {
+            Control::L2dct => include_bytes!("../bpf/objects/l2dct.bpf.o"),
+            Control::Dctcp => include_bytes!("../bpf/objects/dctcp.bpf.o"),
+            Control::D2tcp => include_bytes!("../bpf/objects/d2tcp.bpf.o"),
+        }
+    }
+
+    /// Its parameters.
+    pub fn specs(self) -> Vec<ParamSpec> {
+        match self {
+            Control::L2dct => L2dctParams::specs(),
+            Control::Dctcp => ShareParams::specs(),
+            Control::D2tcp => D2tcpParams::specs(),
+        }
+    }
+
+    /// What the kernel's program is told, with `name=value` texts set.
+    pub fn settings(self, sets: &[String]) -> Result<Settings, KernelError> {
+        match self {
+            Control::L2dct => Settings::l2dct(&self.read(sets)?),
+            Control::Dctcp => Settings::dctcp(&self.read(sets)?),
+            Control::D2tcp => Settings::d2tcp(&self.read(sets)?),
+        }
+    }
+
+    fn read<P: Params>(self, sets: &[String]) -> Result<P, KernelError> {
+        let (mut params, specs) = (P::default(), P::specs());
+        for text in sets {
+            let (name, value) = text.split_once('=').ok_or_else(|| KernelError::NoValue(text.clone()))?;
+            let (name, value) = (name.trim(), value.trim());
+            let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
+                let near = names::nearest(name, specs.iter().map(|spec| spec.name));
+                let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+                return Err(KernelError::NoSuchParameter { name: name.into(), control: self.name(), hint });
+            };
+            let value = parse(spec, value).ok_or_else(|| KernelError::BadValue {
+                text: text.clone(),
+                reason: format!("`{name}` takes {}", spec.kind.expected()),
+            })?;
+            params.set(name, value).map_err(|error| KernelError::value(text, &error))?;
+        }
+        Ok(params)
+    }
+}
+
+/// A value as it is written on the command line; `None` if it is of another kind.
+fn parse(spec: &ParamSpec, text: &str) -> Option<ParamValue> {
+    let quantity = |wanted| {
+        quantity::parse(text.trim_matches('"')).ok().filter(|q| q.dimension == wanted).map(|q| q.amount)
+    };
+    match spec.kind {
+        ParamKind::Bool => text.parse().ok().map(ParamValue::Bool),
+        ParamKind::Int { .. } => text.parse().ok().map(ParamValue::Int),
+        ParamKind::Float { .. } => text.parse().ok().map(ParamValue::Float),
+        ParamKind::Bytes { .. } => {
+            text.parse().ok().or_else(|| quantity(Dimension::Bytes)).map(ParamValue::Int)
+        }
+        ParamKind::Time { .. } => quantity(Dimension::Time).map(Time).map(ParamValue::Time),
+        ParamKind::Choice(_) => Some(ParamValue::Choice(text.into())),
+        ParamKind::Rate { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_set_is_refused_in_a_sentence() {
+        let said = |control: Control, text: &str| match control.settings(&[text.into()]) {
+            Ok(_) => panic!("{text} is taken"),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(said(Control::L2dct, "young"), "--set young: write it as name=value");
+        assert_eq!(
+            said(Control::L2dct, "yuong=1"),
+            "--set yuong: l2dct has no such parameter; did you mean young?"
+        );
+        assert_eq!(said(Control::Dctcp, "w_max=1"), "--set w_max: dctcp has no such parameter");
+        assert_eq!(
+            said(Control::L2dct, "weights=srpt"),
+            "--set weights=srpt: `weights` takes one of las, ps, fixed"
+        );
+        assert_eq!(
+            said(Control::Dctcp, "g=0.3"),
+            "--set g=0.3: the kernel divides by powers of two: 1, 0.5, 0.25, 0.125, 0.0625 ... 0.0009765625"
+        );
+        assert!(said(Control::D2tcp, "deadline=20").contains("a duration with a unit"));
+        assert!(said(Control::D2tcp, "d_max=NaN").contains("a number from 1 to 2.5"));
+    }
+
+    #[test]
+    fn values_are_written_as_in_scenarios() {
+        let sets = ["young=100 MB", "old=100000001", "slow_start=false"].map(String::from);
+        let set = Control::L2dct.settings(&sets).expect("good");
+        assert_eq!((set.young, set.old, set.slow_start), (100_000_000, 100_000_001, 0));
+        let set = Control::D2tcp.settings(&["deadline=40 ms".into(), "bytes=1MB".into()]).expect("good");
+        assert_eq!((set.deadline_us, set.bytes), (40_000, 1_000_000));
+    }
+}

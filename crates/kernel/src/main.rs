@@ -1,0 +1,153 @@
+//! `headway-kernel`: loads congestion controls into the Linux kernel. `headway kernel` calls it.
+
+#![allow(clippy::disallowed_methods, reason = "a program has arguments, signals and an exit status")]
+
+use clap::{Parser, Subcommand};
+use headway_kernel::{Control, KernelError};
+use std::process::ExitCode;
+
+/// L2DCT, DCTCP and D2TCP as congestion controls of the Linux kernel.
+#[derive(Parser)]
+#[command(name = "headway-kernel", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Load one, and keep it until Ctrl-C
+    Load {
+        /// Which
+        control: Control,
+        /// A parameter, NAME=VALUE
+        #[arg(long = "set", value_name = "NAME=VALUE")]
+        sets: Vec<String>,
+        /// Return at once, and leave it loaded until `unload`
+        #[arg(long)]
+        pin: bool,
+        /// Appended to its name, which is the kernel's for all namespaces
+        #[arg(long, default_value = "")]
+        suffix: String,
+    },
+    /// List those that are loaded from BPF
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Unload one
+    Unload {
+        /// Its name
+        name: String,
+    },
+    /// Mark packets that leave by an interface while its queue is long, until Ctrl-C
+    Mark {
+        /// Its name
+        interface: String,
+        /// Packets that wait, from which on the next one is marked
+        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+        threshold: u32,
+    },
+    /// Only check whether this machine can load one
+    #[command(hide = true)]
+    Probe,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", feature = "load")))]
+fn run(command: &Command) -> Result<(), KernelError> {
+    // What is wrong with the command comes first.
+    if let Command::Load { control, sets, .. } = command {
+        control.settings(sets)?;
+    }
+    Err(KernelError::Missing(match cfg!(target_os = "linux") {
+        true => "a build with libelf, whose headers were not there: apt install libelf-dev zlib1g-dev, \
+                 then make install"
+            .into(),
+        false => "Linux".into(),
+    }))
+}
+
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn run(command: &Command) -> Result<(), KernelError> {
+    match command {
+        Command::Load { control, sets, pin, suffix } => load(*control, sets, *pin, suffix),
+        Command::List { json } => list(*json),
+        Command::Unload { name } => headway_kernel::registry::unload(name),
+        Command::Mark { interface, threshold } => {
+            let stop = interrupts()?;
+            let _marker = headway_kernel::marker::Marker::new(interface, *threshold)?;
+            wait(&stop, &format!("{interface} marks from {threshold} packets on; Ctrl-C ends it"))
+        }
+        Command::Probe => headway_kernel::registry::available(),
+    }
+}
+
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn load(control: Control, sets: &[String], pin: bool, suffix: &str) -> Result<(), KernelError> {
+    let settings = control.settings(sets)?;
+    let stop = interrupts()?;
+    let (name, loaded) = headway_kernel::registry::load(control, &settings, suffix, pin)?;
+    let Some(path) = loaded.pinned() else {
+        return wait(&stop, &format!("{name} is loaded; Ctrl-C unloads it"));
+    };
+    println!("{name} is loaded and pinned in {}; `headway kernel unload {name}` unloads it", path.display());
+    Ok(())
+}
+
+/// Ctrl-C and the like. Asked for before anything is changed, so that none is lost.
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn interrupts() -> Result<std::sync::mpsc::Receiver<()>, KernelError> {
+    let (stop, stopped) = std::sync::mpsc::channel();
+    ctrlc::set_handler(move || {
+        let _ = stop.send(());
+    })
+    .map_err(|error| KernelError::refused("watching for Ctrl-C", error))?;
+    Ok(stopped)
+}
+
+/// Says a line and waits for Ctrl-C.
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn wait(stop: &std::sync::mpsc::Receiver<()>, line: &str) -> Result<(), KernelError> {
+    use std::io::Write;
+    let mut out = std::io::stdout();
+    // Who does not read it can still end the program.
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    let _ = stop.recv();
+    Ok(())
+}
+
+#[cfg(all(target_os = "linux", feature = "load"))]
+fn list(json: bool) -> Result<(), KernelError> {
+    let entries = headway_kernel::registry::list()?;
+    if json {
+        let entry = |entry: &headway_kernel::registry::Entry| {
+            let processes: Vec<i32> = entry.processes.iter().map(|(pid, _)| *pid).collect();
+            serde_json::json!({
+                "name": entry.name, "control": entry.control, "processes": processes, "pin": entry.pin,
+            })
+        };
+        println!("{}", serde_json::Value::from(entries.iter().map(entry).collect::<Vec<_>>()));
+        return Ok(());
+    }
+    if entries.is_empty() {
+        println!("none is loaded");
+    }
+    for entry in &entries {
+        let processes = entry.processes.iter().map(|(pid, name)| format!("process {pid} ({name})"));
+        let pin = entry.pin.iter().map(|path| path.display().to_string());
+        let held: Vec<String> = processes.chain(pin).collect();
+        println!("{:<16} {:<8} {}", entry.name, entry.control, held.join(", "));
+    }
+    Ok(())
+}

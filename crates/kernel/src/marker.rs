@@ -1,0 +1,49 @@
+//! Marks on an interface whose queue is long: what a switch with ECN does, for a Linux machine that forwards.
+
+use crate::error::KernelError;
+use libbpf_rs::{Object, ObjectBuilder, TC_EGRESS, TcHook, TcHookBuilder};
+use std::os::fd::AsFd;
+
+/// The compiled program.
+const OBJECT: &[u8] = include_bytes!("../bpf/objects/mark.bpf.o");
+
+/// An interface that marks, for as long as the value lives.
+pub struct Marker {
+    hook: TcHook,
+    _object: Object,
+}
+
+impl Marker {
+    /// Marks what leaves by `interface` while `threshold` packets or more wait there.
+    pub fn new(interface: &str, threshold: u32) -> Result<Marker, KernelError> {
+        crate::registry::available()?;
+        let step = || format!("marking on {interface}");
+        let index = nix::net::if_::if_nametoindex(interface).map_err(|_| {
+            KernelError::refused(step(), "there is no such interface in this network namespace")
+        })?;
+        let refused = |error: libbpf_rs::Error| KernelError::refused(step(), error);
+        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+        let settings = open.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".bss"));
+        let mut settings =
+            settings.ok_or_else(|| KernelError::refused(step(), "its object has no threshold"))?;
+        settings.set_initial_value(&threshold.to_ne_bytes()).map_err(refused)?;
+        let object = open.load().map_err(refused)?;
+        let program = object.progs().next();
+        let program = program.ok_or_else(|| KernelError::refused(step(), "its object has no program"))?;
+        let mut hook = TcHookBuilder::new(program.as_fd())
+            .ifindex(index as i32)
+            .replace(true)
+            .handle(1)
+            .priority(1)
+            .hook(TC_EGRESS);
+        let hook = hook.create().and_then(|mut hook| hook.attach()).map_err(refused)?;
+        Ok(Marker { hook, _object: object })
+    }
+}
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        // An interface that has gone marks no more.
+        let _ = self.hook.detach();
+    }
+}

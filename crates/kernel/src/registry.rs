@@ -1,0 +1,270 @@
+//! The congestion controls in the running kernel.
+
+#![allow(clippy::disallowed_methods, reason = "the kernel is reached through files")]
+
+use crate::control::Control;
+use crate::error::KernelError;
+use crate::settings::Settings;
+use libbpf_rs::btf::types::Struct;
+use libbpf_rs::btf::{Btf, HasSize};
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, MapInfoIter};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, PrintLevel};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Where pinned ones are.
+const PINS: &str = "/sys/fs/bpf/headway";
+/// The kernel's description of its own types.
+const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+/// Names of all congestion controls that are there.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+/// Name of the program whose processes hold congestion controls.
+const PROGRAM: &str = "headway-kernel";
+/// The longest name; Linux has 16 bytes, of which one ends it.
+const NAME_BYTES: usize = 15;
+/// What libbpf has warned of.
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// One that is loaded, for as long as the value lives or, pinned, until it is unloaded.
+#[derive(Debug)]
+pub struct Loaded {
+    link: Link,
+    _object: Object,
+}
+
+/// One that is registered from BPF.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// The control it is made from.
+    pub control: String,
+    /// Processes that hold it: identity and name.
+    pub processes: Vec<(i32, String)>,
+    /// Where it is pinned.
+    pub pin: Option<PathBuf>,
+}
+
+/// What the kernel has to have, or a sentence about what it lacks.
+pub fn available() -> Result<(), KernelError> {
+    let missing = |what: &str| Err(KernelError::Missing(what.into()));
+    if !nix::unistd::geteuid().is_root() {
+        return missing("root: it loads programs into the kernel");
+    }
+    if !Path::new(KERNEL_TYPES).exists() {
+        return missing(&format!(
+            "a kernel that describes its types: this one has no {KERNEL_TYPES} (CONFIG_DEBUG_INFO_BTF)"
+        ));
+    }
+    layout().map(|_| ())
+}
+
+/// Loads one, under its name and `suffix`.
+pub fn load(
+    control: Control,
+    settings: &Settings,
+    suffix: &str,
+    pin: bool,
+) -> Result<(String, Loaded), KernelError> {
+    available()?;
+    let name = named(control, suffix)?;
+    let pin = pin.then(|| pin_path(&name)).transpose()?;
+    let refused = |error: libbpf_rs::Error| refusal(control, &name, &error);
+    libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
+    let mut open = ObjectBuilder::default().open_memory(control.object()).map_err(refused)?;
+    for mut map in open.maps_mut() {
+        if map.name() == control.name() {
+            let value = map.initial_value_mut().ok_or_else(|| damaged(control, "no congestion control"))?;
+            // The first field of `struct tcp_congestion_ops` in `bpf/kernel.h`.
+            value[..name.len()].copy_from_slice(name.as_bytes());
+            value[name.len()..=NAME_BYTES].fill(0);
+        } else if map.name().to_string_lossy().ends_with(".bss") {
+            let bytes = settings.to_bytes();
+            map.set_initial_value(&bytes).map_err(|_| damaged(control, "settings of another size"))?;
+        }
+    }
+    let mut object = open.load().map_err(refused)?;
+    let mut map = object.maps_mut().find(|map| map.name() == control.name());
+    let map = map.as_mut().ok_or_else(|| damaged(control, "no congestion control"))?;
+    let mut link = map.attach_struct_ops().map_err(refused)?;
+    if let Some(path) = pin {
+        link.pin(&path)
+            .map_err(|error| KernelError::refused(format!("pinning {}", path.display()), error))?;
+    }
+    Ok((name, Loaded { link, _object: object }))
+}
+
+impl Loaded {
+    /// Whether it stays when this value goes.
+    pub fn pinned(&self) -> Option<PathBuf> {
+        self.link.pin_path()
+    }
+}
+
+fn named(control: Control, suffix: &str) -> Result<String, KernelError> {
+    let name = format!("{}{suffix}", control.name());
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.len() > NAME_BYTES || !name.chars().all(good) {
+        return Err(KernelError::BadName(name));
+    }
+    if registered(&name)? { Err(KernelError::NameTaken(name)) } else { Ok(name) }
+}
+
+/// Whether the kernel has a congestion control of that name.
+pub fn registered(name: &str) -> Result<bool, KernelError> {
+    let all = fs::read_to_string(AVAILABLE).map_err(|error| KernelError::refused(AVAILABLE, error))?;
+    Ok(all.split_whitespace().any(|one| one == name))
+}
+
+fn pin_path(name: &str) -> Result<PathBuf, KernelError> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    if !mounts.lines().any(|line| line.split(' ').nth(1) == Some("/sys/fs/bpf")) {
+        return Err(KernelError::Missing(
+            "the BPF file system for --pin: mount -t bpf bpf /sys/fs/bpf".into(),
+        ));
+    }
+    fs::create_dir_all(PINS).map_err(|error| KernelError::refused(PINS, error))?;
+    Ok(Path::new(PINS).join(name))
+}
+
+fn remember(_: PrintLevel, line: String) {
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+}
+
+fn damaged(control: Control, what: &str) -> KernelError {
+    KernelError::refused(format!("the object of {}", control.name()), format!("it has {what}"))
+}
+
+/// The kernel's answer with what libbpf has said of it, in a sentence.
+fn refusal(control: Control, name: &str, error: &libbpf_rs::Error) -> KernelError {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    match error.kind() {
+        ErrorKind::PermissionDenied => KernelError::Missing(
+            "the privileges CAP_BPF and CAP_NET_ADMIN: root does not have them here, as in a container"
+                .into(),
+        ),
+        ErrorKind::AlreadyExists => KernelError::NameTaken(name.into()),
+        _ => {
+            let warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner);
+            let last = warnings.iter().rev().flat_map(|text| text.lines().rev()).map(str::trim);
+            let told = last.filter(|line| !line.is_empty()).take(3).collect::<Vec<_>>().join("; ");
+            KernelError::refused(
+                format!("loading {} into Linux {} (6.4 or newer is needed)", control.name(), release.trim()),
+                format!("{error}{}{told}", if told.is_empty() { "" } else { ": " }),
+            )
+        }
+    }
+}
+
+/// Where the kernel keeps the name of a congestion control in what BPF has given it, and the type of that.
+fn layout() -> Result<(u32, usize), KernelError> {
+    let missing = || {
+        KernelError::Missing(
+            "a kernel that takes congestion controls from BPF (struct_ops, CONFIG_BPF_JIT): this one does not".into(),
+        )
+    };
+    let types = Btf::from_vmlinux().map_err(|error| KernelError::refused(KERNEL_TYPES, error))?;
+    let value: Struct<'_> = types.type_by_name("bpf_struct_ops_tcp_congestion_ops").ok_or_else(missing)?;
+    let ops: Struct<'_> = types.type_by_name("tcp_congestion_ops").ok_or_else(missing)?;
+    let offset = |of: &Struct<'_>, field: &str| {
+        let member = of.iter().find(|member| member.name.is_some_and(|name| name == field))?;
+        match member.attr {
+            libbpf_rs::btf::types::MemberAttr::Normal { offset } => Some(offset as usize / 8),
+            libbpf_rs::btf::types::MemberAttr::BitField { .. } => None,
+        }
+    };
+    let start = offset(&value, "data").ok_or_else(missing)?;
+    let name = start + offset(&ops, "name").ok_or_else(missing)?;
+    if name + NAME_BYTES >= value.size() {
+        return Err(missing());
+    }
+    Ok(((*value).type_id().into(), name))
+}
+
+/// All that are registered from BPF, by this program or another.
+pub fn list() -> Result<Vec<Entry>, KernelError> {
+    available()?;
+    let (kind, offset) = layout()?;
+    let mut found = Vec::new();
+    for link in LinkInfoIter::default() {
+        let LinkTypeInfo::StructOps(ops) = link.info else { continue };
+        let Some(map) = MapInfoIter::default().find(|map| map.id == ops.map_id) else { continue };
+        if map.btf_vmlinux_value_type_id != kind {
+            continue;
+        }
+        // One that goes while it is looked at is not there.
+        let value = MapHandle::from_map_id(map.id).and_then(|map| map.lookup(&[0; 4], MapFlags::empty()));
+        let Ok(Some(value)) = value else { continue };
+        let name = value[offset..=offset + NAME_BYTES].split(|&byte| byte == 0).next().unwrap_or_default();
+        found.push(Entry {
+            name: String::from_utf8_lossy(name).into_owned(),
+            control: map.name.to_string_lossy().into_owned(),
+            processes: holders(link.id),
+            pin: pinned(link.id),
+        });
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(found)
+}
+
+/// Processes that hold a link open.
+fn holders(link: u32) -> Vec<(i32, String)> {
+    let wanted = format!("link_id:\t{link}");
+    let holds = |pid: &i32| {
+        let Ok(files) = fs::read_dir(format!("/proc/{pid}/fdinfo")) else { return false };
+        let mut texts = files.flatten().filter_map(|file| fs::read_to_string(file.path()).ok());
+        texts.any(|text| text.lines().any(|line| line == wanted))
+    };
+    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let own = std::process::id() as i32;
+    let held = pids.filter(|&pid| pid != own).filter(holds);
+    held.map(|pid| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        (pid, name.trim().to_string())
+    })
+    .collect()
+}
+
+fn pinned(link: u32) -> Option<PathBuf> {
+    let pins = fs::read_dir(PINS).ok()?;
+    pins.flatten()
+        .map(|entry| entry.path())
+        .find(|path| Link::open(path).and_then(|open| open.info()).is_ok_and(|info| info.id == link))
+}
+
+/// Takes one away: removes its pin, and ends the process that holds it. Connections that use it keep it until they
+/// end.
+pub fn unload(name: &str) -> Result<(), KernelError> {
+    let entries = list()?;
+    let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let hint = if names.is_empty() { String::new() } else { format!("; there is {}", names.join(", ")) };
+        return Err(KernelError::NotLoaded { name: name.into(), hint });
+    };
+    if let Some((pid, holder)) = entry.processes.iter().find(|(_, holder)| holder != PROGRAM) {
+        return Err(KernelError::Foreign { name: name.into(), holder: format!("process {pid} ({holder})") });
+    }
+    if entry.processes.is_empty() && entry.pin.is_none() {
+        let holder = "a pin outside of /sys/fs/bpf/headway".into();
+        return Err(KernelError::Foreign { name: name.into(), holder });
+    }
+    if let Some(path) = &entry.pin {
+        fs::remove_file(path).map_err(|error| KernelError::refused(path.display().to_string(), error))?;
+    }
+    for (pid, _) in &entry.processes {
+        kill(Pid::from_raw(*pid), Signal::SIGTERM)
+            .map_err(|error| KernelError::refused(format!("ending process {pid}"), error))?;
+    }
+    for _ in 0..500 {
+        if !registered(name)? {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(KernelError::refused(format!("unloading {name}"), "it is still registered after 5 s"))
+}

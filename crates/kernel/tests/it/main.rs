@@ -1,0 +1,9 @@
+//! The programs for the kernel, beside the machines of the lab, and as they are committed.
+#![allow(clippy::disallowed_methods, reason = "tests run compilers")]
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+mod lines;
+mod objects;
+mod replay;
+mod sequences;
+mod tables;

@@ -1,0 +1,287 @@
+//! The arithmetic in C and the machines of the lab, on the same recorded connections.
+//!
+//! The kernel's window is of whole packets, with credit towards the next one; the lab's is a real number. The
+//! controllers of the lab are therefore asked twice: with a window of whole packets, which must be equal to the
+//! kernel's after every step, and as they are: by how much that may differ is what [`Compared::check`] says.
+
+use crate::sequences::{Action, PAYLOAD, Sequence, Step, sequence, written};
+use headway_kernel::Control;
+use headway_kernel::settings::PACKET;
+use headway_params::{ParamValue, Params};
+use headway_transport::tcp::control::d2tcp::D2tcp;
+use headway_transport::tcp::control::dctcp::Dctcp;
+use headway_transport::tcp::control::l2dct::L2dct;
+use headway_transport::tcp::control::{Ack, CongestionControl, Flow, Phase, Window};
+use headway_transport::tcp::params::ConnectionParams;
+use headway_units::Time;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const SEQUENCES: u64 = 2000;
+const STEPS: usize = 400;
+
+/// Window, threshold and share after each step.
+type Windows = Vec<(u32, u32, u32)>;
+
+/// Compiles `replay.c` and runs it. `None` where there is no C compiler.
+fn in_c(control: Control, sets: &[String], text: &str) -> Option<Windows> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/replay.c");
+    let mut compiler = Command::new("cc");
+    compiler.args([
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=undefined",
+        "-fno-sanitize-recover",
+        "-o",
+    ]);
+    match compiler.arg(file("replay")).arg(source).status() {
+        Ok(status) => assert!(status.success(), "it compiles"),
+        Err(error) => {
+            eprintln!("skipped: cc: {error}");
+            return None;
+        }
+    }
+    fs::write(file("settings"), control.settings(sets).expect("good").to_bytes()).expect("written");
+    fs::write(file("steps"), text).expect("written");
+    let output = Command::new(file("replay"))
+        .args([control.name().into(), file("settings")])
+        .stdin(Stdio::from(File::open(file("steps")).expect("written")))
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("numbers");
+    let numbers = |line: &str| {
+        let mut words = line.split(' ').map(|word| word.parse().expect("a number"));
+        let mut next = || words.next().expect("three");
+        (next(), next(), next())
+    };
+    Some(text.lines().map(numbers).collect())
+}
+
+/// A controller of the lab, with a window of whole packets or of any.
+struct Lab<C> {
+    control: C,
+    window: Window,
+    /// Towards the next packet, in thousandths; for a window of whole packets.
+    credit: u64,
+    whole: bool,
+    least: f64,
+}
+
+impl<C: CongestionControl> Lab<C> {
+    fn new(
+        params: &C::Params,
+        sequence: &Sequence,
+        deadline: Option<u64>,
+        slow_start: bool,
+        whole: bool,
+    ) -> Self {
+        let flow = Flow {
+            start: Time::ZERO,
+            bytes: u64::from(sequence.packets) * PAYLOAD,
+            packets: sequence.packets,
+            payload: PAYLOAD as u16,
+            deadline: deadline.map(Time::us),
+            rtt: None,
+            entropy: 0,
+        };
+        let cwnd = f64::from(sequence.steps[0].acked);
+        let window = Window { cwnd, ssthresh: if slow_start { f64::INFINITY } else { cwnd } };
+        let control = C::new(params, &ConnectionParams::default(), &flow);
+        Lab { control, window, credit: 0, whole, least: 2.0 }
+    }
+
+    fn step(&mut self, step: &Step) {
+        let ack = ack(step);
+        self.control.acknowledged(&mut self.window, &ack);
+        let cwnd = self.window.cwnd;
+        match step.action {
+            Action::New | Action::Nothing => {}
+            Action::Grow if self.whole => self.grow(&ack),
+            Action::Grow => self.control.grow(&mut self.window, &ack),
+            // The kernel leaves two packets also where there was one; the lab's machine leaves the one.
+            Action::Mark => {
+                let target = self.control.marked(&self.window, &ack).max(self.least);
+                self.reduce(target);
+            }
+            Action::Loss => {
+                let target = self.control.lost(&self.window, cwnd, ack.now);
+                self.reduce(target);
+            }
+            Action::TimeOut => {
+                let target = self.control.timed_out(&self.window, cwnd, ack.now);
+                self.reduce(target);
+                self.window.cwnd = 1.0;
+            }
+        }
+    }
+
+    fn reduce(&mut self, target: f64) {
+        let target = if self.whole { target.floor() } else { target };
+        self.window = Window { cwnd: target, ssthresh: target };
+        self.credit = 0;
+    }
+
+    /// What the controller adds is saved up until it is a whole packet: `tcp_cong_avoid_ai` of Linux.
+    fn grow(&mut self, ack: &Ack) {
+        let mut real = self.window;
+        self.control.grow(&mut real, ack);
+        let left = self.window.grow_slowly(ack.acked);
+        if left == 0.0 {
+            return;
+        }
+        let (cwnd, full) = (self.window.cwnd, self.window.cwnd * f64::from(PACKET));
+        let earned = (real.cwnd - cwnd) * full;
+        if self.credit as f64 >= full {
+            self.credit = 0;
+            self.window.cwnd += 1.0;
+        }
+        self.credit += earned.round() as u64;
+        self.window.cwnd += (self.credit / full as u64) as f64;
+        self.credit %= full as u64;
+    }
+}
+
+fn ack(step: &Step) -> Ack<'static> {
+    let acked = if step.action == Action::New { 0 } else { step.acked };
+    Ack {
+        now: Time::us(step.now),
+        una: step.una,
+        next: step.next,
+        acked,
+        delivered: acked,
+        delivered_total: 0,
+        repaired: false,
+        lost: 0,
+        ece: step.ece,
+        rtt: None,
+        srtt: Time::us(step.srtt.into()),
+        min_rtt: Time::us(step.srtt.into()),
+        pipe_before: 0,
+        pipe: 0,
+        phase: Phase::Open,
+        rate: None,
+        siblings: &[],
+    }
+}
+
+/// Parameters of a controller: the same for lab and kernel, but for what only the lab has.
+fn params<P: Params>(sets: &[(&str, ParamValue)]) -> P {
+    let mut params = P::default();
+    for (name, value) in sets {
+        params.set(name, value.clone()).expect("a parameter");
+    }
+    params
+}
+
+/// What one control's connections came to.
+#[derive(Debug, Default)]
+struct Compared {
+    steps: usize,
+    reductions: usize,
+    largest: u32,
+    /// The farthest that the lab's real window was from the kernel's, in packets and as a share.
+    packets: f64,
+    share: f64,
+}
+
+/// Replays all sequences through C and the lab; both windows must be equal after every step.
+fn compare<C: CongestionControl>(
+    control: Control,
+    sets: &[(&str, ParamValue)],
+    deadline: Option<u64>,
+    real: &[(&str, ParamValue)],
+) -> Option<Compared> {
+    let mut texts: Vec<String> = sets.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    texts.extend(deadline.map(|us| format!("deadline={us} us")));
+    let slow_start = sets.iter().all(|(name, _)| *name != "slow_start");
+    let sequences: Vec<Sequence> = (0..SEQUENCES).map(|seed| sequence(seed, STEPS)).collect();
+    let recorded: String = sequences.iter().map(|one| written(one, deadline.unwrap_or(0))).collect();
+    let windows = in_c(control, &texts, &recorded)?;
+    let fixed = ("arithmetic", ParamValue::Choice("fixed-point".into()));
+    let integers = params::<C::Params>(&[sets, std::slice::from_ref(&fixed)].concat());
+    let reals = params::<C::Params>(&[sets, real].concat());
+    let (mut compared, mut windows) = (Compared::default(), windows.into_iter());
+    for (number, sequence) in sequences.iter().enumerate() {
+        let mut whole = Lab::<C>::new(&integers, sequence, deadline, slow_start, true);
+        let mut exact = Lab::<C>::new(&reals, sequence, deadline, slow_start, false);
+        for (index, step) in sequence.steps.iter().enumerate() {
+            let (cwnd, ssthresh, alpha) = windows.next().expect("a line for each step");
+            if step.action != Action::New {
+                whole.step(step);
+                exact.step(step);
+            }
+            assert_eq!(
+                f64::from(cwnd),
+                whole.window.cwnd,
+                "{control:?}, connection {number}, step {index}: {step:?}, alpha {alpha}"
+            );
+            if whole.window.ssthresh.is_finite() {
+                assert_eq!(f64::from(ssthresh), whole.window.ssthresh, "{control:?} {number} {index}");
+            }
+            compared.account(step, cwnd, exact.window.cwnd);
+        }
+    }
+    assert_eq!(windows.next(), None);
+    eprintln!("{}: {compared:?}", control.name());
+    Some(compared)
+}
+
+impl Compared {
+    fn account(&mut self, step: &Step, cwnd: u32, real: f64) {
+        self.steps += 1;
+        self.reductions += usize::from(!matches!(step.action, Action::New | Action::Grow | Action::Nothing));
+        self.largest = self.largest.max(cwnd);
+        let distance = (real - f64::from(cwnd)).abs();
+        self.packets = self.packets.max(distance);
+        self.share = self.share.max(distance / f64::from(cwnd).max(real));
+    }
+
+    /// That something happened in them, and how far the lab's real window went from the kernel's: a whole window
+    /// takes W acknowledgements for a packet more, a real one W + 1/2, and a loss leaves half of a fraction.
+    fn check(&self, farthest: f64) {
+        assert!(self.packets < farthest, "{self:?}");
+        assert!(self.steps as u64 > SEQUENCES * STEPS as u64 / 2, "{self:?}");
+        assert!(self.reductions > 10_000 && self.largest > 100, "{self:?}");
+    }
+}
+
+#[test]
+fn dctcp_has_the_labs_window_after_every_step() {
+    let fixed = [("arithmetic", ParamValue::Choice("fixed-point".into()))];
+    if let Some(compared) = compare::<Dctcp>(Control::Dctcp, &[], None, &fixed) {
+        compared.check(3.0);
+    }
+}
+
+#[test]
+fn l2dct_has_the_labs_window_after_every_step() {
+    let fixed = [("arithmetic", ParamValue::Choice("fixed-point".into()))];
+    if let Some(compared) = compare::<L2dct>(Control::L2dct, &[], None, &fixed) {
+        compared.check(3.0);
+    }
+    let sets = [
+        ("g", ParamValue::Float(0.25)),
+        ("alpha_init", ParamValue::Float(0.45)),
+        ("young", ParamValue::Int(30_000)),
+        ("old", ParamValue::Int(400_000)),
+    ];
+    if let Some(compared) = compare::<L2dct>(Control::L2dct, &sets, None, &fixed) {
+        compared.check(3.0);
+    }
+}
+
+#[test]
+fn d2tcp_has_the_labs_window_after_every_step() {
+    for deadline in [None, Some(20_000), Some(300_000)] {
+        if let Some(compared) = compare::<D2tcp>(Control::D2tcp, &[], deadline, &[]) {
+            // Its alpha is a real number there, and never falls to 0.
+            compared.check(10.0);
+        }
+    }
+}

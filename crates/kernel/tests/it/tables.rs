@@ -1,0 +1,65 @@
+//! One table for both: what the kernel's programs are told is what the machine of the lab computes.
+
+use headway_kernel::Control;
+use headway_kernel::control::L2dctParams;
+use headway_kernel::settings::{PACKET, ROWS, Settings, UNIT, lab};
+use headway_params::Params;
+use headway_transport::tcp::control::l2dct::table;
+use headway_transport::tcp::control::l2dct::weights::Weights;
+
+/// The row that `bpf/l2dct.h` takes.
+fn row(settings: &Settings, sent: u64) -> usize {
+    if sent < settings.young {
+        return ROWS - 1;
+    }
+    if sent >= settings.old {
+        return 0;
+    }
+    let passed = (ROWS as u64 - 1) * (sent - settings.young) / (settings.old - settings.young);
+    ROWS - 1 - passed as usize
+}
+
+#[test]
+fn weights_and_powers_are_those_of_the_lab_for_every_byte_sent() {
+    let cases: [&[&str]; 5] = [
+        &[],
+        &["young=100000000", "old=100000001"],
+        &["weights=ps"],
+        &["weights=fixed", "weight=0.5", "increase=0.2"],
+        &["w_max=1", "w_min=0.25", "young=0", "old=19"],
+    ];
+    for sets in cases {
+        let sets: Vec<String> = sets.iter().map(|&text| text.into()).collect();
+        let settings = Control::L2dct.settings(&sets).expect("good");
+        let mut params = L2dctParams::default();
+        for text in &sets {
+            let (name, value) = text.split_once('=').expect("a value");
+            let wanted = [
+                value.parse().map(headway_params::ParamValue::Int).ok(),
+                value.parse().map(headway_params::ParamValue::Float).ok(),
+                Some(headway_params::ParamValue::Choice(value.into())),
+            ];
+            assert!(wanted.into_iter().flatten().any(|value| params.set(name, value).is_ok()), "{text}");
+        }
+        let weights = Weights::new(&lab(&params));
+        let near = |at: u64| (at.saturating_sub(3)..at.saturating_add(3)).collect::<Vec<_>>();
+        let line = (0..=1200).map(|kb| kb * 1000);
+        let ends = [settings.young, settings.old, 1 << 58].map(near);
+        for sent in line.chain(ends.into_iter().flatten()) {
+            let (row, weight) = (row(&settings, sent), weights.of(sent, 0));
+            let grown = weights.increase(weight) * f64::from(PACKET);
+            assert!((f64::from(settings.increase[row]) - grown).abs() <= 0.5, "{sets:?} after {sent} B");
+            for alpha in [0, 1, 15, 64, 511, UNIT] {
+                let power = u32::from(settings.power[row][alpha as usize]);
+                assert_eq!(power, table::power(weight, alpha), "{sets:?} after {sent} B, alpha {alpha}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_published_weights_are_exact_in_thousandths() {
+    let settings = Control::L2dct.settings(&[]).expect("good");
+    let twentieths: Vec<u32> = (1..=20).map(|step| step * PACKET / 20).collect();
+    assert_eq!(settings.increase.to_vec(), twentieths);
+}
