@@ -117,3 +117,42 @@ def test_no_proof_stands_against_whole_figures(
     explained(headway, tmp_path / "held", "mine", "--reading", "delay=3 us", "--record")
     assert kept(home)["beyond"]["word"] == "not under"
     assert "bound" not in kept(home)["beyond"]
+
+
+ELSEWHERE = """
+[[choice]]
+id = "wide"
+question = "How large are the buffers of the second figure?"
+values = ["128 packets", "64 packets"]
+default = "128 packets"
+evidence = "silent"
+natural = "usual"
+scope = ["mine/two"]
+[[choice.set]]
+overrides = { "fabric.buffer" = "value" }
+"""
+
+
+def test_a_reading_takes_over_what_it_does_not_change_and_nothing_else(
+    headway: Headway, home: Path, tmp_path: Path
+) -> None:
+    (home / "two.toml").write_text((home / "one.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    ledger = (home / "claims.toml").read_text(encoding="utf-8")
+    second = claim("second", 3, "over", "1e6 * flow('f0', 'ideal_s') - 44", "two")
+    (home / "claims.toml").write_text(second + ledger + ELSEWHERE, encoding="utf-8")
+
+    def held(reading: str, *figures: str) -> dict[str, Any]:
+        named = [word for figure in figures for word in ("--figures", figure)]
+        explained(headway, tmp_path / f"{reading}{len(figures)}", "mine", "--reading", reading, *named, "--record")
+        return {name: entry["values"] for name, entry in kept(home).items()}
+
+    first = held("delay=3 us")
+    assert len(first) == 3 and all(values == {"delay": "3 us"} for values in first.values())
+    measured = kept(home)["delayed"]["measured"]
+    both = held("delay=3 us,wide=64 packets", "mine/two")
+    assert both["second"] == both["delayed"] == {"delay": "3 us", "wide": "64 packets"}
+    assert kept(home)["delayed"]["measured"] == measured
+    assert listed(headway, "delayed")["reading_word"] != "outdated"
+    changed = held("wide=64 packets", "mine/two")
+    assert changed["second"] == {"wide": "64 packets"}
+    assert changed["delayed"] == {"delay": "3 us", "wide": "64 packets"}, "its runs have other delays"

@@ -23,6 +23,7 @@ from headway.claims.record import recorded as verdicts_on_record
 from headway.claims.verdict import Verdict
 from headway.data.toml import parsed
 from headway.errors import HeadwayError
+from headway.explain.reach import Reach
 from headway.explain.result import HOLDS, REACHABLE, UNREACHABLE
 from headway.explain.targets import Target
 from headway.files import write_json
@@ -48,12 +49,14 @@ def readings_path(file: ScenarioFile) -> Path:
 def record(target: Target, result: Mapping[str, Any]) -> tuple[Path, int]:
     """Put what was found on record, and say where and of how many claims; entries about all other claims stay.
 
+    Entries of other figures become the reading's own where it sets the same for their runs as theirs did.
     Without whole figures these are the bounds of the search alone.
     """
     path = readings_path(target.paper[0])
     keeper = _Keeper(target, _read(path))
     for standing in result["paper"][:1]:
         keeper.hold(standing)
+        keeper.carry(standing)
     for found in result.get("claims", []):
         keeper.bound(found)
     if keeper.written:
@@ -69,7 +72,9 @@ class _Keeper:
         self.written: set[str] = set()
         self._choices = target.choices
         self._files = {file.name: file for file in target.paper}
-        self._claims = {c.id: c for figure in target.to_hold(1) for c in figure.claims}
+        figures = target.to_hold(1)
+        self._claims = {c.id: c for figure in figures for c in figure.claims}
+        self._reach = Reach(figures)
 
     def hold(self, standing: Mapping[str, Any]) -> None:
         """A reading held against whole figures; proofs that claims are out of reach stay, unless these come out."""
@@ -81,6 +86,26 @@ class _Keeper:
             if known.get("word") == UNREACHABLE and not _comes_out(entry):
                 entry |= {key: known[key] for key in PROOF}
             self._write(name, entry)
+
+    def carry(self, standing: Mapping[str, Any]) -> None:
+        """Take over entries of other figures where the reading sets for their runs what theirs set."""
+        reading = standing["reading"]
+        for name, claim in self._claims.items():
+            known = self._valid(name)
+            if name in standing["claims"] or "verdict" not in known:
+                continue
+            if self._part(known["values"], claim) == self._part(reading["values"], claim):
+                text = f"{_word(known['verdict'], known['stated'])} {reading['text']}"
+                kept = {"values": reading["values"], "degrees": reading["degrees"]}
+                self._write(name, known | kept | ({} if known["word"] == UNREACHABLE else {"text": text}))
+
+    def _part(self, values: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
+        """What a reading says for the runs of a claim: choices in scope that set something for its transports."""
+        return {
+            choice.id: values[choice.id]
+            for choice in self._choices.about(claim.scenario)
+            if choice.id in values and self._reach.touches(choice, claim)
+        }
 
     def bound(self, found: Mapping[str, Any]) -> None:
         """What a search says of the bound of a claim: a proof, or that one on record does not hold any more."""
