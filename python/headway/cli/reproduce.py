@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from headway.names import ScenarioFile
 from headway.scenario import Scenario
 from headway.sweeps import State, SweepOutcome, SweepPlan, plan
 from headway.sweeps.forecast import NOTHING, forecast
+from headway.sweeps.pace import learn_after
 
 if TYPE_CHECKING:
     from headway.report.site import SitePaper
@@ -104,7 +106,8 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     quiet, scale, out = request.quiet, request.scale, planned.out
     claims = claims_about(file.name, file.claims)
     expectations = claims_about(file.name, file.expectations)
-    outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force)
+    outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force, judged=True)
+    began = time.monotonic()
     runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
@@ -130,6 +133,8 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
         written = build_report(out, "html")
         if not quiet:
             click.echo("\n".join(f"report: {path}" for path in written))
+        if not outcome.interrupted:
+            learn_after(file.name, time.monotonic() - began, len(outcome.plan.points))
     return Done(outcome, rows, report)
 
 
@@ -140,7 +145,7 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     papers = _papers(paper)
     figures = [figure for named in papers.values() for figure in named]
     plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
-    ahead = sum((forecast(one.points, name, request.jobs) for name, one in plans.items()), NOTHING)
+    ahead = sum((forecast(one.points, name, request.jobs, judged=True) for name, one in plans.items()), NOTHING)
     announce(ahead, f"{len(plans)} figures, ")
     done: dict[str, Done] = {}
     for figure in figures:

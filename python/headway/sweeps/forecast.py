@@ -1,48 +1,61 @@
 """How long a sweep will take on this machine, and how much disk.
 
-A run takes its expected packet-hops times the seconds that one takes here, and what comes on top of the simulation.
+A run takes its expected packet-hops times the seconds that one takes here, and what comes on top of the simulation. To
+the runs come the start of the processes that make them and, of a figure, judging its claims and drawing its report.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway import store
 from headway.data.units import duration, size
 from headway.scenario import Scenario
-from headway.sweeps.pace import GUESS, known, pace, transport_of
+from headway.sweeps.pace import Span, after_expected, known, run_expected, start_expected, transport_of
 from headway.sweeps.plan import Job
 from headway.sweeps.run import worker_count
 
 # Runs of a sweep whose packet-hops are computed; the others are taken to be like their neighbours.
 LOOKED_AT = 100
+NO_TIME = Span(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is to be run, and what it will take here."""
+    """What is to be run, and what it will take here; `guessed` counts the points whose like was never run here."""
 
     points: int
     finished: int
     stored: int
-    seconds: float
+    span: Span
     bytes: float
-    measured: bool
+    guessed: int
 
     @property
     def to_run(self) -> int:
         """Points that neither a directory nor the store holds."""
         return self.points - self.finished - self.stored
 
+    @property
+    def seconds(self) -> float:
+        """How long it is likely to take."""
+        return self.span.likely
+
+    @property
+    def measured(self) -> bool:
+        """Whether all of it is known from what was run here."""
+        return not self.guessed
+
     def __add__(self, other: Forecast) -> Forecast:
         return Forecast(
             self.points + other.points,
             self.finished + other.finished,
             self.stored + other.stored,
-            self.seconds + other.seconds,
+            self.span.plus(other.span),
             self.bytes + other.bytes,
-            self.measured and other.measured,
+            self.guessed + other.guessed,
         )
 
     def text(self) -> str:
@@ -55,38 +68,56 @@ class Forecast:
         parts.append(f"{self.to_run} to run")
         if not self.to_run:
             return ", ".join(parts)
-        guess = "" if self.measured else " (a guess: nothing like it was run here before)"
-        return f"{', '.join(parts)}: about {duration(self.seconds)} here and {size(self.bytes)} of disk{guess}"
+        text = f"{', '.join(parts)}: about {duration(self.seconds)} here and {size(self.bytes)} of disk"
+        return text if self.measured else f"{text} ({self._doubt()})"
+
+    def _doubt(self) -> str:
+        """How far it may be off, and why."""
+        which = "nothing" if self.guessed == self.to_run else f"of {self.guessed} points nothing"
+        ends = f"between {duration(self.span.low)} and {duration(self.span.high)}"
+        return f"a guess, {ends}: {which} like it was run here before"
 
 
-NOTHING = Forecast(0, 0, 0, 0.0, 0.0, measured=True)
+NOTHING = Forecast(0, 0, 0, NO_TIME, 0.0, 0)
 
 
-def forecast(points: Sequence[Job], name: str, jobs: int | None) -> Forecast:
-    """What the points of a sweep of the scenario `name` will take, on as many cores as `jobs` says."""
+def forecast(points: Sequence[Job], name: str, jobs: int | None, *, judged: bool = False) -> Forecast:
+    """What the points of a sweep of the scenario `name` will take, on as many cores as `jobs` says.
+
+    `judged` adds what judging all of them and drawing their report takes.
+    """
+    paces = known()
+    after = after_expected(paces, name).seconds.times(len(points)) if judged else NO_TIME
     finished = [point for point in points if point.is_finished]
     ended = {point.label for point in finished}
     stored = [point for point in points if point.label not in ended and store.has(point.digest)]
     ended |= {point.label for point in stored}
     todo = [point for point in points if point.label not in ended]
     if not todo:
-        return Forecast(len(points), len(finished), len(stored), 0.0, 0.0, measured=True)
-    paces = known()
-    seconds = size_of = 0.0
-    measured = True
+        return Forecast(len(points), len(finished), len(stored), after, 0.0, 0)
     looked_at = _spread(todo)
-    for point in looked_at:
-        transport, hops = _expected(point)
-        cost = pace(paces, name, transport)
-        measured = measured and cost is not None
-        cost = cost or GUESS
-        seconds += hops * cost.hop_s + cost.extra_s
-        size_of += cost.bytes
+    expected = [run_expected(paces, name, *_expected(point)) for point in looked_at]
     share = len(todo) / len(looked_at)
     workers = worker_count(jobs, todo)
+    runs = Span(*(_together(one, share, workers) for one in zip(*(run.seconds for run in expected), strict=True)))
     return Forecast(
-        len(points), len(finished), len(stored), seconds * share / workers, size_of * share, measured=measured
+        len(points),
+        len(finished),
+        len(stored),
+        start_expected(paces).seconds.plus(runs).plus(after),
+        share * sum(run.bytes for run in expected),
+        round(share * sum(not run.measured for run in expected)),
     )
+
+
+def _together(seconds: Sequence[float], share: float, workers: int) -> float:
+    """How long runs take that workers take one by one in their order, each of them standing for `share` of its like."""
+    if share > 1.0:
+        return max(max(seconds), share * sum(seconds) / workers)
+    free = [0.0] * workers
+    for took in seconds:
+        heapq.heapreplace(free, free[0] + took)
+    return max(free)
 
 
 def _spread(points: Sequence[Job]) -> list[Job]:
