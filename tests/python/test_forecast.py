@@ -180,6 +180,9 @@ def test_what_a_guess_comes_from() -> None:
     tiny, large = Pace(1e-3, 0.0, 0.0, 100), Pace(1e-7, 0.0, 0.0, 1e7)
     found = run_expected({"a amrt": tiny.json(), "c amrt": large.json()}, "b", "amrt", 1e7)
     assert found.seconds.likely == pytest.approx(1.0)
+    # Where there are only small ones, the ends are farther away.
+    alone = run_expected({"a amrt": tiny.json()}, "b", "amrt", 1e7).seconds
+    assert alone.likely / alone.low > 2 * found.seconds.likely / found.seconds.low
 
 
 def test_what_a_tiny_run_takes_is_not_the_pace_of_large_ones() -> None:

@@ -38,7 +38,7 @@ AFTER = "+after "
 ALIKE = 30.0
 # The least that the ends of a guess are away from its middle, as a factor.
 WIDE = 3.0
-# The same where nothing at all was measured.
+# The same where nothing was measured, or nothing nearly as large.
 WIDEST = 8.0
 # What is learned waits so long for another process that writes, and is dropped then.
 LOCK_WAIT_S = 2.0
@@ -195,13 +195,15 @@ def after_expected(paces: Mapping[str, Any], name: str) -> Expected:
 
 def _guessed(like: Sequence[Pace], hops: float) -> Expected:
     """From the runs of others. What a hop takes comes from runs of enough hops: what small ones take is their start."""
-    large = [pace for pace in like if pace.hops * ALIKE >= hops] or [max(like, key=lambda pace: pace.hops)]
+    large = [pace for pace in like if pace.hops * ALIKE >= hops]
+    wide = WIDE if large else WIDEST
+    large = large or [max(like, key=lambda pace: pace.hops)]
     hop_s = sum(pace.hop_s * pace.hops for pace in large) / sum(pace.hops for pace in large)
     extra_s = sum(pace.extra_s for pace in like) / len(like)
     likely = hops * hop_s + extra_s
     least = hops * min(pace.hop_s for pace in large) + min(pace.extra_s for pace in like)
     most = hops * max(pace.hop_s for pace in large) + max(pace.extra_s for pace in like)
-    span = Span(min(least, likely / WIDE), likely, max(most, likely * WIDE))
+    span = Span(min(least, likely / wide), likely, max(most, likely * wide))
     return Expected(span, sum(pace.bytes for pace in like) / len(like), measured=False)
 
 
