@@ -34,6 +34,9 @@ VARIABLE = "HEADWAY_STORE"
 OFF = "off"
 ENTRY_FILE = "stored.json"
 SCRATCH = ".new"
+GONE = ".gone-"
+# What is written or removed for so long is left by a process that died.
+LEFT_S = 3600.0
 # Tables are linked. Documents are copied: whoever takes a run writes them anew.
 LINKED = ".parquet"
 
@@ -84,7 +87,7 @@ class Entry:
 
     def remove(self) -> None:
         """Take it out of the store, in one step for others."""
-        gone = self.path.parent / f".gone-{uuid.uuid4().hex}"
+        gone = self.path.parent / f"{GONE}{uuid.uuid4().hex}"
         try:
             self.path.rename(gone)
         except FileNotFoundError:
@@ -99,6 +102,14 @@ def entries(root: Path) -> Iterator[Entry]:
     for path in sorted(root.glob("??/*")):
         if path.is_dir() and not path.name.startswith("."):
             yield Entry(path)
+
+
+def leftovers(root: Path) -> Iterator[Path]:
+    """Directories that processes began to write or to remove, and died."""
+    for path in sorted([*root.glob(f"{SCRATCH}/*"), *root.glob(f"??/{GONE}*")]):
+        with suppress(OSError):
+            if path.is_dir() and path.stat().st_mtime < time.time() - LEFT_S:
+                yield path
 
 
 def has(digest: str) -> bool:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +16,21 @@ import pytest
 from headway.names import resolve
 from headway.scenario import Scenario
 from headway.sweeps import plan, run_sweep
-from headway.sweeps.forecast import NOTHING, forecast
-from headway.sweeps.pace import GUESS, PACE_FILE, Pace, known, pace
+from headway.sweeps.forecast import NOTHING, _together, forecast
+from headway.sweeps.pace import (
+    AFTER,
+    GUESS,
+    GUESS_AFTER_S,
+    GUESS_START_S,
+    PACE_FILE,
+    START,
+    Expected,
+    Pace,
+    Span,
+    known,
+    learn_after,
+    run_expected,
+)
 from support import Answer
 
 
@@ -23,40 +41,79 @@ def empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def write_pace(root: Path, **entries: Pace) -> None:
+def write_pace(root: Path, entries: dict[str, Pace], start_s: float = 0.0) -> None:
     root.mkdir(parents=True, exist_ok=True)
-    paces = {key.replace("_any", "*").replace("_", " "): one.json() for key, one in entries.items()}
+    paces = {key: one.json() for key, one in entries.items()} | {START: {"seconds": start_s}}
     (root / PACE_FILE).write_text(json.dumps(paces), encoding="utf-8")
 
 
-def test_a_forecast_is_hops_times_their_pace_and_what_comes_on_top(
+def test_a_forecast_is_the_start_and_hops_times_their_pace_and_what_comes_on_top(
     empty_store: Path, scenario_file: Path, tmp_path: Path
 ) -> None:
     planned = plan(resolve(str(scenario_file)), tmp_path / "out", sets=["sweep.seeds=4"])
+    name, count = planned.file.name, len(planned.points)
     hops = Scenario.load(scenario_file).native.expected_hops()
     assert hops > 0
-    write_pace(empty_store, _any_amrt=Pace(hop_s=1.0, extra_s=5.0, bytes=1000.0))
-    ahead = forecast(planned.points, planned.file.name, 1)
-    assert ahead.seconds == pytest.approx(len(planned.points) * (hops + 5.0))
-    assert ahead.bytes == pytest.approx(len(planned.points) * 1000.0)
+    own = Pace(hop_s=1.0, extra_s=5.0, bytes=1000.0, hops=hops)
+    write_pace(empty_store, {f"{name} {transport}": own for transport in ("amrt", "phost")}, start_s=7.0)
+    ahead = forecast(planned.points, name, 1)
+    assert ahead.seconds == pytest.approx(7.0 + count * (hops + 5.0))
+    assert ahead.span.low == ahead.span.high == ahead.seconds
+    assert ahead.bytes == pytest.approx(count * 1000.0)
     assert ahead.measured
-    assert forecast(planned.points, planned.file.name, 2).seconds == pytest.approx(ahead.seconds / 2)
+    assert "guess" not in ahead.text()
+    assert count % 2 == 0
+    assert forecast(planned.points, name, 2).seconds == pytest.approx(7.0 + count * (hops + 5.0) / 2)
+    judged = forecast(planned.points, name, 1, judged=True).span
+    assert judged.likely - ahead.seconds == pytest.approx(count * GUESS_AFTER_S)
+    learn_after(name, count * 3.0, count)
+    assert forecast(planned.points, name, 1, judged=True).seconds - ahead.seconds == pytest.approx(count * 3.0)
+
+
+def test_one_long_run_is_not_shared_by_workers() -> None:
+    assert _together([1.0, 1.0, 1.0, 9.0], 1.0, 2) == 10.0
+    assert _together([9.0, 1.0, 1.0, 1.0], 1.0, 2) == 9.0
+    assert _together([1.0, 3.0], 10.0, 2) == 20.0
 
 
 def test_what_was_never_measured_is_called_a_guess(empty_store: Path, scenario_file: Path, tmp_path: Path) -> None:
     planned = plan(resolve(str(scenario_file)), tmp_path / "out", sets=["sweep.seeds=2"])
     ahead = forecast(planned.points, planned.file.name, 1)
     assert not ahead.measured
-    assert "a guess" in ahead.text()
+    assert "a guess, between " in ahead.text()
     hops = Scenario.load(scenario_file).native.expected_hops()
-    assert ahead.seconds == pytest.approx(len(planned.points) * (hops * GUESS.hop_s + GUESS.extra_s))
+    assert ahead.seconds == pytest.approx(GUESS_START_S + len(planned.points) * GUESS.seconds(hops))
+    assert ahead.span.low <= ahead.seconds / 3
+    assert ahead.span.high >= ahead.seconds * 3
+
+
+def test_another_scenario_s_pace_is_a_guess_with_its_ends(
+    empty_store: Path, scenario_file: Path, tmp_path: Path
+) -> None:
+    planned = plan(resolve(str(scenario_file)), tmp_path / "out", sets=["sweep.seeds=2"])
+    points, name = [point for point in planned.points if point.point.variant == "amrt"], planned.file.name
+    hops = Scenario.load(scenario_file).native.expected_hops()
+    others = {"x amrt": Pace(1.0, 0.0, 1.0, hops), "y amrt": Pace(100.0, 0.0, 1.0, hops), "y homa": Pace(1e9, 0, 0, 1)}
+    write_pace(empty_store, others)
+    ahead = forecast(points, name, 1)
+    assert ahead.guessed == ahead.points == ahead.to_run
+    assert "nothing like it was run here before" in ahead.text()
+    count = ahead.points
+    assert ahead.seconds == pytest.approx(count * hops * 50.5)
+    assert ahead.span.low <= count * hops * 1.0
+    assert ahead.span.high >= count * hops * 100.0
+    # Its own runs, but a thousand times as small: no measurement of these either.
+    write_pace(empty_store, {**others, f"{name} amrt": Pace(2.0, 0.0, 1.0, hops / 1000)})
+    ahead = forecast(points, name, 1)
+    assert not ahead.measured
+    assert ahead.seconds == pytest.approx(count * hops * 2.0)
 
 
 def test_runs_are_remembered_and_not_counted_twice(empty_store: Path, scenario_file: Path, tmp_path: Path) -> None:
     planned = plan(resolve(str(scenario_file)), tmp_path / "out", sets=["sweep.seeds=2"])
     run_sweep(planned, jobs=1)
     transport = Scenario.load(scenario_file).resolved["transport"]["name"]
-    found = pace(known(), planned.file.name, transport)
+    found = Pace.of(known()[f"{planned.file.name} {transport}"])
     assert found is not None
     assert found.hop_s > 0
     assert found.bytes > 0
@@ -68,14 +125,64 @@ def test_runs_are_remembered_and_not_counted_twice(empty_store: Path, scenario_f
     assert ahead.measured
 
 
-def test_the_own_scenario_comes_before_others_and_averages_follow(empty_store: Path) -> None:
-    own, others = Pace(1.0, 1.0, 1.0), Pace(2.0, 2.0, 2.0)
-    paces = {"a amrt": own.json(), "* amrt": others.json()}
-    assert pace(paces, "a", "amrt") == own
-    assert pace(paces, "b", "amrt") == others
-    assert pace(paces, "b", "homa") == Pace(1.5, 1.5, 1.5)
-    assert pace({"a amrt": {"hop_s": "fast"}}, "a", "amrt") is None
+def test_the_second_sweep_is_forecast_from_what_the_first_one_took(
+    empty_store: Path, scenario_file: Path, tmp_path: Path
+) -> None:
+    """One point, so that nothing is averaged: its parts are parts of the time that the sweep took, and most of it."""
+    first, second = (
+        plan(resolve(str(scenario_file)), tmp_path / str(seed), sets=["sweep.seeds=1", f"seed={seed}"])
+        for seed in (1, 2)
+    )
+    first, second = (replace(one, points=one.points[:1]) for one in (first, second))
+    began = time.monotonic()
+    run_sweep(first, jobs=1)
+    took = time.monotonic() - began
+    ahead = forecast(second.points, second.file.name, 1)
+    assert ahead.measured
+    assert ahead.to_run == 1
+    (run,) = (found for found in map(Pace.of, known().values()) if found)
+    own = Scenario.load(scenario_file)
+    hops = own.at(own.points()[0]).native.expected_hops()
+    start = known()[START]["seconds"]
+    assert 0 < start < ahead.seconds
+    assert ahead.seconds == pytest.approx(start + run.seconds(hops), rel=0.2)
+    assert start + run.seconds(hops) <= took, "no part is counted twice"
+    # What is not counted is the parent's own: lists, and at most a poll. A machine must stand still to break this.
+    assert start + run.seconds(hops) >= took / 10
+
+
+def test_processes_that_learn_at_once_lose_nothing(empty_store: Path) -> None:
+    code = (
+        "import sys; from headway.sweeps import pace\n"
+        "for i in range(20): pace.learn_after(f'{sys.argv[1]}-{i}', 1.0, 1)"
+    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    both = [subprocess.Popen([sys.executable, "-c", code, name], env=env) for name in ("a", "b")]
+    try:
+        assert [process.wait(timeout=120) for process in both] == [0, 0]
+    finally:
+        for process in both:
+            process.kill()
+    assert sum(key.startswith(AFTER) for key in known()) == 40
+
+
+def test_what_a_guess_comes_from() -> None:
+    own, others = Pace(1.0, 1.0, 1.0, 5.0), Pace(2.0, 2.0, 2.0, 5.0)
+    paces = {"a amrt": own.json(), "c amrt": others.json(), "* amrt": Pace(9.0, 9.0, 9.0).json()}
+    assert run_expected(paces, "a", "amrt", 5) == Expected(Span(6.0, 6.0, 6.0), 1.0, measured=True)
+    for transport in ("amrt", "homa"):
+        found = run_expected(paces, "b", transport, 5)
+        assert not found.measured
+        assert (found.seconds.likely, found.bytes) == (9.0, 1.5)
+    assert not run_expected({"a amrt": {"hop_s": "fast"}}, "a", "amrt", 5).measured
     assert own.with_run(others).hop_s == pytest.approx(1.3)
+    # What a small run takes a hop is its start, and says nothing of large ones.
+    tiny, large = Pace(1e-3, 0.0, 0.0, 100), Pace(1e-7, 0.0, 0.0, 1e7)
+    found = run_expected({"a amrt": tiny.json(), "c amrt": large.json()}, "b", "amrt", 1e7)
+    assert found.seconds.likely == pytest.approx(1.0)
+    # Where there are only small ones, the ends are farther away.
+    alone = run_expected({"a amrt": tiny.json()}, "b", "amrt", 1e7).seconds
+    assert alone.likely / alone.low > 2 * found.seconds.likely / found.seconds.low
 
 
 def test_what_a_tiny_run_takes_is_not_the_pace_of_large_ones() -> None:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from headway import store
+from headway.claims.choices import load_choices
+from headway.report.claims import ClaimRow, claim_rows
+from headway.report.site_summary import summary_of
 from support import TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
@@ -58,20 +61,73 @@ def test_a_paper_becomes_a_site(scenarios: Path, tmp_path: Path, headway: Headwa
     assert not re.search(r"(src|href)=\"https?:", page), "it needs no network"
     for link in re.findall(r'href="(mine/[^"#]+)"', page):
         assert (out / link).is_file(), link
-    assert page.count("mine/fig1/report.html") == page.count("mine/fig2/report.html") == 1
+    assert 'href="mine/fig1/report.html"' in page
+    assert page.count("<svg") == 3, "a picture of each figure, and one of the paper"
+    names = re.findall(r'id="(clip[^"]+)"', page)
+    assert len(set(names)) == 2, "a picture's parts are not taken for another's"
     verdicts = {}
     for number in (1, 2):
         (row,) = json.loads((out / f"mine/fig{number}/claims.json").read_text("utf-8"))
         verdicts[row["id"]] = row["verdict"]
         assert f"headway reproduce mine/fig{number} --out out/mine/fig{number}" in page
+        assert f"headway explain mine/fig{number} --out out/explain/mine/fig{number}" in page
     assert verdicts["mine-fails"] == "not-reproduced"
     for name in verdicts:
-        assert name in page
+        assert f'id="claim-{name}"' in page
+    summary = page.partition('<section id="mine-claims">')[0]
+    assert 'href="#claim-mine-fails"' in summary, "the farthest from what is published"
+    assert 'href="#claim-mine-holds"' not in summary
+    assert "headway reproduce --all mine --out out" in summary
+    assert "headway explain mine --out out/explain/mine" in summary
     assert "What holds of Mine, NSDI 2030" in page
     again = headway("reproduce", "--all", "mine", "--out", out)
     assert again.out.startswith("2 figures, 8 points, 8 of them finished, 0 to run\n")
     elsewhere = headway("reproduce", "--all", "mine", "--out", tmp_path / "other")
     assert elsewhere.out.startswith("2 figures, 8 points, 8 in the store, 0 to run\n")
+
+
+CHOICE = """
+[[choice]]
+id = "first-window"
+question = "How much does a first window hold?"
+values = [1, 2]
+default = 1
+evidence = "silent"
+natural = "plausible"
+[[choice.set]]
+overrides = { "fabric.buffer" = "64 packets" }
+"""
+
+
+def row(name: str, measured: float, **more: object) -> ClaimRow:
+    entry = {"id": name, "published": 10.0, "measured": measured, "verdict": "not-reproduced"}
+    (made,) = claim_rows([entry | more])
+    return made
+
+
+def test_a_paper_on_one_screen(tmp_path: Path) -> None:
+    ledger = tmp_path / "claims.toml"
+    ledger.write_text(CHOICE, encoding="utf-8")
+    rows = [
+        row("near", 10.1, verdict="reproduced"),
+        row("half", 5.0, reading_verdict="reproduced", reading="reachable"),
+        row("tenth", 1.0, reading_verdict="not-reproduced"),
+        row("negative", -1.0),
+        row("triple", 30.0, verdict="direction-only"),
+        row("torn", 99.0, verdict="contradicts itself", judged="not-reproduced", reason="beside other: no two of one"),
+    ]
+    values = [{"first-window": 2}] * 5 + [{"first-window": 3}]
+    found = summary_of(rows, values, load_choices(ledger))
+    assert [one.row.id for one in found.deviations] == ["negative", "tenth", "triple", "half"]
+    assert [one.text for one in found.deviations][:2] == ["of the other sign", "0.10 × published"]
+    assert [one.id for one in found.cannot] == [one.id for one in found.shown] == ["torn"]
+    (chosen,) = found.chosen
+    assert (chosen.id, chosen.value, chosen.stated) == ("first-window", "2", "1")
+    assert found.otherwise == 1
+    stated, under = (dict(tally.counts) for tally in found.tallies)
+    assert stated == {"reproduced": 1, "direction-only": 1, "not-reproduced": 4, "pending": 0}
+    assert under == {"reproduced": 2, "direction-only": 1, "not-reproduced": 3, "pending": 0}
+    assert [tally.name for tally in summary_of(rows, [{}], load_choices(ledger)).tallies] == ["as stated"]
 
 
 def test_what_cannot_be_asked_for(scenarios: Path, tmp_path: Path, headway: Headway) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -159,3 +161,60 @@ def test_without_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, headwa
     monkeypatch.delenv(store.VARIABLE)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert store.directory() == tmp_path / "cache/headway/runs"
+
+
+def test_what_dead_processes_left_goes_and_what_is_being_written_stays(
+    tmp_path: Path, root: Path, headway: Headway
+) -> None:
+    Scenario.load(scenario(tmp_path)).run(tmp_path / "a")
+    (entry,) = store.entries(root)
+    old = [root / store.SCRATCH / "dead", entry.path.parent / f"{store.GONE}dead"]
+    new = [root / store.SCRATCH / "alive", entry.path.parent / f"{store.GONE}alive"]
+    for path in (*old, *new):
+        path.mkdir(parents=True)
+        (path / "flows.parquet").write_bytes(b"half")
+    for path in old:
+        os.utime(path, (time.time() - 2 * store.LEFT_S,) * 2)
+    assert headway("store", "prune", "--dry-run").out == "0 runs, 0 B, and 2 half-written would go\n"
+    assert all(path.exists() for path in (*old, *new))
+    assert headway("store", "prune").out == "0 runs, 0 B, and 2 half-written removed\n"
+    assert not any(path.exists() for path in old)
+    assert all(path.exists() for path in new)
+    assert entry.path.is_dir()
+    for path in new:
+        os.utime(path, (time.time() - 2 * store.LEFT_S,) * 2)
+    answer = headway("store", "prune", "--all").out
+    assert answer.startswith("1 runs, ")
+    assert answer.endswith(", and 2 half-written removed\n")
+    assert list(root.glob("??/*")) == list((root / store.SCRATCH).iterdir()) == []
+
+
+def test_processes_that_run_the_same_at_once_keep_it_once(tmp_path: Path, root: Path, headway: Headway) -> None:
+    path = scenario(tmp_path)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    # Both wait for one file, so that they run together and not one after the other.
+    code = (
+        "import sys, time; from pathlib import Path; from headway import Scenario\n"
+        "loaded = Scenario.load(sys.argv[1])\n"
+        "Path(sys.argv[2] + '.ready').touch()\n"
+        "while not Path(sys.argv[3]).exists(): time.sleep(0.001)\n"
+        "assert loaded.run(sys.argv[2]).note == ''"
+    )
+    outs, go = [tmp_path / name for name in ("a", "b", "c")], tmp_path / "go"
+    both = [subprocess.Popen([sys.executable, "-c", code, path, out, go], env=env) for out in outs]
+    try:
+        end = time.monotonic() + 120
+        while not all(out.with_name(f"{out.name}.ready").exists() for out in outs) and time.monotonic() < end:
+            time.sleep(0.01)
+        go.touch()
+        assert [process.wait(timeout=120) for process in both] == [0] * len(outs)
+    finally:
+        for process in both:
+            process.kill()
+            process.wait()
+    assert len(list(store.entries(root))) == 1
+    assert headway("store", "verify").out == "1 runs, 0 damaged\n"
+    assert list((root / store.SCRATCH).iterdir()) == []
+    assert all(checksums.verify(out) for out in outs)
+    assert len({(out / "flows.parquet").read_bytes() for out in outs}) == 1
+    assert len(list(root.glob("??/*"))) == 1, "and nothing beside it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headway import names
+from headway.claims.choices import load_choices
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about, known_claims, load_ledger
 from headway.claims.record import record as put_on_record
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, set_option
-from headway.cli.report import build_report
 from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
 from headway.errors import NameNotFound
@@ -27,8 +28,10 @@ from headway.names import ScenarioFile
 from headway.scenario import Scenario
 from headway.sweeps import State, SweepOutcome, SweepPlan, plan
 from headway.sweeps.forecast import NOTHING, forecast
+from headway.sweeps.pace import learn_after
 
 if TYPE_CHECKING:
+    from headway.report.picture import Picture
     from headway.report.site import SitePaper
 
 
@@ -92,11 +95,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Done:
-    """A figure, as far as it came: the entries of its `claims.json`, and whether it has a report."""
+    """A figure, as far as it came: the entries of its `claims.json`, whether it has a report, and a picture of it."""
 
     outcome: SweepOutcome
     rows: list[dict[str, Any]]
     report: bool
+    picture: Picture | None = None
 
 
 def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
@@ -104,7 +108,8 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     quiet, scale, out = request.quiet, request.scale, planned.out
     claims = claims_about(file.name, file.claims)
     expectations = claims_about(file.name, file.expectations)
-    outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force)
+    outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force, judged=True)
+    began = time.monotonic()
     runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
@@ -126,11 +131,18 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     if outcome.interrupted:
         click.echo("stopped early: verdicts are of what is finished", err=True)
     report = bool(outcome.count(State.DONE) or not outcome.plan.points)
+    drawn: Picture | None = None
     if report:
-        written = build_report(out, "html")
+        from headway.report import build_page
+        from headway.report.picture import picture
+
+        written, shown = build_page(out)
+        drawn = picture(shown, file.name)
         if not quiet:
-            click.echo("\n".join(f"report: {path}" for path in written))
-    return Done(outcome, rows, report)
+            click.echo(f"report: {written}")
+        if not outcome.interrupted:
+            learn_after(file.name, time.monotonic() - began, len(outcome.plan.points))
+    return Done(outcome, rows, report, drawn)
 
 
 def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> int:
@@ -140,7 +152,7 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     papers = _papers(paper)
     figures = [figure for named in papers.values() for figure in named]
     plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
-    ahead = sum((forecast(one.points, name, request.jobs) for name, one in plans.items()), NOTHING)
+    ahead = sum((forecast(one.points, name, request.jobs, judged=True) for name, one in plans.items()), NOTHING)
     announce(ahead, f"{len(plans)} figures, ")
     done: dict[str, Done] = {}
     for figure in figures:
@@ -174,25 +186,37 @@ def _paper(
 ) -> SitePaper:
     """What the site shows of a paper."""
     from headway.report.site import SitePaper, site_figure
+    from headway.report.site_summary import summary_of
 
     shown = []
     known = {row["id"]: row for row in listed(known_claims(), names.known_scenarios())}
+    more = [*(["--scale", scale] if scale else []), *(["--seeds", str(seeds)] if seeds else [])]
     for file in figures:
         scenario, own = Scenario.load(file.path), done.get(file.name)
-        words = ["headway", "reproduce", file.name, *(["--scale", scale] if scale else [])]
-        words += [*(["--seeds", str(seeds)] if seeds else []), "--out", f"out/{file.name}"]
+        lines = [shlex.join(["headway", "reproduce", file.name, *more, "--out", f"out/{file.name}"])]
+        if claims_about(file.name, file.claims):
+            lines.append(shlex.join(["headway", "explain", file.name, "--out", f"out/explain/{file.name}"]))
         report = f"{file.name}/{REPORT_FILE}" if own is not None and own.report else None
         rows = [_explained(row, known.get(row["id"])) for row in own.rows] if own is not None else []
-        shown.append(site_figure(file.name, scenario.title, scenario.paper, rows, shlex.join(words), report))
+        picture = own.picture if own is not None else None
+        shown.append(site_figure(file.name, scenario.title, scenario.paper, rows, lines, report, picture))
+    judged = [row for figure in shown for row in figure.rows]
+    values = [known[row.id]["reading_values"] for row in judged if row.id in known]
+    summary = summary_of(judged, values, load_choices(figures[0].claims))
+    lines = [
+        shlex.join(["headway", "reproduce", "--all", name, *more, "--out", "out"]),
+        shlex.join(["headway", "explain", name, "--out", f"out/explain/{name}"]),
+    ]
     place = Scenario.load(figures[0].path).paper
-    return SitePaper(name, place.partition(", Fig")[0].partition(", Table")[0], tuple(shown))
+    return SitePaper(name, place.partition(", Fig")[0].partition(", Table")[0], tuple(shown), summary, tuple(lines))
 
 
 def _explained(row: Mapping[str, Any], known: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """A claim as it was judged now, with its reading on record and the reason if it cannot come out."""
     if known is None:
         return row
-    row = {**row, "reading": known["reading"]}
+    word = known["reading_word"].removesuffix(" under")
+    row = {**row, "reading": word, "judged": row["verdict"], "reading_verdict": known["reading_verdict"]}
     if row["verdict"] == Verdict.NOT_REPRODUCED and known["verdict"] in (CONTRADICTS, CANNOT):
         row |= {"verdict": known["verdict"], "reason": known["reason"]}
     return row

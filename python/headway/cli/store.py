@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +58,13 @@ def du(as_json: bool) -> int:
 @click.option("--all", "everything", is_flag=True, help="Every run.")
 @click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
 def prune(older_than: str | None, everything: bool, dry_run: bool) -> int:
-    """Remove runs that this version cannot use: those of other versions or epochs of behaviour."""
+    """Remove runs that this version cannot use: those of other versions or epochs of behaviour.
+
+    What processes that died left half written, an hour ago or earlier, goes too.
+    """
+    left = list(store.leftovers(_root()))
+    for path in [] if dry_run else left:
+        shutil.rmtree(path, ignore_errors=True)
     least = time.time() - _seconds(older_than) if older_than is not None else 0.0
     count = size = 0
     for entry in store.entries(_root()):
@@ -65,7 +72,8 @@ def prune(older_than: str | None, everything: bool, dry_run: bool) -> int:
             count, size = count + 1, size + entry.bytes
             if not dry_run:
                 entry.remove()
-    click.echo(f"{count} runs, {display('bytes', size)}, {'would go' if dry_run else 'removed'}")
+    halves = f" and {len(left)} half-written" if left else ""
+    click.echo(f"{count} runs, {display('bytes', size)},{halves} {'would go' if dry_run else 'removed'}")
     return 0
 
 

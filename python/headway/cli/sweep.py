@@ -45,12 +45,15 @@ def status(outcome: SweepOutcome) -> int:
 
 
 def run_watched(
-    planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite: bool, warn: bool = True
+    planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite: bool, warn: bool = True, judged: bool = False
 ) -> SweepOutcome:
-    """Run a sweep with progress, one line a point, and a closing line; `warn` also shows what runs warn of."""
+    """Run a sweep with progress, one line a point, and a closing line.
+
+    `warn` also shows what runs warn of; `judged` says that its claims are judged after it, which takes time too.
+    """
     began = time.monotonic()
     with Stop().listening() as stop, Progress(quiet=quiet) as bars:
-        display = _Display(bars, planned, jobs, quiet=quiet)
+        display = _Display(bars, planned, jobs, quiet=quiet, judged=judged)
         outcome = run_sweep(planned, jobs=jobs, observer=display, stop_requested=stop, overwrite=overwrite)
     _print_end(outcome, time.monotonic() - began, quiet)
     in_order = {p.label: display.warnings[p.label] for p in planned.points if warn and p.label in display.warnings}
@@ -67,12 +70,13 @@ def announce(ahead: Forecast, before: str = "") -> None:
 class _Display:
     """Shows a sweep on the terminal: one line a point, bars for those under way and for the whole."""
 
-    def __init__(self, bars: Progress, plan: SweepPlan, jobs: int | None, *, quiet: bool) -> None:
+    def __init__(self, bars: Progress, plan: SweepPlan, jobs: int | None, *, quiet: bool, judged: bool) -> None:
         self._bars = bars
         self._name = plan.file.name
         self._plan = plan
         self._jobs = jobs
         self._quiet = quiet
+        self._judged = judged
         self._began = time.monotonic()
         self._total = self._ended = self._reused = 0
         self._fractions: dict[str, float] = {}
@@ -82,7 +86,7 @@ class _Display:
     def planned(self, total: int, done: int, notes: list[str]) -> None:
         self._total, self._ended, self._reused = total, done, done
         if not self._quiet and total > 1:
-            self._bars.say(forecast(self._plan.points, self._name, self._jobs).text())
+            self._bars.say(forecast(self._plan.points, self._name, self._jobs, judged=self._judged).text())
         for note in notes:
             self._bars.note(note)
 

@@ -8,10 +8,14 @@ with matplotlib.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headway.errors import ResultsError
 
-__all__ = ["ResultsError", "build"]
+if TYPE_CHECKING:
+    from .assemble import Report
+
+__all__ = ["ResultsError", "build", "build_page"]
 
 FORMATS = ("html", "svg", "pdf")
 
@@ -24,18 +28,34 @@ def build(directory: Path, fmt: str = "html") -> list[Path]:
     """
     if fmt not in FORMATS:
         raise ValueError(f"format {fmt!r} is not one of {', '.join(FORMATS)}")
+    if fmt == "html":
+        return [build_page(directory)[0]]
+    report = _assembled(Path(directory))
+    from .paper import write_figures
+
+    try:
+        return write_figures(report, Path(directory) / "figures", fmt)
+    except OSError as error:
+        raise _unwritten(error, Path(directory)) from None
+
+
+def build_page(directory: Path) -> tuple[Path, Report]:
+    """Write `report.html` of `directory` as `build` does; returns its path, and what it shows."""
+    report = _assembled(Path(directory))
+    from .page import write_page
+
+    try:
+        return write_page(report, Path(directory) / "report.html"), report
+    except OSError as error:
+        raise _unwritten(error, Path(directory)) from None
+
+
+def _assembled(directory: Path) -> Report:
     from .assemble import assemble
     from .load import load
 
-    directory = Path(directory)
-    report = assemble(load(directory))
-    try:
-        if fmt == "html":
-            from .page import write_page
+    return assemble(load(directory))
 
-            return [write_page(report, directory / "report.html")]
-        from .paper import write_figures
 
-        return write_figures(report, directory / "figures", fmt)
-    except OSError as error:
-        raise ResultsError(Path(error.filename or directory), f"cannot be written ({error.strerror})") from None
+def _unwritten(error: OSError, directory: Path) -> ResultsError:
+    return ResultsError(Path(error.filename or directory), f"cannot be written ({error.strerror})")

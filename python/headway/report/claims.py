@@ -29,7 +29,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One claim as shown."""
+    """One claim as shown. `judged` is what the runs alone gave; `under` what they give under the reading on record."""
 
     id: str
     place: str
@@ -43,6 +43,8 @@ class ClaimRow:
     beside: str
     agreement: tuple[Agreement, ...]
     reading: str = ""
+    judged: str = ""
+    under: str = ""
 
 
 def claim_rows(claims: Sequence[Mapping[str, Any]]) -> list[ClaimRow]:
@@ -79,6 +81,8 @@ def _row(claim: Mapping[str, Any]) -> ClaimRow:
         beside=value_text(beside) if isinstance(beside, Mapping) and beside else "",
         agreement=tuple(_agreements(claim.get("published"), measured, ends)),
         reading=str(claim.get("reading") or ""),
+        judged=str(claim.get("judged") or claim.get("verdict") or "pending"),
+        under=str(claim.get("reading_verdict") or ""),
     )
 
 

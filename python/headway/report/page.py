@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -111,16 +111,22 @@ def _drawn(figures: Sequence[Figure], slots: dict[str, int]) -> tuple[list[Drawn
     return drawn, data
 
 
-def colour_rules(named: dict[str, Style], slots: dict[str, int]) -> str:
-    """CSS that gives every legend key its colour in light and dark mode, and its dashes."""
-    light = "".join(f".k{slots[key]}{{--c:{style.light}}}" for key, style in named.items())
-    dark = "".join(f".k{slots[key]}{{--c:{style.dark}}}" for key, style in named.items())
-    scoped = "".join(f":root[data-mode=dark] .k{slots[key]}{{--c:{style.dark}}}" for key, style in named.items())
-    back = "".join(f":root[data-mode=light] .k{slots[key]}{{--c:{style.light}}}" for key, style in named.items())
+def colour_rules(named: Mapping[str, Style], slots: Mapping[str, int], scope: str = "") -> str:
+    """CSS that gives every legend key its colour in light and dark mode, and its dashes; `scope` says below what."""
+
+    def rules(mode: str, colour: Callable[[Style], str]) -> str:
+        below = " ".join(filter(None, (mode, scope)))
+        return "".join(f"{below} .k{slots[key]}{{--c:{colour(style)}}}".strip() for key, style in named.items())
+
+    light, dark = (lambda style: style.light), (lambda style: style.dark)
     dashes = "".join(
-        f".k{slots[key]} .line{{stroke-dasharray:{style.dash}}}" for key, style in named.items() if style.dash
+        f"{scope} .k{slots[key]} .line{{stroke-dasharray:{style.dash}}}".strip()
+        for key, style in named.items()
+        if style.dash
     )
-    return f"{light}{dashes}@media screen and (prefers-color-scheme:dark){{{dark}}}@media screen{{{scoped}{back}}}"
+    scoped = rules(":root[data-mode=dark]", dark) + rules(":root[data-mode=light]", light)
+    asked_for = f"@media screen and (prefers-color-scheme:dark){{{rules('', dark)}}}"
+    return f"{rules('', light)}{dashes}{asked_for}@media screen{{{scoped}}}"
 
 
 def _badge(verdict: str) -> Markup:

@@ -1,4 +1,4 @@
-"""The evidence of papers as one offline site: a page with every claim, beside the report of every figure."""
+"""The evidence of papers as one offline site: a screen for each paper, then every claim, beside the reports."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from headway.files import write_text
 
 from .claims import ClaimRow, claim_rows, verdict_counts
 from .page import asset, environment
+from .picture import Picture
+from .site_summary import COUNTED, Summary
 
 INDEX_FILE = "index.html"
 
 
 @dataclass(frozen=True)
 class SiteFigure:
-    """A figure that was reproduced: its scenario, its claims as judged, the line that judges them, and its report."""
+    """A figure that was reproduced: its claims as judged, the lines that judge and explain them, and its report."""
 
     name: str
     title: str
     place: str
     rows: tuple[ClaimRow, ...]
-    command: str
+    commands: tuple[str, ...]
     report: str | None
+    picture: Picture | None = None
 
     @property
     def counts(self) -> list[tuple[str, int]]:
@@ -36,11 +39,13 @@ class SiteFigure:
 
 @dataclass(frozen=True)
 class SitePaper:
-    """A paper: its figures in their order."""
+    """A paper: its figures in their order, and what it comes to."""
 
     name: str
     title: str
     figures: tuple[SiteFigure, ...]
+    summary: Summary
+    commands: tuple[str, ...]
 
     @property
     def rows(self) -> tuple[ClaimRow, ...]:
@@ -48,33 +53,40 @@ class SitePaper:
         return tuple(row for figure in self.figures for row in figure.rows)
 
     @property
-    def counts(self) -> list[tuple[str, int]]:
-        """How many claims came out each way."""
-        return verdict_counts(self.rows)
+    def pictured(self) -> SiteFigure | None:
+        """The figure that stands for it: of those with a picture, the one with the most claims."""
+        with_one = [figure for figure in self.figures if figure.picture is not None]
+        return max(with_one, key=lambda figure: len(figure.rows), default=None)
 
 
 def site_figure(
-    name: str, title: str, place: str, claims: Sequence[Mapping[str, Any]], command: str, report: str | None
+    name: str,
+    title: str,
+    place: str,
+    claims: Sequence[Mapping[str, Any]],
+    commands: Sequence[str],
+    report: str | None,
+    picture: Picture | None,
 ) -> SiteFigure:
     """A figure from the entries of its `claims.json`; `report` is the path of its page from that of the site."""
-    return SiteFigure(name, title, place, tuple(claim_rows(claims)), command, report)
+    return SiteFigure(name, title, place, tuple(claim_rows(claims)), tuple(commands), report, picture)
 
 
 def write_site(directory: Path, papers: Sequence[SitePaper], scale: str | None, stopped: str = "") -> Path:
     """Write `index.html`; `stopped` says what is missing of a site that was not finished."""
-    counts = verdict_counts([row for paper in papers for row in paper.rows])
+    pictures = [figure.picture for paper in papers for figure in paper.figures if figure.picture is not None]
+    colours = "".join(one.css for one in pictures)
     page = (
         environment()
         .get_template("site.html.j2")
         .render(
             papers=papers,
-            counts=counts,
-            verdicts=[name for name, _ in counts],
-            total=sum(count for _, count in counts),
+            counted=COUNTED,
+            total=sum(len(paper.rows) for paper in papers),
             scale=scale,
             stopped=stopped,
-            css=Markup(asset("report.css") + asset("site.css")),
-            script=Markup(asset("report.js")),
+            css=Markup(asset("report.css") + asset("site.css") + colours),
+            script=Markup(asset("site.js")),
         )
     )
     path = directory / INDEX_FILE

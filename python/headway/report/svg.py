@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -17,6 +18,12 @@ from .ticks import Tick, axis_title, ticks
 _HEIGHTS = {1: 310, 2: 270, 3: 240}
 LABEL_GAP = 14.0
 BOLD_CHARACTER = 8.4
+
+
+def draw_still(panel: Panel, name: str, slots: Slots) -> str:
+    """A small picture of one panel that answers no keys; `name` tells it from others of its page."""
+    picture, _ = _draw_panel(replace(panel, direct_labels=False), name, max(WIDTHS), slots, {})
+    return picture.replace(' tabindex="0"', "", 1).replace(". Arrow keys read values.", "", 1)
 
 
 def draw_figure(figure: Figure, slots: Slots) -> tuple[list[str], list[dict[str, Any] | None]]:

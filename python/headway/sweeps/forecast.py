@@ -1,10 +1,13 @@
 """How long a sweep will take on this machine, and how much disk.
 
-A run takes its expected packet-hops times the seconds that one takes here, and what comes on top of the simulation.
+A run takes its expected packet-hops times the processor time that one takes here, and what comes on top of the
+simulation. To the runs come the start of the processes that make them and, of a figure, judging its claims and drawing
+its report. By the clock all of it takes longer where other work shares the processors, as it does now.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,9 +15,10 @@ from typing import TypeVar
 from headway import store
 from headway.data.units import size, wait
 from headway.scenario import Scenario
-from headway.sweeps.pace import GUESS, known, pace, transport_of
+from headway.sweeps.contention import contention
+from headway.sweeps.pace import Span, after_expected, known, run_expected, start_expected, transport_of
 from headway.sweeps.plan import Job
-from headway.sweeps.run import worker_count
+from headway.sweeps.run import cores, worker_count
 
 T = TypeVar("T")
 
@@ -22,32 +26,43 @@ T = TypeVar("T")
 LOOKED_AT = 100
 # More do not run side by side on one machine.
 MOST_WORKERS = 1024
+NO_TIME = Span(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What is to be run, and what it will take here."""
+    """What is to be run, and what it will take here; `guessed` counts the points whose like was never run here."""
 
     points: int
     finished: int
     stored: int
-    seconds: float
+    span: Span
     bytes: float
-    measured: bool
+    guessed: int
 
     @property
     def to_run(self) -> int:
         """Points that neither a directory nor the store holds."""
         return self.points - self.finished - self.stored
 
+    @property
+    def seconds(self) -> float:
+        """How long it is likely to take."""
+        return self.span.likely
+
+    @property
+    def measured(self) -> bool:
+        """Whether all of it is known from what was run here."""
+        return not self.guessed
+
     def __add__(self, other: Forecast) -> Forecast:
         return Forecast(
             self.points + other.points,
             self.finished + other.finished,
             self.stored + other.stored,
-            self.seconds + other.seconds,
+            self.span.plus(other.span),
             self.bytes + other.bytes,
-            self.measured and other.measured,
+            self.guessed + other.guessed,
         )
 
     def text(self) -> str:
@@ -64,56 +79,71 @@ class Forecast:
 
     def costs(self) -> str:
         """What it takes, in words."""
-        guess = "" if self.measured else " (a guess: nothing like it was run here before)"
-        return f"about {wait(self.seconds)} here and {size(self.bytes)} of disk{guess}"
+        text = f"about {wait(self.seconds)} here and {size(self.bytes)} of disk"
+        return text if self.measured else f"{text} ({self._doubt()})"
+
+    def _doubt(self) -> str:
+        """How far it may be off, and why."""
+        which = "nothing" if self.guessed == self.to_run else f"of {self.guessed} points nothing"
+        ends = f"between {wait(self.span.low)} and {wait(self.span.high)}"
+        return f"a guess, {ends}: {which} like it was run here before"
 
 
-NOTHING = Forecast(0, 0, 0, 0.0, 0.0, measured=True)
+NOTHING = Forecast(0, 0, 0, NO_TIME, 0.0, 0)
 
 
-def forecast(points: Sequence[Job], name: str, jobs: int | None) -> Forecast:
-    """What the points of a sweep of the scenario `name` will take, on as many cores as `jobs` says."""
+def forecast(points: Sequence[Job], name: str, jobs: int | None, *, judged: bool = False) -> Forecast:
+    """What the points of a sweep of the scenario `name` will take, on as many cores as `jobs` says.
+
+    `judged` adds what judging all of them and drawing their report takes.
+    """
+    paces, busy = known(), contention()
+    after = after_expected(paces, name).seconds.times(busy * len(points)) if judged else NO_TIME
     finished = [point for point in points if point.is_finished]
     ended = {point.label for point in finished}
     stored = [point for point in points if point.label not in ended and store.has(point.digest)]
     ended |= {point.label for point in stored}
     todo = [point for point in points if point.label not in ended]
     if not todo:
-        return Forecast(len(points), len(finished), len(stored), 0.0, 0.0, measured=True)
-    workers = worker_count(jobs, todo)
-    seconds, size_of, measured = _each(spread(todo, LOOKED_AT), name)
+        return Forecast(len(points), len(finished), len(stored), after, 0.0, 0)
+    looked_at = spread(todo, LOOKED_AT)
+    expected = [run_expected(paces, name, *_expected(point)) for point in looked_at]
+    share = len(todo) / len(looked_at)
+    workers = min(worker_count(jobs, todo), cores())
+    runs = Span(*(_together(one, share, workers) for one in zip(*(run.seconds for run in expected), strict=True)))
     return Forecast(
         len(points),
         len(finished),
         len(stored),
-        seconds * len(todo) / workers,
-        size_of * len(todo),
-        measured=measured,
+        start_expected(paces).seconds.plus(runs).times(busy).plus(after),
+        share * sum(run.bytes for run in expected),
+        round(share * sum(not run.measured for run in expected)),
     )
+
+
+def _together(seconds: Sequence[float], share: float, workers: int) -> float:
+    """How long runs take that workers take one by one in their order, each of them standing for `share` of its like."""
+    if share > 1.0:
+        return max(max(seconds), share * sum(seconds) / workers)
+    free = [0.0] * workers
+    for took in seconds:
+        heapq.heapreplace(free, free[0] + took)
+    return max(free)
 
 
 def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None) -> Forecast:
     """What so many runs like these take, as if none of them were finished or in the store."""
     if not like or not count:
         return NOTHING
-    side_by_side = (list(like) * (1 + MOST_WORKERS // len(like)))[: min(count, MOST_WORKERS)]
-    seconds, size_of, measured = _each(like, name)
-    return Forecast(count, 0, 0, seconds * count / worker_count(jobs, side_by_side), size_of * count, measured=measured)
-
-
-def _each(points: Sequence[Job], name: str) -> tuple[float, float, bool]:
-    """Seconds and bytes that a run takes, in the mean of these, and whether they are known from runs here."""
     paces = known()
-    seconds = size_of = 0.0
-    measured = True
-    for point in points:
-        transport, hops = _expected(point)
-        cost = pace(paces, name, transport)
-        measured = measured and cost is not None
-        cost = cost or GUESS
-        seconds += hops * cost.hop_s + cost.extra_s
-        size_of += cost.bytes
-    return seconds / len(points), size_of / len(points), measured
+    side_by_side = (list(like) * (1 + MOST_WORKERS // len(like)))[: min(count, MOST_WORKERS)]
+    expected = [run_expected(paces, name, *_expected(point)) for point in like]
+    share = count / len(like)
+    workers = worker_count(jobs, side_by_side)
+    runs = Span(*(share * sum(one) / workers for one in zip(*(run.seconds for run in expected), strict=True)))
+    size_of = share * sum(run.bytes for run in expected)
+    guessed = round(share * sum(not run.measured for run in expected))
+    return Forecast(count, 0, 0, start_expected(paces).seconds.plus(runs), size_of, guessed)
 
 
 def spread(things: Sequence[T], most: int) -> list[T]:

@@ -1,31 +1,48 @@
 """What runs cost on this machine: measured by every run, kept beside the store of runs in `pace.json`.
 
-By scenario and transport, and by transport alone for scenarios that were never run here. The last runs count most, so
-that a machine that is busy now is known as busy.
+Runs are remembered by scenario and transport. A scenario that was never run here gets a guess from the others, with a
+lower and an upper end, and is never said to be measured. Beside the runs stand what starting a sweep's processes takes,
+and what judging and drawing a figure takes. The last ones count most, so that a machine that is busy now is known as
+busy.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from headway import store
 from headway.data.reader import glance
 from headway.errors import HeadwayError
 from headway.files import write_json
+from headway.locks import acquire
 from headway.scenario import Scenario
 
 PACE_FILE = "pace.json"
+LOCK_FILE = ".pace.lock"
 # How much of an average the last run is.
 NEWEST = 0.3
 # An entry is written anew if it moves by this share.
 MOVED = 0.05
-# Every scenario, in the file.
+# The transport of a run of several.
 ANY = "*"
+# Keys of what no run is: the start of a sweep's processes, and judging and drawing, by scenario.
+START = "+start"
+AFTER = "+after "
+# How far a run's packet-hops may be from those that a pace was measured with, before it is called a guess.
+ALIKE = 30.0
+# The least that the ends of a guess are away from its middle, as a factor.
+WIDE = 3.0
+# The same where nothing was measured, or nothing nearly as large.
+WIDEST = 8.0
+# What is learned waits so long for another process that writes, and is dropped then.
+LOCK_WAIT_S = 2.0
+LOCK_POLL_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,10 @@ class Pace:
             return cls(hop_s, extra_s, files, float(entry.get("hops", 1.0)))
         return None
 
+    def seconds(self, hops: float) -> float:
+        """What a run of so many packet-hops takes."""
+        return hops * self.hop_s + self.extra_s
+
     def with_run(self, run: Pace) -> Pace:
         """The average, once another run is in it.
 
@@ -60,7 +81,7 @@ class Pace:
 
     def moved(self, other: Pace) -> bool:
         """Whether another is so far from it that it is worth writing down."""
-        return any(abs(a - b) > MOVED * abs(a) for a, b in zip(self._all(), other._all(), strict=True))
+        return any(map(_moved, self._all(), other._all()))
 
     def json(self) -> dict[str, float]:
         """As the file holds it."""
@@ -74,42 +95,70 @@ def _towards(old: float, new: float) -> float:
     return old + NEWEST * (new - old)
 
 
-# Where nothing was measured yet: a middling machine, a run without samples.
+def _moved(old: float, new: float) -> bool:
+    return abs(old - new) > MOVED * abs(old)
+
+
+class Span(NamedTuple):
+    """Seconds that are expected, and the least and the most that they are taken to be."""
+
+    low: float
+    likely: float
+    high: float
+
+    def plus(self, other: Span) -> Span:
+        """Both, one after the other."""
+        return Span(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
+    def times(self, factor: float) -> Span:
+        """As often as `factor` says."""
+        return Span(self.low * factor, self.likely * factor, self.high * factor)
+
+
+class Expected(NamedTuple):
+    """What a run, or a part of the work, is expected to take; `measured` if that is known from its like."""
+
+    seconds: Span
+    bytes: float
+    measured: bool
+
+
+# Where nothing was measured yet: a middling machine, a run without samples; the start of a process that imports the
+# package, and judging a run with its share of the report.
 GUESS = Pace(hop_s=2e-7, extra_s=0.05, bytes=50_000)
+GUESS_START_S = 1.0
+GUESS_AFTER_S = 0.1
 
 
-def learn(scenario: Scenario, elapsed_s: float, wall_s: float, files: Path) -> None:
-    """Remember what a run took: `elapsed_s` in all, `wall_s` of it for the simulation."""
-    path = _path()
-    if path is None:
-        return
-    hops = max(1, scenario.native.expected_hops())
-    stored = sum(file.stat().st_size for file in files.iterdir() if file.is_file())
-    run = Pace(wall_s / hops, max(0.0, elapsed_s - wall_s), float(stored), float(hops))
-    transport = transport_of(scenario)
-    paces = known()
-    changed = False
-    for key in (f"{scenario.name} {transport}", f"{ANY} {transport}"):
+def learn(scenario: Scenario, elapsed_s: float, wall_s: float, files: int) -> None:
+    """Remember what a run took: `elapsed_s` in all, `wall_s` of it for the simulation; `files` bytes."""
+    hops = float(max(1, scenario.native.expected_hops()))
+    run = Pace(wall_s / hops, max(0.0, elapsed_s - wall_s), float(files), hops)
+
+    def add(paces: dict[str, Any]) -> bool:
+        key = f"{scenario.name} {transport_of(scenario)}"
         old = Pace.of(paces.get(key))
         new = run if old is None else old.with_run(run)
-        if old is None or old.moved(new):
-            paces[key] = new.json()
-            changed = True
-    if changed:
-        # A forecast is worth no error: the run itself is finished.
-        with suppress(OSError, HeadwayError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_json(path, paces)
+        paces[key] = new.json()
+        return old is None or old.moved(new)
+
+    _change(add)
+
+
+def learn_start(seconds: float) -> None:
+    """Remember what starting and ending a sweep's processes took."""
+    _learn_seconds(START, seconds)
+
+
+def learn_after(name: str, seconds: float, points: int) -> None:
+    """Remember what judging the points of a figure and drawing its report took."""
+    if points:
+        _learn_seconds(AFTER + name, seconds / points)
 
 
 def transport_of(scenario: Scenario) -> str:
     """The transport that a run is of."""
     return str(json.loads(scenario.native.resolved_json()).get("transport", {}).get("name", ANY))
-
-
-def _path() -> Path | None:
-    root = store.directory()
-    return None if root is None else root / PACE_FILE
 
 
 def known() -> dict[str, Any]:
@@ -119,17 +168,107 @@ def known() -> dict[str, Any]:
     return dict(value) if isinstance(value, dict) else {}
 
 
-def pace(paces: Mapping[str, Any], name: str, transport: str) -> Pace | None:
-    """Of the scenario, else of the transport, else of any transport."""
-    for key in (f"{name} {transport}", f"{ANY} {transport}"):
-        if (found := Pace.of(paces.get(key))) is not None:
-            return found
-    return _mean(found for found in map(Pace.of, paces.values()) if found is not None)
+def run_expected(paces: Mapping[str, Any], name: str, transport: str, hops: float) -> Expected:
+    """What a run takes: known from the scenario's own runs, else guessed from those of others."""
+    own = Pace.of(paces.get(f"{name} {transport}"))
+    if own is not None and own.hops / ALIKE <= hops <= own.hops * ALIKE:
+        seconds = own.seconds(hops)
+        return Expected(Span(seconds, seconds, seconds), own.bytes, measured=True)
+    others = [(key, found) for key, entry in paces.items() if (found := _of_run(key, entry))]
+    if not others:
+        seconds = GUESS.seconds(hops)
+        return Expected(Span(seconds / WIDEST, seconds, seconds * WIDEST), GUESS.bytes, measured=False)
+    like = [own] if own else [found for key, found in others if key.endswith(f" {transport}")]
+    return _guessed(like or [found for _, found in others], hops)
 
 
-def _mean(paces: Iterable[Pace]) -> Pace | None:
-    known = list(paces)
-    if not known:
-        return None
-    count = len(known)
-    return Pace(*(sum(values) / count for values in zip(*((p.hop_s, p.extra_s, p.bytes) for p in known), strict=True)))
+def start_expected(paces: Mapping[str, Any]) -> Expected:
+    """What the start of a sweep's processes takes."""
+    return _known_seconds(paces, START) or _guess_of([], GUESS_START_S)
+
+
+def after_expected(paces: Mapping[str, Any], name: str) -> Expected:
+    """What judging and drawing take, a point of the figure."""
+    others = [found for key in paces if key.startswith(AFTER) and (found := _seconds(paces, key)) is not None]
+    return _known_seconds(paces, AFTER + name) or _guess_of(others, GUESS_AFTER_S)
+
+
+def _guessed(like: Sequence[Pace], hops: float) -> Expected:
+    """From the runs of others. What a hop takes comes from runs of enough hops: what small ones take is their start."""
+    large = [pace for pace in like if pace.hops * ALIKE >= hops]
+    wide = WIDE if large else WIDEST
+    large = large or [max(like, key=lambda pace: pace.hops)]
+    hop_s = sum(pace.hop_s * pace.hops for pace in large) / sum(pace.hops for pace in large)
+    extra_s = sum(pace.extra_s for pace in like) / len(like)
+    likely = hops * hop_s + extra_s
+    least = hops * min(pace.hop_s for pace in large) + min(pace.extra_s for pace in like)
+    most = hops * max(pace.hop_s for pace in large) + max(pace.extra_s for pace in like)
+    span = Span(min(least, likely / wide), likely, max(most, likely * wide))
+    return Expected(span, sum(pace.bytes for pace in like) / len(like), measured=False)
+
+
+def _guess_of(others: Sequence[float], default: float) -> Expected:
+    if not others:
+        return Expected(Span(default / WIDEST, default, default * WIDEST), 0.0, measured=False)
+    likely = sum(others) / len(others)
+    return Expected(Span(min(*others, likely / WIDE), likely, max(*others, likely * WIDE)), 0.0, measured=False)
+
+
+def _known_seconds(paces: Mapping[str, Any], key: str) -> Expected | None:
+    found = _seconds(paces, key)
+    return None if found is None else Expected(Span(found, found, found), 0.0, measured=True)
+
+
+def _of_run(key: str, entry: object) -> Pace | None:
+    """An entry of runs of one scenario; a `*` in its place was that of all, which older versions kept."""
+    return None if key.startswith(("+", f"{ANY} ")) else Pace.of(entry)
+
+
+def _seconds(paces: Mapping[str, Any], key: str) -> float | None:
+    with suppress(TypeError, KeyError, ValueError):
+        return float(paces[key]["seconds"])
+    return None
+
+
+def _learn_seconds(key: str, seconds: float) -> None:
+    def add(paces: dict[str, Any]) -> bool:
+        old = _seconds(paces, key)
+        new = seconds if old is None else _towards(old, seconds)
+        paces[key] = {"seconds": new}
+        return old is None or _moved(old, new)
+
+    _change(add)
+
+
+def _change(add: Callable[[dict[str, Any]], bool]) -> None:
+    """Read, change and write the file while no other process does; `add` says whether it is worth writing.
+
+    A forecast is worth no error: the run itself is finished.
+    """
+    path = _path()
+    if path is None:
+        return
+    with suppress(OSError, HeadwayError), _alone(path.with_name(LOCK_FILE)) as alone:
+        if not alone:
+            return
+        paces = known()
+        if add(paces):
+            write_json(path, paces)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[bool]:
+    """Hold the lock at `path`, waiting for it; gives whether it came in time."""
+    end = time.monotonic() + LOCK_WAIT_S
+    while (lock := acquire(path)) is None and time.monotonic() < end:
+        time.sleep(LOCK_POLL_S)
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            lock.release()
+
+
+def _path() -> Path | None:
+    root = store.directory()
+    return None if root is None else root / PACE_FILE

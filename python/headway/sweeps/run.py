@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from headway.directories import drop_derived
 from headway.locks import is_free
+from headway.sweeps.pace import learn_start
 from headway.sweeps.plan import Job, State, SweepPlan
 from headway.sweeps.sharing import entered
 from headway.sweeps.worker import Elsewhere, Failed, Finished, PointProgress, initialise, run_point
@@ -125,6 +126,7 @@ class _Pools:
         self._observer = observer
         self._stop_requested = stop_requested
         self._record_from = 0.0
+        self._first_at: float | None = None
 
     def run_all(self, jobs: int | None) -> None:
         """Run every pending point; those that other processes are running, if these do not finish them."""
@@ -179,6 +181,7 @@ class _Pools:
 
         A death breaks the whole pool: returned are the points that were under way then, and those not begun.
         """
+        began, self._first_at = time.monotonic(), None
         context = multiprocessing.get_context("spawn")
         reports = context.SimpleQueue()
         stop = context.Event()
@@ -198,11 +201,16 @@ class _Pools:
                         lost.append(point)
                 if not stop.is_set() and not lost:
                     _fill(pool, waiting, running, workers)
+            ended = time.monotonic()
+        if self._first_at is not None and not lost:
+            learn_start(self._first_at - began + time.monotonic() - ended)
         return lost, list(waiting)
 
     def _drain(self, reports: Any) -> None:  # noqa: ANN401  (a SimpleQueue has no public type)
         while not reports.empty():
             report: PointProgress = reports.get()
+            if self._first_at is None:
+                self._first_at = report.began
             self._observer.progressed(report.label, report.progress)
 
     def _account(self, point: Job, future: Future[Finished | Elsewhere | Failed]) -> bool:

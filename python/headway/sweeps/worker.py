@@ -28,6 +28,8 @@ class PointProgress:
 
     label: str
     progress: dict[str, Any] | None = None
+    # Of the first: when that was, by the clock that all processes of a machine share.
+    began: float | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def _run(point: Job) -> Finished:
     reports, stop = _channel.reports, _channel.stop
     if reports is None or stop is None:
         raise RuntimeError("the worker was not initialised")
-    reports.put(PointProgress(point.label))
+    reports.put(PointProgress(point.label, began=time.monotonic()))
 
     def progress(state: dict[str, Any]) -> bool:
         reports.put(PointProgress(point.label, state))
@@ -118,7 +120,8 @@ def _run(point: Job) -> Finished:
         {key: run.manifest.get(key) for key in ("virtual_s", "wall_s", "events", "warnings")},
     )
     if not run.interrupted:
-        if not run.reused:
-            learn(scenario, time.monotonic() - began, float(manifest["wall_s"] or 0.0), point.partial)
+        files = sum(file.stat().st_size for file in point.partial.iterdir() if file.is_file())
         settle(point)
+        if not run.reused:
+            learn(scenario, time.monotonic() - began, float(manifest["wall_s"] or 0.0), files)
     return Finished(point.label, summary, manifest, run.interrupted, run.reused, run.note)
