@@ -1,7 +1,8 @@
 """How long a sweep will take on this machine, and how much disk.
 
-A run takes its expected packet-hops times the seconds that one takes here, and what comes on top of the simulation. To
-the runs come the start of the processes that make them and, of a figure, judging its claims and drawing its report.
+A run takes its expected packet-hops times the processor time that one takes here, and what comes on top of the
+simulation. To the runs come the start of the processes that make them and, of a figure, judging its claims and drawing
+its report. By the clock all of it takes longer where other work shares the processors, as it does now.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass
 from headway import store
 from headway.data.units import duration, size
 from headway.scenario import Scenario
+from headway.sweeps.contention import contention
 from headway.sweeps.pace import Span, after_expected, known, run_expected, start_expected, transport_of
 from headway.sweeps.plan import Job
-from headway.sweeps.run import worker_count
+from headway.sweeps.run import cores, worker_count
 
 # Runs of a sweep whose packet-hops are computed; the others are taken to be like their neighbours.
 LOOKED_AT = 100
@@ -86,8 +88,8 @@ def forecast(points: Sequence[Job], name: str, jobs: int | None, *, judged: bool
 
     `judged` adds what judging all of them and drawing their report takes.
     """
-    paces = known()
-    after = after_expected(paces, name).seconds.times(len(points)) if judged else NO_TIME
+    paces, busy = known(), contention()
+    after = after_expected(paces, name).seconds.times(busy * len(points)) if judged else NO_TIME
     finished = [point for point in points if point.is_finished]
     ended = {point.label for point in finished}
     stored = [point for point in points if point.label not in ended and store.has(point.digest)]
@@ -98,13 +100,13 @@ def forecast(points: Sequence[Job], name: str, jobs: int | None, *, judged: bool
     looked_at = _spread(todo)
     expected = [run_expected(paces, name, *_expected(point)) for point in looked_at]
     share = len(todo) / len(looked_at)
-    workers = worker_count(jobs, todo)
+    workers = min(worker_count(jobs, todo), cores())
     runs = Span(*(_together(one, share, workers) for one in zip(*(run.seconds for run in expected), strict=True)))
     return Forecast(
         len(points),
         len(finished),
         len(stored),
-        start_expected(paces).seconds.plus(runs).plus(after),
+        start_expected(paces).seconds.plus(runs).times(busy).plus(after),
         share * sum(run.bytes for run in expected),
         round(share * sum(not run.measured for run in expected)),
     )
