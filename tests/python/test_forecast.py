@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from headway.names import resolve
 from headway.scenario import Scenario
+from headway.sweeps import contention as contention_module
 from headway.sweeps import plan, run_sweep
 from headway.sweeps.forecast import NOTHING, _together, forecast
 from headway.sweeps.pace import (
@@ -38,12 +40,14 @@ from support import Answer
 def empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "store"
     monkeypatch.setenv("HEADWAY_STORE", str(root))
+    monkeypatch.setattr("headway.sweeps.forecast.contention", lambda: 1.0)
+    monkeypatch.setattr("headway.sweeps.forecast.cores", lambda: 2)
     return root
 
 
 def write_pace(root: Path, entries: dict[str, Pace], start_s: float = 0.0) -> None:
     root.mkdir(parents=True, exist_ok=True)
-    paces = {key: one.json() for key, one in entries.items()} | {START: {"seconds": start_s}}
+    paces = {key: one.json() for key, one in entries.items()} | {START: {"cpu_s": start_s}}
     (root / PACE_FILE).write_text(json.dumps(paces), encoding="utf-8")
 
 
@@ -64,6 +68,7 @@ def test_a_forecast_is_the_start_and_hops_times_their_pace_and_what_comes_on_top
     assert "guess" not in ahead.text()
     assert count % 2 == 0
     assert forecast(planned.points, name, 2).seconds == pytest.approx(7.0 + count * (hops + 5.0) / 2)
+    assert forecast(planned.points, name, 4).seconds == forecast(planned.points, name, 2).seconds, "two cores"
     judged = forecast(planned.points, name, 1, judged=True).span
     assert judged.likely - ahead.seconds == pytest.approx(count * GUESS_AFTER_S)
     learn_after(name, count * 3.0, count)
@@ -126,29 +131,47 @@ def test_runs_are_remembered_and_not_counted_twice(empty_store: Path, scenario_f
 
 
 def test_the_second_sweep_is_forecast_from_what_the_first_one_took(
-    empty_store: Path, scenario_file: Path, tmp_path: Path
+    empty_store: Path, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One point, so that nothing is averaged: its parts are parts of the time that the sweep took, and most of it."""
+    """One point, so that nothing is averaged; the control is what the system says its processes took of a processor."""
     first, second = (
         plan(resolve(str(scenario_file)), tmp_path / str(seed), sets=["sweep.seeds=1", f"seed={seed}"])
         for seed in (1, 2)
     )
     first, second = (replace(one, points=one.points[:1]) for one in (first, second))
-    began = time.monotonic()
+    before = processor_s()
     run_sweep(first, jobs=1)
-    took = time.monotonic() - began
+    took = processor_s() - before
     ahead = forecast(second.points, second.file.name, 1)
     assert ahead.measured
     assert ahead.to_run == 1
     (run,) = (found for found in map(Pace.of, known().values()) if found)
-    own = Scenario.load(scenario_file)
-    hops = own.at(own.points()[0]).native.expected_hops()
-    start = known()[START]["seconds"]
+    start = known()[START]["cpu_s"]
     assert 0 < start < ahead.seconds
-    assert ahead.seconds == pytest.approx(start + run.seconds(hops), rel=0.2)
-    assert start + run.seconds(hops) <= took, "no part is counted twice"
-    # What is not counted is the parent's own: lists, and at most a poll. A machine must stand still to break this.
-    assert start + run.seconds(hops) >= took / 10
+    assert ahead.seconds == pytest.approx(start + run.extra_s + run.hop_s * run.hops, rel=0.2)
+    assert took / 3 <= start + run.extra_s + run.hop_s * run.hops <= took, "its parts are most of it, and none twice"
+    monkeypatch.setattr("headway.sweeps.forecast.contention", lambda: 4.0)
+    assert forecast(second.points, second.file.name, 1).seconds == pytest.approx(4 * ahead.seconds)
+
+
+def processor_s() -> float:
+    """What the processes that this one started, and that have ended, took of a processor."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_other_work_is_seen_and_costs_no_less_than_none() -> None:
+    code = "while True: pass"
+    others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4 * (os.cpu_count() or 1))]
+    try:
+        time.sleep(0.5)
+        assert contention_module._measured() > 1.3
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert contention_module.contention() >= 1.0
+    assert contention_module.contention() == contention_module.contention(), "measured once for a while"
 
 
 def test_processes_that_learn_at_once_lose_nothing(empty_store: Path) -> None:

@@ -109,7 +109,7 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     claims = claims_about(file.name, file.claims)
     expectations = claims_about(file.name, file.expectations)
     outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force, judged=True)
-    began = time.monotonic()
+    began = time.process_time()
     runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
@@ -141,7 +141,7 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
         if not quiet:
             click.echo(f"report: {written}")
         if not outcome.interrupted:
-            learn_after(file.name, time.monotonic() - began, len(outcome.plan.points))
+            learn_after(file.name, time.process_time() - began, len(outcome.plan.points))
     return Done(outcome, rows, report, drawn)
 
 

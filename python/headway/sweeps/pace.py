@@ -2,8 +2,8 @@
 
 Runs are remembered by scenario and transport. A scenario that was never run here gets a guess from the others, with a
 lower and an upper end, and is never said to be measured. Beside the runs stand what starting a sweep's processes takes,
-and what judging and drawing a figure takes. The last ones count most, so that a machine that is busy now is known as
-busy.
+and what judging and drawing a figure takes. The last ones count most. All of it is processor time: how busy the machine
+was with other work does not enter.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LOCK_POLL_S = 0.005
 
 @dataclass(frozen=True)
 class Pace:
-    """What a run costs: seconds an expected packet-hop, seconds on top, and bytes of its files.
+    """What a run costs: processor seconds an expected packet-hop, processor seconds on top, and bytes of its files.
 
     `hops` is what a run has on average, the last runs counting most: how much `hop_s` is known from.
     """
@@ -61,7 +61,7 @@ class Pace:
     def of(cls, entry: Any) -> Pace | None:  # noqa: ANN401  (what JSON holds)
         """From the file; none if it holds nothing of the kind."""
         with suppress(TypeError, KeyError, ValueError):
-            hop_s, extra_s, files = (float(entry[name]) for name in ("hop_s", "extra_s", "bytes"))
+            hop_s, extra_s, files = (float(entry[name]) for name in ("hop_cpu_s", "extra_cpu_s", "bytes"))
             return cls(hop_s, extra_s, files, float(entry.get("hops", 1.0)))
         return None
 
@@ -85,7 +85,7 @@ class Pace:
 
     def json(self) -> dict[str, float]:
         """As the file holds it."""
-        return {"hop_s": self.hop_s, "extra_s": self.extra_s, "bytes": self.bytes, "hops": self.hops}
+        return {"hop_cpu_s": self.hop_s, "extra_cpu_s": self.extra_s, "bytes": self.bytes, "hops": self.hops}
 
     def _all(self) -> tuple[float, float, float]:
         return self.hop_s, self.extra_s, self.bytes
@@ -100,7 +100,7 @@ def _moved(old: float, new: float) -> bool:
 
 
 class Span(NamedTuple):
-    """Seconds that are expected, and the least and the most that they are taken to be."""
+    """Processor seconds that are expected, and the least and the most that they are taken to be."""
 
     low: float
     likely: float
@@ -130,10 +130,11 @@ GUESS_START_S = 1.0
 GUESS_AFTER_S = 0.1
 
 
-def learn(scenario: Scenario, elapsed_s: float, wall_s: float, files: int) -> None:
-    """Remember what a run took: `elapsed_s` in all, `wall_s` of it for the simulation; `files` bytes."""
+def learn(scenario: Scenario, cpu_s: float, simulation: float, files: int) -> None:
+    """Remember what a run took: `cpu_s` of a processor, a share of `simulation` for that alone; `files` bytes."""
     hops = float(max(1, scenario.native.expected_hops()))
-    run = Pace(wall_s / hops, max(0.0, elapsed_s - wall_s), float(files), hops)
+    share = min(1.0, max(0.0, simulation))
+    run = Pace(cpu_s * share / hops, cpu_s * (1.0 - share), float(files), hops)
 
     def add(paces: dict[str, Any]) -> bool:
         key = f"{scenario.name} {transport_of(scenario)}"
@@ -146,12 +147,12 @@ def learn(scenario: Scenario, elapsed_s: float, wall_s: float, files: int) -> No
 
 
 def learn_start(seconds: float) -> None:
-    """Remember what starting and ending a sweep's processes took."""
+    """Remember what starting a process of a sweep took of a processor."""
     _learn_seconds(START, seconds)
 
 
 def learn_after(name: str, seconds: float, points: int) -> None:
-    """Remember what judging the points of a figure and drawing its report took."""
+    """Remember what judging the points of a figure and drawing its report took of a processor."""
     if points:
         _learn_seconds(AFTER + name, seconds / points)
 
@@ -226,7 +227,7 @@ def _of_run(key: str, entry: object) -> Pace | None:
 
 def _seconds(paces: Mapping[str, Any], key: str) -> float | None:
     with suppress(TypeError, KeyError, ValueError):
-        return float(paces[key]["seconds"])
+        return float(paces[key]["cpu_s"])
     return None
 
 
@@ -234,7 +235,7 @@ def _learn_seconds(key: str, seconds: float) -> None:
     def add(paces: dict[str, Any]) -> bool:
         old = _seconds(paces, key)
         new = seconds if old is None else _towards(old, seconds)
-        paces[key] = {"seconds": new}
+        paces[key] = {"cpu_s": new}
         return old is None or _moved(old, new)
 
     _change(add)

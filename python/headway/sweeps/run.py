@@ -111,7 +111,7 @@ def worker_count(jobs: int | None, points: Sequence[Job]) -> int:
     """As many workers as asked for, or as there are cores and memory for."""
     if jobs is not None:
         return max(1, min(jobs, len(points)))
-    count = min(_cores(), len(points))
+    count = min(cores(), len(points))
     largest = max((p.memory_bytes for p in points), default=0)
     if largest:
         count = min(count, int(_available_memory() * MEMORY_SHARE) // largest)
@@ -126,7 +126,7 @@ class _Pools:
         self._observer = observer
         self._stop_requested = stop_requested
         self._record_from = 0.0
-        self._first_at: float | None = None
+        self._start_cpu_s: float | None = None
 
     def run_all(self, jobs: int | None) -> None:
         """Run every pending point; those that other processes are running, if these do not finish them."""
@@ -181,7 +181,7 @@ class _Pools:
 
         A death breaks the whole pool: returned are the points that were under way then, and those not begun.
         """
-        began, self._first_at = time.monotonic(), None
+        self._start_cpu_s = None
         context = multiprocessing.get_context("spawn")
         reports = context.SimpleQueue()
         stop = context.Event()
@@ -201,16 +201,15 @@ class _Pools:
                         lost.append(point)
                 if not stop.is_set() and not lost:
                     _fill(pool, waiting, running, workers)
-            ended = time.monotonic()
-        if self._first_at is not None and not lost:
-            learn_start(self._first_at - began + time.monotonic() - ended)
+        if self._start_cpu_s is not None and not lost:
+            learn_start(self._start_cpu_s)
         return lost, list(waiting)
 
     def _drain(self, reports: Any) -> None:  # noqa: ANN401  (a SimpleQueue has no public type)
         while not reports.empty():
             report: PointProgress = reports.get()
-            if self._first_at is None:
-                self._first_at = report.began
+            if self._start_cpu_s is None:
+                self._start_cpu_s = report.began_cpu_s
             self._observer.progressed(report.label, report.progress)
 
     def _account(self, point: Job, future: Future[Finished | Elsewhere | Failed]) -> bool:
@@ -279,7 +278,7 @@ def _pool(workers: int, context: Any, arguments: tuple[Any, ...]) -> Iterator[Pr
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _cores() -> int:
+def cores() -> int:
     """Cores that this process may use, where the system says; otherwise all."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

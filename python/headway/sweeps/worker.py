@@ -28,8 +28,8 @@ class PointProgress:
 
     label: str
     progress: dict[str, Any] | None = None
-    # Of the first: when that was, by the clock that all processes of a machine share.
-    began: float | None = None
+    # Of the first: the processor time of the process until then.
+    began_cpu_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ def _run(point: Job) -> Finished:
     reports, stop = _channel.reports, _channel.stop
     if reports is None or stop is None:
         raise RuntimeError("the worker was not initialised")
-    reports.put(PointProgress(point.label, began=time.monotonic()))
+    reports.put(PointProgress(point.label, began_cpu_s=time.process_time()))
 
     def progress(state: dict[str, Any]) -> bool:
         reports.put(PointProgress(point.label, state))
         return not stop.is_set()
 
     shutil.rmtree(point.partial, ignore_errors=True)
-    began = time.monotonic()
+    began, began_cpu = time.monotonic(), time.process_time()
     scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
     run = scenario.run(point.partial, progress=progress)
     # Read before the directory moves: a run of the store is read from there.
@@ -123,5 +123,7 @@ def _run(point: Job) -> Finished:
         files = sum(file.stat().st_size for file in point.partial.iterdir() if file.is_file())
         settle(point)
         if not run.reused:
-            learn(scenario, time.monotonic() - began, float(manifest["wall_s"] or 0.0), files)
+            # No clock says what the simulation alone took of the processor; its share of the time does.
+            share = float(manifest["wall_s"] or 0.0) / (time.monotonic() - began)
+            learn(scenario, time.process_time() - began_cpu, share, files)
     return Finished(point.label, summary, manifest, run.interrupted, run.reused, run.note)
