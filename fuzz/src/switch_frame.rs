@@ -64,7 +64,8 @@ pub fn check(bytes: &[u8]) {
     }
     assert_eq!(core.held(), 0, "every frame is freed, once");
     // This checks the identities of every port.
-    let dropped: u64 = core.links(now).iter().map(|link| link.counters.drops()).sum();
+    let dropped: u64 =
+        core.links(now).expect("counters add up").iter().map(|link| link.counters.drops()).sum();
     assert_eq!(taken, left + dropped + core.counters().unroutable, "frames are lost, or double");
 }
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from headway.errors import ResultsError
 from headway.files import write_text
+from headway.layout import CHECKSUMS_FILE, POINT_FILE, RUN_FILES
 
-CHECKSUMS_FILE = "SHA256SUMS"
+__all__ = ["CHECKSUMS_FILE", "add", "is_damaged", "names_in", "replace", "verify", "verify_file"]
 
 
 def verify(directory: Path) -> bool:
@@ -24,6 +25,8 @@ def verify(directory: Path) -> bool:
         try:
             actual = _digest(path)
         except FileNotFoundError:
+            if name not in (*RUN_FILES, POINT_FILE):
+                raise ResultsError(sums, f"is damaged: it lists {name}, which is no file of a run") from None
             raise ResultsError(path, "is missing") from None
         except OSError as error:
             raise ResultsError(path, f"cannot be read ({error.strerror or error})") from None

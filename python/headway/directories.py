@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from headway.checksums import CHECKSUMS_FILE, is_damaged
+from headway.checksums import is_damaged
 from headway.data.reader import glance
 from headway.errors import HeadwayError, ResultsError
 from headway.files import writable_directory
@@ -26,21 +26,12 @@ from headway.layout import (
     POINT_FILE,
     POINTS,
     REPORT_FILE,
+    RUN_FILES,
     SCENARIO_FILE,
     SWEEP_FILE,
 )
 from headway.report.figures import NAMES as FIGURES
 
-# The manifest first: a directory without it is not taken for a finished run.
-RUN_FILES = (
-    MANIFEST_FILE,
-    CHECKSUMS_FILE,
-    "summary.json",
-    "flows.parquet",
-    "flows.csv",
-    "links.parquet",
-    "series.parquet",
-)
 REMEDY = "choose another directory, or overwrite it with --force (in Python: overwrite=True)"
 
 

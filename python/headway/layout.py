@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 MANIFEST_FILE = "manifest.json"
+CHECKSUMS_FILE = "SHA256SUMS"
 SWEEP_FILE = "sweep.json"
 SCENARIO_FILE = "scenario.json"
 POINT_FILE = "point.json"
 POINTS = "points"
+
+# The manifest first: a directory without it is not taken for a finished run.
+RUN_FILES = (
+    MANIFEST_FILE,
+    CHECKSUMS_FILE,
+    "summary.json",
+    "flows.parquet",
+    "flows.csv",
+    "links.parquet",
+    "series.parquet",
+)
 LOCKS = ".locks"
 PARTIAL = ".partial"
 CLAIMS_FILE = "claims.json"

@@ -56,3 +56,53 @@ def test_checksums_that_are_cut_off_are_no_checksums(sweep: Path, headway: Headw
     sums.write_bytes(sums.read_bytes()[:20])
     answer = headway("report", sweep)
     assert (answer.status, "is damaged" in answer.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"series.parquet", b"series.parqudt"), (b"point.json", b"poiot.json")],
+    ids=["a table", "a record"],
+)
+def test_a_list_of_checksums_with_a_wrong_name_is_what_is_damaged(
+    sweep: Path, headway: Headway, old: bytes, new: bytes
+) -> None:
+    point = sweep / "points/amrt,seed=1"
+    changed(point / "SHA256SUMS", old, new)
+    with pytest.raises(
+        ResultsError, match=rf"SHA256SUMS: is damaged: it lists {new.decode()}, which is no file of a run"
+    ):
+        package.read(point)
+    answer = headway("report", sweep)
+    assert (answer.status, f"it lists {new.decode()}, which is no file of a run" in answer.err) == (2, True)
+
+
+def test_a_file_that_is_gone_is_missing(sweep: Path) -> None:
+    (sweep / "points/amrt,seed=1/flows.parquet").unlink()
+    with pytest.raises(ResultsError, match=r"flows\.parquet: is missing"):
+        package.read(sweep / "points/amrt,seed=1")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b'"variant": "amrt"', b'"variant": "amrs"'), (b'"seed": 1', b'"seed": 7'), (b"amrt,seed=1", b"amrt,seed=2")],
+)
+def test_a_list_of_points_that_was_edited_is_not_drawn(sweep: Path, headway: Headway, old: bytes, new: bytes) -> None:
+    changed(sweep / "sweep.json", old, new)
+    with pytest.raises(ResultsError, match=r"sweep\.json: is damaged: it says \w+ "):
+        package.read_sweep(sweep)
+    answer = headway("report", sweep)
+    assert (answer.status, "sweep.json: is damaged: it says" in answer.err) == (2, True)
+    assert not (sweep / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["links.parquet", "series.parquet", "point.json", "manifest.json"])
+def test_every_file_of_every_point_is_checked_before_anything_is_drawn(
+    sweep: Path, headway: Headway, name: str
+) -> None:
+    path = sweep / "points/amrt,seed=1" / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    answer = headway("report", sweep)
+    assert (answer.status, name in answer.err) == (2, True)
+    assert not (sweep / "report.html").exists()

@@ -20,6 +20,7 @@ import pytest
 import headway as package
 import testbeds
 import wireshark
+from headway.cli.testbed import _show as show
 from support import TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
@@ -250,3 +251,26 @@ def test_without_a_privilege_or_an_interface_the_programs_say_so(
         pytest.skip(f"an ordinary user may not run {name}: {error}")
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_each_of_several_transports_has_a_line_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    def summary(done: int, late: float) -> dict[str, Any]:
+        numbers = {"flows_done": done, "flows_unfinished": 0, "fct_mean_s": late, "fct_p99_s": 2 * late}
+        return {**numbers, "drops": None}
+
+    def mixed(late: float) -> dict[str, Any]:
+        parts = {"amrt": summary(2, late / 2), "homa": summary(3, late * 2)}
+        return {**summary(5, late), "bottleneck_utilisation": 0.5, "drops": 7, "by_transport": parts}
+
+    about: dict[str, Any] = {"wall_s": 1.0, "slowdown": 100, "frames": 9, "switch_late_ns": {"p99": 1000}}
+    about |= {"dropped_outside_ports": {}, "corrupted_flows": [], "capture": None}
+    last: dict[str, Any] = {"testbed": about, "summary": mixed(0.004), "simulator": mixed(0.002)}
+    show("mixed", last, None, None, whole=True)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    whole, amrt, homa = (["5/5"], "50.0%", "7"), (["2/2"], "-", "-"), (["3/3"], "-", "-")
+    shown = [(row[0], (row[1:2], *row[-2:])) for row in rows]
+    each = [("amrt", amrt), ("homa", homa)]
+    assert shown == [("testbed", whole), *each, ("simulator", whole), *each]
+    last = {"testbed": about, "summary": summary(5, 0.004), "simulator": None}
+    show("alone", last, None, None, whole=True)
+    assert len(capsys.readouterr().out.splitlines()) == 3

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
     /// No transport has this name.
-    #[error("there is no transport `{0}`")]
+    #[error("there is no transport `{}`{}", .0, near(.0, headway_transport::registry::NAMES))]
     UnknownTransport(String),
     /// A parameter that the transport refuses.
     #[error("transport `{name}`: {source}")]
@@ -21,7 +21,7 @@ pub enum ConfigError {
         source: ParamError,
     },
     /// No such port discipline.
-    #[error("there is no port discipline `{0}`")]
+    #[error("there is no port discipline `{}`{}", .0, near(.0, headway_fabric::registry::NAMES))]
     UnknownDiscipline(String),
     /// The discipline wants what a host's own link does not offer.
     #[error("port discipline `{name}`: {source}")]
@@ -49,6 +49,11 @@ pub enum ConfigError {
         /// What it may be.
         range: &'static str,
     },
+}
+
+fn near(name: &str, names: &[&'static str]) -> String {
+    let help = headway_params::names::suggestion(name, names.iter().copied());
+    help.map_or(String::new(), |help| format!(": {help}"))
 }
 
 /// Why an endpoint cannot be bound.

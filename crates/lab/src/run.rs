@@ -108,6 +108,7 @@ pub fn write_results(
     options: &Options<'_>,
 ) -> Result<RunOutput, LabError> {
     let setup = scenario.setup()?;
+    outcome.links.iter().try_for_each(|link| link.check(outcome.end))?;
     let (summary, mut empty) = summary::summarise(&resolved.spec, setup, outcome);
     around.warnings.extend(resolved.warnings.iter().chain(&outcome.warnings).cloned());
     around.warnings.append(&mut empty);

@@ -1,7 +1,8 @@
 //! Why a network cannot be built.
 
-use headway_fabric::Unoffered;
+use headway_fabric::{BrokenIdentity, Unoffered};
 use headway_params::ParamError;
+use headway_units::Time;
 
 /// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,4 +85,17 @@ pub enum RunError {
     /// The run has no flows, or no transports.
     #[error("the run has no {0}")]
     Empty(&'static str),
+}
+
+/// Counters of a port that contradict each other, in the simulator or in a switch. Only a bug can cause that; a count that
+/// fell below zero would be a large number in a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("counters of {link} at {at}: {source}")]
+pub struct Miscounted {
+    /// Name of the link.
+    pub link: String,
+    /// When they were read.
+    pub at: Time,
+    /// What does not add up.
+    pub source: BrokenIdentity,
 }

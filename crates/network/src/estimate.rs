@@ -4,11 +4,11 @@
 //! of flows and of samples beside what they are made from. `crates/lab/tests/it/memory.rs` compares them with the
 //! peaks of real processes.
 
-use crate::topology::Size;
+use crate::topology::{Size, Tier};
 use crate::{FlowChoice, LinkChoice, LinkSpec, RunSpec, TopologySpec};
 use headway_fabric::Limit;
-use headway_transport::registry;
-use headway_units::Time;
+use headway_transport::{CreditBound, CreditDemand, registry};
+use headway_units::{Rate, Time};
 
 /// Bytes that every run takes: of the program itself, of the event ring, and of the writers of tables.
 pub const BASE: u64 = 32 << 20;
@@ -37,6 +37,10 @@ pub struct Flows {
     pub sampled: u64,
     /// Full packets of data of all of them.
     pub packets: u64,
+    /// Hosts that receive any of them.
+    pub receivers: u64,
+    /// When the run ends at the latest.
+    pub stop: Time,
 }
 
 impl Flows {
@@ -49,7 +53,11 @@ impl Flows {
             Some(FlowChoice::Some(list)) => list.len() as u64,
         };
         let packets = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes));
-        Flows { total, sampled, packets: packets.fold(0, u64::saturating_add) }
+        let mut receivers: Vec<u32> = spec.flows.iter().map(|f| f.dst).collect();
+        receivers.sort_unstable();
+        receivers.dedup();
+        let (packets, receivers) = (packets.fold(0, u64::saturating_add), receivers.len() as u64);
+        Flows { total, sampled, packets, receivers, stop: spec.stop }
     }
 }
 
@@ -105,7 +113,7 @@ pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
 }
 
 /// Packets in flight at the most: no more than all flows have to send, than their windows let them send, and than
-/// links and buffers hold; and the credits of transports that give them out at the rate of a link, answered or not.
+/// links and buffers hold; and the credits of transports that give them out whether data answers them or not.
 fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let wire = u64::from(spec.fabric.sizes.full_wire());
     let room = match spec.fabric.buffer.data {
@@ -120,24 +128,55 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
         let one = on(&tier.link).saturating_add(if tier.from_switch { room } else { 0 });
         sum.saturating_add(tier.count.saturating_mul(one))
     });
-    // The longest path there and back, at the rate of the fastest host.
+    let Some(nic) =
+        tiers.iter().filter(|g| !g.from_switch).map(|g| g.link.rate).max_by_key(|rate| rate.bps())
+    else {
+        return 0;
+    };
+    // The longest path there, at the rate of the fastest host.
     let trip = tiers.iter().fold(Time::ZERO, |sum, tier| {
-        let hop = tier.link.delay.saturating_add(spec.fabric.switch_latency);
-        let hop = hop.saturating_add(tier.link.rate.time_of(wire));
+        let hop = hop_delay(spec, tier).saturating_add(tier.link.rate.time_of(wire));
         sum.saturating_add(hop.saturating_mul(tier.hops))
     });
-    let fastest = tiers.iter().filter(|g| !g.from_switch).map(|g| g.link.rate).max_by_key(|rate| rate.bps());
-    let filled = fastest.map_or(0, |rate| rate.bytes_in(trip.saturating_mul(2)) / wire + 1);
-    let entries: Vec<_> = spec.transports.iter().filter_map(|t| registry::find(&t.name)).collect();
-    let queue = if entries.iter().any(|e| e.capabilities.window_grows) { room } else { 0 };
+    let filled = nic.bytes_in(trip.saturating_mul(2)) / wire + 1;
+    let mut entries = spec.transports.iter().filter_map(|t| registry::find(&t.name));
+    let queue = if entries.any(|e| e.capabilities.window_grows) { room } else { 0 };
     let window = filled.saturating_add(queue).max(LEAST_WINDOW);
     let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
     let data = sent.min(flows.total.saturating_mul(window)).min(held);
-    let credits = match entries.iter().any(|e| e.capabilities.credits) {
-        true => flows.total.min(spec.topology.size().hosts).saturating_mul(filled).min(sent),
-        false => 0,
+    data.saturating_add(credits(spec, flows, &tiers, nic, trip))
+}
+
+/// From a link's end to where a packet can leave again.
+fn hop_delay(spec: &RunSpec, tier: &Tier) -> Time {
+    tier.link.delay.saturating_add(spec.fabric.switch_latency)
+}
+
+/// Credits in flight at the most: those that all receivers give out in the time of a path, and no more than each link
+/// lets through. What is left to send does not bound them: a stop takes as long as they do.
+fn credits(spec: &RunSpec, flows: Flows, tiers: &[Tier], nic: Rate, trip: Time) -> u64 {
+    let receivers = flows.receivers.min(flows.total).max(1);
+    let demand = CreditDemand {
+        packets: flows.packets.div_ceil(flows.total.max(1)),
+        round_trip: trip.saturating_mul(2),
+        nic,
+        sizes: spec.fabric.sizes,
     };
-    data.saturating_add(credits)
+    let bounds = spec.transports.iter().filter_map(|t| registry::credit_bound(&t.name, &t.params, &demand));
+    let one = |bound: CreditBound| {
+        let at_each = flows.total.div_ceil(receivers) as f64;
+        let all = (bound.share * at_each).min(1.0) * receivers as f64;
+        let given = |time: Time| (all * (nic.bytes_in(time) / bound.bytes) as f64) as u64;
+        let on = tiers.iter().fold(0u64, |sum, tier| {
+            let delay = hop_delay(spec, tier);
+            let most = tier.count.saturating_mul(tier.link.rate.bytes_in(delay) / bound.bytes);
+            sum.saturating_add(most.min(given(delay.saturating_mul(tier.hops))))
+        });
+        // None is given before the first request has arrived.
+        let until_stop = given(flows.stop.saturating_sub(trip));
+        on.min(until_stop).saturating_add(receivers.saturating_mul(bound.waiting))
+    };
+    if flows.total == 0 { 0 } else { bounds.map(one).max().unwrap_or(0) }
 }
 
 /// Rows of the series at the most: each interval has three a link and one a flow, and the end of the run

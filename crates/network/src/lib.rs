@@ -23,7 +23,7 @@ pub mod topology;
 mod witness;
 
 pub use changes::{Changes, Flight, Instant, Step, conflict};
-pub use error::{BuildError, RunError};
+pub use error::{BuildError, Miscounted, RunError};
 pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};
 pub use ideal::Ideals;

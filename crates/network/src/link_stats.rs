@@ -1,6 +1,7 @@
 //! What links did while it was measured: samples on the way and a record of each at the end, the same for every driver of
 //! ports.
 
+use crate::error::Miscounted;
 use crate::injector::FaultCounts;
 use crate::link::LinkChoice;
 use crate::network::Network;
@@ -102,23 +103,20 @@ impl LinkStats {
         }
     }
 
-    /// The records of all links at `now`, in their order.
-    ///
-    /// # Panics
-    /// When a port's counters contradict each other: only a bug can cause that. `run` says which run it was.
+    /// The records of all links at `now`, in their order; an error where a port's counters contradict each other, which only
+    /// a bug can cause.
     pub fn records<'a>(
         &self,
         now: Time,
         network: &Network,
         ports: impl Iterator<Item = &'a Port<u32>>,
         faults: impl Fn(usize) -> FaultCounts,
-        run: &str,
-    ) -> Vec<LinkRecord> {
+    ) -> Result<Vec<LinkRecord>, Miscounted> {
         let length = now.saturating_sub(self.start).0;
         let fresh = Before::default();
         let record = |(number, (name, port)): (usize, (String, &Port<u32>))| {
-            if let Err(broken) = port.check() {
-                panic!("counters of {name} at {now}: {broken}{run}");
+            if let Err(source) = port.check() {
+                return Err(Miscounted { link: name, at: now, source });
             }
             let before = self.before.get(number).unwrap_or(&fresh);
             let integral = port.queue_integral(now).saturating_sub(before.integral) as f64;
@@ -128,7 +126,7 @@ impl LinkStats {
                 let then = before.gauges.get(i);
                 then.map_or(gauge, |then| gauge.since(now, then, self.start))
             });
-            LinkRecord {
+            Ok(LinkRecord {
                 name,
                 from_switch: number >= network.hosts() as usize,
                 rate: network.links()[number].spec.rate,
@@ -137,7 +135,7 @@ impl LinkStats {
                 queue_mean_bytes: if length == 0 { 0.0 } else { integral / length as f64 },
                 faults: faults(number),
                 gauges: gauges.collect(),
-            }
+            })
         };
         network.link_names().into_iter().zip(ports).enumerate().map(record).collect()
     }

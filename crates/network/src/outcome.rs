@@ -1,5 +1,6 @@
 //! What a run leaves behind.
 
+use crate::error::Miscounted;
 use crate::injector::FaultCounts;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
@@ -59,6 +60,15 @@ pub struct LinkRecord {
     pub faults: FaultCounts,
     /// What the port's rules measured of themselves.
     pub gauges: Vec<Gauge>,
+}
+
+impl LinkRecord {
+    /// Whether its counters can be true, whoever counted.
+    pub fn check(&self, at: Time) -> Result<(), Miscounted> {
+        let waiting = self.counters.enqueued.saturating_sub(self.counters.dequeued);
+        let broken = |source| Miscounted { link: self.name.clone(), at, source };
+        self.counters.check(waiting).map_err(broken)
+    }
 }
 
 /// One transport's part in what ports dropped, and what its machines measured.

@@ -4,6 +4,8 @@
 //! macro. The scenario schema, the command line, the documentation tables and the manifest are
 //! derived from that list, so a parameter cannot exist in one of them alone.
 
+pub mod names;
+
 use headway_units::{Rate, Time};
 use std::fmt;
 

@@ -272,7 +272,7 @@ impl<'a> Ports<'a> {
     pub(crate) fn records(&self, now: Time, seed: u64) -> Vec<LinkRecord> {
         let ports = self.egress.iter().map(|egress| &egress.port);
         let faults = |number| self.links.fault_counts(number);
-        let run = format!(" (seed {seed})");
-        LinkStats::of_fresh_ports(Time::ZERO).records(now, &self.links.network, ports, faults, &run)
+        let records = LinkStats::of_fresh_ports(Time::ZERO).records(now, &self.links.network, ports, faults);
+        records.unwrap_or_else(|broken| panic!("{broken} (seed {seed})"))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::run::Run;
 use crate::simulate::simulate;
-use headway_network::{Fault, FaultSpec, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
+use headway_network::{Fault, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
 use headway_params::ParamValue;
 use headway_units::Time;
 
@@ -43,27 +43,23 @@ fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
 /// When a run ends that the scenario lets go on.
 const SAFETY: Time = Time::s(100);
 
-/// Whether a link that its packets or their answers may take loses every packet for ever, or something is down for ever.
+/// Whether a link that its packets or their answers may take loses every packet for ever, or is down for ever. A flow
+/// that meets no such link has to finish, whatever is dead elsewhere.
 fn cut_off(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    let for_ever = |f: &FaultSpec| matches!(&f.what, Fault::Down(down) if down.until == Time::MAX);
-    if run.spec.faults.iter().any(for_ever) {
-        return true;
-    }
     let names = run.network.link_names();
     let blackholes =
         run.spec.faults.iter().filter(|f| matches!(f.what, Fault::Blackhole { until: Time::MAX, .. }));
-    let mut on = blackholes.map(|f| &f.links).peekable();
-    if on.peek().is_none() {
-        return false;
-    }
+    let dark = |name: &String| {
+        blackholes.clone().any(|fault| match &fault.links {
+            LinkChoice::None => false,
+            LinkChoice::All => true,
+            LinkChoice::Some(list) => list.contains(name),
+        })
+    };
     let there = run.network.links_any(flow.src, flow.dst);
     let back = run.network.links_any(flow.dst, flow.src);
-    let taken: Vec<&String> = there.iter().chain(&back).map(|n| &names[*n as usize]).collect();
-    on.any(|links| match links {
-        LinkChoice::None => false,
-        LinkChoice::All => true,
-        LinkChoice::Some(list) => taken.iter().any(|name| list.contains(name)),
-    })
+    let mut taken = there.into_iter().chain(back).map(|number| number as usize);
+    taken.any(|number| run.extremes[number].dead || dark(&names[number]))
 }
 
 /// How often a time-out doubles that waits for a packet lost again and again; the first is two largest round trips.

@@ -17,6 +17,8 @@ pub struct Extremes {
     pub retuned: bool,
     /// How often it goes down. The packet that is on it then counts whole, and only a part of it was sent.
     pub downs: u64,
+    /// Whether it goes down for ever.
+    pub dead: bool,
 }
 
 /// Those of every link, by number.
@@ -25,7 +27,14 @@ pub fn extremes(network: &Network, spec: &RunSpec) -> Result<Vec<Extremes>, Buil
     let mut all: Vec<Extremes> = all
         .map(|link| {
             let rate = link.spec.rate;
-            Extremes { rate, lowest: rate, delay: network.hop_delay(link), retuned: false, downs: 0 }
+            Extremes {
+                rate,
+                lowest: rate,
+                delay: network.hop_delay(link),
+                retuned: false,
+                downs: 0,
+                dead: false,
+            }
         })
         .collect();
     let Some(changes) = Changes::new(&spec.faults, network, &PathSelector::new(network, spec.seed))? else {
@@ -42,8 +51,9 @@ pub fn extremes(network: &Network, spec: &RunSpec) -> Result<Vec<Extremes>, Buil
                 link.retuned = true;
                 link.lowest = if rate.bps() < link.lowest.bps() { *rate } else { link.lowest };
             }
-            Step::Down => link.downs += 1,
-            Step::Up | Step::Delay(_) => {}
+            Step::Down => (link.downs, link.dead) = (link.downs + 1, true),
+            Step::Up => link.dead = false,
+            Step::Delay(_) => {}
         }
     }
     Ok(all)

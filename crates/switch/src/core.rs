@@ -11,8 +11,8 @@ use crate::{Addresses, SwitchCounters};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Fate, Full, Limit, Need, Offers, Packets, Port, PortContext, Rewrite};
 use headway_network::{
-    BuildError, Changes, FaultAction, FaultSpec, Flight, Injector, LinkRecord, Network, PathSelector,
-    Routing, Sample, SampleSpec, Step,
+    BuildError, Changes, FaultAction, FaultSpec, Flight, Injector, LinkRecord, Miscounted, Network,
+    PathSelector, Routing, Sample, SampleSpec, Step,
 };
 use headway_packet::Packet;
 use headway_units::Time;
@@ -309,11 +309,9 @@ impl Core {
         self.frames.held()
     }
 
-    /// Counters of every link, with means from the beginning of measuring to `now`.
-    ///
-    /// # Panics
-    /// When a port's counters contradict each other: only a bug can cause that.
-    pub fn links(&self, now: Time) -> Vec<LinkRecord> {
+    /// Counters of every link, with means from the beginning of measuring to `now`; an error where a port's counters
+    /// contradict each other, which only a bug can cause.
+    pub fn links(&self, now: Time) -> Result<Vec<LinkRecord>, Miscounted> {
         self.measuring.links(now, &self.network, &self.egress, &self.injector)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::egress::Egress;
 use headway_network::{
-    Injector, LinkChoice, LinkRecord, LinkSampler, LinkStats, Network, Sample, SampleSpec,
+    Injector, LinkChoice, LinkRecord, LinkSampler, LinkStats, Miscounted, Network, Sample, SampleSpec,
 };
 use headway_units::Time;
 
@@ -56,8 +56,8 @@ impl Measuring {
         network: &Network,
         egress: &[Egress],
         injector: &Injector,
-    ) -> Vec<LinkRecord> {
+    ) -> Result<Vec<LinkRecord>, Miscounted> {
         let ports = egress.iter().map(|e| &e.port);
-        self.stats.records(now, network, ports, |number| injector.counts()[number], "")
+        self.stats.records(now, network, ports, |number| injector.counts()[number])
     }
 }

@@ -273,6 +273,31 @@ pub struct Traffic {
     pub packet: Sizes,
 }
 
+/// What the credits of a receiver depend on that are on their way to its senders.
+#[derive(Clone, Copy, Debug)]
+pub struct CreditDemand {
+    /// Packets of one message.
+    pub packets: u64,
+    /// From a credit to its data.
+    pub round_trip: Time,
+    /// Rate of the receiver's link.
+    pub nic: Rate,
+    /// Packet sizes.
+    pub sizes: Sizes,
+}
+
+/// A bound from above of such credits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CreditBound {
+    /// Share of the highest rate at which a receiver gives credits to one message at the most. All of its messages
+    /// together have the whole of it.
+    pub share: f64,
+    /// Bytes of a link that a credit stands for at the highest rate: its own, and those of its data.
+    pub bytes: u64,
+    /// Credits that wait at the receiver's own link at the most.
+    pub waiting: u64,
+}
+
 /// What a protocol needs of its surroundings and does to them: how others know it without its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
@@ -323,6 +348,12 @@ pub trait Transport: 'static {
     fn needs_pinned_paths(params: &Self::Params) -> bool {
         let _ = params;
         false
+    }
+    /// How many credits a receiver has on their way at the most, where it gives them out whether data answers them or
+    /// not ([`Capabilities::credits`]): these flow for a round trip however little is left to send.
+    fn credit_bound(params: &Self::Params, demand: &CreditDemand) -> Option<CreditBound> {
+        let _ = (params, demand);
+        None
     }
     /// A fresh instance for one host.
     fn endpoint(params: &Self::Params, context: HostContext) -> Self::Endpoint;

@@ -32,5 +32,8 @@ pub mod timers;
 pub mod turns;
 pub mod two_sided;
 
-pub use endpoint::{Capabilities, Endpoint, EndpointEvent, HostContext, Path, Transport, TransportInfo};
+pub use endpoint::{
+    Capabilities, CreditBound, CreditDemand, Endpoint, EndpointEvent, HostContext, Path, Transport,
+    TransportInfo,
+};
 pub use message::{InitialWindow, Message};

@@ -1,6 +1,6 @@
 //! The list of transports: one line each.
 
-use crate::endpoint::{Capabilities, Traffic, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, CreditBound, CreditDemand, Traffic, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::tcp::control::{Controlled, ControllerVisitor};
 use headway_packet::Family;
@@ -142,6 +142,21 @@ pub fn needs_pinned_paths(name: &str, set: &[(String, ParamValue)]) -> bool {
         }
     }
     visit(name, Ask(set)).unwrap_or(false)
+}
+
+/// Bound of the credits on their way to senders, where receivers of the transport called `name` give out any once these
+/// parameters are set: [`Transport::credit_bound`].
+pub fn credit_bound(name: &str, set: &[(String, ParamValue)], demand: &CreditDemand) -> Option<CreditBound> {
+    struct Ask<'a>(&'a [(String, ParamValue)], &'a CreditDemand);
+    impl TransportVisitor for Ask<'_> {
+        type Output = Option<CreditBound>;
+        fn visit<T: Transport>(self) -> Option<CreditBound> {
+            let mut params = T::Params::default();
+            self.0.iter().try_for_each(|(name, value)| params.set(name, value.clone())).ok()?;
+            T::credit_bound(&params, self.1)
+        }
+    }
+    visit(name, Ask(set, demand)).flatten()
 }
 
 /// What is set, and what the transport called `name` makes of the traffic for parameters that are not.

@@ -213,10 +213,8 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
         f"{about['frames']} frames, 99 % of them late by at most {duration(about['switch_late_ns']['p99'] * 1e-9)}"
     )
     heads = ("", "flows done", "mean FCT", "p99 FCT", "bottleneck utilisation", "drops")
-    rows = [_row("testbed", last["summary"])]
-    if last[SIMULATOR] is not None:
-        rows.append(_row(SIMULATOR, last[SIMULATOR]))
-    print_table(heads, rows)
+    sides = [("testbed", last["summary"]), (SIMULATOR, last[SIMULATOR])]
+    print_table(heads, [row for label, summary in sides if summary is not None for row in _rows(label, summary)])
     for sentence in about["kernel_notes"]:
         click.echo(f"note: {sentence}", err=True)
     for place, count in about["dropped_outside_ports"].items():
@@ -232,6 +230,12 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
         click.echo(f"{results} in {out}, report in {out / 'report.html'}", err=True)
 
 
+def _rows(label: str, summary: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The whole, and where there are several transports a line for each, with what is known of it."""
+    parts = summary.get("by_transport") or {}
+    return [_row(label, summary), *(_row(f"  {name}", part) for name, part in parts.items())]
+
+
 def _row(label: str, summary: dict[str, Any]) -> tuple[str, ...]:
     done = summary["flows_done"]
     total = done + summary["flows_unfinished"] + summary.get("flows_failed", 0)
@@ -239,7 +243,8 @@ def _row(label: str, summary: dict[str, Any]) -> tuple[str, ...]:
     shown = [duration(time) if time is not None else "-" for time in times]
     used = summary.get("bottleneck_utilisation")
     share = "-" if used is None else f"{used:.1%}"
-    return (label, f"{done}/{total}", *shown, share, str(summary.get("drops", 0)))
+    drops = summary.get("drops")
+    return (label, f"{done}/{total}", *shown, share, "-" if drops is None else str(drops))
 
 
 COMMAND = testbed

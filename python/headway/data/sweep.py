@@ -7,13 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from headway.checksums import verify_file
 from headway.data.point import Point
-from headway.data.reader import glance
+from headway.data.reader import glance, read_object
 from headway.data.run import Run
 from headway.data.table import Table
 from headway.data.units import ENDINGS, parse_any, parse_bytes
 from headway.errors import ResultsError
-from headway.layout import MANIFEST_FILE, SWEEP_FILE
+from headway.layout import MANIFEST_FILE, POINT_FILE, SWEEP_FILE
 
 
 class Sweep:
@@ -77,12 +78,31 @@ def read_sweep(directory: str | Path) -> Sweep:
     listed = glance(path / SWEEP_FILE)
     if not isinstance(listed, list) or not all(_is_entry(entry) for entry in listed):
         raise ResultsError(path / SWEEP_FILE, "is damaged")
+    for entry in listed:
+        check_entry(path, entry)
     done = [entry for entry in listed if (path / entry["dir"] / MANIFEST_FILE).exists()]
     runs = [
         Point(_label(entry), entry["variant"], entry["axes"], entry["seed"], results=Run(path / entry["dir"]))
         for entry in done
     ]
     return Sweep(path, runs, len(listed) - len(done))
+
+
+def check_entry(directory: Path, entry: Mapping[str, Any]) -> None:
+    """Compare a line of a sweep's list with what its point says of itself, where it is finished.
+
+    The list changes as points finish and has no checksum; what a point is does not change, and has one. Raises
+    `ResultsError` if either was changed after it was written.
+    """
+    record = directory / str(entry.get("dir")) / POINT_FILE
+    if not record.exists():
+        return
+    says = read_object(record)
+    verify_file(record)
+    for key in ("label", "variant", "axes", "seed", "digest"):
+        if key in says and entry.get(key) != says[key]:
+            what = f"is damaged: it says {key} {entry.get(key)!r} of {entry.get('dir')}, which says {says[key]!r}"
+            raise ResultsError(directory / SWEEP_FILE, what, "`headway sweep` writes it anew and runs nothing twice")
 
 
 def _label(entry: Mapping[str, Any]) -> str:

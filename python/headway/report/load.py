@@ -1,8 +1,9 @@
 """Read a run directory, or a sweep or reproduce directory, into typed Python objects.
 
 Small files (manifest, summary, claims) are read at once, and the tables (flows, links, series) are looked at; they are
-read when a figure asks for them, because a sweep of several hundred points rarely needs the flows of every one.
-Whatever is missing, truncated or of the wrong shape becomes a `ResultsError` that names the file.
+read when a figure asks for them, because a sweep of several hundred points rarely needs the flows of every one. Every
+file is compared with its checksum, drawn or not: a report says nothing of a run of which anything was changed.
+Whatever is missing, truncated, changed or of the wrong shape becomes a `ResultsError` that names the file.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headway.checksums import verify
 from headway.data.point import Point
 from headway.data.reader import read_list, read_object
 from headway.data.run import Run
+from headway.data.sweep import check_entry
 from headway.errors import ResultsError
 
 BESIDE = "simulator"  # folder of a testbed's run that holds the same run in the simulator
@@ -71,6 +74,7 @@ def load_point(directory: Path, record: Mapping[str, Any] | None = None) -> Poin
     """Load one run directory; `record` is its line in sweep.json."""
     run = Run(directory)
     run.look()
+    verify(directory)
     record = record or {}
     axes = record.get("axes") or {}
     return Point(
@@ -93,6 +97,7 @@ def _load_sweep(directory: Path) -> tuple[tuple[Point, ...], tuple[str, ...]]:
         state = str(record.get("state", "done"))
         place = directory / str(record.get("dir") or Path("points") / label)
         if state == "done" or (place / "manifest.json").is_file():
+            check_entry(directory, {**record, "dir": place.relative_to(directory).as_posix()})
             points.append(load_point(place, record))
         else:
             error = record.get("error")

@@ -118,7 +118,13 @@ fn what_cannot_be_is_said_by_type() {
     );
     assert!(matches!(bind("[::1]:0", Config::default()), BindError::NotIpv4(_)));
     let unknown = Config { transport: "carrier-pigeon".into(), ..Config::default() };
-    assert_eq!(bind("127.0.0.1:0", unknown).to_string(), "there is no transport `carrier-pigeon`");
+    assert!(bind("127.0.0.1:0", unknown).to_string().starts_with("there is no transport `carrier-pigeon`: "));
+    let slip = Config { transport: "hom".into(), ..Config::default() };
+    let said = bind("127.0.0.1:0", slip).to_string();
+    assert_eq!(said, "there is no transport `hom`: did you mean `homa`?");
+    let slip = Config { discipline: Some("drop-tial".into()), ..Config::default() };
+    let said = bind("127.0.0.1:0", slip).to_string();
+    assert_eq!(said, "there is no port discipline `drop-tial`: did you mean `drop-tail`?");
     let tiny = Config { mtu: 100, ..Config::default() };
     assert_eq!(bind("127.0.0.1:0", tiny).to_string(), "mtu is 100, and must be from 256 to 9216");
 

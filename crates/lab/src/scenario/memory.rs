@@ -90,7 +90,9 @@ impl Setup {
         let bytes = bytes.fold(0, u64::saturating_add);
         // At least a packet a flow, and one that is not full.
         let packets = total.saturating_add(bytes / u64::from(self.fabric.sizes.payload));
-        headway_network::Flows { total, sampled, packets }
+        let receivers = self.traffic.iter().map(|e| e.receivers(self.topology.hosts)).sum::<u64>();
+        let receivers = receivers.min(u64::from(self.topology.hosts));
+        headway_network::Flows { total, sampled, packets, receivers, stop: self.stop }
     }
 
     fn flows_too_big(&self, estimate: &Estimate, limit: u64) -> ScenarioError {

@@ -302,6 +302,9 @@ pub enum LabError {
         /// What the operating system calls it.
         kind: std::io::ErrorKind,
     },
+    /// A port's counters contradict each other: such numbers are not written.
+    #[error("{0}; no results are written")]
+    Counters(#[from] headway_network::Miscounted),
     /// A capture cannot be written.
     #[error("cannot write the capture {path}: {reason}")]
     Capture {

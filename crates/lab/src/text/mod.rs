@@ -2,7 +2,6 @@
 
 pub mod error;
 pub mod key;
-pub mod names;
 pub mod overrides;
 pub mod parse;
 pub mod quantity;
@@ -10,6 +9,8 @@ pub mod reader;
 pub mod source;
 pub mod spans;
 pub mod tree;
+
+pub use headway_params::names;
 
 pub use error::{LabError, Problem, ScenarioError};
 pub use reader::{Item, Reader};

@@ -36,6 +36,16 @@ impl Dimension {
             Dimension::Packets => "\"128 packets\"",
         }
     }
+
+    /// The unit of that example.
+    pub fn example_unit(self) -> &'static str {
+        match self {
+            Dimension::Time => "us",
+            Dimension::Rate => "Gbps",
+            Dimension::Bytes => "kB",
+            Dimension::Packets => "packets",
+        }
+    }
 }
 
 const UNITS: &[(&str, Dimension, u128)] = &[

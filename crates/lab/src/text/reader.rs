@@ -199,7 +199,7 @@ impl<'a> Item<'a> {
     fn quantity(&self, wanted: &[Dimension]) -> Read<quantity::Quantity> {
         let or =
             |f: fn(Dimension) -> &'static str| wanted.iter().map(|d| f(*d)).collect::<Vec<_>>().join(" or ");
-        let example = || format!("write {}", or(Dimension::example));
+        let example = || self.example(wanted).unwrap_or_else(|| format!("write {}", or(Dimension::example)));
         let Value::Text(text) = &self.node.value else {
             return Err(self.wrong(format!("{} with a unit", or(Dimension::word))).help(example()));
         };
@@ -210,6 +210,20 @@ impl<'a> Item<'a> {
             return Err(self.fail(problem).help(example()));
         }
         Ok(parsed)
+    }
+
+    /// The user's own number with a unit, where only that is missing.
+    fn example(&self, wanted: &[Dimension]) -> Option<String> {
+        let number = match &self.node.value {
+            Value::Int(number) => number.to_string(),
+            Value::Float(number) => number.to_string(),
+            Value::Text(text) => text.trim().to_string(),
+            _ => return None,
+        };
+        number.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0)?;
+        let with = |d: &Dimension| format!("\"{number} {}\"", d.example_unit());
+        let all: Vec<String> = wanted.iter().map(with).collect();
+        Some(format!("write {}, or with the unit that you mean", all.join(" or ")))
     }
 
     fn misread(&self, error: QuantityError, example: &str) -> ScenarioError {

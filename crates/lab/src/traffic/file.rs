@@ -101,6 +101,10 @@ impl Pattern for File {
         list::horizon(&self.flows).1
     }
 
+    fn receivers(&self, _: u32) -> u64 {
+        list::receivers(&self.flows)
+    }
+
     fn is_spread(&self) -> bool {
         false
     }

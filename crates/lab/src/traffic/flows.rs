@@ -80,6 +80,10 @@ impl Pattern for Flows {
         list::horizon(&self.flows).1
     }
 
+    fn receivers(&self, _: u32) -> u64 {
+        list::receivers(&self.flows)
+    }
+
     fn is_spread(&self) -> bool {
         false
     }

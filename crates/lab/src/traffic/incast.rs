@@ -163,6 +163,10 @@ impl Pattern for Incast {
         self.mean_bytes().saturating_mul(self.senders.len() as u64).saturating_mul(self.repeat)
     }
 
+    fn receivers(&self, _: u32) -> u64 {
+        1
+    }
+
     fn is_spread(&self) -> bool {
         false
     }

@@ -30,3 +30,11 @@ pub(super) fn horizon(flows: &[Written]) -> (Time, u64) {
     let last = flows.iter().map(|f| f.spec.start).max().unwrap_or_default();
     (last, flows.iter().map(|f| f.spec.bytes).fold(0, u64::saturating_add))
 }
+
+/// How many hosts they go to.
+pub(super) fn receivers(flows: &[Written]) -> u64 {
+    let mut all: Vec<u32> = flows.iter().map(|f| f.spec.dst).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.len() as u64
+}

@@ -141,6 +141,10 @@ impl Pattern for ManyToMany {
         self.bytes.saturating_mul(self.senders.len() as u64 * u64::from(self.fan_out))
     }
 
+    fn receivers(&self, _: u32) -> u64 {
+        self.receivers.len() as u64
+    }
+
     fn is_spread(&self) -> bool {
         false
     }

@@ -105,6 +105,11 @@ pub trait Pattern: Debug + Send + Sync {
     /// Roughly how many bytes all of its flows have.
     fn expected_bytes(&self, hosts: u32) -> u64;
 
+    /// How many hosts they go to at the most.
+    fn receivers(&self, hosts: u32) -> u64 {
+        u64::from(hosts)
+    }
+
     /// Whether its flows start at different times, so that they do not meet again and again in the same phase.
     fn is_spread(&self) -> bool;
 
@@ -317,6 +322,11 @@ impl Entry {
     /// Roughly how many bytes all of its flows have.
     pub fn expected_bytes(&self, hosts: u32) -> u64 {
         self.pattern.expected_bytes(hosts)
+    }
+
+    /// How many hosts they go to at the most.
+    pub fn receivers(&self, hosts: u32) -> u64 {
+        self.pattern.receivers(hosts)
     }
 
     /// Roughly how many flows it makes, before they are made.

@@ -109,6 +109,10 @@ impl Pattern for OnOff {
         self.bytes.saturating_mul(self.periods())
     }
 
+    fn receivers(&self, _: u32) -> u64 {
+        1
+    }
+
     fn is_spread(&self) -> bool {
         true
     }

@@ -8,12 +8,15 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use common::{LEAF_SPINE, SMALL, good, run};
-use headway_fabric::DropReason;
+use headway_fabric::{DropReason, PortCounters};
+use headway_lab::results::manifest::RunInfo;
 use headway_lab::results::schema;
-use headway_lab::{Options, RunOutput, run_scenario};
+use headway_lab::{Options, RunOutput, run_scenario, write_results};
+use headway_network::Outcome;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value as Json;
 use std::path::Path;
+use std::time::Duration;
 
 fn sampled() -> String {
     format!("{SMALL}\n[sample]\nevery = \"20 us\"\nflows = [\"f1\"]\nlinks = \"bottlenecks\"\n")
@@ -559,4 +562,42 @@ fn the_use_of_links_is_null_where_no_load_is_named() {
     let summary = run(&good(SMALL, &[])).summary;
     assert_eq!((&summary["nominal_link_use"], &summary["reached_link_use"]), (&Json::Null, &Json::Null));
     assert_eq!(summary["arrivals_end_s"], 50e-6, "the start of the second flow");
+}
+
+/// Whoever counted, simulator or switch: what they counted is written by the same function.
+#[test]
+fn counters_that_cannot_be_true_are_an_error_and_no_file() {
+    let scenario = good(SMALL, &[]);
+    let resolved = scenario.setup().and_then(|setup| setup.resolve(scenario.seed)).expect("a run");
+    let whole = headway_sim::run(&resolved.spec, &mut |_| true).expect("an outcome");
+    let write = |outcome: &Outcome, dir: &Path| {
+        let around = RunInfo {
+            wall: Duration::ZERO,
+            commit: None,
+            memory_bytes: 0,
+            warnings: Vec::new(),
+            testbed: None,
+        };
+        let options = Options { out: Some(dir), ..Options::default() };
+        write_results(&scenario, &resolved, outcome, around, &options).map(|_| ())
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    write(&whole, dir.path()).expect("counters that add up");
+    type Doctor = fn(&mut PortCounters);
+    let doctors: [(Doctor, &str); 4] = [
+        (|c| c.queue_max_packets = 0u32.wrapping_sub(1), "4294967295 packets"),
+        (|c| c.queue_max_packets = c.received as u32 + 1, "waited at once"),
+        (|c| c.queue_max_bytes = 0u64.wrapping_sub(1538), "waited at once"),
+        (|c| c.dequeued += 1, "is not dequeued"),
+    ];
+    for (doctor, words) in doctors {
+        let mut outcome = whole.clone();
+        let link = outcome.links.iter_mut().find(|l| l.from_switch).expect("a switch");
+        doctor(&mut link.counters);
+        let name = link.name.clone();
+        let dir = tempfile::tempdir().expect("a directory");
+        let error = write(&outcome, dir.path()).expect_err("a number that cannot be").to_string();
+        assert!(error.contains(words) && error.contains(&name), "{error}");
+        assert_eq!(std::fs::read_dir(dir.path()).expect("a directory").count(), 0, "nothing is written");
+    }
 }

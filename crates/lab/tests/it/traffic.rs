@@ -138,6 +138,8 @@ fn estimates_are_near_what_is_made() {
             assert!(hosts.max() < Some(HOSTS as u32), "{entry:?}");
             let expected = traffic.expected_flows(HOSTS as u32);
             assert!(expected == flows.len() as f64, "{entry:?}: {} flows, not {expected}", flows.len());
+            let receivers: BTreeSet<u32> = flows.iter().map(|f| f.spec.dst).collect();
+            assert!(receivers.len() as u64 <= traffic.receivers(HOSTS as u32), "{entry:?}: {receivers:?}");
             // Sizes and gaps at random may be far from their means.
             if traffic.pattern.random_sizes().is_some() {
                 return;

@@ -6,8 +6,9 @@ use headway_lab::fabric::ROUTINGS;
 use headway_params::{ParamKind, ParamSpec, ParamValue};
 use toml::{Table, Value};
 
-/// The `[fabric]` and the `[transport]` table; `several` asks for ports that suit any mixture as well as this one.
-pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool) -> (Table, Table) {
+/// The `[fabric]` and the `[transport]` table; `several` asks for ports that suit any mixture as well as this one, and
+/// `tiny` for small packets.
+pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool, tiny: bool) -> (Table, Table) {
     let (name, transport) = transport(dice, wild);
     let own = headway_transport::registry::find(name).map_or("", |entry| entry.info.discipline);
     let mut fabric = Table::new();
@@ -18,7 +19,11 @@ pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool) -> (Table, Table)
     if dice.percent(40) {
         fabric.insert("routing".into(), (*dice.pick(ROUTINGS)).into());
     }
-    let largest = if dice.percent(20) { sizes(dice, &mut fabric) } else { 1538 };
+    let largest = match (tiny, dice.percent(20)) {
+        (true, _) => sizes(dice, &mut fabric, 256),
+        (false, true) => sizes(dice, &mut fabric, 9_000),
+        (false, false) => 1538,
+    };
     for key in ["buffer", "control_buffer"] {
         if dice.percent(30) {
             fabric.insert(key.into(), room(dice, largest));
@@ -106,8 +111,8 @@ fn anywhere(dice: &mut Dice, spec: &ParamSpec) -> Option<Value> {
 }
 
 /// Packet sizes; answers the largest packet's bytes on the wire.
-fn sizes(dice: &mut Dice, fabric: &mut Table) -> u64 {
-    let payload = dice.count(64, 9_000);
+fn sizes(dice: &mut Dice, fabric: &mut Table, most: u64) -> u64 {
+    let payload = dice.count(64, most);
     let (header, framing) = (dice.below(81), dice.below(61));
     let control = dice.between(20, 120);
     for (key, bytes) in [("payload", payload), ("header", header), ("framing", framing), ("control", control)]

@@ -64,14 +64,20 @@ const DRAWS: u64 = 40;
 /// # Panics
 /// When hardly anything that is drawn is accepted: the generator does not fit the reader then.
 pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
+    // From a stream of its own, so that all other seeds stay what they are.
+    let far = Dice::new(headway_primitives::mix(!seed)).below(FAR) == 0;
     for draw in 0..DRAWS {
         let mut dice = Dice::new(headway_primitives::mix(seed) ^ draw);
-        if let Some(case) = attempt(&mut dice, size, folder) {
+        if let Some(case) = attempt(&mut dice, size, far, folder) {
             return (case, draw);
         }
     }
     panic!("{DRAWS} draws of seed {seed} made no scenario");
 }
+
+/// One in this many has long links and tiny packets, and little to send: what flows for a round trip without being
+/// asked for, as credits do, is then most of what is in flight.
+const FAR: u64 = 40;
 
 /// One in this many is large.
 const RARELY: u64 = 40;
@@ -81,19 +87,20 @@ const RARELY: u64 = 40;
 /// their flows finish.
 const WILD: u64 = 25;
 
-fn attempt(dice: &mut Dice, size: Size, folder: &Path) -> Option<Case> {
-    let mut size = size;
-    if dice.below(RARELY) != 0 {
+fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case> {
+    let mut size = most;
+    if dice.below(RARELY) != 0 || far {
         size = Size {
             packets: size.packets.min(Size::SMALL.packets),
             flight: size.flight.min(Size::SMALL.flight),
         };
     }
-    let (topology, graph) = topology::draw(dice, size);
+    let flight = if far { (most.flight / 20.0, most.flight) } else { (0.01, size.flight) };
+    let (topology, graph) = topology::draw(dice, flight);
     let mut scenario = table([("seed", number(dice.below(1 << 32))), ("topology", topology.into())]);
     let wild = dice.percent(WILD);
     let several = dice.percent(15);
-    let (fabric, transport) = fabric::draw(dice, wild, several);
+    let (fabric, transport) = fabric::draw(dice, wild, several, far);
     if !fabric.is_empty() {
         scenario.insert("fabric".into(), fabric.into());
     }

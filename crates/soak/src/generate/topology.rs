@@ -1,6 +1,5 @@
 //! The network of a random scenario: any kind that the lab lists, each key by what it takes.
 
-use super::Size;
 use crate::case::{GRAPH, duration, number, table};
 use crate::dice::Dice;
 use headway_network::topology::{KINDS, Key, Kind, Usual};
@@ -18,10 +17,10 @@ struct Links {
     flight: f64,
 }
 
-/// A topology, and the graph if it is one.
-pub(super) fn draw(dice: &mut Dice, size: Size) -> (Table, Option<Table>) {
+/// A topology, and the graph if it is one; `flight` is from how many to how many packets its links hold, about.
+pub(super) fn draw(dice: &mut Dice, flight: (f64, f64)) -> (Table, Option<Table>) {
     let (info, _) = dice.pick(KINDS);
-    let links = Links { rate: dice.magnitude(RATES.0, RATES.1), flight: dice.magnitude(0.01, size.flight) };
+    let links = Links { rate: dice.magnitude(RATES.0, RATES.1), flight: dice.magnitude(flight.0, flight.1) };
     let mut topology = table([("kind", info.name.into())]);
     let mut graph = None;
     for key in info.all_keys() {

@@ -9,8 +9,12 @@ const LONG: &str = "memory_limit = \"LIMIT\"\n[topology]\nkind = \"single-switch
     { src = 0, dst = 2, bytes = \"300 MB\" },\n{ src = 1, dst = 2, bytes = \"300 MB\" },\n]\n";
 
 fn peak(limit: &str, sets: &[&str]) -> (headway_lab::RunOutput, u64, u64) {
+    peak_in(LONG, limit, sets)
+}
+
+fn peak_in(text: &str, limit: &str, sets: &[&str]) -> (headway_lab::RunOutput, u64, u64) {
     let sets: Vec<String> = sets.iter().map(|s| s.to_string()).collect();
-    let text = LONG.replace("LIMIT", limit);
+    let text = text.replace("LIMIT", limit);
     let folder = std::path::Path::new(".");
     let scenario = headway_lab::Request::text(&text, "long.toml", folder, &sets, None).load();
     let scenario = scenario.unwrap_or_else(|e| panic!("{}", e.render()));
@@ -27,6 +31,29 @@ fn packets_in_flight_are_in_the_estimate() {
     let ratio = (peak + headway_network::BASE) as f64 / said as f64;
     println!("{peak} B of the heap, {said} B were said of the process: {ratio:.2}");
     assert!((0.25..=1.5).contains(&ratio), "{peak} B, {said} B were said");
+}
+
+/// Little to send over a long path: credits flow for a round trip all the same.
+const FEW: &str = "memory_limit = \"LIMIT\"\n[topology]\nkind = \"dumbbell\"\nsenders = 8\nreceivers = 8\n\
+    rate = \"100 Gbps\"\ndelay = \"300 us\"\nbottleneck_rate = \"100 Gbps\"\nbottleneck_delay = \"300 us\"\n[fabric]\n\
+    payload = 100\n[transport]\nname = \"expresspass\"\n[[traffic]]\nkind = \"permutation\"\nbytes = \"100 kB\"\n";
+
+/// Of credits that nothing answers, each of these transports has as many as were expected, and no limit between the
+/// estimate and the peak ends the run.
+#[test]
+fn credits_that_nothing_is_left_to_send_for_are_in_the_estimate() {
+    for name in ["expresspass", "expresspass-aeolus"] {
+        let (output, peak, said) = peak_in(FEW, "1 GB", &[&format!("transport.name=\"{name}\"")]);
+        assert_eq!(output.summary["flows_done"], 16, "{}", output.manifest["warnings"]);
+        let ratio = (peak + headway_network::BASE) as f64 / said as f64;
+        println!("{name}: {peak} B of the heap, {said} B were said of the process: {ratio:.2}");
+        assert!((1.0 / 1.5..=1.5).contains(&ratio), "{name}: {peak} B, {said} B were said");
+    }
+    // A round trip holds most of it: what is said follows the delay, and not what there is to send.
+    let said = |sets: &[&str]| peak_in(FEW, "1 GB", sets).2 - headway_network::BASE;
+    let (once, twice) =
+        (said(&[]), said(&["topology.delay=\"600 us\"", "topology.bottleneck_delay=\"600 us\""]));
+    assert!((1.5..2.2).contains(&(twice as f64 / once as f64)), "{once} B, then {twice} B");
 }
 
 /// A fault doubles every packet on every link, which no estimate foresees.

@@ -106,7 +106,7 @@ fn a_frame_crosses_store_and_forward() {
     core.receive(Time::us(5), 0, &bytes).expect("good");
     let slot = Rate::new(100_000_000).expect("a rate").time_of(1538);
     assert_eq!(drain(&mut core), [(2, Time::us(5) + (slot + Time::us(100)) * 3, Ecn::Spare, 0)]);
-    core.links(Time::s(1));
+    core.links(Time::s(1)).expect("counters add up");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_full_buffer_drops_and_the_books_say_so() {
     }
     // Thirty frames come within three slots of the bottleneck: three leave meanwhile, eight wait.
     assert_eq!(drain(&mut core).len(), 11);
-    let links = core.links(Time::s(1));
+    let links = core.links(Time::s(1)).expect("counters add up");
     let bottleneck = links.iter().find(|l| l.name == "s0->s1").expect("it is there");
     assert_eq!((bottleneck.counters.drops(), bottleneck.counters.dequeued), (19, 11));
     assert_eq!(bottleneck.busy, Rate::new(10_000_000).expect("a rate").time_of(11 * 1538));
@@ -195,7 +195,7 @@ fn credits_that_are_held_back_leave_when_they_may_and_data_goes_first() {
     }
     assert_eq!(waiting, None, "the data frame came first");
     assert_eq!(starts(&mut core, &seen), expected);
-    core.links(Time::s(1));
+    core.links(Time::s(1)).expect("counters add up");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn amid(i: u64) -> Time {
 fn frames_meet_a_link_that_goes_down_as_packets_of_the_simulator_do() {
     let down = |until, converge| Fault::Down(Down { switches: Vec::new(), at: amid(20), until, converge });
     let stats = |core: &Core, name: &str| {
-        let links = core.links(OPENED + Time::ms(100));
+        let links = core.links(OPENED + Time::ms(100)).expect("counters add up");
         links.into_iter().find(|l| l.name == name).expect("a link")
     };
     let (out, core) = row(down(Time::MAX, Time::MAX));

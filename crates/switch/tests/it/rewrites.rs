@@ -109,7 +109,7 @@ fn read(bytes: &[u8]) -> (Packet, Vec<u8>) {
 }
 
 fn bottleneck(core: &Core) -> PortCounters {
-    let links = core.links(Time::s(1));
+    let links = core.links(Time::s(1)).expect("counts");
     links.into_iter().find(|l| l.name == "s0->s1").expect("it is there").counters
 }
 

@@ -4,6 +4,8 @@
 #![allow(clippy::print_stdout, reason = "the report goes to standard output")]
 
 use clap::Parser;
+use headway_network::Miscounted;
+use headway_params::names::nearest;
 use headway_switch::{AfPacket, Clock, Core, CoreConfig, FrameError, FrameIo, RunConfig, Running};
 use headway_testbed::capture::Recording;
 use headway_testbed::messages::{Answer, ControlCommand, SwitchReport, listen, pack, say};
@@ -113,7 +115,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
         }
     };
     let seen = seen.map_err(|e| format!("packet sockets: {e}"))?;
-    let mut report = report(&mut core, &seen, clock.now());
+    let mut report = report(&mut core, &seen, clock.now()).map_err(|e| e.to_string())?;
     drop(core);
     report.captured = recording.map(Recording::finish).transpose().map_err(|e| e.to_string())?;
     if arguments.managed {
@@ -155,8 +157,11 @@ fn open(ports: &[(u32, String)], hosts: u32) -> Result<Vec<Option<Box<dyn FrameI
     let mut interfaces: Vec<Option<Box<dyn FrameIo>>> = (0..hosts).map(|_| None).collect();
     for (host, name) in ports {
         let Some(place) = interfaces.get_mut(*host as usize) else {
+            let known: Vec<String> = (0..hosts).map(|h| format!("h{h}")).collect();
+            let near = nearest(&format!("h{host}"), known.iter().map(String::as_str));
+            let near = near.map_or(String::new(), |near| format!("; did you mean {near}={name}?"));
             return Err(format!(
-                "--port h{host}={name}: the topology has only the hosts h0 to h{}",
+                "--port h{host}={name}: the topology has only the hosts h0 to h{}{near}",
                 hosts - 1
             ));
         };
@@ -172,7 +177,7 @@ fn watch_signals() -> Result<(), String> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)).map_err(|e| e.to_string())
 }
 
-fn report(core: &mut Core, seen: &Running, now: Time) -> SwitchReport {
+fn report(core: &mut Core, seen: &Running, now: Time) -> Result<SwitchReport, Miscounted> {
     let mut refused: Vec<(String, u64)> = FrameError::ALL
         .iter()
         .zip(core.counters().refused)
@@ -182,8 +187,8 @@ fn report(core: &mut Core, seen: &Running, now: Time) -> SwitchReport {
     refused.push(("longer than a frame: segmentation offload is on at the sender".into(), seen.cut));
     refused.push(("without a route".into(), core.counters().unroutable));
     let late = &seen.lateness;
-    SwitchReport {
-        links: core.links(now).iter().map(Into::into).collect(),
+    Ok(SwitchReport {
+        links: core.links(now)?.iter().map(Into::into).collect(),
         samples: core.take_samples().iter().filter_map(pack).collect(),
         received: core.counters().received,
         delivered: core.counters().delivered,
@@ -191,5 +196,5 @@ fn report(core: &mut Core, seen: &Running, now: Time) -> SwitchReport {
         late_ns: [late.quantile_ns(0.5), late.quantile_ns(0.99), late.worst_ns()],
         cpu_s: cpu_seconds(),
         captured: None,
-    }
+    })
 }

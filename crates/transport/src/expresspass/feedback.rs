@@ -131,6 +131,28 @@ impl CreditRate {
     }
 }
 
+/// Share of the highest rate that the credits on their way have at the most, if none is lost: the rate grows once a
+/// round trip, until as many left as the message has packets, and the stop that follows from that takes one more.
+pub(super) fn greatest_share(params: &Values, packets: u64, round_trip: Time, slot: Time) -> f64 {
+    let few = u32::try_from(packets).unwrap_or(u32::MAX);
+    let mut rate = CreditRate::new(params, few, Time::ZERO);
+    let (mut left, mut now) = (packets as f64, Time::ZERO);
+    loop {
+        let before = rate.rate;
+        now = now.saturating_add(round_trip);
+        rate.used(0);
+        rate.update(now, round_trip, slot);
+        let round = round_trip.0 as f64 / slot.0.max(1) as f64 * before as f64 / ONE as f64;
+        if left <= round || rate.rate <= before || now == Time::MAX {
+            // A credit takes half a round trip: so much of the next round is on its way when the stop arrives.
+            let next = (2.0 * left / round.max(f64::MIN_POSITIVE)).min(1.0);
+            let mixed = next * rate.rate as f64 + (1.0 - next) * before as f64;
+            return (mixed.max(before as f64) / ONE as f64).min(1.0);
+        }
+        left -= round;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::params::Preset;
@@ -214,6 +236,19 @@ mod tests {
         rate.used(10_000);
         rate.update(RTT * 10, RTT, SLOT);
         assert_eq!(rate.gap(SLOT).0 / 1000, RTT.0 / 1000);
+    }
+
+    /// A round trip holds 38.5 credits at the full rate.
+    #[test]
+    fn credits_on_their_way_grow_with_the_rounds_that_a_message_needs() {
+        let share = |packets| greatest_share(&Values::default(), packets, RTT, SLOT);
+        assert!((0.125..0.5).contains(&share(10)), "a short one starts slower: {}", share(10));
+        let once = greatest_share(&Values::default(), 40, Time::ms(50), SLOT);
+        assert!((0.5..0.51).contains(&once), "all of it leaves at the first rate: {once}");
+        assert!((0.5..0.7).contains(&share(40)), "{}", share(40));
+        assert!(share(1_000_000) > 0.95);
+        let all: Vec<f64> = (1..300).map(|n| share(n * 10)).collect();
+        assert!(all.windows(2).all(|two| two[0] <= two[1] + 1e-9), "{all:?}");
     }
 
     #[test]

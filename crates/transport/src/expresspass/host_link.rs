@@ -85,7 +85,7 @@ impl HostLink {
 }
 
 /// Bytes of a credit, on average.
-fn mean_bytes(params: &Values, sizes: &Sizes) -> u64 {
+pub(super) fn mean_bytes(params: &Values, sizes: &Sizes) -> u64 {
     let usual = u64::from(sizes.control);
     (usual.saturating_sub(params.credit_shorter).max(1) + usual + params.credit_longer) / 2
 }

@@ -19,12 +19,13 @@ mod sender;
 pub use params::{ExpressPassAeolusParams, ExpressPassParams, Feedback, Preset, Recovery, Unheard, Values};
 
 use crate::aeolus::AeolusParams;
-use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::endpoint::{Capabilities, CreditBound, CreditDemand, HostContext, Path, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
+use feedback::greatest_share;
 use headway_packet::{Family, HostId, Packet, PacketKind, Sizes};
 use headway_units::Time;
-use host_link::credit_slot;
+use host_link::{credit_slot, mean_bytes};
 use params::BurstParams;
 use receiver::{Receiver, ReceiverState};
 use sender::{Sender, SenderState};
@@ -62,6 +63,10 @@ impl Transport for ExpressPass {
         deviations: deviations!(),
     };
 
+    fn credit_bound(params: &ExpressPassParams, demand: &CreditDemand) -> Option<CreditBound> {
+        Some(bound(params, demand))
+    }
+
     fn endpoint(params: &ExpressPassParams, context: HostContext) -> ExpressPassEndpoint {
         ExpressPassEndpoint::of(params, None, context)
     }
@@ -81,6 +86,16 @@ fn promises(params: &Values, path: &Path, packets: u64) -> Promises {
     let first = packets.min(40).max(params.adaptive_start);
     let ramp = Time((slot.0 as f64 * first as f64 / params.alpha) as u64) + path.max_rtt * 4;
     Promises { repair: (path.max_rtt * 4).saturating_add(params.retry), ramp }
+}
+
+/// Credits of a receiver: their rate starts at its first value, and grows for as many round trips as the message needs.
+fn bound(params: &Values, demand: &CreditDemand) -> CreditBound {
+    let slot = credit_slot(params, demand.nic, &demand.sizes);
+    CreditBound {
+        share: greatest_share(params, demand.packets, demand.round_trip, slot),
+        bytes: mean_bytes(params, &demand.sizes) + u64::from(demand.sizes.full_wire()),
+        waiting: params.credit_queue,
+    }
 }
 
 /// ExpressPass with Aeolus: its declaration.
@@ -104,6 +119,10 @@ impl Transport for ExpressPassAeolus {
             "Aeolus §4: first windows leave a host in the order of its messages, after credits and after whatever credits released.",
         ),
     };
+
+    fn credit_bound(params: &ExpressPassAeolusParams, demand: &CreditDemand) -> Option<CreditBound> {
+        Some(bound(&params.expresspass, demand))
+    }
 
     fn endpoint(params: &ExpressPassAeolusParams, context: HostContext) -> ExpressPassEndpoint {
         let aeolus = (params.aeolus.clone(), params.burst.clone());

@@ -60,6 +60,7 @@ macro_rules! deviations {
         "RFC9293 §3.4: sequence numbers count packets, and a message is a connection of its own: no FIN, no idle restart, nothing carried over from one message to the next.",
         "RFC2018 §3: up to three SACK blocks travel in fields of the header that acknowledgements do not use otherwise.",
         "RFC7323 §4: every data packet carries the time of its departure and every acknowledgement echoes one, so that repetitions are measured as well.",
+        "RFC3465 §2.3: after a time-out the window grows by what is acknowledged, not by what arrives: a repetition that fills a hole acknowledges what had come before as well, and the window leaps from one packet to the threshold at once.",
         "RFC6675 §4: rule 4 of NextSeg, the rescue retransmission, is left out: it repeats the tail of every recovery, lost or not.",
         "RFC5681 §4.1: packets leave when the host's wire is free for them, one of each connection in turn; there is no queue between TCP and its wire, and no packet waits there for its round trip to be counted.",
         "RFC3168 §6.1: acknowledgements are not ECN-capable; the `ecn-threshold` port neither counts nor drops them for it.",
