@@ -4,7 +4,7 @@
 use headway_packet::{Ecn, HostId, Packet, Sizes};
 use headway_params::{ParamKind, ParamSpec, ParamValue, Params};
 use headway_transport::registry::{self, TransportVisitor};
-use headway_transport::{Endpoint, HostContext, InitialWindow, Message, Path, Transport};
+use headway_transport::{CreditDemand, Endpoint, HostContext, InitialWindow, Message, Path, Transport};
 use headway_units::{Rate, Time};
 use std::panic::catch_unwind;
 
@@ -172,4 +172,25 @@ fn both_ends_of_every_duration_work_under_every_rule() {
     }
     let tried = try_all(cases.into_iter());
     assert!(tried > 1000, "only {tried} pairs");
+}
+
+/// Whoever gives out credits says how many are on their way: more at no longer trip, and never a whole link's share for a
+/// message that is over in the first of its round trips.
+#[test]
+fn credits_have_a_bound_where_there_are_any() {
+    let demand = |packets, trip| CreditDemand {
+        packets,
+        round_trip: trip,
+        nic: Rate::gbps(100),
+        sizes: Sizes::default(),
+    };
+    for entry in registry::all() {
+        let ask = |packets, trip| registry::credit_bound(entry.info.name, &[], &demand(packets, trip));
+        assert_eq!(ask(100, Time::ms(1)).is_some(), entry.capabilities.credits, "{}", entry.info.name);
+        let (Some(few), Some(many)) = (ask(100, Time::ms(10)), ask(100_000_000, Time::ms(10))) else {
+            continue;
+        };
+        assert!(few.bytes >= u64::from(Sizes::default().full_wire()), "{few:?}");
+        assert!(few.share > 0.0 && few.share < many.share && many.share <= 1.0, "{few:?}, {many:?}");
+    }
 }
