@@ -15,8 +15,8 @@
 //! * The drop threshold is for packets of first windows alone, as in Aeolus. Dropping those that were
 //!   granted on a jitter of one packet would break the receiver's clock.
 
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
-use crate::{DropReason, Limit};
+use crate::discipline::{Arrival, Departing, Discipline, Overflow, PortContext};
+use crate::{DisciplineInfo, DropReason, Lengths, Limit};
 use crate::{Need, Rewrite};
 use headway_gauges::{Gauge, Level, SpareMeter};
 use headway_packet::{Ecn, Packet, PacketFlags};

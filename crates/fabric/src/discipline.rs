@@ -1,6 +1,8 @@
 //! The contract of a port discipline.
 
-use crate::{Buffer, DropReason, Limit, Need, Rewrite};
+use crate::counters::DropReason;
+use crate::demands::DisciplineInfo;
+use crate::queues::{Buffer, Lengths, Limit};
 use headway_gauges::Gauge;
 use headway_packet::{Packet, Sizes};
 use headway_params::Params;
@@ -62,12 +64,6 @@ pub enum Overflow {
     Return,
 }
 
-/// What waits at a port, class by class, for disciplines that decide by it.
-pub trait Lengths {
-    /// Packets that wait in a class.
-    fn packets(&self, class: usize) -> u32;
-}
-
 /// Packets that wait at a port when neither a scenario nor the discipline says otherwise.
 const USUAL_LIMIT: Limit = Limit::Packets(128);
 
@@ -95,21 +91,6 @@ pub struct Departing {
     pub data_waiting: u32,
 }
 
-/// What a discipline declares about itself.
-#[derive(Clone, Copy, Debug)]
-pub struct DisciplineInfo {
-    /// Name in scenarios.
-    pub name: &'static str,
-    /// One line for listings and the documentation.
-    pub summary: &'static str,
-    /// Where it was published.
-    pub paper: &'static str,
-    /// What it writes into packets.
-    pub rewrites: &'static [Rewrite],
-    /// What it needs of whoever drives it.
-    pub needs: &'static [Need],
-}
-
 /// Rules of one port on enqueue and on dequeue.
 pub trait Discipline: Sized {
     /// Parameters that a scenario may set.
@@ -124,7 +105,7 @@ pub trait Discipline: Sized {
     const PLAIN: bool = false;
 
     /// The round trip that its parameters set in place of the network's, and the name of the parameter that does; zero
-    /// where it is not set. For disciplines that declare [`Need::RoundTrip`].
+    /// where it is not set. For disciplines that declare [`Need::RoundTrip`](crate::Need::RoundTrip).
     fn own_round_trip(params: &Self::Params) -> Option<(&'static str, Time)> {
         let _ = params;
         None

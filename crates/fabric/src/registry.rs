@@ -1,11 +1,10 @@
 //! The list of port disciplines: one line each.
 
-use crate::discipline::{
-    Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space,
-};
+use crate::discipline::{Arrival, Departing, Discipline, Overflow, PortContext, Space};
 use crate::{
-    AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate,
-    FairQueue, Need, PriorityBuffers, SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
+    AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DisciplineInfo, DropReason, DropTail, EcnThreshold,
+    ExplicitRate, FairQueue, Lengths, Need, PriorityBuffers, SelectiveCreditShaping, SelectiveDrop,
+    StrictPriority, Trimming,
 };
 use headway_gauges::Gauge;
 use headway_packet::{Packet, Sizes};

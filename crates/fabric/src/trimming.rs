@@ -14,8 +14,8 @@
 //! on the wire counts as waiting.
 
 use crate::Rewrite;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
-use crate::{Buffer, DropReason, Limit};
+use crate::discipline::{Arrival, Departing, Discipline, Overflow, PortContext, Space};
+use crate::{Buffer, DisciplineInfo, DropReason, Limit};
 use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
 use headway_params::ParamKind;
 use headway_primitives::mix;
