@@ -3,7 +3,7 @@
 use crate::counters::DropReason;
 use crate::demands::DisciplineInfo;
 use crate::queues::{Buffer, Lengths, Limit};
-use headway_gauges::Gauge;
+use headway_gauges::{Gauge, GaugeInfo};
 use headway_packet::{Packet, Sizes};
 use headway_params::Params;
 use headway_units::{Rate, Time};
@@ -103,6 +103,9 @@ pub trait Discipline: Sized {
 
     /// Whether it does nothing but queue and drop: what is meant to run over it runs over any other as well.
     const PLAIN: bool = false;
+
+    /// What [`Discipline::gauges`] has, in its order.
+    const GAUGES: &'static [GaugeInfo] = &[];
 
     /// The round trip that its parameters set in place of the network's, and the name of the parameter that does; zero
     /// where it is not set. For disciplines that declare [`Need::RoundTrip`](crate::Need::RoundTrip).
@@ -218,7 +221,7 @@ pub trait Discipline: Sized {
         let _ = (now, fresh);
     }
 
-    /// What the rules measure of their port beside what every port counts.
+    /// What the rules measure of their port beside what every port counts: all of [`Discipline::GAUGES`].
     fn gauges<L: Lengths>(&self, now: Time, lengths: &L) -> Vec<Gauge> {
         let _ = (now, lengths);
         Vec::new()

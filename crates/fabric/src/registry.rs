@@ -6,7 +6,7 @@ use crate::{
     ExplicitRate, FairQueue, Lengths, Need, PriorityBuffers, SelectiveCreditShaping, SelectiveDrop,
     StrictPriority, Trimming,
 };
-use headway_gauges::Gauge;
+use headway_gauges::{Gauge, GaugeInfo};
 use headway_packet::{Packet, Sizes};
 use headway_params::{ParamError, ParamSpec, ParamValue, Params};
 use headway_units::Time;
@@ -112,6 +112,9 @@ macro_rules! disciplines {
             }
         }
 
+        /// Every discipline's name with the gauges that it declares.
+        pub const GAUGES: &[(&str, &[GaugeInfo])] = &[$(($name, <$variant as Discipline>::GAUGES)),+];
+
         /// Every discipline's description and parameters.
         pub fn all() -> Vec<(DisciplineInfo, Vec<ParamSpec>)> {
             vec![$((<$variant as Discipline>::INFO, <<$variant as Discipline>::Params as Params>::specs())),+]
@@ -202,6 +205,20 @@ mod tests {
     fn names_in_the_list_are_the_names_declared() {
         let declared: Vec<_> = all().iter().map(|(info, _)| info.name).collect();
         assert_eq!(declared, NAMES);
+    }
+
+    #[test]
+    fn the_gauges_of_a_discipline_are_the_ones_declared() {
+        let buffer = Buffer { data: crate::Limit::Packets(8), control: crate::Limit::Packets(8) };
+        let (rate, round_trip) = (headway_units::Rate::gbps(10), Some(Time::us(50)));
+        let port = PortContext { rate, sizes: Sizes::default(), buffer, seed: 0, round_trip };
+        for (name, declared) in GAUGES {
+            let rules = AnyDiscipline::make(name, &[], &port).expect("known").expect("told");
+            let queues =
+                crate::queues::Queues::<u32>::new(rules.classes(), rules.is_strict(), rules.shapes());
+            let names: Vec<_> = rules.gauges(Time::us(1), &queues).iter().map(|gauge| gauge.name).collect();
+            assert_eq!(names, declared.iter().map(|info| info.name).collect::<Vec<_>>(), "{name}");
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! What results hold, said once: every column, every number of the summary and every gauge, with its unit, label, meaning
-//! and quantity. Writers are held to it, the native module hands it to Python, and the tables of docs/results.md are
+//! What results hold, said once: every column and every number of the summary, with its unit, label, meaning and
+//! quantity; and every gauge, as transports and disciplines declare it. Writers are held to it, the native module hands it to Python, and the tables of docs/results.md are
 //! written from it.
 
 use Quantity::{Bytes, Count, List, Rate, Ratio, Share, Text, Time};
-use serde_json::{Value as Json, json};
+use headway_gauges::{GaugeInfo, GaugeUnit};
+use serde_json::{Map, Value as Json, json};
 
 /// What a value is a number of, which says how it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +94,14 @@ impl Field {
         Field { unit: "packets", ..Field::new(name, Count, label, doc) }
     }
 
+    /// What a transport or a discipline declares.
+    const fn gauge(info: &GaugeInfo) -> Field {
+        match info.unit {
+            GaugeUnit::Bytes => Field::new(info.name, Bytes, info.label, info.doc),
+            GaugeUnit::Packets => Field::packets(info.name, info.label, info.doc),
+        }
+    }
+
     /// A number of flows.
     const fn flows(name: &'static str, label: &'static str, doc: &'static str) -> Field {
         Field { unit: "flows", ..Field::new(name, Count, label, doc) }
@@ -111,13 +120,13 @@ impl Field {
     }
 
     /// As JSON, for whoever asks the native module.
-    fn json(&self) -> Json {
+    fn json(&self, doc: &str) -> Json {
         let scope = match self.scope {
             Scope::Run => "run",
             Scope::Flows => "flows",
             Scope::Transport => "transport",
         };
-        json!({ "name": self.name, "unit": self.unit, "label": self.label, "doc": self.doc,
+        json!({ "name": self.name, "unit": self.unit, "label": self.label, "doc": doc,
             "quantity": self.quantity.name(), "scope": scope })
     }
 }
@@ -440,54 +449,40 @@ pub const GAUGE_PARTS: &[Field] = &[
     Field::new("sum", Ratio, "sum", "the sum of the last values"),
 ];
 
-/// What machines and rules of switch ports measure of themselves.
-pub const GAUGES: &[Field] = &[
-    Field::new(
-        "reorder_buffer_bytes",
-        Bytes,
-        "reorder buffer",
-        "`rpo`: held at a receiver for a missing packet",
-    ),
-    Field::packets("duplicate_packets", "duplicate packets", "`rpo`: that a receiver had already"),
-    Field::packets("data_packets", "data packets", "`rpo`: sent by a host"),
-    Field::packets(
-        "opportunistic_packets",
-        "opportunistic packets",
-        "`rpo`: of those, sent without a permission",
-    ),
-    Field::packets(
-        "normal_queue_packets",
-        "normal queue packets",
-        "`cross-queue-ecn`: waiting in the normal queue",
-    ),
-    Field::packets(
-        "opportunistic_queue_packets",
-        "opportunistic queue packets",
-        "`cross-queue-ecn`: waiting in the opportunistic queue",
-    ),
-    Field::packets("threshold_packets", "threshold packets", "`cross-queue-ecn`: k, from which on it marks"),
-    Field::new(
-        "normal_bytes",
-        Bytes,
-        "normal",
-        "`cross-queue-ecn`: of normal packets that left since the start",
-    ),
-    Field::new(
-        "opportunistic_bytes",
-        Bytes,
-        "opportunistic",
-        "`cross-queue-ecn`: of opportunistic packets that left since the start",
-    ),
-    Field::new(
-        "outstanding_credit_bytes",
-        Bytes,
-        "outstanding credit",
-        "`proactmp`: permitted by a receiver and not arrived",
-    ),
-    Field::new("held_bytes", Bytes, "held", "`proactmp`: of unfinished messages, held at a receiver"),
-];
+/// A gauge, and who has it.
+#[derive(Clone, Debug)]
+pub struct GaugeField {
+    /// Its declaration.
+    pub field: Field,
+    /// The transports and disciplines that declare it.
+    pub owners: Vec<&'static str>,
+}
 
-/// Every list of declarations, by its name.
+impl GaugeField {
+    /// One sentence of what it is, with who has it.
+    pub fn doc(&self) -> String {
+        let owners: Vec<String> = self.owners.iter().map(|owner| format!("`{owner}`")).collect();
+        format!("{}: {}", owners.join(", "), self.field.doc)
+    }
+}
+
+/// What machines and rules of switch ports measure of themselves, as transports and disciplines declare it.
+pub fn gauges() -> Vec<GaugeField> {
+    let transports = headway_transport::registry::all();
+    let machines = transports.iter().map(|entry| (entry.info.name, entry.gauges));
+    let mut found: Vec<GaugeField> = Vec::new();
+    for (owner, infos) in machines.chain(headway_fabric::registry::GAUGES.iter().copied()) {
+        for info in infos {
+            match found.iter_mut().find(|gauge| gauge.field.name == info.name) {
+                Some(gauge) => gauge.owners.push(owner),
+                None => found.push(GaugeField { field: Field::gauge(info), owners: vec![owner] }),
+            }
+        }
+    }
+    found
+}
+
+/// Every list of declarations that is the same whatever transports and disciplines there are, by its name.
 pub const ALL: &[(&str, &[Field])] = &[
     ("flows", FLOWS),
     ("links", LINKS),
@@ -495,14 +490,17 @@ pub const ALL: &[(&str, &[Field])] = &[
     ("metrics", METRICS),
     ("summary", SUMMARY),
     ("round_trips", ROUND_TRIPS),
-    ("gauges", GAUGES),
     ("gauge_parts", GAUGE_PARTS),
 ];
 
 /// All of it, as JSON: for each list its declarations in their order.
 pub fn schema() -> Json {
-    let list = |fields: &[Field]| fields.iter().map(Field::json).collect::<Json>();
-    Json::Object(ALL.iter().map(|(name, fields)| (name.to_string(), list(fields))).collect())
+    let list = |fields: &[Field]| fields.iter().map(|field| field.json(field.doc)).collect::<Json>();
+    let mut lists: Map<String, Json> =
+        ALL.iter().map(|(name, fields)| (name.to_string(), list(fields))).collect();
+    let gauges = gauges().iter().map(|gauge| gauge.field.json(&gauge.doc())).collect();
+    lists.insert("gauges".into(), gauges);
+    Json::Object(lists)
 }
 
 #[cfg(test)]
@@ -530,8 +528,23 @@ mod tests {
     }
 
     #[test]
+    fn gauges_of_one_name_are_declared_alike_and_have_a_label_and_a_sentence() {
+        let all = gauges();
+        let declared = headway_transport::registry::all().into_iter().flat_map(|entry| entry.gauges);
+        for info in declared.chain(headway_fabric::registry::GAUGES.iter().flat_map(|(_, infos)| *infos)) {
+            assert!(!info.label.is_empty() && !info.doc.is_empty(), "{}", info.name);
+            let field = Field::gauge(info);
+            let found = all.iter().find(|gauge| gauge.field.name == info.name).expect("collected");
+            let parts = |f: &Field| (f.label, f.doc, f.unit);
+            assert_eq!(parts(&found.field), parts(&field), "{}", info.name);
+        }
+    }
+
+    #[test]
     fn names_end_in_the_unit_that_they_declare() {
-        for field in ALL.iter().flat_map(|(_, fields)| *fields) {
+        let gauges = gauges();
+        let fields = ALL.iter().flat_map(|(_, fields)| *fields);
+        for field in fields.chain(gauges.iter().map(|gauge| &gauge.field)) {
             let ends = [("_s", Time), ("_bytes", Bytes), ("_bps", Rate), ("_packets", Count)];
             for (end, quantity) in ends {
                 assert!(!field.name.ends_with(end) || field.quantity == quantity, "{}", field.name);

@@ -17,6 +17,7 @@ mod sent_log;
 use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -125,6 +126,8 @@ impl Transport for Rpo {
     type Endpoint = RpoEndpoint;
     type Params = RpoParams;
     const PACKETS: Family = packets::PACKETS;
+    const GAUGES: &'static [GaugeInfo] =
+        &[sender::SENT, sender::SENT_OPPORTUNISTIC, receiver::REORDER_BUFFER, receiver::DUPLICATES];
     const INFO: TransportInfo = TransportInfo {
         name: "rpo",
         summary: "receiver-driven; a grant releases a normal packet and, unless marked, an opportunistic one from the message's end",

@@ -9,11 +9,18 @@ use crate::message::Message;
 use crate::messages::Messages;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_gauges::{Gauge, SpareMeter};
+use headway_gauges::{Gauge, GaugeInfo, SpareMeter};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
+
+pub(super) const SENT: GaugeInfo = GaugeInfo::packets("data_packets", "data packets", "sent by a host");
+pub(super) const SENT_OPPORTUNISTIC: GaugeInfo = GaugeInfo::packets(
+    "opportunistic_packets",
+    "opportunistic packets",
+    "of those, sent without a permission",
+);
 
 /// Packets of one message that wait for the wire.
 #[derive(Clone, Copy)]
@@ -222,10 +229,7 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     fn gauges(&self) -> Vec<Gauge> {
-        vec![
-            Gauge::count("data_packets", self.data_packets),
-            Gauge::count("opportunistic_packets", self.opportunistic_packets),
-        ]
+        vec![SENT.count(self.data_packets), SENT_OPPORTUNISTIC.count(self.opportunistic_packets)]
     }
 }
 
