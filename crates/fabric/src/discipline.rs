@@ -114,6 +114,13 @@ pub trait Discipline: Sized {
         None
     }
 
+    /// Whether headers that it makes of data are served before all data, without a bound. Data may starve then for as
+    /// long as something asks for it again: NDP §3.1 bounds them for that.
+    fn headers_starve_data(params: &Self::Params) -> bool {
+        let _ = params;
+        false
+    }
+
     /// The rules for one port.
     fn new(params: &Self::Params, port: &PortContext) -> Self;
 
