@@ -153,7 +153,7 @@ impl Shaper {
     /// When the first credit that waits may leave.
     #[inline]
     fn eligible_at(&self) -> Time {
-        self.waiting.front().map_or(Time::ZERO, |&bytes| self.bucket.opens(bytes.into()))
+        self.waiting.front().map_or(Time::ZERO, |&bytes| self.bucket.eligible_at(bytes.into()))
     }
 }
 

@@ -485,7 +485,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         *next += 1;
         let mut message = flow.message(id, number, self.network.entropy(self.spec.seed, number, flow));
         if flow.connection.is_some_and(|carrier| !self.is_connected(carrier)) {
-            message.opening.connected = false;
+            message.initial_window.connected = false;
             self.unconnected += 1;
         }
         message

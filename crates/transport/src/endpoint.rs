@@ -451,7 +451,7 @@ mod tests {
             bytes: 1,
             class: 0,
             deadline: None,
-            opening: crate::InitialWindow::default(),
+            initial_window: crate::InitialWindow::default(),
             responsive: true,
             entropy: 0,
             tag: 0,

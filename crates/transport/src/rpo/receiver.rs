@@ -260,7 +260,7 @@ impl ReceivingHalf<TimerKey> for Receiver {
 }
 
 impl Incoming {
-    /// Keeps the books of a new packet.
+    /// Accounts for a new packet.
     fn arrived(&mut self, sizes: &Sizes, now: Time, packet: &Packet) {
         while self.above > 0 && self.received.contains(self.above - 1) {
             self.above -= 1;
