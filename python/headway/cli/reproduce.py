@@ -20,6 +20,7 @@ from headway.cli.options import force_option, jobs_option, out_option, scale_opt
 from headway.cli.report import build_report
 from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
+from headway.data.reader import read_list
 from headway.errors import NameNotFound
 from headway.explain.record import CANNOT, CONTRADICTS, listed
 from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, SWEEP_FILE
@@ -105,7 +106,7 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     claims = claims_about(file.name, file.claims)
     expectations = claims_about(file.name, file.expectations)
     outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force)
-    runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
+    runs, needs_runs = finished_runs(out, read_list(out / SWEEP_FILE, "points")), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
     rows = write_results(out / CLAIMS_FILE, judged, scale)
@@ -246,11 +247,6 @@ def _measured(result: Result) -> str:
         low, high = judgement.ci95
         text += f" ± {(high - low) / 2:.2g}"
     return text
-
-
-def _rows(out: Path) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = json.loads((out / SWEEP_FILE).read_text(encoding="utf-8"))
-    return rows
 
 
 COMMAND = reproduce
