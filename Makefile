@@ -12,7 +12,7 @@
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
 #   make install  everything into .venv; the command line is .venv/bin/headway
 #   make develop  only the native module into .venv, built in seconds after an edit: slower runs, for trying out
-#   make new-transport NAME=x, new-discipline, new-controller, new-topology, new-traffic, new-figure   from the template
+#   make new-transport NAME=x, new-discipline, new-controller, new-topology, new-traffic, new-figure, new-model   from a template
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -36,7 +36,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-traffic new-figure demo test testbed-matrix soak bench gate kernel-objects docs lint publish-check clean
+.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -89,7 +89,7 @@ develop: $(VENV)/.tools | tools
 	@rm -f $(VENV)/.native
 	@touch $(VENV)/.tested
 
-new-transport new-discipline new-controller new-topology new-traffic new-figure:
+new-transport new-discipline new-controller new-topology new-traffic new-figure new-model:
 	@[ -n "$(NAME)" ] || { echo 'say its name: make $@ NAME=mine' >&2; exit 2; }
 	@$(PYTHON) tools/new.py $(@:new-%=%) '$(NAME)'
 

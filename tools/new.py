@@ -1,8 +1,9 @@
-"""Makes a new transport, port discipline, congestion controller, topology, traffic pattern or figure from the template.
+"""Makes a new transport, discipline, controller, topology, traffic pattern, figure or model from a template.
 
     make new-transport NAME=mine       make new-discipline NAME=mine
     make new-controller NAME=mine      make new-topology NAME=mine
     make new-traffic NAME=mine         make new-figure NAME=mine
+    make new-model NAME=mine
 
 What it writes compiles and passes the tests as it stands; `git status` shows it. Needs Python and cargo only. Several
 at once, `tools/new.py transport mine topology my-row`, are built once.
@@ -28,6 +29,7 @@ DISCIPLINES = Path("crates/fabric/src")
 TOPOLOGIES = Path("crates/network/src/topology")
 TRAFFIC = Path("crates/lab/src/traffic")
 FIGURES = Path("python/headway/report/figures")
+MODELS = Path("crates/lab/src/model")
 FORMAT = Path("docs/scenario-format.md")
 PAGES = Path("docs/transports")
 
@@ -189,9 +191,7 @@ def new_discipline(name: Name) -> Made:
     source = exchange(source, words).replace('name: "drop-tail"', f'name: "{name.text}"')
     write(DISCIPLINES / f"{name.module}.rs", source)
     declare_module(DISCIPLINES / "lib.rs", f"mod {name.module};")
-    append_use(DISCIPLINES / "lib.rs", f"pub use {name.module}::{name.type};")
-    before(registry, "\nmacro_rules! disciplines", f"use crate::{name.type};\n")
-    append_line(registry, "disciplines! {", f'    "{name.text}" => {name.type},')
+    append_line(registry, "disciplines! {", f'    "{name.text}" => crate::{name.module}::{name.type},')
     hint = "headway run examples/quickstart --set fabric.discipline=" + name.text
     return Made(name, DISCIPLINES / f"{name.module}.rs", (), (hint,))
 
@@ -250,6 +250,23 @@ def new_figure(name: Name) -> Made:
     (summary,) = re.findall(r'^KIND = FigureKind\("(.*)", draw\)$', source, flags=re.MULTILINE)
     before(FORMAT, "| `model` |  |", f"| `{name.text}` |  | {summary} |\n")
     return Made(name, path, (), ("pytest tests/python/test_figures.py holds it against what every figure promises",))
+
+
+def new_model(name: Name) -> Made:
+    """A file from the template, its lines, and its table in docs/scenario-format.md."""
+    registry = MODELS / "mod.rs"
+    if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / MODELS).glob("*.rs")):
+        raise Mistake(f"there is a model `{name.text}` already")
+    refuse_taken(name, registry, MODELS, "model")
+    source = (ROOT / "tools/model.rs").read_text(encoding="utf-8")
+    # The first is the model's, the other its function's, which expressions call: a word.
+    source = source.replace('name: "template"', f'name: "{name.text}"', 1)
+    source = exchange(source, {'"template"': f'"{name.module}"', "Template": name.type})
+    write(MODELS / f"{name.module}.rs", source)
+    declare_module(registry, f"pub mod {name.module};")
+    append_line(registry, "models! {", f"    {name.module}::{name.type},")
+    hint = "cargo test -p headway-lab --test it models:: holds it against what every model promises"
+    return Made(name, MODELS / f"{name.module}.rs", ("models::the_page",), (hint,))
 
 
 def a_transport(name: Name, place: Path) -> Made:
@@ -333,12 +350,6 @@ def declare_module(path: Path, line: str) -> None:
     (ROOT / path).write_text(f"{text[: last[-1]]}{line}\n{text[last[-1] :]}", encoding="utf-8")
 
 
-def append_use(path: Path, line: str) -> None:
-    """Add a public name behind the last one of the file; `cargo fmt` sorts them."""
-    text = (ROOT / path).read_text(encoding="utf-8").rstrip("\n")
-    (ROOT / path).write_text(f"{text}\n{line}\n", encoding="utf-8")
-
-
 def cargo(*arguments: str, extra: Mapping[str, str] | None = None) -> None:
     """Run cargo; what it prints is shown if it fails."""
     if shutil.which("cargo") is None:
@@ -363,6 +374,7 @@ KINDS = {
     "topology": new_topology,
     "traffic": new_traffic,
     "figure": new_figure,
+    "model": new_model,
 }
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ fn spec(flow: &ImportedFlow) -> Option<FlowSpec> {
         start: flow.start,
         class: 0,
         deadline: None,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,

@@ -49,7 +49,7 @@ fn spec(flow: &ImportedFlow) -> Option<FlowSpec> {
         start: flow.start,
         class: flow.class.unwrap_or_default(),
         deadline,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,

@@ -4,11 +4,11 @@ prefix that only one name has."""
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.data.toml import parsed
 from headway.errors import HeadwayError, NameNotFound, nearest, nearest_paths
 
 ROOTS_VARIABLE = "HEADWAY_SCENARIOS"
@@ -101,9 +101,8 @@ def _is_scenario(path: Path) -> bool:
     if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE):
         return False
     try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        document = parsed(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
         return True
     # A topology counts its hosts; the `[hosts]` of a scenario is a table.
     return "link" not in document and not isinstance(document.get("hosts"), int)

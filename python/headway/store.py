@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.checksums import CHECKSUMS_FILE, names_in, replace, verify
-from headway.data.reader import glance
+from headway.data.reader import glance, read_object
 from headway.errors import HeadwayError, ResultsError
 from headway.files import write_json
 from headway.layout import MANIFEST_FILE
@@ -142,7 +142,7 @@ def take(native: Native, out: Path) -> bool:
     except (OSError, ResultsError):
         # Another process has removed it meanwhile, or there is no room: the run is made as if it were not there.
         return False
-    manifest = json.loads((out / MANIFEST_FILE).read_text(encoding="utf-8"))
+    manifest = read_object(out / MANIFEST_FILE)
     write_json(out / MANIFEST_FILE, {**manifest, **json.loads(native.about_json())})
     replace(out, MANIFEST_FILE)
     return True
@@ -161,7 +161,7 @@ def keep(native: Native, out: Path, version: str) -> str:
         scratch.mkdir(parents=True)
         for name in (*names_in(out), CHECKSUMS_FILE):
             _put(out / name, scratch / name)
-        epoch = json.loads((out / MANIFEST_FILE).read_text(encoding="utf-8")).get("epoch")
+        epoch = read_object(out / MANIFEST_FILE).get("epoch")
         facts = {"name": native.name, "version": version, "epoch": epoch, "kept": time.time()}
         write_json(scratch / ENTRY_FILE, facts)
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -15,41 +15,100 @@ PACKAGE = Path(__file__).resolve().parents[2] / "python/headway"
 Module = tuple[str, ...]
 
 
+# A module of unit tests, up to its last line; one that lies in a file of its own is left.
+TESTS = re.compile(r"^#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*mod \w+ \{.*?^\}", re.MULTILINE | re.DOTALL)
+USE = re.compile(r"\buse\s+([\w:{][^;]*);")
+
+
 def modules(source: Path) -> dict[Module, str]:
-    """Each module of a crate with its text, without comments and without its tests."""
+    """Each module of a crate, `()` being the crate itself, with its text, without comments and without its tests."""
     found: dict[Module, str] = {}
     for path in sorted(source.rglob("*.rs")):
         parts = path.relative_to(source).with_suffix("").parts
         name = parts[:-1] if parts[-1] == "mod" else parts
-        text = re.sub(r"//.*", "", path.read_text("utf-8")).split("#[cfg(test)]\nmod ")[0]
-        if name not in (("lib",), ("main",)) and name[-1] != "tests":
-            found[name] = text
+        root = name in (("lib",), ("main",))
+        if name[-1] != "tests" and not (root and () in found):
+            text = re.sub(r"//.*", "", path.read_text("utf-8"))
+            found[() if root else name] = TESTS.sub("", text)
     return found
 
 
-def named(text: str) -> set[tuple[str, ...]]:
+def leaves(tree: str) -> list[tuple[Module, str]]:
+    """Every path of what stands behind `use`, with the name that it gets: `a::{b, c::{self, d as e}}` has three."""
+    base, brace, inner = tree.partition("{")
+    path = tuple(re.findall(r"\w+", base.partition(" as ")[0]))
+    if not brace:
+        path = path[:-1] if path[-1:] == ("self",) and len(path) > 1 else path
+        alias = re.search(r" as (\w+)", base)
+        return [(path, alias[1] if alias else path[-1])] if path else []
+    found: list[tuple[Module, str]] = []
+    depth, start = 0, 0
+    for at, sign in enumerate(inner):
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0 or (depth == 0 and sign == ","):
+            parts = leaves(inner[start:at].strip())
+            found += [(path, path[-1]) if part == ("self",) else ((*path, *part), name) for part, name in parts]
+            start = at + 1
+    return found
+
+
+def named(text: str) -> set[Module]:
     """Every path that begins with `crate`, `super` or `self`; those in braces one by one."""
-    paths = {tuple(match.split("::")) for match in re.findall(r"\b(?:crate|super|self)(?:::\w+)+", text)}
-    for base, inner in re.findall(r"\b((?:crate|super|self)(?:::\w+)*)::\{([^;]*?)\}", text):
-        paths |= {(*base.split("::"), *part.strip().split("::")) for part in inner.split(",")}
-    return paths
+    paths = {tuple(match.split("::")) for match in re.findall(r"\b(?:crate|super|self)(?:::\w+)+", USE.sub("", text))}
+    used = {path for tree in USE.findall(text) for path, _ in leaves(tree)}
+    return paths | {path for path in used if path[0] in ("crate", "super", "self")}
+
+
+def absolute(module: Module, path: Module) -> Module:
+    """A path that a module names, from the crate on; one without a beginning is inside of the module, or elsewhere."""
+    if path[:1] == ("crate",):
+        return path[1:]
+    here = module
+    steps = path[1:] if path[:1] == ("self",) else path
+    while steps[:1] == ("super",):
+        here, steps = here[:-1], steps[1:]
+    return (*here, *steps)
+
+
+def exports(every: Mapping[Module, str]) -> dict[Module, Module]:
+    """What modules call by a name of theirs although it is another's: that name as a path, and what it stands for.
+
+    Where a module has the same name, a path through that name goes on to the module.
+    """
+    found: dict[Module, Module] = {}
+    for module, text in every.items():
+        for path, name in [leaf for tree in USE.findall(text) for leaf in leaves(tree)]:
+            target = absolute(module, path)
+            inside = path[0] in ("crate", "super", "self") or target[: len(module) + 1] in every
+            if inside and (*module, name) not in every:
+                found[*module, name] = target
+    return found
+
+
+def owner(path: Module, every: Mapping[Module, str], others: Mapping[Module, Module]) -> Module:
+    """The module in whose file the thing of a path is, however many modules hand it on."""
+    for _ in others:
+        if handed := [n for n in range(1, len(path) + 1) if path[:n] in others]:
+            path = (*others[path[: handed[0]]], *path[handed[0] :])
+    while path and path not in every:
+        path = path[:-1]
+    return path
 
 
 def needs(source: Path) -> dict[Module, set[Module]]:
-    """By module, the modules of the same crate that it names. A module may name what is inside of it."""
+    """By module, the modules of the same crate that it needs, be it through what others re-export.
+
+    A module and what is inside of it are one: `mod.rs` may name the files of its folder, and these may name what
+    `mod.rs` says itself. So a circle of a file and its own folder is none. What `mod.rs` only hands on from a
+    file of the folder is that file's, and the files of a folder must not need each other.
+    """
     every = modules(source)
-    graph: dict[Module, set[Module]] = {}
-    for module, text in every.items():
-        graph[module] = set()
-        for first, *rest in named(text):
-            steps = list(rest)
-            here = {"crate": (), "self": module, "super": module[:-1]}[first]
-            while steps[:1] == ["super"]:
-                here, steps = here[:-1], steps[1:]
-            target: Module = (*here, *steps)
-            while target and target not in every:
-                target = target[:-1]
-            if target and target != module and target != module[: len(target)]:
+    others = exports(every)
+    graph: dict[Module, set[Module]] = {module: set() for module in every if module}
+    for module in graph:
+        for path in named(every[module]):
+            target = owner(absolute(module, path), every, others)
+            if target not in (module, module[: len(target)]) and target[: len(module)] != module:
                 graph[module].add(target)
     return graph
 
@@ -154,7 +213,7 @@ def test_a_circle_of_python_is_found(tmp_path: Path) -> None:
 def test_a_circle_is_found(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     (tmp_path / "a.rs").write_text("use crate::b::Thing;\n", "utf-8")
-    (tmp_path / "b/mod.rs").write_text("mod c;\npub use c::Thing;\n", "utf-8")
+    (tmp_path / "b/mod.rs").write_text("mod c;\npub struct Thing;\n", "utf-8")
     (tmp_path / "b/c.rs").write_text("use crate::{\n    other::X,\n    a::Y,\n};\n", "utf-8")
     assert needs(tmp_path)["b", "c"] == {("a",)}
     assert circle(needs(tmp_path)) is None
@@ -163,6 +222,37 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
     found = circle(needs(tmp_path))
     assert found is not None
     assert {"a", "b/c"} <= set(found.split(" needs "))
+
+
+def test_a_circle_through_re_exports_is_found(tmp_path: Path) -> None:
+    (tmp_path / "lib.rs").write_text(
+        "mod a;\n#[cfg(test)]\nmod tried;\npub mod b;\npub use a::{One, Two};\npub use b::{c::Three as Drei, Four};\n",
+        "utf-8",
+    )
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/mod.rs").write_text("mod c;\npub(crate) mod d;\npub use c::Three;\npub use d::Four;\n", "utf-8")
+    (tmp_path / "a.rs").write_text("use crate::{One, b::{self, Four}};\n", "utf-8")
+    (tmp_path / "b/c.rs").write_text("use crate::Two;\n", "utf-8")
+    (tmp_path / "b/d.rs").write_text(
+        "#[cfg(test)]\n#[allow(dead_code)]\nmod tests {\n    use crate::One;\n}\n", "utf-8"
+    )
+    assert needs(tmp_path) == {("a",): {("b",), ("b", "d")}, ("b",): set(), ("b", "c"): {("a",)}, ("b", "d"): set()}
+    assert circle(needs(tmp_path)) is None
+    (tmp_path / "a.rs").write_text("fn f(_: crate::Drei) {}\n", "utf-8")
+    assert needs(tmp_path)["a",] == {("b", "c")}
+    assert circle(needs(tmp_path)) is not None
+    (tmp_path / "a.rs").write_text("use crate::b::Three;\n", "utf-8")
+    assert circle(needs(tmp_path)) is not None
+
+
+def test_files_of_a_folder_may_need_its_head_but_not_each_other(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/mod.rs").write_text("mod c;\nmod d;\nuse c::One;\npub use d::Two;\npub struct Own(One);\n", "utf-8")
+    (tmp_path / "b/c.rs").write_text("use super::{Own, Two};\npub struct One;\n", "utf-8")
+    (tmp_path / "b/d.rs").write_text("pub struct Two(super::Own);\n", "utf-8")
+    assert needs(tmp_path) == {("b",): set(), ("b", "c"): {("b", "d")}, ("b", "d"): set()}
+    (tmp_path / "b/d.rs").write_text("pub struct Two(super::One);\n", "utf-8")
+    assert circle(needs(tmp_path)) is not None
 
 
 # Crates that a crate names in these files only: the lab stands on the network, and one file of it runs the simulator.

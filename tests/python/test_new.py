@@ -26,6 +26,7 @@ SUITE = (
     "topologies",
     "traffic",
     "docs",
+    "models",
 )
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
@@ -74,6 +75,7 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
         "controller": "quarter",
         "topology": "my-row",
         "traffic": "my-pattern",
+        "model": "my-lines",
     }
     for kind, name in wanted.items():
         (called,) = run(
@@ -94,6 +96,7 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
         assert "## Declared" in (copy / f"docs/transports/{name}.md").read_text("utf-8")
     assert "| `my-row` |" in (copy / "docs/scenario-format.md").read_text("utf-8")
     assert "**`my-pattern`**" in (copy / "docs/scenario-format.md").read_text("utf-8")
+    assert "**`my-lines`**" in (copy / "docs/scenario-format.md").read_text("utf-8")
     again = run(copy, "make", "new-transport", "NAME=my-thing")
     assert "there is a transport `my-thing` already" in again.stderr
     assert again.returncode != 0
@@ -124,6 +127,8 @@ def test_a_figure_that_is_made_is_drawn(copy: Path) -> None:
         ("topology", "sketch", "crates/network/src/topology/sketch.rs is there already"),
         ("traffic", "incast", "there is a traffic pattern `incast` already"),
         ("traffic", "sizes", "crates/lab/src/traffic/sizes.rs is there already"),
+        ("model", "l2dct-cycle", "there is a model `l2dct-cycle` already"),
+        ("model", "picture", "crates/lab/src/model/picture.rs is there already"),
         ("transport", "shared", "crates/transport/src/shared.rs is there already"),
         ("discipline", "port", "crates/fabric/src/port.rs is there already"),
         ("transport", "My_Thing", "small letters and digits"),

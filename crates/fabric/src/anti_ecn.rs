@@ -12,8 +12,8 @@
 //! * Control packets between two data packets take their own time out of the gap: that time is not
 //!   spare, and they neither carry nor clear marks.
 
-use crate::Rewrite;
-use crate::discipline::{Departing, Discipline, DisciplineInfo, PortContext};
+use crate::discipline::{Departing, Discipline, PortContext};
+use crate::{DisciplineInfo, Rewrite};
 use headway_packet::{Ecn, Packet};
 use headway_params::ParamKind;
 use headway_units::Time;

@@ -11,8 +11,8 @@
 //! * The packet on the wire does not count against a buffer, as with every other discipline here.
 
 use crate::Need;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, PortContext, Space};
-use crate::{Buffer, DropReason, Limit};
+use crate::discipline::{Arrival, Departing, Discipline, PortContext, Space};
+use crate::{Buffer, DisciplineInfo, DropReason, Lengths, Limit};
 use headway_packet::{Packet, PacketKind, Sizes};
 use headway_params::ParamKind;
 use headway_primitives::TokenBucket;
@@ -153,7 +153,7 @@ impl Shaper {
     /// When the first credit that waits may leave.
     #[inline]
     fn eligible_at(&self) -> Time {
-        self.waiting.front().map_or(Time::ZERO, |&bytes| self.bucket.opens(bytes.into()))
+        self.waiting.front().map_or(Time::ZERO, |&bytes| self.bucket.eligible_at(bytes.into()))
     }
 }
 

@@ -15,10 +15,10 @@
 //! * The drop threshold is for packets of first windows alone, as in Aeolus. Dropping those that were
 //!   granted on a jitter of one packet would break the receiver's clock.
 
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
-use crate::{DropReason, Limit};
+use crate::discipline::{Arrival, Departing, Discipline, Overflow, PortContext};
+use crate::{DisciplineInfo, DropReason, Lengths, Limit};
 use crate::{Need, Rewrite};
-use headway_gauges::{Gauge, Level, SpareMeter};
+use headway_gauges::{Gauge, GaugeInfo, Level, SpareMeter};
 use headway_packet::{Ecn, Packet, PacketFlags};
 use headway_params::ParamKind;
 use headway_primitives::mix;
@@ -136,6 +136,23 @@ impl State {
     }
 }
 
+const NORMAL_QUEUE: GaugeInfo =
+    GaugeInfo::packets("normal_queue_packets", "normal queue packets", "waiting in the normal queue");
+const OPPORTUNISTIC_QUEUE: GaugeInfo = GaugeInfo::packets(
+    "opportunistic_queue_packets",
+    "opportunistic queue packets",
+    "waiting in the opportunistic queue",
+);
+const THRESHOLD: GaugeInfo =
+    GaugeInfo::packets("threshold_packets", "threshold packets", "k, from which on it marks");
+const NORMAL_BYTES: GaugeInfo =
+    GaugeInfo::bytes("normal_bytes", "normal", "of normal packets that left since the start");
+const OPPORTUNISTIC_BYTES: GaugeInfo = GaugeInfo::bytes(
+    "opportunistic_bytes",
+    "opportunistic",
+    "of opportunistic packets that left since the start",
+);
+
 impl Discipline for CrossQueueEcn {
     type Params = CrossQueueParams;
     const INFO: DisciplineInfo = DisciplineInfo {
@@ -145,6 +162,8 @@ impl Discipline for CrossQueueEcn {
         rewrites: &[Rewrite::Mark],
         needs: &[Need::RoundTrip, Need::Displacement],
     };
+    const GAUGES: &'static [GaugeInfo] =
+        &[NORMAL_QUEUE, OPPORTUNISTIC_QUEUE, THRESHOLD, NORMAL_BYTES, OPPORTUNISTIC_BYTES];
 
     fn own_round_trip(params: &CrossQueueParams) -> Option<(&'static str, Time)> {
         Some(("round_trip", params.round_trip))
@@ -256,13 +275,13 @@ impl Discipline for CrossQueueEcn {
 
     fn gauges<L: Lengths>(&self, now: Time, _: &L) -> Vec<Gauge> {
         let state = &*self.0;
-        let threshold = Gauge::count("threshold_packets", u64::from(state.clone().threshold(now)));
+        let threshold = u64::from(state.clone().threshold(now));
         vec![
-            state.normal.gauge("normal_queue_packets", now),
-            state.opportunistic.gauge("opportunistic_queue_packets", now),
-            threshold,
-            Gauge::count("normal_bytes", state.normal_bytes),
-            Gauge::count("opportunistic_bytes", state.opportunistic_bytes),
+            state.normal.gauge(&NORMAL_QUEUE, now),
+            state.opportunistic.gauge(&OPPORTUNISTIC_QUEUE, now),
+            THRESHOLD.count(threshold),
+            NORMAL_BYTES.count(state.normal_bytes),
+            OPPORTUNISTIC_BYTES.count(state.opportunistic_bytes),
         ]
     }
 }

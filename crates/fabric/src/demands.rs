@@ -1,10 +1,8 @@
-//! What a discipline does to packets and what it needs of whoever drives it, declared; and the check that it is
-//! offered.
+//! What a discipline declares of itself: what it does to packets and what it needs of whoever drives it; and the check
+//! that it is offered.
 //!
 //! A driver is the simulator, the switch of real packets, or a real host's own link. Each says once what it can
 //! do ([`Offers`]); a discipline that wants something else is refused there, with its name and the thing.
-
-use crate::discipline::DisciplineInfo;
 
 macro_rules! declared {
     ($(#[$meta:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -48,6 +46,21 @@ declared! {
         /// A packet that waits may be thrown out in favour of another.
         Displacement = "displacement",
     }
+}
+
+/// What a discipline declares about itself.
+#[derive(Clone, Copy, Debug)]
+pub struct DisciplineInfo {
+    /// Name in scenarios.
+    pub name: &'static str,
+    /// One line for listings and the documentation.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub paper: &'static str,
+    /// What it writes into packets.
+    pub rewrites: &'static [Rewrite],
+    /// What it needs of whoever drives it.
+    pub needs: &'static [Need],
 }
 
 /// What a driver can do.

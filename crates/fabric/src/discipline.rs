@@ -1,7 +1,9 @@
 //! The contract of a port discipline.
 
-use crate::{Buffer, DropReason, Limit, Need, Rewrite};
-use headway_gauges::Gauge;
+use crate::counters::DropReason;
+use crate::demands::DisciplineInfo;
+use crate::queues::{Buffer, Lengths, Limit};
+use headway_gauges::{Gauge, GaugeInfo};
 use headway_packet::{Packet, Sizes};
 use headway_params::Params;
 use headway_units::{Rate, Time};
@@ -62,12 +64,6 @@ pub enum Overflow {
     Return,
 }
 
-/// What waits at a port, class by class, for disciplines that decide by it.
-pub trait Lengths {
-    /// Packets that wait in a class.
-    fn packets(&self, class: usize) -> u32;
-}
-
 /// Packets that wait at a port when neither a scenario nor the discipline says otherwise.
 const USUAL_LIMIT: Limit = Limit::Packets(128);
 
@@ -95,21 +91,6 @@ pub struct Departing {
     pub data_waiting: u32,
 }
 
-/// What a discipline declares about itself.
-#[derive(Clone, Copy, Debug)]
-pub struct DisciplineInfo {
-    /// Name in scenarios.
-    pub name: &'static str,
-    /// One line for listings and the documentation.
-    pub summary: &'static str,
-    /// Where it was published.
-    pub paper: &'static str,
-    /// What it writes into packets.
-    pub rewrites: &'static [Rewrite],
-    /// What it needs of whoever drives it.
-    pub needs: &'static [Need],
-}
-
 /// Rules of one port on enqueue and on dequeue.
 pub trait Discipline: Sized {
     /// Parameters that a scenario may set.
@@ -123,11 +104,21 @@ pub trait Discipline: Sized {
     /// Whether it does nothing but queue and drop: what is meant to run over it runs over any other as well.
     const PLAIN: bool = false;
 
+    /// What [`Discipline::gauges`] has, in its order.
+    const GAUGES: &'static [GaugeInfo] = &[];
+
     /// The round trip that its parameters set in place of the network's, and the name of the parameter that does; zero
-    /// where it is not set. For disciplines that declare [`Need::RoundTrip`].
+    /// where it is not set. For disciplines that declare [`Need::RoundTrip`](crate::Need::RoundTrip).
     fn own_round_trip(params: &Self::Params) -> Option<(&'static str, Time)> {
         let _ = params;
         None
+    }
+
+    /// Whether headers that it makes of data are served before all data, without a bound. Data may starve then for as
+    /// long as something asks for it again: NDP §3.1 bounds them for that.
+    fn headers_starve_data(params: &Self::Params) -> bool {
+        let _ = params;
+        false
     }
 
     /// The rules for one port.
@@ -237,7 +228,7 @@ pub trait Discipline: Sized {
         let _ = (now, fresh);
     }
 
-    /// What the rules measure of their port beside what every port counts.
+    /// What the rules measure of their port beside what every port counts: all of [`Discipline::GAUGES`].
     fn gauges<L: Lengths>(&self, now: Time, lengths: &L) -> Vec<Gauge> {
         let _ = (now, lengths);
         Vec::new()

@@ -1,6 +1,7 @@
 //! One first-in first-out queue with tail drop; control waits behind data but has its own space.
 
-use crate::discipline::{Discipline, DisciplineInfo, PortContext};
+use crate::DisciplineInfo;
+use crate::discipline::{Discipline, PortContext};
 use headway_packet::Packet;
 
 headway_params::params! {

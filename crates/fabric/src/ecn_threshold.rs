@@ -11,9 +11,9 @@
 //! * acknowledgements share the queue but are neither counted nor marked;
 //! * a packet that is to be marked and does not fit is dropped; what is not ECN-capable passes unmarked.
 
-use crate::DropReason;
 use crate::Rewrite;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, PortContext};
+use crate::discipline::{Arrival, Departing, Discipline, PortContext};
+use crate::{DisciplineInfo, DropReason};
 use headway_packet::{Ecn, Packet};
 use headway_params::ParamKind;
 

@@ -22,9 +22,9 @@
 //!
 //! Only packets with [`PacketFlags::RATE`] are written to; all packets count as load. One queue, tail drop.
 
-use crate::DropReason;
 use crate::Rewrite;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
+use crate::discipline::{Arrival, Departing, Discipline, Overflow, PortContext};
+use crate::{DisciplineInfo, DropReason, Lengths};
 use headway_packet::{Packet, PacketFlags};
 use headway_params::ParamKind;
 use headway_units::Time;

@@ -21,8 +21,8 @@
 //!   packet that arrives costs one, as the authors of the RFC did it first. If that does not make room, the packet that
 //!   arrives is dropped.
 
-use crate::discipline::{Arrival, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
-use crate::{DropReason, MOST_CLASSES, Need, Rewrite};
+use crate::discipline::{Arrival, Discipline, Overflow, PortContext};
+use crate::{DisciplineInfo, DropReason, Lengths, MOST_CLASSES, Need, Rewrite};
 use headway_packet::{Ecn, HostId, Packet};
 use headway_params::ParamKind;
 use headway_units::Time;

@@ -11,8 +11,8 @@
 //!
 //! The classes are those of `strict-priority`, and without either key so is the rest.
 
-use crate::discipline::{Arrival, Discipline, DisciplineInfo, Lengths, Overflow, PortContext};
-use crate::{DropReason, MOST_CLASSES, Need};
+use crate::discipline::{Arrival, Discipline, Overflow, PortContext};
+use crate::{DisciplineInfo, DropReason, Lengths, MOST_CLASSES, Need};
 use headway_packet::Packet;
 use headway_params::ParamKind;
 

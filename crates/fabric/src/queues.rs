@@ -1,7 +1,6 @@
 //! Queues of one port and the buffers behind them.
 
 use crate::counters::BrokenIdentity;
-use crate::discipline::Lengths;
 use headway_units::{Rate, Time};
 
 /// How much may wait.
@@ -47,6 +46,12 @@ impl Buffer {
     pub fn limit(&self, data: bool) -> Limit {
         if data { self.data } else { self.control }
     }
+}
+
+/// What waits at a port, class by class, for disciplines that decide by it.
+pub trait Lengths {
+    /// Packets that wait in a class.
+    fn packets(&self, class: usize) -> u32;
 }
 
 /// A first-in first-out queue in a power-of-two ring. The standard one spends twice the instructions on

@@ -1,31 +1,26 @@
 //! The list of port disciplines: one line each.
 
-use crate::discipline::{
-    Arrival, Departing, Discipline, DisciplineInfo, Lengths, Overflow, PortContext, Space,
-};
-use crate::{
-    AntiEcn, Buffer, CreditShaping, CrossQueueEcn, DropReason, DropTail, EcnThreshold, ExplicitRate,
-    FairQueue, Need, PriorityBuffers, SelectiveCreditShaping, SelectiveDrop, StrictPriority, Trimming,
-};
-use headway_gauges::Gauge;
+use crate::discipline::{Arrival, Departing, Discipline, Overflow, PortContext, Space};
+use crate::{Buffer, DisciplineInfo, DropReason, DropTail, Lengths, Need};
+use headway_gauges::{Gauge, GaugeInfo};
 use headway_packet::{Packet, Sizes};
 use headway_params::{ParamError, ParamSpec, ParamValue, Params};
 use headway_units::Time;
 
 macro_rules! disciplines {
-    ($($name:literal => $variant:ident),+ $(,)?) => {
+    ($($name:literal => crate::$module:ident::$variant:ident),+ $(,)?) => {
         /// Every name, in the order of the list.
         pub const NAMES: &[&str] = &[$($name),+];
 
         /// The rules of a port, chosen at run time.
         #[derive(Clone, Debug)]
-        pub enum AnyDiscipline { $(#[doc = $name] $variant($variant)),+ }
+        pub enum AnyDiscipline { $(#[doc = $name] $variant(crate::$module::$variant)),+ }
 
         impl AnyDiscipline {
             /// The discipline called `name` with `params` set, for one port; `None` when there is none.
             pub fn make(name: &str, params: &[(String, ParamValue)], port: &PortContext) -> Option<Result<Self, ParamError>> {
                 match name {
-                    $($name => Some(with::<$variant>(params, port).map(AnyDiscipline::$variant)),)+
+                    $($name => Some(with::<crate::$module::$variant>(params, port).map(AnyDiscipline::$variant)),)+
                     _ => None,
                 }
             }
@@ -51,11 +46,11 @@ macro_rules! disciplines {
             }
 
             pub(crate) fn is_strict(&self) -> bool {
-                match self { $(AnyDiscipline::$variant(_) => !<$variant as Discipline>::CHOOSES),+ }
+                match self { $(AnyDiscipline::$variant(_) => !<crate::$module::$variant as Discipline>::CHOOSES),+ }
             }
 
             pub(crate) fn shapes(&self) -> bool {
-                match self { $(AnyDiscipline::$variant(_) => <$variant as Discipline>::SHAPES),+ }
+                match self { $(AnyDiscipline::$variant(_) => <crate::$module::$variant as Discipline>::SHAPES),+ }
             }
 
             pub(crate) fn eligible_at(&self, occupied: u32) -> Time {
@@ -100,7 +95,7 @@ macro_rules! disciplines {
             space: Space,
         ) -> Option<Result<Buffer, ParamError>> {
             match name {
-                $($name => Some(set::<$variant>(params).map(|p| <$variant as Discipline>::buffer(&p, sizes, space))),)+
+                $($name => Some(set::<crate::$module::$variant>(params).map(|p| <crate::$module::$variant as Discipline>::buffer(&p, sizes, space))),)+
                 _ => None,
             }
         }
@@ -108,31 +103,43 @@ macro_rules! disciplines {
         /// Whether the discipline called `name` does nothing but queue and drop: [`Discipline::PLAIN`].
         pub fn is_plain(name: &str) -> bool {
             match name {
-                $($name => <$variant as Discipline>::PLAIN,)+
+                $($name => <crate::$module::$variant as Discipline>::PLAIN,)+
                 _ => false,
             }
         }
 
+        /// Whether data may starve under the discipline called `name` with `params` set:
+        /// [`Discipline::headers_starve_data`].
+        pub fn headers_starve_data(name: &str, params: &[(String, ParamValue)]) -> bool {
+            match name {
+                $($name => set::<crate::$module::$variant>(params).is_ok_and(|p| <crate::$module::$variant as Discipline>::headers_starve_data(&p)),)+
+                _ => false,
+            }
+        }
+
+        /// Every discipline's name with the gauges that it declares.
+        pub const GAUGES: &[(&str, &[GaugeInfo])] = &[$(($name, <crate::$module::$variant as Discipline>::GAUGES)),+];
+
         /// Every discipline's description and parameters.
         pub fn all() -> Vec<(DisciplineInfo, Vec<ParamSpec>)> {
-            vec![$((<$variant as Discipline>::INFO, <<$variant as Discipline>::Params as Params>::specs())),+]
+            vec![$((<crate::$module::$variant as Discipline>::INFO, <<crate::$module::$variant as Discipline>::Params as Params>::specs())),+]
         }
     };
 }
 
 disciplines! {
-    "drop-tail" => DropTail,
-    "strict-priority" => StrictPriority,
-    "anti-ecn" => AntiEcn,
-    "ecn-threshold" => EcnThreshold,
-    "selective-drop" => SelectiveDrop,
-    "trimming" => Trimming,
-    "explicit-rate" => ExplicitRate,
-    "cross-queue-ecn" => CrossQueueEcn,
-    "credit-shaping" => CreditShaping,
-    "selective-credit-shaping" => SelectiveCreditShaping,
-    "fair-queue" => FairQueue,
-    "priority-buffers" => PriorityBuffers,
+    "drop-tail" => crate::drop_tail::DropTail,
+    "strict-priority" => crate::strict_priority::StrictPriority,
+    "anti-ecn" => crate::anti_ecn::AntiEcn,
+    "ecn-threshold" => crate::ecn_threshold::EcnThreshold,
+    "selective-drop" => crate::selective_drop::SelectiveDrop,
+    "trimming" => crate::trimming::Trimming,
+    "explicit-rate" => crate::explicit_rate::ExplicitRate,
+    "cross-queue-ecn" => crate::cross_queue::CrossQueueEcn,
+    "credit-shaping" => crate::credit_shaping::CreditShaping,
+    "selective-credit-shaping" => crate::selective_credit_shaping::SelectiveCreditShaping,
+    "fair-queue" => crate::fair_queue::FairQueue,
+    "priority-buffers" => crate::priority_buffers::PriorityBuffers,
 }
 
 /// What a packet costs under one discipline should not grow with the number of disciplines: the few that take
@@ -206,6 +213,20 @@ mod tests {
     }
 
     #[test]
+    fn the_gauges_of_a_discipline_are_the_ones_declared() {
+        let buffer = Buffer { data: crate::Limit::Packets(8), control: crate::Limit::Packets(8) };
+        let (rate, round_trip) = (headway_units::Rate::gbps(10), Some(Time::us(50)));
+        let port = PortContext { rate, sizes: Sizes::default(), buffer, seed: 0, round_trip };
+        for (name, declared) in GAUGES {
+            let rules = AnyDiscipline::make(name, &[], &port).expect("known").expect("told");
+            let queues =
+                crate::queues::Queues::<u32>::new(rules.classes(), rules.is_strict(), rules.shapes());
+            let names: Vec<_> = rules.gauges(Time::us(1), &queues).iter().map(|gauge| gauge.name).collect();
+            assert_eq!(names, declared.iter().map(|info| info.name).collect::<Vec<_>>(), "{name}");
+        }
+    }
+
+    #[test]
     fn who_needs_a_round_trip_is_told_one_or_refuses() {
         let buffer = Buffer { data: crate::Limit::Packets(8), control: crate::Limit::Packets(8) };
         let rate = headway_units::Rate::gbps(10);
@@ -226,5 +247,16 @@ mod tests {
         port.round_trip = None;
         let said = [("round_trip".to_string(), ParamValue::Time(Time::us(9)))];
         AnyDiscipline::make("cross-queue-ecn", &said, &port).expect("known").expect("said");
+    }
+
+    #[test]
+    fn headers_starve_data_where_nothing_bounds_them() {
+        let csg = ("variant".to_string(), ParamValue::Choice("csg-htsim".into()));
+        let bound = |n| ("headers_per_data".to_string(), ParamValue::Int(n));
+        let starves = |set: &[(String, ParamValue)]| headers_starve_data("trimming", set);
+        assert!(starves(&[csg.clone()]) && starves(&[csg.clone(), bound(0)]));
+        assert!(!starves(&[]) && !starves(&[bound(0)]) && !starves(&[csg, bound(3)]));
+        let others = NAMES.iter().filter(|name| headers_starve_data(name, &[]));
+        assert_eq!(others.count(), 0);
     }
 }

@@ -5,9 +5,9 @@
 //! [`crate::SelectiveDrop`], which says what is counted.
 
 use crate::Need;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Lengths, PortContext, Space};
+use crate::discipline::{Arrival, Departing, Discipline, PortContext, Space};
 use crate::selective_drop::{Selection, SelectionParams};
-use crate::{Buffer, CreditShaping, CreditShapingParams, DropReason};
+use crate::{Buffer, CreditShaping, CreditShapingParams, DisciplineInfo, DropReason, Lengths};
 use headway_packet::{Packet, Sizes};
 use headway_units::Time;
 

@@ -11,9 +11,9 @@
 //!   counts that one as well. Packets are counted, not bytes: a short one counts as much as a full one;
 //! * scheduled packets, acknowledgements, probes and grants meet only the limits of the buffer.
 
-use crate::DropReason;
 use crate::MOST_CLASSES;
-use crate::discipline::{Arrival, Discipline, DisciplineInfo, PortContext};
+use crate::discipline::{Arrival, Discipline, PortContext};
+use crate::{DisciplineInfo, DropReason};
 use headway_packet::{Packet, PacketFlags};
 use headway_params::ParamKind;
 

@@ -5,8 +5,8 @@
 //! scenario says otherwise. All data of a port shares one buffer: what finds it full is dropped, whatever its
 //! class. Ports share nothing: a switch whose ports borrow from one memory is approximated by larger buffers.
 
-use crate::MOST_CLASSES;
-use crate::discipline::{Discipline, DisciplineInfo, PortContext};
+use crate::discipline::{Discipline, PortContext};
+use crate::{DisciplineInfo, MOST_CLASSES};
 use headway_packet::Packet;
 use headway_params::ParamKind;
 

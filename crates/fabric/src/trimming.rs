@@ -14,8 +14,8 @@
 //! on the wire counts as waiting.
 
 use crate::Rewrite;
-use crate::discipline::{Arrival, Departing, Discipline, DisciplineInfo, Overflow, PortContext, Space};
-use crate::{Buffer, DropReason, Limit};
+use crate::discipline::{Arrival, Departing, Discipline, Overflow, PortContext, Space};
+use crate::{Buffer, DisciplineInfo, DropReason, Limit};
 use headway_packet::{Packet, PacketFlags, PacketKind, Sizes};
 use headway_params::ParamKind;
 use headway_primitives::mix;
@@ -104,6 +104,16 @@ impl Trimming {
     }
 }
 
+impl TrimmingParams {
+    /// Headers in a row while data waits, at most; `None` = no bound.
+    fn headers_in_a_row(&self) -> Option<u32> {
+        match self.headers_per_data {
+            0 => (self.variant != TrimVariant::CsgHtsim).then_some(10),
+            n => Some(n as u32),
+        }
+    }
+}
+
 impl Discipline for Trimming {
     type Params = TrimmingParams;
     const INFO: DisciplineInfo = DisciplineInfo {
@@ -114,6 +124,10 @@ impl Discipline for Trimming {
         needs: &[],
     };
 
+    fn headers_starve_data(params: &TrimmingParams) -> bool {
+        params.headers_in_a_row().is_none()
+    }
+
     fn new(params: &TrimmingParams, port: &PortContext) -> Self {
         let csg = params.variant == TrimVariant::CsgHtsim;
         let rule = |rule: Rule, in_csg: bool| match rule {
@@ -122,10 +136,7 @@ impl Discipline for Trimming {
             Rule::Off => false,
         };
         Trimming {
-            run: match params.headers_per_data {
-                0 => (!csg).then_some(10),
-                n => Some(n as u32),
-            },
+            run: params.headers_in_a_row(),
             served: 0,
             bounce: rule(params.bounce, false),
             victim: params.victim,

@@ -3,5 +3,5 @@
 mod meter;
 mod round_trips;
 
-pub use meter::{Gauge, Level, SpareMeter};
+pub use meter::{Gauge, GaugeInfo, GaugeUnit, Level, SpareMeter};
 pub use round_trips::RoundTrips;

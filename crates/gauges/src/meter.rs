@@ -2,6 +2,45 @@
 
 use headway_units::{Rate, Time};
 
+/// What a gauge is a number of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GaugeUnit {
+    /// Amounts of data.
+    Bytes,
+    /// A number of packets.
+    Packets,
+}
+
+/// What a protocol or a discipline declares of a gauge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GaugeInfo {
+    /// Name in results, with its unit as the last word: `reorder_buffer_bytes`.
+    pub name: &'static str,
+    /// What it is a number of.
+    pub unit: GaugeUnit,
+    /// What figures and tables call it.
+    pub label: &'static str,
+    /// What it measures, in words that go on from the name of who declares it.
+    pub doc: &'static str,
+}
+
+impl GaugeInfo {
+    /// A gauge of bytes.
+    pub const fn bytes(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
+        GaugeInfo { name, unit: GaugeUnit::Bytes, label, doc }
+    }
+
+    /// A gauge of packets.
+    pub const fn packets(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
+        GaugeInfo { name, unit: GaugeUnit::Packets, label, doc }
+    }
+
+    /// Its value, where it only counts.
+    pub const fn count(&self, value: u64) -> Gauge {
+        Gauge::count(self.name, value)
+    }
+}
+
 /// A number that a machine or a port reports beside what every one of them does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gauge {
@@ -81,12 +120,12 @@ impl Level {
         self.value
     }
 
-    /// The level as a gauge of this name.
-    pub fn gauge(&self, name: &'static str, now: Time) -> Gauge {
+    /// The level as the gauge that is declared so.
+    pub fn gauge(&self, info: &GaugeInfo, now: Time) -> Gauge {
         let mut level = *self;
         level.set(now, self.value);
         let mean = if now == Time::ZERO { 0.0 } else { level.integral as f64 / now.0 as f64 };
-        Gauge { name, value: self.value, max: self.max, mean }
+        Gauge { name: info.name, value: self.value, max: self.max, mean }
     }
 }
 
@@ -151,24 +190,26 @@ impl SpareMeter {
 mod tests {
     use super::*;
 
+    const DEPTH: GaugeInfo = GaugeInfo::packets("depth_packets", "depth", "how deep it is");
+
     #[test]
     fn a_level_knows_its_peak_and_its_mean_over_time() {
         let mut level = Level::default();
         level.set(Time(100), 8);
         level.set(Time(150), 2);
-        let gauge = level.gauge("depth", Time(200));
+        let gauge = level.gauge(&DEPTH, Time(200));
         assert_eq!((gauge.value, gauge.max), (2, 8));
         assert_eq!(gauge.mean, (50.0 * 8.0 + 50.0 * 2.0) / 200.0);
-        assert_eq!(Level::default().gauge("depth", Time::ZERO).mean, 0.0);
+        assert_eq!(Level::default().gauge(&DEPTH, Time::ZERO).mean, 0.0);
     }
 
     #[test]
     fn a_mean_can_leave_out_what_was_before_and_counts_have_none() {
         let mut level = Level::default();
         level.set(Time(100), 1);
-        let before = level.gauge("depth", Time(200));
+        let before = level.gauge(&DEPTH, Time(200));
         level.set(Time(200), 6);
-        let after = level.gauge("depth", Time(300));
+        let after = level.gauge(&DEPTH, Time(300));
         assert_eq!(after.since(Time(300), &before, Time(200)), Gauge { mean: 6.0, ..after });
         let (one, nine) = (Gauge::count("packets", 1), Gauge::count("packets", 9));
         assert_eq!(nine.since(Time(300), &one, Time(200)), nine);

@@ -170,7 +170,8 @@ fn notes(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
     }
     let happened = |fault: &FaultSpec| match &fault.what {
         Fault::Down(Down { at, .. }) | Fault::Change(Change { at, .. }) => *at <= outcome.end,
-        _ => false,
+        // Of these, what they did is counted by link.
+        Fault::DropNth(_) | Fault::Random { .. } | Fault::Blackhole { .. } => false,
     };
     let faults = &resolved.spec.faults;
     if !faults.is_empty() && !faults.iter().any(happened) && outcome.links.iter().all(|l| l.faults.is_zero())

@@ -153,7 +153,7 @@ impl Changes {
                 Step::Rate(rate) if rate.bps() > highest[*link as usize].bps() => {
                     highest[*link as usize] = *rate;
                 }
-                _ => {}
+                Step::Rate(_) | Step::Delay(_) | Step::Down | Step::Up => {}
             }
         }
         highest
@@ -188,7 +188,7 @@ impl Changes {
                 let detours = epoch.detours.get_or_insert_with(|| Detours::new(avoided, Arc::clone(joints)));
                 choice.route_around(network, switch, packet, detours)
             }
-            _ => choice.route(network, switch, packet),
+            Some(_) | None => choice.route(network, switch, packet),
         }
     }
 }
@@ -221,7 +221,7 @@ impl Plan {
                     let links = chosen(&spec.links, &names)?;
                     links.iter().for_each(|link| changes.entry(*link as u32).or_default().push(*change));
                 }
-                _ => {}
+                Fault::DropNth(_) | Fault::Random { .. } | Fault::Blackhole { .. } => {}
             }
         }
         let mut down: Vec<u32> = plan.down.keys().copied().collect();
@@ -346,6 +346,10 @@ fn contradict(a: &FaultSpec, b: &FaultSpec) -> bool {
             let meet = second.at == first.at || (first.until < Time::MAX && second.at < first.until);
             both && meet && a.links.meets(&b.links)
         }
-        _ => false,
+        // What happens to packets adds up, and a link that is down has a rate and a delay all the same.
+        (Fault::Down(_), Fault::Change(_))
+        | (Fault::Change(_), Fault::Down(_))
+        | (Fault::DropNth(_) | Fault::Random { .. } | Fault::Blackhole { .. }, _)
+        | (_, Fault::DropNth(_) | Fault::Random { .. } | Fault::Blackhole { .. }) => false,
     }
 }

@@ -198,7 +198,7 @@ mod tests {
             start: Time::ZERO,
             class: 0,
             deadline: None,
-            opening: InitialWindow::default(),
+            initial_window: InitialWindow::default(),
             responsive: true,
             transport: 0,
             path,

@@ -39,7 +39,8 @@ impl LinkChoice {
         match (self, other) {
             (LinkChoice::None, _) | (_, LinkChoice::None) => false,
             (LinkChoice::Some(names), LinkChoice::Some(others)) => names.iter().any(|n| others.contains(n)),
-            _ => true,
+            (LinkChoice::All, LinkChoice::All | LinkChoice::Some(_))
+            | (LinkChoice::Some(_), LinkChoice::All) => true,
         }
     }
 }

@@ -201,7 +201,9 @@ impl Network {
     pub fn entropy(&self, seed: u64, number: u32, flow: &FlowSpec) -> u32 {
         match (self.fabric.routing, flow.path) {
             (Routing::Pinned, Some(path)) => path,
-            _ => derive(seed, Purpose::Entropy, u64::from(number)) as u32,
+            (Routing::Pinned, None) | (Routing::Ecmp | Routing::Spray | Routing::Symmetric, _) => {
+                derive(seed, Purpose::Entropy, u64::from(number)) as u32
+            }
         }
     }
 

@@ -29,7 +29,7 @@ impl PathSelector {
         let spray = range.map(|s| crate::rng::stream(seed, Purpose::Spray, s)).collect();
         let symmetric = match routing {
             Routing::Symmetric => Symmetric::new(network, seed),
-            _ => Symmetric::default(),
+            Routing::Ecmp | Routing::Spray | Routing::Pinned => Symmetric::default(),
         };
         PathSelector { routing, salts, spray, symmetric }
     }
@@ -172,7 +172,7 @@ impl Symmetric {
                     let number = u64::from(self.hash(packet, level.into()));
                     Some(first + ((number * u64::from(count)) >> 32) as u32)
                 }
-                _ => self.outward(network, switch, packet, dst),
+                Hop::One(_) | Hop::Listed { .. } | Hop::Nowhere => self.outward(network, switch, packet, dst),
             },
             Next::Few { ports, .. } => {
                 let number = u64::from(self.hash(packet, switch.into()));
@@ -190,7 +190,7 @@ impl Symmetric {
                 let place = (number * u64::from(count)) >> 32;
                 Some(network.router.listed(first + place as u32))
             }
-            _ => network.router.any(switch, dst),
+            Hop::One(_) | Hop::Many { .. } | Hop::Nowhere => network.router.any(switch, dst),
         }
     }
 }

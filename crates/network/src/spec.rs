@@ -58,7 +58,7 @@ pub struct FlowSpec {
     /// Deadline as a time since the start of the run; `None` without one.
     pub deadline: Option<Time>,
     /// What the sender may send before it has heard of its receiver.
-    pub opening: InitialWindow,
+    pub initial_window: InitialWindow,
     /// Whether the sender answers permissions.
     pub responsive: bool,
     /// Index into [`RunSpec::transports`].
@@ -72,7 +72,7 @@ pub struct FlowSpec {
 impl FlowSpec {
     /// How its message begins, if the connection that it names is open.
     pub fn begins(&self) -> InitialWindow {
-        InitialWindow { connected: self.connection.is_some(), ..self.opening }
+        InitialWindow { connected: self.connection.is_some(), ..self.initial_window }
     }
 
     /// The message that a machine is given; `id` is its number among those of its pair of hosts. The connection that it
@@ -84,7 +84,7 @@ impl FlowSpec {
             bytes: self.bytes,
             class: self.class,
             deadline: self.deadline,
-            opening: self.begins(),
+            initial_window: self.begins(),
             responsive: self.responsive,
             entropy,
             tag,

@@ -39,7 +39,7 @@ impl TokenBucket {
     /// The earliest instant at which a packet of `bytes` bytes may pass; long past when it may at once. A packet
     /// that is larger than the bucket passes a full one.
     #[inline]
-    pub fn opens(&self, bytes: u64) -> Time {
+    pub fn eligible_at(&self, bytes: u64) -> Time {
         self.full_at.saturating_sub(self.depth.saturating_sub(self.time_of(bytes)))
     }
 
@@ -66,7 +66,7 @@ mod tests {
     fn passes(mut bucket: TokenBucket, sizes: &[u64]) -> Vec<Time> {
         let mut now = Time::ZERO;
         let mut pass = |&bytes: &u64| {
-            now = now.max(bucket.opens(bytes));
+            now = now.max(bucket.eligible_at(bytes));
             bucket.take(now, bytes);
             now
         };
@@ -89,21 +89,21 @@ mod tests {
         bucket.take(Time::ZERO, 4);
         // Two of four tokens are there, and two are missing, which now take 30 each.
         bucket.retime(Time(20), &TokenBucket::new(1, Time(30), 4));
-        assert_eq!((bucket.opens(2), bucket.opens(3)), (Time(20), Time(50)));
-        assert_eq!(bucket.opens(4), Time(80));
+        assert_eq!((bucket.eligible_at(2), bucket.eligible_at(3)), (Time(20), Time(50)));
+        assert_eq!(bucket.eligible_at(4), Time(80));
         bucket.retime(Time(1000), &TokenBucket::new(1, Time(10), 4));
-        assert!(bucket.opens(4) <= Time(1000), "a full one stays full");
+        assert!(bucket.eligible_at(4) <= Time(1000), "a full one stays full");
     }
 
     #[test]
     fn an_idle_bucket_saves_no_more_than_it_holds() {
         let mut bucket = TokenBucket::new(1, Time(10), 2);
         bucket.take(Time::ZERO, 2);
-        assert_eq!(bucket.opens(1), Time(10));
+        assert_eq!(bucket.eligible_at(1), Time(10));
         let later = Time(1000);
-        assert!(bucket.opens(2) <= later);
+        assert!(bucket.eligible_at(2) <= later);
         bucket.take(later, 2);
-        assert_eq!(bucket.opens(1), later + Time(10));
-        assert_eq!(bucket.opens(9), later + Time(20), "as soon as it is full");
+        assert_eq!(bucket.eligible_at(1), later + Time(10));
+        assert_eq!(bucket.eligible_at(9), later + Time(20), "as soon as it is full");
     }
 }

@@ -56,7 +56,8 @@ fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
         CHANGE if event.what & STEPS == ARRIVED => (EventKind::Interface, Place::Host(number & HOST)),
         CHANGE if number & OF_HOST != 0 => (EventKind::HostWork, Place::Host(number & HOST)),
         CHANGE => (EventKind::NetworkChange, Place::Network),
-        _ => (EventKind::Sample, Place::Network),
+        SAMPLE => (EventKind::Sample, Place::Network),
+        kind => unreachable!("{kind:#x} is no kind of event"),
     };
     let carries = matches!(kind, EventKind::Arrival | EventKind::Delivery | EventKind::Interface);
     Seen { at: Time(event.at), kind, place, packet: carries.then(|| packet(event.packet)) }
@@ -236,7 +237,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             RELEASE => self.ports.release(number, self.now),
             CHANGE if number & OF_HOST != 0 => self.host_step(event.what, event.packet),
             CHANGE => self.change(number),
-            _ => self.sample(),
+            SAMPLE => self.sample(),
+            // There are eight kinds of three bits, and the first is above.
+            kind => unreachable!("{kind:#x} is no kind of event"),
         }
     }
 
@@ -482,7 +485,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         *next += 1;
         let mut message = flow.message(id, number, self.network.entropy(self.spec.seed, number, flow));
         if flow.connection.is_some_and(|carrier| !self.is_connected(carrier)) {
-            message.opening.connected = false;
+            message.initial_window.connected = false;
             self.unconnected += 1;
         }
         message

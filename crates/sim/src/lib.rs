@@ -13,6 +13,5 @@ mod progressing;
 mod queue;
 mod run;
 mod sampler;
-mod shaped;
 
 pub use run::{parameters, run, run_tapped, run_within, run_witnessed};

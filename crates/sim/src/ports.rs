@@ -1,5 +1,7 @@
 //! The ports of a network, and when each is looked at.
 
+mod shaped;
+
 use crate::links::{CLASS_PACKET, DELIVER, FORWARD, Link, Links, NUMBER, PORT_SERVICE, RELEASE, TIMER};
 use crate::queue::{Event, EventQueue};
 use headway_fabric::{Full, Need, Offers, Port, PortContext, Rewrite};
@@ -49,7 +51,7 @@ const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, on
 /// A switch port with packets waiting has no event a departure; it is brought up to date when the next
 /// packet arrives at it, and at the latest when the first waiting packet could reach the far end. That is
 /// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
-/// a link's delay after that. Ports that may hold packets back are looked after in `shaped.rs`.
+/// a link's delay after that. Ports that may hold packets back are looked after in `ports/shaped.rs`.
 pub(crate) struct Ports<'a> {
     pub(crate) egress: Vec<Egress>,
     pub(crate) links: Links<'a>,

@@ -2,14 +2,16 @@
 
 use crate::run::Run;
 use crate::simulate::simulate;
+use headway_fabric::registry;
 use headway_network::{Fault, FlowSpec, FlowState, LinkChoice, Outcome, RunSpec};
-use headway_params::ParamValue;
 use headway_units::Time;
 
 /// Whether anything may keep a flow from finishing that is no fault of its transport.
 fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let stopped = run.outcome.end >= run.spec.stop && (run.spec.stop < SAFETY || is_slow(run, flow));
-    stopped || is_starved(run, flow) || cut_off(run, flow) || strict_headers(run)
+    let fabric = &run.spec.fabric;
+    let headers_first = registry::headers_starve_data(&fabric.discipline, &fabric.params);
+    stopped || is_starved(run, flow) || cut_off(run, flow) || headers_first
 }
 
 /// Whether a hundred seconds are few for it: rates may be of a megabit a second and round trips of seconds, all that
@@ -22,16 +24,6 @@ fn is_slow(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let alone = run.network.ideal_fct(flow.src, flow.dst, flow.bytes).saturating_mul(20);
     let few = alone.max(work.saturating_mul(3)).max(path.base_rtt.saturating_mul(packets));
     SAFETY.saturating_sub(flow.start) < few
-}
-
-/// Whether ports serve headers before all data, without a bound. Data may starve then for as long as something asks for
-/// it again: that is why NDP §3.1 bounds them.
-fn strict_headers(run: &Run<'_>) -> bool {
-    let fabric = &run.spec.fabric;
-    let given = |name: &str| fabric.params.iter().find(|(key, _)| key == name).map(|(_, value)| value);
-    let strict = given("variant").is_some_and(|v| *v == ParamValue::Choice("csg-htsim".into()));
-    let bound = given("headers_per_data").is_some_and(|v| *v != ParamValue::Int(0));
-    fabric.discipline == "trimming" && strict && !bound
 }
 
 /// Whether it, or another flow to its receiver, never answers: what that receiver has permitted is gone for ever, and

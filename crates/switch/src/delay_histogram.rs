@@ -21,7 +21,7 @@ impl DelayHistogram {
         self.bins.iter().sum()
     }
 
-    /// An upper bound, within a factor of two, of the lateness that `share` of the frames kept below.
+    /// An upper bound, within a factor of two, of the delay that `share` of the frames kept below.
     pub fn quantile_ns(&self, share: f64) -> u64 {
         let wanted = (self.frames() as f64 * share).ceil() as u64;
         let mut seen = 0;

@@ -64,7 +64,7 @@ pub struct RunConfig {
 const OVERSLEEP: Time = Time::us(30);
 
 impl RunConfig {
-    /// For links on which a full packet takes `packet`. Where that is long beside the lateness of a
+    /// For links on which a full packet takes `packet`. Where that is long beside the delay of a
     /// wake-up, nothing is gained by spinning, and the hosts need the processor.
     pub fn for_packets_of(packet: Time) -> RunConfig {
         let spin = if packet > OVERSLEEP * 2 { Time::ZERO } else { OVERSLEEP };
@@ -76,7 +76,7 @@ impl RunConfig {
 #[derive(Clone, Debug, Default)]
 pub struct Running {
     /// How late frames left for hosts.
-    pub lateness: DelayHistogram,
+    pub departure_delays: DelayHistogram,
     /// Frames that the kernel would not take.
     pub refused: u64,
     /// Frames longer than an interface's buffer.
@@ -203,7 +203,7 @@ fn send_frames(
     let mut any = false;
     while core
         .poll_frame(|host, due, bytes| {
-            seen.lateness.note(now.saturating_sub(due).0 / 1000);
+            seen.departure_delays.note(now.saturating_sub(due).0 / 1000);
             if let Some(Some(interface)) = interfaces.get_mut(host as usize) {
                 interface.queue(bytes);
             }

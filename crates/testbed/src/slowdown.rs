@@ -20,7 +20,9 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes, of_kernel: impl Fn(u
     slow.fabric.sizes = sizes;
     slow.fabric.switch_latency = spec.fabric.switch_latency * factor;
     slow.fabric.params = slowed(&spec.fabric.params, of_discipline(spec), factor);
-    for (number, transport) in slow.transports.iter_mut().enumerate().filter(|(number, _)| !of_kernel(*number)) {
+    for (number, transport) in
+        slow.transports.iter_mut().enumerate().filter(|(number, _)| !of_kernel(*number))
+    {
         transport.params = slowed(&spec.transports[number].params, of_transport(transport), factor);
     }
     for flow in &mut slow.flows {
@@ -87,8 +89,10 @@ fn of_transport(spec: &TransportSpec) -> Vec<(String, ParamValue)> {
 
 /// The value of every parameter of the ports' discipline.
 fn of_discipline(spec: &RunSpec) -> Vec<(String, ParamValue)> {
-    let known = headway_fabric::registry::find(&spec.fabric.discipline).map(|(_, specs)| specs).unwrap_or_default();
-    let set = |name: &str| spec.fabric.params.iter().find(|(one, _)| one == name).map(|(_, value)| value.clone());
+    let known =
+        headway_fabric::registry::find(&spec.fabric.discipline).map(|(_, specs)| specs).unwrap_or_default();
+    let set =
+        |name: &str| spec.fabric.params.iter().find(|(one, _)| one == name).map(|(_, value)| value.clone());
     known.into_iter().map(|one| (one.name.to_string(), set(one.name).unwrap_or(one.default))).collect()
 }
 
@@ -171,7 +175,7 @@ mod tests {
     #[test]
     fn what_a_preset_sets_is_slowed_down_and_what_is_written_beside_it() {
         let set = vec![
-            ("preset".to_string(), ParamValue::Choice("linux-4.19")),
+            ("preset".to_string(), ParamValue::Choice("linux-4.19".into())),
             ("ack_delay".to_string(), ParamValue::Time(Time::us(7))),
         ];
         let spec = TransportSpec { name: "tcp".into(), params: set.clone() };
@@ -179,6 +183,6 @@ mod tests {
         let value = |name: &str| of_transport(&slow).into_iter().find(|(one, _)| one == name).map(|(_, v)| v);
         assert_eq!(value("min_rto"), Some(ParamValue::Time(Time::ms(2000))));
         assert_eq!(value("ack_delay"), Some(ParamValue::Time(Time::us(70))));
-        assert_eq!(value("preset"), Some(ParamValue::Choice("linux-4.19")));
+        assert_eq!(value("preset"), Some(ParamValue::Choice("linux-4.19".into())));
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::Message;
 use crate::states::StateTable;
-use headway_gauges::{Gauge, RoundTrips};
+use headway_gauges::{Gauge, GaugeInfo, RoundTrips};
 use headway_packet::{Family, HostId, Packet, Sizes};
 use headway_params::Params;
 use headway_units::{Rate, Time};
@@ -135,7 +135,7 @@ pub trait Endpoint {
     }
     /// Messages that the machine holds state for, in either direction: 0 when it is quiet.
     fn live_messages(&self) -> usize;
-    /// What the machine measures of itself, for the results of a run; always the same names.
+    /// What the machine measures of itself, for the results of a run: all of [`Transport::GAUGES`].
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         let _ = now;
         Vec::new()
@@ -339,6 +339,8 @@ pub trait Transport: 'static {
     const PACKETS: Family;
     /// What others may know of it without its name.
     const CAPABILITIES: Capabilities = Capabilities::NONE;
+    /// What [`Endpoint::gauges`] of its machines has, in its order.
+    const GAUGES: &'static [GaugeInfo] = &[];
     /// Sets the parameters that operators of this protocol compute from their traffic, unless they are set.
     fn tune(params: &mut Self::Params, traffic: &Traffic) {
         let _ = (params, traffic);
@@ -480,7 +482,7 @@ mod tests {
             bytes: 1,
             class: 0,
             deadline: None,
-            opening: crate::InitialWindow::default(),
+            initial_window: crate::InitialWindow::default(),
             responsive: true,
             entropy: 0,
             tag: 0,

@@ -9,7 +9,7 @@ use headway_units::Time;
 pub struct FirstWindowSchedule {
     start: Time,
     slot: Time,
-    opening: InitialWindow,
+    initial_window: InitialWindow,
     window: u32,
     released: u32,
 }
@@ -18,19 +18,19 @@ impl FirstWindowSchedule {
     /// The schedule of a message of `packets` packets on a path that holds `bdp` packets at the rate at which each
     /// takes `slot` on the wire ([`crate::HostContext::bdp_packets`]).
     pub fn new(
-        opening: InitialWindow,
+        initial_window: InitialWindow,
         bdp: u32,
         packets: u32,
         slot: Time,
         start: Time,
     ) -> FirstWindowSchedule {
-        let share = opening.share.max(1);
-        let full = opening.window.unwrap_or(bdp);
+        let share = initial_window.share.max(1);
+        let full = initial_window.window.unwrap_or(bdp);
         // Rounded to the nearest packet, and never nothing: a message without a first window would wait
         // for a permission that nobody sends.
         let window = (full / share + u32::from(full % share >= share - share / 2)).clamp(1, packets);
-        let opening = InitialWindow { share, burst: opening.burst.max(1), ..opening };
-        FirstWindowSchedule { start, slot, opening, window, released: 0 }
+        let initial_window = InitialWindow { share, burst: initial_window.burst.max(1), ..initial_window };
+        FirstWindowSchedule { start, slot, initial_window, window, released: 0 }
     }
 
     /// Packets of the first window.
@@ -40,7 +40,7 @@ impl FirstWindowSchedule {
 
     /// When the last packet of the window has left, if nothing else takes the wire.
     pub fn end(&self) -> Time {
-        match self.opening.share {
+        match self.initial_window.share {
             1 => self.start.saturating_add(self.slot.saturating_mul(self.window.into())),
             _ => self.leaves(self.window - 1).saturating_add(self.slot),
         }
@@ -48,11 +48,12 @@ impl FirstWindowSchedule {
 
     /// When packet `index` of the window may leave: bursts of `burst` packets, `share` bursts a turn.
     fn leaves(&self, index: u32) -> Time {
-        if self.opening.share == 1 {
+        if self.initial_window.share == 1 {
             return self.start;
         }
-        let burst = self.opening.burst;
-        let turn = u64::from(index / burst) * u64::from(self.opening.share) + u64::from(self.opening.phase);
+        let burst = self.initial_window.burst;
+        let turn = u64::from(index / burst) * u64::from(self.initial_window.share)
+            + u64::from(self.initial_window.phase);
         let slots = turn.saturating_mul(burst.into()).saturating_add(u64::from(index % burst));
         self.start.saturating_add(self.slot.saturating_mul(slots))
     }
@@ -60,7 +61,7 @@ impl FirstWindowSchedule {
     /// Takes the packets that may leave by `now`: first index and count, 0 when none.
     pub fn take(&mut self, now: Time) -> (u32, u32) {
         let first = self.released;
-        if self.opening.share == 1 {
+        if self.initial_window.share == 1 {
             self.released = self.window;
         }
         while self.released < self.window && self.leaves(self.released) <= now {
@@ -90,10 +91,10 @@ mod tests {
 
     #[test]
     fn two_fair_sharers_alternate_slots() {
-        let opening = |slot| InitialWindow { share: 2, phase: slot, ..InitialWindow::default() };
+        let initial_window = |slot| InitialWindow { share: 2, phase: slot, ..InitialWindow::default() };
         let slot = Time(10);
-        let mut a = FirstWindowSchedule::new(opening(0), 6, 100, slot, Time::ZERO);
-        let mut b = FirstWindowSchedule::new(opening(1), 6, 100, slot, Time::ZERO);
+        let mut a = FirstWindowSchedule::new(initial_window(0), 6, 100, slot, Time::ZERO);
+        let mut b = FirstWindowSchedule::new(initial_window(1), 6, 100, slot, Time::ZERO);
         let mut order = Vec::new();
         for t in (0..60).step_by(10) {
             for (name, s) in [('a', &mut a), ('b', &mut b)] {
@@ -107,8 +108,9 @@ mod tests {
 
     #[test]
     fn bursts_leave_back_to_back() {
-        let opening = InitialWindow { share: 2, burst: 3, phase: 1, window: Some(12), connected: false };
-        let mut s = FirstWindowSchedule::new(opening, 99, 100, Time(1), Time::ZERO);
+        let initial_window =
+            InitialWindow { share: 2, burst: 3, phase: 1, window: Some(12), connected: false };
+        let mut s = FirstWindowSchedule::new(initial_window, 99, 100, Time(1), Time::ZERO);
         let mut leaves = Vec::new();
         while let Some(t) = s.next() {
             leaves.push(t.0);
@@ -122,14 +124,14 @@ mod tests {
         for (window, share) in
             [(u32::MAX, 1), (u32::MAX, 2), (u32::MAX, u32::MAX), (1, u32::MAX), (7, 2), (6, 4)]
         {
-            let opening = InitialWindow {
+            let initial_window = InitialWindow {
                 share,
                 burst: u32::MAX,
                 phase: u32::MAX,
                 window: Some(window),
                 connected: false,
             };
-            let s = FirstWindowSchedule::new(opening, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
+            let s = FirstWindowSchedule::new(initial_window, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
             let rounded = (u64::from(window) + u64::from(share / 2)) / u64::from(share);
             assert_eq!(u64::from(s.window()), rounded.max(1), "{window} / {share}");
             assert!(s.end() >= Time(1 << 60));

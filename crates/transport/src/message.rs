@@ -44,7 +44,7 @@ pub struct Message {
     /// Absolute deadline, for protocols that know deadlines.
     pub deadline: Option<Time>,
     /// First window.
-    pub opening: InitialWindow,
+    pub initial_window: InitialWindow,
     /// `false` models an application that stalls after the first window: permissions find nothing to
     /// send. AMRT §VIII-D calls such senders unresponsive.
     pub responsive: bool,

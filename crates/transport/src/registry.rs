@@ -3,6 +3,7 @@
 use crate::endpoint::{Capabilities, CreditBound, CreditDemand, Traffic, Transport, TransportInfo};
 use crate::promises::Promised;
 use crate::tcp::control::{Controlled, ControllerVisitor};
+use headway_gauges::GaugeInfo;
 use headway_packet::Family;
 use headway_params::{ParamError, ParamSpec, ParamValue, Params};
 
@@ -33,6 +34,8 @@ pub struct Entry {
     pub packets: Family,
     /// What it needs of its surroundings and does to them.
     pub capabilities: Capabilities,
+    /// What its machines measure of themselves.
+    pub gauges: &'static [GaugeInfo],
 }
 
 macro_rules! transports {
@@ -47,6 +50,7 @@ macro_rules! transports {
                 params: <<$type as Transport>::Params as Params>::specs(),
                 packets: <$type as Transport>::PACKETS,
                 capabilities: <$type as Transport>::CAPABILITIES,
+                gauges: <$type as Transport>::GAUGES,
             }),+]
         }
 
@@ -185,10 +189,34 @@ pub fn tuned(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::endpoint::{Endpoint, HostContext, Path};
+    use headway_packet::{HostId, Sizes};
+    use headway_units::{Rate, Time};
 
     #[test]
     fn names_in_the_list_are_the_names_declared() {
         let declared: Vec<_> = all().iter().map(|e| e.info.name).collect();
         assert_eq!(declared, NAMES);
+    }
+
+    #[test]
+    fn the_gauges_of_a_machine_are_the_ones_declared() {
+        struct Measured;
+        impl TransportVisitor for Measured {
+            type Output = Vec<&'static str>;
+            fn visit<T: Transport>(self) -> Vec<&'static str> {
+                let rate = Rate::gbps(10);
+                let path =
+                    Path { base_rtt: Time::us(50), max_rtt: Time::us(500), bottleneck: rate, paths: 0 };
+                let (sizes, path) = (Sizes::default(), Box::new(move |_| path));
+                let host = HostContext { host: HostId(0), nic: rate, sizes, path };
+                let machine = T::endpoint(&T::Params::default(), host);
+                machine.gauges(Time::us(1)).iter().map(|gauge| gauge.name).collect()
+            }
+        }
+        for entry in all() {
+            let declared: Vec<_> = entry.gauges.iter().map(|info| info.name).collect();
+            assert_eq!(visit(entry.info.name, Measured), Some(declared), "{}", entry.info.name);
+        }
     }
 }

@@ -98,23 +98,23 @@ impl<K: TimerKey> Shared<K> {
 
 impl HostContext {
     /// Packets of a first window that a parameter sets to `set`, or with 0 to a bandwidth-delay product of the pair.
-    pub fn first_window(&self, set: u64, path: &Path, opening: &InitialWindow) -> u32 {
-        if set == 0 { self.bdp_packets(path, opening) } else { set as u32 }
+    pub fn first_window(&self, set: u64, path: &Path, initial_window: &InitialWindow) -> u32 {
+        if set == 0 { self.bdp_packets(path, initial_window) } else { set as u32 }
     }
 
     /// The first window of a message that is opened `now`, of as many packets as [`HostContext::first_window`] says.
-    pub fn opening(&self, set: u64, message: &Message, now: Time) -> FirstWindowSchedule {
+    pub fn initial_window(&self, set: u64, message: &Message, now: Time) -> FirstWindowSchedule {
         let path = (self.path)(message.dst);
-        let window = self.first_window(set, &path, &message.opening);
+        let window = self.first_window(set, &path, &message.initial_window);
         let (packets, slot) = (self.sizes.packets(message.bytes) as u32, self.sizes.slot(path.bottleneck));
-        FirstWindowSchedule::new(message.opening, window, packets, slot, now)
+        FirstWindowSchedule::new(message.initial_window, window, packets, slot, now)
     }
 
-    /// Packets that fill the path in a round trip, for a first window as `opening` has it: at the rate of this
+    /// Packets that fill the path in a round trip, for a first window as `initial_window` has it: at the rate of this
     /// host's link, at which it leaves, or for one of several that share the path fairly, at the path's rate,
     /// which is what they share.
-    pub fn bdp_packets(&self, path: &Path, opening: &InitialWindow) -> u32 {
-        let rate = if opening.share > 1 { path.bottleneck } else { self.nic };
+    pub fn bdp_packets(&self, path: &Path, initial_window: &InitialWindow) -> u32 {
+        let rate = if initial_window.share > 1 { path.bottleneck } else { self.nic };
         path.bdp_packets(rate, &self.sizes)
     }
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from headway import _headway
 from headway.claims.formula import Formula, FormulaError, LongestPath, formula
-from headway.claims.ledger import Source, ledger_text, read_document
+from headway.claims.tables import Source, TableReader, near, read_document, read_text
 from headway.data.point import Point
 from headway.errors import HeadwayError, nearest
 from headway.layout import AS_STATED
@@ -369,7 +369,7 @@ def _key(key: str, transport: str) -> tuple[str, str]:
 
 def load_choices(path: Path) -> Choices:
     """The choices of a ledger; raises `ClaimsError` at the line of the first mistake."""
-    return _choices(path, ledger_text(path)) if path.exists() else Choices([])
+    return _choices(path, read_text(path)) if path.exists() else Choices([])
 
 
 @lru_cache(maxsize=32)
@@ -383,39 +383,29 @@ def _choices(path: Path, text: str) -> Choices:
     for index, choice in enumerate(read):
         for other in choice.excludes:
             if other.choice not in known or other.choice == choice.id:
-                text = f"'excludes' names no other choice '{other.choice}'{_near(other.choice, known)}"
-                raise source.error(index, "excludes", text, table="choice")
+                text = f"'excludes' names no other choice '{other.choice}'{near(other.choice, known)}"
+                raise source.error("choice", index, "excludes", text)
         coarse = known.get(choice.refines)
         if choice.refines and (coarse is None or coarse.refines or coarse.id == choice.id):
-            text = f"'refines' names another choice, which refines none itself{_near(choice.refines, known)}"
-            raise source.error(index, "refines", text, table="choice")
+            text = f"'refines' names another choice, which refines none itself{near(choice.refines, known)}"
+            raise source.error("choice", index, "refines", text)
         if choice.refines and choice.joint:
             text = "a choice that refines another treats transports differently: joint = false"
-            raise source.error(index, "refines", text, table="choice")
+            raise source.error("choice", index, "refines", text)
     return Choices(read)
 
 
-def _near(name: str, known: Iterable[str]) -> str:
-    close = nearest(name, list(known))
-    return f"; nearest: {', '.join(close)}" if close else ""
-
-
-class _Reader:
+class _Reader(TableReader):
     """Turns one table into a choice."""
 
     def __init__(self, source: Source, index: int, entry: Mapping[str, Any], taken: set[str]) -> None:
-        self._source = source
-        self._index = index
-        self._entry = entry
+        super().__init__(source, "choice", index, entry)
         self._taken = taken
-
-    def _fail(self, key: str, message: str) -> NoReturn:
-        raise self._source.error(self._index, key, message, table="choice")
 
     def choice(self) -> Choice:
         """The choice; raises at the first key that is wrong."""
-        self._check_keys()
-        entry = self._entry
+        self._check_id()
+        entry = self.entry
         values, span = self._values()
         place, quotation = self._evidence()
         return Choice(
@@ -436,94 +426,86 @@ class _Reader:
             settings=tuple(self._setting(one, values) for one in entry["set"]),
         )
 
-    def _check_keys(self) -> None:
-        allowed = {**REQUIRED, **OPTIONAL}
-        for key, value in self._entry.items():
-            if key not in allowed:
-                self._fail(key, f"unknown key '{key}'{_near(key, allowed)}")
-            if not isinstance(value, allowed[key]) or (isinstance(value, bool) and bool not in allowed[key]):
-                self._fail(key, f"'{key}' is of the wrong type")
-        for key in REQUIRED:
-            if key not in self._entry:
-                self._fail("id", f"the key '{key}' is missing")
-        name = self._entry["id"]
+    def _check_id(self) -> None:
+        self.check_keys(REQUIRED, OPTIONAL)
+        name = self.entry["id"]
         if name in self._taken:
-            self._fail("id", f"the id '{name}' is used twice")
+            self.fail("id", f"the id '{name}' is used twice")
         if not name or any(c in name for c in "=, \t\n"):
-            self._fail("id", "an id has neither blanks nor '=' nor ','")
+            self.fail("id", "an id has neither blanks nor '=' nor ','")
 
     def _word(self, key: str, known: Sequence[str]) -> str:
-        word = str(self._entry[key])
+        word = str(self.entry[key])
         if word not in known:
-            self._fail(key, f"'{key}' is one of: {', '.join(known)}")
+            self.fail(key, f"'{key}' is one of: {', '.join(known)}")
         return word
 
     def _values(self) -> tuple[tuple[Value, ...], tuple[float, float] | None]:
-        entry = self._entry
+        entry = self.entry
         if ("values" in entry) == ("range" in entry):
-            self._fail("id", "a choice has either 'values' or a 'range'")
+            self.fail("id", "a choice has either 'values' or a 'range'")
         default = entry["default"]
         if "values" in entry:
             values = entry["values"]
             if len(values) < 2 or not all(isinstance(v, (str, int, float, bool)) for v in values):
-                self._fail("values", "'values' lists at least two texts, numbers or booleans")
+                self.fail("values", "'values' lists at least two texts, numbers or booleans")
             if any(same(a, b) for a, b in itertools.combinations(values, 2)):
-                self._fail("values", "a value stands there twice")
+                self.fail("values", "a value stands there twice")
             if default not in values:
-                self._fail("default", "the default is one of the values")
+                self.fail("default", "the default is one of the values")
             for key in ("scale",):
                 if key in entry:
-                    self._fail(key, f"'{key}' is for a range")
+                    self.fail(key, f"'{key}' is for a range")
             return tuple(values), None
         span = entry["range"]
         numbers = [v for v in span if isinstance(v, (int, float)) and not isinstance(v, bool)]
         if len(span) != 2 or len(numbers) != 2 or not numbers[0] < numbers[1]:
-            self._fail("range", "'range' is two numbers, the lower first")
+            self.fail("range", "'range' is two numbers, the lower first")
         scale = self._word("scale", SCALES) if "scale" in entry else "linear"
         if scale == "log" and numbers[0] <= 0:
-            self._fail("range", "a range on a log scale begins above 0")
+            self.fail("range", "a range on a log scale begins above 0")
         if isinstance(default, (str, bool)) or not numbers[0] <= default <= numbers[1]:
-            self._fail("default", f"the default lies in the range, from {numbers[0]:g} to {numbers[1]:g}")
+            self.fail("default", f"the default lies in the range, from {numbers[0]:g} to {numbers[1]:g}")
         return (), (float(numbers[0]), float(numbers[1]))
 
     def _scope(self) -> tuple[str, ...]:
-        scope = self._entry.get("scope", [])
+        scope = self.entry.get("scope", [])
         if not all(isinstance(name, str) for name in scope):
-            self._fail("scope", "'scope' lists scenarios by name")
+            self.fail("scope", "'scope' lists scenarios by name")
         return tuple(scope)
 
     def _evidence(self) -> tuple[str, str]:
-        evidence = self._entry["evidence"]
+        evidence = self.entry["evidence"]
         if evidence == SILENT:
             return "", ""
         if not isinstance(evidence, dict) or evidence.keys() != {"place", "quotation"}:
-            self._fail("evidence", f"'evidence' is \"{SILENT}\", or {{ place = ..., quotation = ... }}")
+            self.fail("evidence", f"'evidence' is \"{SILENT}\", or {{ place = ..., quotation = ... }}")
         if not all(isinstance(text, str) and text for text in evidence.values()):
-            self._fail("evidence", "'place' and 'quotation' are texts")
+            self.fail("evidence", "'place' and 'quotation' are texts")
         return evidence["place"], evidence["quotation"]
 
     def _exclusion(self, table: Any, values: Sequence[Value]) -> Exclusion:  # noqa: ANN401  (what TOML holds)
         known = {"choice", "value", "at"}
         if not isinstance(table, dict) or "choice" not in table or table.keys() - known:
-            self._fail("excludes", "'excludes' lists tables { choice = ..., value = ..., at = ... }")
+            self.fail("excludes", "'excludes' lists tables { choice = ..., value = ..., at = ... }")
         at = table.get("at")
         if at is not None and values and at not in values:
-            self._fail("excludes", f"'at' is one of the choice's own values, not {at!r}")
+            self.fail("excludes", f"'at' is one of the choice's own values, not {at!r}")
         return Exclusion(str(table["choice"]), table.get("value"), at)
 
     def _setting(self, table: Any, values: Sequence[Value]) -> Setting:  # noqa: ANN401  (what TOML holds)
         known = {"transports", "at", "overrides"}
         if not isinstance(table, dict) or not isinstance(table.get("overrides"), dict) or not table["overrides"]:
-            self._fail("set", "each [[choice.set]] has a table 'overrides' of keys and values")
+            self.fail("set", "each [[choice.set]] has a table 'overrides' of keys and values")
         if unknown := sorted(table.keys() - known):
-            self._fail("set", f"unknown key '{unknown[0]}' in [[choice.set]]{_near(unknown[0], known)}")
+            self.fail("set", f"unknown key '{unknown[0]}' in [[choice.set]]{near(unknown[0], known)}")
         transports = table.get("transports", [])
         if not isinstance(transports, list) or not all(isinstance(name, str) for name in transports):
-            self._fail("set", "'transports' lists transports by name")
+            self.fail("set", "'transports' lists transports by name")
         self._check_names(transports, table["overrides"])
         at = table.get("at")
-        if at is not None and (not values or at not in values or at == self._entry["default"]):
-            self._fail("set", f"'at' is one of the choice's values but its default, not {at!r}")
+        if at is not None and (not values or at not in values or at == self.entry["default"]):
+            self.fail("set", f"'at' is one of the choice's values but its default, not {at!r}")
         overrides = {key: self._override(key, value) for key, value in table["overrides"].items()}
         return Setting(tuple(transports), at, overrides)
 
@@ -532,25 +514,25 @@ class _Reader:
         known = _parameters()
         for name in transports:
             if name not in known:
-                self._fail("set", f"no transport '{name}'{_near(name, known)}")
+                self.fail("set", f"no transport '{name}'{near(name, known)}")
         for key in overrides:
             if "." in key:
                 continue
             if not transports:
-                self._fail("set", f"'{key}' is a parameter: 'transports' says of which")
+                self.fail("set", f"'{key}' is a parameter: 'transports' says of which")
             for name in transports:
                 if key not in _kinds(name):
-                    self._fail("set", f"{name} has no parameter '{key}'{_near(key, _kinds(name))}")
+                    self.fail("set", f"{name} has no parameter '{key}'{near(key, _kinds(name))}")
 
     def _override(self, key: str, value: Any) -> Value | Formula:  # noqa: ANN401  (what TOML holds)
         if not isinstance(value, (str, int, float, bool)):
-            self._fail("set", f"'{key}' takes a text, a number or a boolean")
+            self.fail("set", f"'{key}' takes a text, a number or a boolean")
         if not isinstance(value, str):
             return value
         try:
             return formula(value) or value
         except FormulaError as error:
-            self._fail("set", f"'{key}': {error}")
+            self.fail("set", f"'{key}': {error}")
 
 
 def same(one: object, other: object) -> bool:

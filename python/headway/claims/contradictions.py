@@ -11,15 +11,16 @@ publishes and numbers that the paper gives, never what was measured here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headway.claims.language import CannotMeasure, ExpressionError, Vocabulary, parse
-from headway.claims.ledger import Claim, Source, ledger_text, load_ledger, read_document
+from headway.claims.ledger import Claim, load_ledger
+from headway.claims.tables import Source, TableReader, near, read_document, read_text
 from headway.claims.verdict import Published
-from headway.errors import HeadwayError, nearest
+from headway.errors import nearest
 
 TABLE = "contradiction"
 KEYS: Mapping[str, type] = {"claims": list, "because": str, "proof": str}
@@ -68,7 +69,7 @@ def load_contradictions(path: Path) -> list[Contradiction]:
     """The contradictions of a ledger; raises `ClaimsError` at the line of the first mistake."""
     if not path.exists():
         return []
-    document, source = read_document(path, ledger_text(path))
+    document, source = read_document(path, read_text(path))
     tables = document.get(TABLE, [])
     if not tables:
         return []
@@ -77,35 +78,21 @@ def load_contradictions(path: Path) -> list[Contradiction]:
 
 
 def _read(source: Source, index: int, entry: Mapping[str, Any], claims: Mapping[str, Claim]) -> Contradiction:
-    def fail(key: str, message: str) -> HeadwayError:
-        return source.error(index, key, message, table=TABLE)
-
-    for key, value in entry.items():
-        if key not in KEYS:
-            raise fail(key, f"unknown key '{key}'{_near(key, KEYS)}")
-        if not isinstance(value, KEYS[key]):
-            raise fail(key, f"'{key}' is of the wrong type")
-    for key in KEYS:
-        if key not in entry:
-            raise fail(next(iter(entry), key), f"the key '{key}' is missing")
+    reader = TableReader(source, TABLE, index, entry)
+    reader.check_keys(KEYS, {})
     names = entry["claims"]
     if not names or len(set(map(str, names))) < len(names):
-        raise fail("claims", "'claims' lists claims of this ledger, each once")
+        raise reader.error("claims", "'claims' lists claims of this ledger, each once")
     for name in names:
         if name not in claims:
-            raise fail("claims", f"no claim '{name}'{_near(str(name), claims)}")
+            raise reader.error("claims", f"no claim '{name}'{near(str(name), claims)}")
     try:
         published = {name: claim.published for name, claim in claims.items()}
         proved = parse(entry["proof"], VOCABULARY).evaluate(published)
     except ExpressionError as error:
-        raise source.error(index, "proof", str(error), error.column, table=TABLE) from None
+        raise reader.error("proof", str(error), error.column) from None
     except CannotMeasure as error:
-        raise fail("proof", f"it cannot be evaluated: {error}") from None
+        raise reader.error("proof", f"it cannot be evaluated: {error}") from None
     if proved is not True:
-        raise fail("proof", "a proof is a comparison that is true of the published numbers, and this is not")
+        raise reader.error("proof", "a proof is a comparison that is true of the published numbers, and this is not")
     return Contradiction(tuple(names), entry["because"], entry["proof"])
-
-
-def _near(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
-    close = nearest(name, list(known))
-    return f"; nearest: {', '.join(close)}" if close else ""

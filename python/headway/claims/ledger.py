@@ -12,11 +12,10 @@ from typing import Any
 from headway import names
 from headway.claims.functions import VOCABULARY
 from headway.claims.language import Expression, ExpressionError, parse
+from headway.claims.tables import Source, TableReader, Types, read_document, read_text
 from headway.claims.verdict import NUMERIC_QUALIFIERS, ORDERS, Published, Qualifier, groups_of
-from headway.data.toml import Document, Place
-from headway.errors import ClaimsError, HeadwayError, nearest
 
-REQUIRED: dict[str, type | tuple[type, ...]] = {
+REQUIRED: Types = {
     "id": str,
     "figure": str,
     "place": list,
@@ -28,7 +27,7 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
     "transports": list,
     "how": str,
 }
-OPTIONAL: dict[str, type | tuple[type, ...]] = {
+OPTIONAL: Types = {
     "measure": str,
     "pending": str,
     "variant": str,
@@ -101,23 +100,9 @@ def claims_about(scenario: str, path: Path) -> list[Claim]:
     return [claim for claim in load_ledger(path) if claim.scenario == scenario] if path.exists() else []
 
 
-def read_document(path: Path, text: str) -> tuple[dict[str, Any], Source]:
-    """A ledger's tables as they are written, and where they are."""
-    document = Document(str(path), text)
-    return document.value, Source(path, document)
-
-
 def load_ledger(path: Path) -> list[Claim]:
     """All claims of a file; raises `ClaimsError` at the line of the first mistake."""
-    return list(_claims(path, ledger_text(path)))
-
-
-def ledger_text(path: Path) -> str:
-    """A ledger as it is written."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise HeadwayError(f"{path}: cannot be read ({error})") from None
+    return list(_claims(path, read_text(path)))
 
 
 @lru_cache(maxsize=32)
@@ -133,7 +118,7 @@ def _claims(path: Path, text: str) -> tuple[Claim, ...]:
     for index, entry in enumerate(document.get("claim", [])):
         claim = _Reader(source, index, entry, defined).claim()
         if claim.id in seen:
-            raise source.error(index, "id", f"the id '{claim.id}' is used twice")
+            raise source.error("claim", index, "id", f"the id '{claim.id}' is used twice")
         seen.add(claim.id)
         claims.append(claim)
     for name in defined:
@@ -163,44 +148,17 @@ def _expressions(document: Mapping[str, Any]) -> list[str]:
     return texts + [str(entry.get("measure", "")) for entry in document.get("claim", [])]
 
 
-class Source:
-    """A ledger's text, in which mistakes are shown."""
-
-    def __init__(self, path: Path, document: Document) -> None:
-        self._path = path
-        self._document = document
-
-    def error(self, index: int, key: str, message: str, column: int | None = None, table: str = "claim") -> ClaimsError:
-        """A mistake at `key` of table number `index`; `column` counts from the start of its value's text."""
-        place, value = self._document.in_table(table, index, key)
-        if column is not None and value is not None:
-            written = self._document.text[value[0] : value[1]]
-            quotes = 3 if written.startswith(('"""', "'''")) else 1
-            place = (min(value[0] + quotes + column, value[1]), value[1])
-        return self._at(place, message)
-
-    def top_error(self, path: Sequence[str], message: str) -> ClaimsError:
-        """A mistake at a key outside the claims."""
-        return self._at(self._document.key(path) or (0, 0), message)
-
-    def _at(self, place: Place, message: str) -> ClaimsError:
-        line, column, text = self._document.position(place)
-        return ClaimsError(self._path, line, message, text, column)
-
-
-class _Reader:
+class _Reader(TableReader):
     """Turns one table into a claim."""
 
     def __init__(self, source: Source, index: int, entry: Mapping[str, Any], defined: Mapping[str, Expression]) -> None:
-        self._source = source
-        self._index = index
-        self._entry = entry
+        super().__init__(source, "claim", index, entry)
         self._defined = defined
 
     def claim(self) -> Claim:
         """The claim; raises at the first key that is wrong."""
-        self._check_keys()
-        entry = self._entry
+        self.check_keys(REQUIRED, OPTIONAL)
+        entry = self.entry
         qualifier = self._qualifier()
         claim = Claim(
             id=entry["id"],
@@ -226,64 +184,51 @@ class _Reader:
         self._check_sense(claim)
         return claim
 
-    def _check_keys(self) -> None:
-        allowed = {**REQUIRED, **OPTIONAL}
-        for key, value in self._entry.items():
-            if key not in allowed:
-                close = nearest(key, allowed)
-                hint = f"; nearest: {', '.join(close)}" if close else ""
-                raise self._source.error(self._index, key, f"unknown key '{key}'{hint}")
-            if not isinstance(value, allowed[key]) or isinstance(value, bool):
-                raise self._source.error(self._index, key, f"'{key}' is of the wrong type")
-        for key in REQUIRED:
-            if key not in self._entry:
-                raise self._source.error(self._index, "id", f"the key '{key}' is missing")
-
     def _qualifier(self) -> Qualifier:
-        text = self._entry["qualifier"]
+        text = self.entry["qualifier"]
         try:
             return Qualifier(text)
         except ValueError:
             known = ", ".join(Qualifier)
-            raise self._source.error(self._index, "qualifier", f"no qualifier '{text}'; known: {known}") from None
+            raise self.error("qualifier", f"no qualifier '{text}'; known: {known}") from None
 
     def _check_sense(self, claim: Claim) -> None:
         """Statements need a predicate, numbers must not have one, orders name what they order."""
         if (claim.measure is None) == (not claim.pending):
-            raise self._source.error(self._index, "id", "a claim has either 'measure', or 'pending' and the reason")
+            raise self.error("id", "a claim has either 'measure', or 'pending' and the reason")
         if claim.pending:
             return
         if claim.beside and claim.variant is None:
-            raise self._source.error(self._index, "beside", "'beside' replaces 'variant', which is missing")
+            raise self.error("beside", "'beside' replaces 'variant', which is missing")
         if not all(isinstance(axes, dict) and axes for axes in claim.beside_at):
-            raise self._source.error(self._index, "beside_at", "'beside_at' is a list of tables of axes and values")
+            raise self.error("beside_at", "'beside_at' is a list of tables of axes and values")
         published = claim.published
         is_number = isinstance(published, int | float)
         is_pair = isinstance(published, list) and all(isinstance(p, int | float) for p in published)
         if is_number or is_pair:
             if claim.qualifier not in NUMERIC_QUALIFIERS:
-                raise self._source.error(self._index, "qualifier", f"'{claim.qualifier}' does not fit a number")
+                raise self.error("qualifier", f"'{claim.qualifier}' does not fit a number")
             if claim.holds is not None:
-                raise self._source.error(self._index, "holds", "a number is judged by its qualifier, not by 'holds'")
+                raise self.error("holds", "a number is judged by its qualifier, not by 'holds'")
         elif claim.holds is None and not isinstance(published, list):
-            raise self._source.error(self._index, "published", "a statement needs 'holds'")
+            raise self.error("published", "a statement needs 'holds'")
         elif claim.holds is None and claim.unit not in ORDERS:
             known = ", ".join(ORDERS)
-            raise self._source.error(self._index, "unit", f"the unit of an order is one of: {known}")
+            raise self.error("unit", f"the unit of an order is one of: {known}")
         elif claim.holds is None:
             self._check_order(groups_of(list(map(str, published if isinstance(published, list) else []))))
 
     def _check_order(self, groups: Sequence[Sequence[str]]) -> None:
         if sum(map(len, groups)) < 2:
-            raise self._source.error(self._index, "published", "an order names at least two")
+            raise self.error("published", "an order names at least two")
 
     def _optional(self, key: str) -> Expression | None:
-        return self._expression(key, self._entry[key], PREDICATE_NAMES) if key in self._entry else None
+        return self._expression(key, self.entry[key], PREDICATE_NAMES) if key in self.entry else None
 
     def _expression(self, key: str, text: object, extra: frozenset[str] = frozenset()) -> Expression:
         if not isinstance(text, str):
-            raise self._source.error(self._index, key, f"'{key}' is an expression, written as text")
+            raise self.error(key, f"'{key}' is an expression, written as text")
         try:
             return parse(text, VOCABULARY, extra, {} if extra else self._defined)
         except ExpressionError as error:
-            raise self._source.error(self._index, key, str(error), error.column) from None
+            raise self.error(key, str(error), error.column) from None

@@ -19,8 +19,8 @@ from headway import __version__
 from headway.claims.evaluate import Result
 from headway.claims.ledger import Claim
 from headway.claims.verdict import Verdict
+from headway.data.reader import read_record
 from headway.data.toml import parsed
-from headway.errors import HeadwayError
 from headway.files import write_json
 from headway.names import VERDICTS_FILE, ScenarioFile
 
@@ -109,17 +109,4 @@ def _row(claim: Claim, entry: Mapping[str, Any], document: Mapping[str, Any] | N
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The file's entries; none if there is no file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise HeadwayError(f"{path}: cannot be read ({error})") from None
-    try:
-        entries = json.loads(text)
-    except ValueError as error:
-        raise HeadwayError(f"{path}: {error}; `headway reproduce --record` writes it anew once it is removed") from None
-    if not isinstance(entries, dict):
-        raise HeadwayError(f"{path}: holds no verdicts; `headway reproduce --record` writes it anew once it is removed")
-    return entries
+    return read_record(path, "headway reproduce")

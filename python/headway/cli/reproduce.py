@@ -21,6 +21,7 @@ from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, set_option
 from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
+from headway.data.reader import read_list
 from headway.errors import NameNotFound
 from headway.explain.record import CANNOT, CONTRADICTS, listed
 from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, SWEEP_FILE
@@ -110,7 +111,7 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     expectations = claims_about(file.name, file.expectations)
     outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force, judged=True)
     began = time.process_time()
-    runs, needs_runs = finished_runs(out, _rows(out)), bool(outcome.plan.points)
+    runs, needs_runs = finished_runs(out, read_list(out / SWEEP_FILE, "points")), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
     rows = write_results(out / CLAIMS_FILE, judged, scale)
@@ -270,11 +271,6 @@ def _measured(result: Result) -> str:
         low, high = judgement.ci95
         text += f" ± {(high - low) / 2:.2g}"
     return text
-
-
-def _rows(out: Path) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = json.loads((out / SWEEP_FILE).read_text(encoding="utf-8"))
-    return rows
 
 
 COMMAND = reproduce

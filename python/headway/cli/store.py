@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -13,11 +12,10 @@ import click
 
 from headway import _headway, store
 from headway.cli.terminal import print_table
-from headway.data.units import display
+from headway.data.units import display, parse_age
 from headway.errors import HeadwayError
 
 DAMAGED = 1
-SPANS = {"min": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 @click.group("store")
@@ -98,10 +96,10 @@ def _usable(entry: store.Entry) -> bool:
 
 
 def _seconds(age: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(min|h|d|w)", age.strip())
-    if match is None:
+    seconds = parse_age(age)
+    if seconds is None:
         raise click.BadParameter(f"{age!r} is not an age such as 30d, 12h, 90min or 2w", param_hint="--older-than")
-    return float(match[1]) * SPANS[match[2]]
+    return seconds
 
 
 def _root() -> Path:

@@ -50,6 +50,16 @@ def read_object(path: Path) -> dict[str, Any]:
     return value
 
 
+def read_record(path: Path, command: str) -> dict[str, Any]:
+    """What a file holds that `command` keeps on record with `--record`; nothing, if there is no file."""
+    if not path.exists():
+        return {}
+    try:
+        return read_object(path)
+    except ResultsError as error:
+        raise ResultsError(path, error.why, f"`{command} --record` writes it anew once it is removed") from None
+
+
 def read_list(path: Path, key: str) -> list[dict[str, Any]]:
     """A JSON document that holds a list of objects, bare or under `key`."""
     value = read_json(path)

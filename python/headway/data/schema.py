@@ -15,7 +15,11 @@ NO_NUMBERS = frozenset({"text", "list"})
 
 @dataclass(frozen=True)
 class Field:
-    """One column, number or gauge. `scope` says of what a number of the summary is: `run`, `flows` or `transport`."""
+    """One column, number or gauge.
+
+    Of a number of the summary, `scope` says of what it is (`run`, `flows` or `transport`), and `shown` whether reports
+    show it.
+    """
 
     name: str
     unit: str
@@ -23,6 +27,7 @@ class Field:
     doc: str
     quantity: str
     scope: str
+    shown: bool
 
     @property
     def is_number(self) -> bool:

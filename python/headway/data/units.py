@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 _PREFIXES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
+_AGE = {"min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _BYTES = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1048576.0}
 _RATE = {f"{prefix}{unit}": size for prefix, size in _PREFIXES.items() for unit in ("bps", "b/s", "bit/s")}
 # How names end that hold numbers of a kind.
@@ -21,6 +22,12 @@ _QUANTITY = re.compile(r"^\s*([0-9.eE+-]+)\s*([A-Za-zµ/]+)\s*$")
 def parse_seconds(value: object) -> float | None:
     """Seconds in a scenario value such as "4 us"; None if it is absent or no time."""
     return _parse(value, _TIME)
+
+
+def parse_age(value: object) -> float | None:
+    """Seconds in an age such as "30d", "12 h" or "2w"; None if it is none."""
+    seconds = _parse(value, _AGE)
+    return seconds if seconds is not None and 0 <= seconds < math.inf else None
 
 
 def parse_bytes(value: object, frame_bytes: float = 1538.0) -> float | None:

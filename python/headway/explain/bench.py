@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from headway.claims.evaluate import evaluate_claims, finished_runs
 from headway.claims.ledger import Claim
 from headway.claims.verdict import TOLERANCE_PERCENT, Interval, Value, Verdict
 from headway.data.point import Point
+from headway.data.reader import read_list
 from headway.errors import HeadwayError
 from headway.explain.bound import Bound, bound_of
 from headway.explain.points import Figure, Place, Trace, by_reading, looked_at, place, plan_readings, restricted
@@ -127,7 +127,7 @@ class Bench:
         if outcome.interrupted:
             raise Stopped
         self.points += len(plan.points)
-        rows = json.loads((plan.out / SWEEP_FILE).read_text(encoding="utf-8"))
+        rows = read_list(plan.out / SWEEP_FILE, "points")
         return by_reading(finished_runs(plan.out, rows))
 
     def _judge(self, figure: Figure, reading: Reading, runs: list[Point]) -> None:

@@ -21,8 +21,8 @@ from headway.claims.record import OUTDATED
 from headway.claims.record import digest as claim_digest
 from headway.claims.record import recorded as verdicts_on_record
 from headway.claims.verdict import Verdict
+from headway.data.reader import read_record
 from headway.data.toml import parsed
-from headway.errors import HeadwayError
 from headway.explain.reach import Reach
 from headway.explain.result import HOLDS, REACHABLE, UNREACHABLE
 from headway.explain.targets import Target
@@ -240,16 +240,4 @@ def _row(claim: Claim, file: ScenarioFile | None, entry: Mapping[str, Any] | Non
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise HeadwayError(f"{path}: cannot be read ({error})") from None
-    try:
-        entries = json.loads(text)
-    except ValueError as error:
-        raise HeadwayError(f"{path}: {error}; `headway explain --record` writes it anew once it is removed") from None
-    if not isinstance(entries, dict):
-        raise HeadwayError(f"{path}: holds no readings; `headway explain --record` writes it anew once it is removed")
-    return entries
+    return read_record(path, "headway explain")

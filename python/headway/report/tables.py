@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -18,30 +18,6 @@ from .study import Study, natural, short_axis, value_text, variant_key
 from .summaries import number, summary_label, summary_number
 
 FLOWS_LISTED = 64
-SUMMARY_KEYS = (
-    "goodput_share",
-    "flows_done",
-    "flows_unfinished",
-    "fct_mean_s",
-    "fct_p50_s",
-    "fct_p99_s",
-    "slowdown_mean",
-    "slowdown_p99",
-    "round_trips.p50_s",
-    "round_trips.p99_s",
-    "link_utilisation",
-    "bottleneck_utilisation",
-    "nominal_link_use",
-    "reached_link_use",
-    "queue_max_bytes",
-    "jain",
-    "deadline_missed_fraction",
-    "data_drops",
-    "drops",
-    "trims",
-    "marks",
-    "retransmitted_bytes",
-)
 
 
 def dictionary() -> tuple[tuple[str, str, str], ...]:
@@ -61,10 +37,19 @@ def dictionary() -> tuple[tuple[str, str, str], ...]:
     )
 
 
+def shown() -> Iterator[str]:
+    """The keys of the numbers that the summary shows, in the order in which they are declared."""
+    for name, field in schema()["summary"].items():
+        if name == "round_trips":
+            yield from (f"{name}.{part.name}" for part in schema()[name].values() if part.shown)
+        elif field.shown:
+            yield name
+
+
 def summary(study: Study) -> Table:
     """One row a variant, sweep point, and transport of a mixture; each cell a mean over seeds with its interval."""
     points = _rows_of(study)
-    keys = [k for k in SUMMARY_KEYS if any(summary_number(p, k) is not None for p in points)]
+    keys = [k for k in shown() if any(summary_number(p, k) is not None for p in points)]
     keys = [k for k in keys if k not in ("trims", "deadline_missed_fraction") or _ever(study, k)]
     axes = [*[k for k in study.axis_keys if k != study.x_key], *([study.x_key] if study.x_key else [])]
     mixed = ("transport",) if study.is_mixed else ()

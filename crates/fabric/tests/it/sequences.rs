@@ -153,7 +153,7 @@ impl Driver {
     fn shaped(&mut self, packet: &Packet, start: Time) {
         let Some(bucket) = self.bucket.as_mut().filter(|_| packet.kind == PacketKind::Credit) else { return };
         let bytes = packet.wire.into();
-        assert!(bucket.opens(bytes) <= start, "more credits than their share");
+        assert!(bucket.eligible_at(bytes) <= start, "more credits than their share");
         bucket.take(start, bytes);
     }
 

@@ -70,7 +70,7 @@ pub enum Purpose {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendOptions {
     /// What is sent before the receiver has answered.
-    pub opening: InitialWindow,
+    pub initial_window: InitialWindow,
     /// Application class.
     pub class: u16,
     /// `false` models an application that stalls after its first window; such a message is never complete.
@@ -81,7 +81,7 @@ pub struct SendOptions {
 
 impl Default for SendOptions {
     fn default() -> Self {
-        SendOptions { opening: InitialWindow::default(), class: 0, responsive: true, entropy: None }
+        SendOptions { initial_window: InitialWindow::default(), class: 0, responsive: true, entropy: None }
     }
 }
 
@@ -426,7 +426,7 @@ fn message(id: u32, dst: HostId, bytes: u64, options: &SendOptions, entropy: u32
         bytes,
         class: options.class,
         deadline: None,
-        opening: options.opening,
+        initial_window: options.initial_window,
         responsive: options.responsive,
         entropy,
         tag,

@@ -176,8 +176,8 @@ fn an_observer_hears_of_every_byte_and_a_window_is_honoured() {
     };
     let plain = Config::default();
     let (a, b) = (endpoint(&plain), endpoint(&Config { observer: Some(observer), ..plain.clone() }));
-    let opening = InitialWindow { window: Some(2), ..InitialWindow::default() };
-    let options = SendOptions { opening, entropy: Some(7), ..SendOptions::default() };
+    let initial_window = InitialWindow { window: Some(2), ..InitialWindow::default() };
+    let options = SendOptions { initial_window, entropy: Some(7), ..SendOptions::default() };
     let handle = a.send_with(b.local_addr(), bytes(50_000, 1), options).expect("room");
     let received = b.recv_timeout(LONG).expect("a message");
     handle.wait().expect("acknowledged");

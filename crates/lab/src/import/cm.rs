@@ -202,7 +202,7 @@ mod tests {
             start: f.start,
             class: 0,
             deadline: None,
-            opening: headway_transport::InitialWindow::default(),
+            initial_window: headway_transport::InitialWindow::default(),
             responsive: true,
             transport: 0,
             path: None,

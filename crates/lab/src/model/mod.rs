@@ -34,19 +34,19 @@ use std::sync::Arc;
 
 /// Makes the list of all models.
 macro_rules! models {
-    ($($name:ident),+ $(,)?) => {
+    ($($model:ty),+ $(,)?) => {
         /// Every model.
-        pub const KINDS: &[Kind] = &[$(Kind::of::<$name>()),+];
+        pub const KINDS: &[Kind] = &[$(Kind::of::<$model>()),+];
     };
 }
 
 models! {
-    AmrtGain,
-    RpoGain,
-    Scheduling,
-    L2dctBackoff,
-    L2dctCycle,
-    ProactmpCredit,
+    amrt::AmrtGain,
+    rpo::RpoGain,
+    scheduling::Scheduling,
+    l2dct_backoff::L2dctBackoff,
+    l2dct_cycle::L2dctCycle,
+    proactmp::ProactmpCredit,
 }
 
 /// What a model declares.

@@ -1,21 +1,11 @@
 //! How much of their nominal load links got while flows were still arriving.
 
 use crate::scenario::Setup;
-use crate::text::quantity::seconds;
 use headway_network::{Network, Outcome};
-use serde_json::{Map, Value as Json, json};
 
-/// Puts the nominal and the reached use of the links that the scenario's load refers to into the summary; null without
-/// such a load, or with several that refer to different links.
-pub(super) fn link_use(map: &mut Map<String, Json>, setup: &Setup, outcome: &Outcome) {
-    let (nominal, reached) = find(setup, outcome).unzip();
-    let end = outcome.arrivals.as_ref().map(|arrivals| seconds(arrivals.end));
-    map.insert("arrivals_end_s".into(), json!(end));
-    map.insert("nominal_link_use".into(), json!(nominal));
-    map.insert("reached_link_use".into(), json!(reached.flatten()));
-}
-
-fn find(setup: &Setup, outcome: &Outcome) -> Option<(f64, Option<f64>)> {
+/// The nominal and the reached use of the links that the scenario's load refers to; nothing without such a load, or with
+/// several that refer to different links.
+pub(super) fn link_use(setup: &Setup, outcome: &Outcome) -> Option<(f64, Option<f64>)> {
     let mut loads = setup.traffic.iter().filter_map(|entry| entry.pattern.nominal_load());
     let first = loads.next()?;
     let mut bps = first.bps;

@@ -1,12 +1,14 @@
 //! What is measured of flows, of ports and of machines: a part of a summary each.
 
-use super::statistics::{equal_count, jain, mean, quantile};
+use super::field::Quantity::{Count, List, Ratio, Time as TimeOf};
+use super::field::{Field, Number};
+use super::statistics::{equal_count, jain, mean};
 use super::tables::slowdown;
 use crate::text::quantity::seconds;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowRecord, FlowSpec, FlowState};
 use headway_units::Time;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
 /// Bins of equal count.
@@ -19,44 +21,18 @@ const BANDS: [(&str, u64); 4] =
 pub(super) type Flows<'a> = [(&'a FlowSpec, &'a FlowRecord)];
 
 /// One flow that counts: finished, and not started in the warm-up.
+#[derive(Debug)]
 pub(super) struct Measured {
     pub(super) bytes: u64,
     pub(super) fct: f64,
     pub(super) slowdown: Option<f64>,
 }
 
-/// The numbers of one part of the flows, `end` being that of the run.
-pub(super) fn of_flows(map: &mut Map<String, Json>, flows: &Flows<'_>, warmup: Time, end: Time) {
-    let measured = measured(flows, warmup);
-    states(map, flows, &measured);
-    counts(map, flows);
-    fairness(map, &measured);
-    map.insert("deadline_missed_fraction".into(), json!(deadlines(flows, warmup, end)));
-}
-
-/// How flows ended, and how long those took that are measured.
-pub(super) fn states(map: &mut Map<String, Json>, flows: &Flows<'_>, measured: &[Measured]) {
-    let count = |state: fn(FlowState) -> bool| flows.iter().filter(|(_, r)| state(r.state)).count();
-    map.insert("flows_done".into(), count(|s| s == FlowState::Done).into());
-    let open = count(|s| matches!(s, FlowState::Unfinished | FlowState::Pending));
-    map.insert("flows_unfinished".into(), open.into());
-    map.insert("flows_failed".into(), count(|s| s == FlowState::Failed).into());
-    map.insert("flows_measured".into(), measured.len().into());
-    map.append(&mut completion(measured));
-    map.insert("by_size".into(), json!({ "equal_count": even_bins(measured), "bands": bands(measured) }));
-}
-
-/// What records of flows count.
-pub(super) fn counts(map: &mut Map<String, Json>, flows: &Flows<'_>) {
-    let sum = |get: fn(&FlowRecord) -> u64| flows.iter().map(|(_, record)| get(record)).sum::<u64>();
-    map.insert("marks".into(), sum(|r| u64::from(r.marks)).into());
-    map.insert("retransmitted_bytes".into(), sum(|r| r.retransmitted).into());
-}
-
-pub(super) fn fairness(map: &mut Map<String, Json>, measured: &[Measured]) {
+/// Jain's index over the mean throughputs.
+pub(super) fn fairness(measured: &[Measured]) -> Option<f64> {
     let moved = measured.iter().filter(|m| m.fct > 0.0);
     let throughputs: Vec<f64> = moved.map(|m| 8.0 * m.bytes as f64 / m.fct).collect();
-    map.insert("jain".into(), json!(jain(&throughputs)));
+    jain(&throughputs)
 }
 
 /// The flows that count, the smallest first.
@@ -72,81 +48,117 @@ pub(super) fn measured(flows: &Flows<'_>, warmup: Time) -> Vec<Measured> {
     measured
 }
 
-/// Means and quantiles of completion times and slowdowns.
-pub(super) fn completion(flows: &[Measured]) -> Map<String, Json> {
-    let mut map = Map::new();
-    let sorted = |values: Vec<f64>| {
-        let mut values = values;
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let fct = sorted(flows.iter().map(|f| f.fct).collect());
-    let slowdown = sorted(flows.iter().filter_map(|f| f.slowdown).collect());
-    for (name, unit, values) in [("fct", "_s", &fct), ("slowdown", "", &slowdown)] {
-        map.insert(format!("{name}_mean{unit}"), json!(mean(values)));
-        for (label, q) in [("p50", 0.50), ("p95", 0.95), ("p99", 0.99)] {
-            map.insert(format!("{name}_{label}{unit}"), json!(quantile(values, q)));
+/// Completion times and slowdowns of flows, in ascending order.
+#[derive(Debug)]
+pub struct Times {
+    pub(super) fct: Vec<f64>,
+    pub(super) slowdown: Vec<f64>,
+}
+
+impl Times {
+    pub(super) fn of(flows: &[Measured]) -> Times {
+        let sorted = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        Times {
+            fct: sorted(flows.iter().map(|f| f.fct).collect()),
+            slowdown: sorted(flows.iter().filter_map(|f| f.slowdown).collect()),
         }
-        map.insert(format!("{name}_max{unit}"), json!(values.last()));
     }
-    map
 }
 
-pub(super) fn bin(flows: &[Measured]) -> Map<String, Json> {
-    let mut map = Map::new();
-    map.insert("from_bytes".into(), json!(flows.first().map(|f| f.bytes)));
-    map.insert("to_bytes".into(), json!(flows.last().map(|f| f.bytes)));
-    map.insert("count".into(), flows.len().into());
-    map.append(&mut completion(flows));
-    map
-}
-
-/// Bins of equal count; flows of one size stay together, so there may be fewer bins than asked for.
-pub(super) fn even_bins(flows: &[Measured]) -> Json {
+/// Bins of equal count, and the fixed bands with their keys; flows of one size stay together, so there may be fewer bins
+/// than asked for.
+pub(super) fn bins(flows: &[Measured]) -> (Vec<&[Measured]>, Vec<(&'static str, &[Measured])>) {
     let bounds = equal_count(flows.len(), BINS, |i| flows[i].bytes == flows[i - 1].bytes);
-    bounds.windows(2).map(|w| Json::Object(bin(&flows[w[0]..w[1]]))).collect()
-}
-
-pub(super) fn bands(flows: &[Measured]) -> Json {
-    let mut map = Map::new();
+    let even = bounds.windows(2).map(|w| &flows[w[0]..w[1]]).collect();
     let mut first = 0;
-    for (key, most) in BANDS {
+    let band = |(key, most)| {
         let last = flows.partition_point(|f| f.bytes <= most);
-        map.insert(key.into(), Json::Object(bin(&flows[first..last])));
+        let band = &flows[first..last];
         first = last;
-    }
-    Json::Object(map)
+        (key, band)
+    };
+    (even, BANDS.into_iter().map(band).collect())
 }
 
-/// Gauges by name: the largest value that any of that name ever had, the mean of their means over time, and the sum of
-/// their last values.
-pub(super) fn gauges<'a>(gauges: impl Iterator<Item = &'a Gauge>) -> Json {
+/// Numbers of `round_trips` in the summary. An upper end of a bin, and so a quantile, is at most a hundredth too high.
+pub const ROUND_TRIPS: &[Number<fn(&RoundTrips) -> Json>] = &[
+    Number::new(
+        Field { unit: "packets", ..Field::new("samples", Count, "round trips", "how many were measured") },
+        |trips| trips.count().into(),
+    ),
+    Number::new(Field::new("mean_s", TimeOf, "round trip, mean", "their mean"), |trips| {
+        json!(trips.mean().map(seconds))
+    }),
+    Number {
+        field: Field::new(
+            "p50_s",
+            TimeOf,
+            "round trip, p50",
+            "their median, which like every quantile is at most a hundredth too high",
+        ),
+        of: |trips| json!(trips.quantile(0.5).map(seconds)),
+        shown: true,
+    },
+    Number::new(Field::new("p90_s", TimeOf, "round trip, p90", "their 90th percentile"), |trips| {
+        json!(trips.quantile(0.9).map(seconds))
+    }),
+    Number {
+        field: Field::new("p99_s", TimeOf, "round trip, p99", "their 99th percentile"),
+        of: |trips| json!(trips.quantile(0.99).map(seconds)),
+        shown: true,
+    },
+    Number::new(Field::new("p999_s", TimeOf, "round trip, p999", "their 99.9th percentile"), |trips| {
+        json!(trips.quantile(0.999).map(seconds))
+    }),
+    Number::new(Field::new("max_s", TimeOf, "round trip, max", "the longest"), |trips| {
+        json!((trips.count() > 0).then(|| seconds(trips.longest())))
+    }),
+    Number::new(
+        Field::new("histogram", List, "histogram", "pairs of a bin's upper end and how many are in it"),
+        |trips| trips.bins().map(|(end, count)| json!((seconds(end), count))).collect(),
+    ),
+];
+
+/// What the summary says of each gauge, of all that have its name.
+pub const GAUGE_PARTS: &[Number<fn(&[&Gauge]) -> Json>] = &[
+    Number::new(Field::new("max", Ratio, "max", "the largest value that any of that name ever had"), |all| {
+        json!(all.iter().map(|gauge| gauge.max).max())
+    }),
+    Number::new(
+        Field::new(
+            "mean",
+            Ratio,
+            "mean",
+            "the mean of their means over time; of what only counts, of the counts",
+        ),
+        |all| json!(mean(&all.iter().map(|gauge| gauge.mean).collect::<Vec<_>>())),
+    ),
+    Number::new(Field::new("sum", Ratio, "sum", "the sum of the last values"), |all| {
+        all.iter().map(|gauge| gauge.value).sum::<u64>().into()
+    }),
+];
+
+/// From data to its answer.
+pub(super) fn round_trips(trips: &RoundTrips) -> Json {
+    let one = |number: &Number<fn(&RoundTrips) -> Json>| (number.field.name.to_string(), (number.of)(trips));
+    Json::Object(ROUND_TRIPS.iter().map(one).collect())
+}
+
+/// Gauges by name.
+pub(super) fn gauges(gauges: &[&Gauge]) -> Json {
     let mut by_name: BTreeMap<&str, Vec<&Gauge>> = BTreeMap::new();
     for gauge in gauges {
         by_name.entry(gauge.name).or_default().push(gauge);
     }
     let one = |(name, all): (&str, Vec<&Gauge>)| {
-        let most = all.iter().map(|g| g.max).max();
-        let means: Vec<f64> = all.iter().map(|g| g.mean).collect();
-        let sum: u64 = all.iter().map(|g| g.value).sum();
-        (name.to_string(), json!({ "max": most, "mean": mean(&means), "sum": sum }))
+        let part =
+            |number: &Number<fn(&[&Gauge]) -> Json>| (number.field.name.to_string(), (number.of)(&all));
+        (name.to_string(), Json::Object(GAUGE_PARTS.iter().map(part).collect()))
     };
     Json::Object(by_name.into_iter().map(one).collect())
-}
-
-/// From data to its answer: the mean, quantiles, and the bins of a histogram as pairs of upper end and count. An
-/// upper end, and so a quantile, is at most a hundredth too high.
-pub(super) fn round_trips(trips: &RoundTrips) -> Json {
-    let mut map = Map::new();
-    map.insert("samples".into(), trips.count().into());
-    map.insert("mean_s".into(), json!(trips.mean().map(seconds)));
-    for (label, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)] {
-        map.insert(format!("{label}_s"), json!(trips.quantile(q).map(seconds)));
-    }
-    map.insert("max_s".into(), json!((trips.count() > 0).then(|| seconds(trips.longest()))));
-    let bins: Vec<(f64, u64)> = trips.bins().map(|(end, count)| (seconds(end), count)).collect();
-    map.insert("histogram".into(), json!(bins));
-    Json::Object(map)
 }
 
 /// Share of the flows with a deadline that were not whole at it; a deadline after the end of the run does

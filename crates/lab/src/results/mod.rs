@@ -1,10 +1,12 @@
 //! What a run directory holds, and how it is written.
 
-pub mod by_transport;
+mod columns;
+mod field;
 mod labels;
 mod link_use;
 pub mod manifest;
 mod measures;
+mod part;
 pub mod schema;
 pub mod statistics;
 pub mod summary;

@@ -1,79 +1,229 @@
-//! The numbers of a run: `summary.json`.
+//! The numbers of a run: `summary.json`. Each is declared once here, with how it is made and whether reports show it.
 
-use super::by_transport;
-use super::link_use::link_use;
-use super::measures::{counts, deadlines, fairness, gauges, measured, round_trips, states};
-use super::statistics::{QUANTILE_DEFINITION, mean};
-use super::tables::busy_fraction;
+use super::field::Quantity::{Bytes, List, Ratio, Share, Text, Time};
+use super::field::{Field, Number};
+use super::labels::labels;
+use super::measures::{Measured, Times, bins, deadlines, fairness, gauges, round_trips};
+use super::part::{Part, Run};
+use super::statistics::{QUANTILE_DEFINITION, mean, quantile};
 use crate::scenario::Setup;
-use headway_gauges::Gauge;
-use headway_network::{FlowState, LinkRecord, Outcome, RunSpec};
+use crate::text::quantity::seconds;
+use headway_network::{FlowState, Outcome, RunSpec};
 use serde_json::{Map, Value as Json, json};
+
+/// Of what a number of the summary is, and how it is made.
+#[derive(Clone, Copy, Debug)]
+pub enum Of {
+    /// Of completion times: of the whole run, of each bin of `by_size`, and of each transport where the run has several.
+    Times(fn(&Times) -> Json),
+    /// Of flows: of the whole run, and of each transport where it has several.
+    Flows(fn(&Part<'_>) -> Json),
+    /// Of the whole run alone.
+    Run(fn(&Run<'_>) -> Json),
+    /// The same, where it has several transports.
+    Mixture(fn(&Run<'_>) -> Json),
+    /// Of each of several transports alone.
+    Transport(fn(&Part<'_>) -> Json),
+}
+
+impl Of {
+    /// Whether it is a number of the whole run.
+    pub fn is_of_run(self) -> bool {
+        !matches!(self, Of::Transport(_))
+    }
+
+    /// Whether it is a number of each of several transports.
+    pub fn is_of_transport(self) -> bool {
+        matches!(self, Of::Times(_) | Of::Flows(_) | Of::Transport(_))
+    }
+}
+
+/// Numbers of `summary.json`, and what has numbers of its own there, as they stand in it.
+pub const SUMMARY: &[Number<Of>] = &[
+    Number::new(Field::flows("flows_done", "flows done", "of all flows, those that were whole at the receiver"), Of::Flows(|part| part.count(&[FlowState::Done]))).shown(),
+    Number::new(Field::flows("flows_unfinished", "unfinished", "of all flows, those that were still open at the end"), Of::Flows(|part| part.count(&[FlowState::Unfinished, FlowState::Pending]))).shown(),
+    Number::new(Field::flows("flows_failed", "failed", "of all flows, those that the transport gave up"), Of::Flows(|part| part.count(&[FlowState::Failed]))),
+    Number::new(Field::flows(
+        "flows_measured",
+        "flows measured",
+        "done, and started after the warm-up: what the statistics are over",
+    ), Of::Flows(|part| part.measured.len().into())),
+    Number::new(Field::new("fct_mean_s", Time, "mean FCT", "mean completion time"), Of::Times(|times| json!(mean(&times.fct)))).shown(),
+    Number::new(Field::new("fct_p50_s", Time, "median FCT", "median completion time"), Of::Times(|times| json!(quantile(&times.fct, 0.50)))).shown(),
+    Number::new(Field::new("fct_p95_s", Time, "p95 FCT", "95th percentile of completion times"), Of::Times(|times| json!(quantile(&times.fct, 0.95)))),
+    Number::new(Field::new("fct_p99_s", Time, "p99 FCT", "99th percentile of completion times"), Of::Times(|times| json!(quantile(&times.fct, 0.99)))).shown(),
+    Number::new(Field::new("fct_max_s", Time, "longest FCT", "longest completion time"), Of::Times(|times| json!(times.fct.last()))),
+    Number::new(Field::new("slowdown_mean", Ratio, "mean slowdown", "mean slowdown"), Of::Times(|times| json!(mean(&times.slowdown)))).shown(),
+    Number::new(Field::new("slowdown_p50", Ratio, "median slowdown", "median slowdown"), Of::Times(|times| json!(quantile(&times.slowdown, 0.50)))),
+    Number::new(Field::new("slowdown_p95", Ratio, "p95 slowdown", "95th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.95)))),
+    Number::new(Field::new("slowdown_p99", Ratio, "p99 slowdown", "99th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.99)))).shown(),
+    Number::new(Field::new("slowdown_max", Ratio, "largest slowdown", "largest slowdown"), Of::Times(|times| json!(times.slowdown.last()))),
+    Number::new(Field::new(
+        "by_size",
+        List,
+        "by size",
+        "`equal_count`: up to 10 bins of nearly equal count, flows of one size together, each with `from_bytes`, `to_bytes`, \
+         `count` and the statistics above; `bands`: the same for `le_10kB`, `le_100kB`, `le_1MB`, `gt_1MB`, each above the one before",
+    ), Of::Flows(|part| by_size(&part.measured))),
+    Number::new(Field::new("link_utilisation", Share, "link utilisation", "mean busy share of the links that leave a switch"), Of::Run(|run| json!(run.busy(&run.switch)))).shown(),
+    Number::new(Field::new(
+        "bottleneck_utilisation",
+        Share,
+        "bottleneck utilisation",
+        "mean busy share of the `bottleneck_links`",
+    ), Of::Run(|run| json!(run.busy(&run.narrow)))).shown(),
+    Number::new(Field::new(
+        "bottleneck_links",
+        List,
+        "bottleneck links",
+        "the scenario's `bottleneck`, or the busiest link that leaves a switch",
+    ), Of::Run(|run| run.narrow.iter().map(|link| link.name.as_str()).collect())),
+    Number::new(Field::new("queue_max_bytes", Bytes, "largest queue", "largest of the links that leave a switch"), Of::Run(|run| run.most(|port| port.queue_max_bytes))).shown(),
+    Number::new(Field::packets(
+        "queue_max_packets",
+        "largest queue (packets)",
+        "largest of the links that leave a switch, in data packets",
+    ), Of::Run(|run| run.most(|port| port.queue_max_packets.into()))),
+    Number::new(Field::packets("drops", "drops", "at all ports, control and credits included"), Of::Flows(|part| json!(part.drops))).shown(),
+    Number::new(Field::packets(
+        "data_drops",
+        "data drops",
+        "of the `drops`, those of data packets; a header that trimming left is control, and its packet is in `trims`",
+    ), Of::Flows(|part| json!(part.data_drops))).shown(),
+    Number::new(Field::packets("trims", "trims", "packets trimmed at all ports"), Of::Flows(|part| part.trims.into())).shown(),
+    Number::new(Field::new("arrivals_end_s", Time, "arrivals end", "when the last flow started; null if it never did, and on the testbed"), Of::Run(|run| json!(run.part.outcome.arrivals.as_ref().map(|arrivals| seconds(arrivals.end))))),
+    Number::new(Field::new(
+        "nominal_link_use",
+        Share,
+        "nominal link use",
+        "what `load` means on the links of its `load_reference`, in bytes on the wire of data: headers, framing and padding \
+         included; null without such a load, or with several on different links",
+    ), Of::Run(|run| json!(run.link_use.map(|(nominal, _)| nominal)))).shown(),
+    Number::new(Field::new(
+        "reached_link_use",
+        Share,
+        "reached link use",
+        "mean busy share of these links while the second half of the flows started, control packets included. Well \
+         below the nominal one, arrivals ended before the flows that carry most bytes were under way",
+    ), Of::Run(|run| json!(run.link_use.and_then(|(_, reached)| reached)))).shown(),
+    Number::new(Field::packets("marks", "marks", "data packets that arrived with a mark"), Of::Flows(|part| part.sum(|record| record.marks.into()))).shown(),
+    Number::new(Field::new("retransmitted_bytes", Bytes, "retransmitted", "of all flows"), Of::Flows(|part| part.sum(|record| record.retransmitted))).shown(),
+    Number::new(Field::new(
+        "gauges",
+        List,
+        "gauges",
+        "what machines and rules of switch ports measure of themselves, by the names below; empty for those that measure nothing",
+    ), Of::Flows(|part| gauges(&part.gauges))),
+    Number::new(Field::new(
+        "round_trips",
+        List,
+        "round trips",
+        "from the departure of a data packet to the arrival of what answers it, of all hosts together: the numbers below. The \
+         answer is an acknowledgement with TCP, MPTCP and RCP; with Homa and ProactMP the grant that the packet brought \
+         about, so that packets which nothing is granted for do not count. Null with the other transports, whose answers do \
+         not say when their packet left",
+    ), Of::Flows(|part| json!(part.round_trips.as_deref().map(round_trips)))),
+    Number::new(Field::new(
+        "jain",
+        Ratio,
+        "Jain index",
+        "Jain's index over the mean throughputs (`bytes / fct_s`) of the measured flows",
+    ), Of::Flows(|part| json!(fairness(&part.measured)))).shown(),
+    Number::new(Field::new("jain_over", Text, "Jain index over", "what `jain` is over, in words"), Of::Run(|_| "mean throughputs (bytes over FCT) of the measured flows".into())),
+    Number::new(Field::new(
+        "deadline_missed_fraction",
+        Share,
+        "deadlines missed",
+        "of the flows with a deadline that is past: not whole at it; null without deadlines",
+    ), Of::Flows(|part| json!(deadlines(&part.flows, part.warmup, part.outcome.end)))).shown(),
+    Number::new(Field::new(
+        "quantile_definition",
+        Text,
+        "quantiles",
+        "nearest rank: the smallest value such that at least the share q of all values is not above it",
+    ), Of::Run(|_| QUANTILE_DEFINITION.into())),
+    Number::new(Field::new("by_transport", List, "by transport", "of a run of several transports only: see below"), Of::Mixture(by_transport)),
+    Number::new(Field::new(
+        "delivered_bytes",
+        Bytes,
+        "delivered",
+        "application bytes that arrived, each counted once, of unfinished flows too",
+    ), Of::Transport(|part| part.sum(|record| record.delivered))),
+    Number::new(Field::new(
+        "goodput_share",
+        Share,
+        "share of the goodput",
+        "`delivered_bytes` over those of all transports of the run. Who is the stronger only shows in flows that are still \
+         open at the end of the run: flows that are all done have delivered what they were asked to",
+    ), Of::Transport(|part| json!(part.goodput_share()))).shown(),
+];
 
 /// Makes the summary, and sentences about what in it is empty.
 pub fn summarise(spec: &RunSpec, setup: &Setup, outcome: &Outcome) -> (Json, Vec<String>) {
-    let (warmup, bottleneck) = (setup.warmup, &setup.bottleneck[..]);
-    let flows: Vec<_> = spec.flows.iter().zip(&outcome.flows).collect();
-    let measured = measured(&flows, warmup);
+    let run = Run::new(spec, setup, outcome);
+    let made = numbers(|of| match of {
+        Of::Times(make) => Some(make(&run.part.times)),
+        Of::Flows(make) => Some(make(&run.part)),
+        Of::Run(make) => Some(make(&run)),
+        Of::Mixture(make) => (spec.transports.len() > 1).then(|| make(&run)),
+        Of::Transport(_) => None,
+    });
     let mut warnings = Vec::new();
-    let mut map = Map::new();
-    states(&mut map, &flows, &measured);
-    links(&mut map, bottleneck, outcome);
-    link_use(&mut map, setup, outcome);
-    counts(&mut map, &flows);
-    map.insert("gauges".into(), gauges(outcome.host_gauges.iter().flatten().chain(port_gauges(outcome))));
-    map.insert("round_trips".into(), json!(outcome.round_trips.as_ref().map(round_trips)));
-    fairness(&mut map, &measured);
-    map.insert("jain_over".into(), "mean throughputs (bytes over FCT) of the measured flows".into());
-    map.insert("deadline_missed_fraction".into(), json!(deadlines(&flows, warmup, outcome.end)));
-    map.insert("quantile_definition".into(), QUANTILE_DEFINITION.into());
-    if spec.transports.len() > 1 {
-        map.insert("by_transport".into(), by_transport::split(spec, &setup.stacks(), warmup, outcome));
-    }
-    if measured.is_empty() {
-        let why = if flows.iter().any(|(_, r)| r.state == FlowState::Done) {
+    if run.part.measured.is_empty() {
+        let why = if run.part.flows.iter().any(|(_, r)| r.state == FlowState::Done) {
             "every finished flow started in the warm-up"
         } else {
             "no flow finished"
         };
         warnings.push(format!("completion times are empty: {why}"));
     }
-    (Json::Object(map), warnings)
+    (Json::Object(made), warnings)
 }
 
-/// What links did: those that leave a switch, for queues and utilisation.
-fn links(map: &mut Map<String, Json>, bottleneck: &[String], outcome: &Outcome) {
-    let switch: Vec<&LinkRecord> = outcome.links.iter().filter(|l| l.from_switch).collect();
-    let busy =
-        |links: &[&LinkRecord]| links.iter().map(|l| busy_fraction(l, outcome.end)).collect::<Vec<_>>();
-    let named: Vec<&LinkRecord> = outcome.links.iter().filter(|l| bottleneck.contains(&l.name)).collect();
-    let narrow = match &named[..] {
-        [] => busiest(&switch).into_iter().collect(),
-        named => named.to_vec(),
-    };
-    map.insert("link_utilisation".into(), json!(mean(&busy(&switch))));
-    map.insert("bottleneck_utilisation".into(), json!(mean(&busy(&narrow))));
-    let names: Vec<&str> = narrow.iter().map(|l| l.name.as_str()).collect();
-    map.insert("bottleneck_links".into(), json!(names));
-    map.insert(
-        "queue_max_bytes".into(),
-        switch.iter().map(|l| l.counters.queue_max_bytes).max().unwrap_or(0).into(),
-    );
-    let packets = switch.iter().map(|l| l.counters.queue_max_packets).max().unwrap_or(0);
-    map.insert("queue_max_packets".into(), packets.into());
-    let total = |get: fn(&LinkRecord) -> u64| outcome.links.iter().map(get).sum::<u64>();
-    map.insert("drops".into(), total(|l| l.counters.drops()).into());
-    map.insert("data_drops".into(), total(|l| l.counters.data_drops()).into());
-    map.insert("trims".into(), total(|l| l.counters.trimmed).into());
+/// The declared numbers that `make` makes, in their order.
+fn numbers(make: impl Fn(Of) -> Option<Json>) -> Map<String, Json> {
+    let one = |number: &Number<Of>| Some((number.field.name.to_string(), make(number.of)?));
+    SUMMARY.iter().filter_map(one).collect()
 }
 
-/// What the rules of switch ports measured of themselves.
-fn port_gauges(outcome: &Outcome) -> impl Iterator<Item = &Gauge> {
-    outcome.links.iter().filter(|l| l.from_switch).flat_map(|l| &l.gauges)
+/// An object for each transport, by its label.
+fn by_transport(run: &Run<'_>) -> Json {
+    let labels = labels(&run.spec.transports, &run.stacks);
+    let mut map = Map::new();
+    for label in &labels {
+        // Transports of one label are one: settings that say nothing new.
+        let own: Vec<usize> = (0..labels.len()).filter(|&number| labels[number] == *label).collect();
+        map.entry(label.as_str()).or_insert_with(|| Json::Object(of_part(&run.part_of(&own))));
+    }
+    Json::Object(map)
 }
 
-/// The link with the most busy time; the first of them when several tie.
-fn busiest<'a>(links: &[&'a LinkRecord]) -> Option<&'a LinkRecord> {
-    let most = links.iter().map(|l| l.busy).max()?;
-    links.iter().find(|l| l.busy == most).copied()
+fn of_part(part: &Part<'_>) -> Map<String, Json> {
+    numbers(|of| match of {
+        Of::Times(make) => Some(make(&part.times)),
+        Of::Flows(make) | Of::Transport(make) => Some(make(part)),
+        Of::Run(_) | Of::Mixture(_) => None,
+    })
+}
+
+/// The statistics of flows by their sizes: `measured` are the smallest first.
+fn by_size(measured: &[Measured]) -> Json {
+    let (even, bands) = bins(measured);
+    let even: Vec<Json> = even.into_iter().map(bin).collect();
+    let bands: Map<String, Json> =
+        bands.into_iter().map(|(key, flows)| (key.to_string(), bin(flows))).collect();
+    json!({ "equal_count": even, "bands": bands })
+}
+
+fn bin(flows: &[Measured]) -> Json {
+    let mut map = Map::new();
+    map.insert("from_bytes".into(), json!(flows.first().map(|f| f.bytes)));
+    map.insert("to_bytes".into(), json!(flows.last().map(|f| f.bytes)));
+    map.insert("count".into(), flows.len().into());
+    let times = Times::of(flows);
+    map.extend(numbers(|of| match of {
+        Of::Times(make) => Some(make(&times)),
+        Of::Flows(_) | Of::Run(_) | Of::Mixture(_) | Of::Transport(_) => None,
+    }));
+    Json::Object(map)
 }

@@ -2,8 +2,9 @@
 
 #![allow(clippy::disallowed_types, reason = "metadata of Arrow schemas is a std HashMap")]
 
+use super::columns::{FLOWS, LINKS, SERIES};
+use super::field::Field as Declared;
 use super::labels::labels;
-use super::schema::{self, Field as Declared};
 use crate::text::quantity::seconds;
 use crate::traffic::Kernel;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
@@ -66,7 +67,7 @@ pub fn flows(
         ),
         ("state", Arc::new(StringArray::from_iter_values(outcome.flows.iter().map(|r| state_name(r.state))))),
     ];
-    batch("flows", schema::FLOWS, columns)
+    batch("flows", FLOWS, columns)
 }
 
 /// Completion time over ideal completion time.
@@ -81,7 +82,7 @@ pub fn links(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     let share = |get: &dyn Fn(&LinkRecord) -> f64| -> ArrayRef {
         Arc::new(Float64Array::from_iter_values(all.iter().map(get)))
     };
-    let mut columns: Vec<(String, ArrayRef)> = Vec::with_capacity(schema::LINKS.len());
+    let mut columns: Vec<(String, ArrayRef)> = Vec::with_capacity(LINKS.len());
     let mut put = |name: &str, values: ArrayRef| columns.push((name.into(), values));
     put("name", Arc::new(StringArray::from_iter_values(all.iter().map(|l| l.name.as_str()))));
     put("from_switch", count(&|l| u64::from(l.from_switch)));
@@ -103,7 +104,7 @@ pub fn links(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
     put("queue_max_bytes", count(&|l| l.counters.queue_max_bytes));
     put("queue_max_packets", count(&|l| u64::from(l.counters.queue_max_packets)));
     put("queue_mean_bytes", share(&|l| l.queue_mean_bytes));
-    batch("links", schema::LINKS, columns)
+    batch("links", LINKS, columns)
 }
 
 /// Application bits that left, per second. A packet that is on the wire when the run ends counts whole, and so does
@@ -131,7 +132,7 @@ pub fn series(names: &[String], outcome: &Outcome) -> Result<RecordBatch, ArrowE
         ("metric", Arc::new(StringArray::from_iter_values(samples.iter().map(|s| s.metric.name())))),
         ("value", Arc::new(Float64Array::from_iter_values(samples.iter().map(|s| s.value)))),
     ];
-    batch("series", schema::SERIES, columns)
+    batch("series", SERIES, columns)
 }
 
 fn column(values: Vec<u64>) -> ArrayRef {

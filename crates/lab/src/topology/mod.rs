@@ -2,7 +2,7 @@
 
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
 use headway_network::TopologySpec;
-use headway_network::topology::{Info, KINDS, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
+use headway_network::topology::{Graph, Info, KINDS, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
 use headway_units::Time;
 use serde_json::{Map, Value as Json};
 use std::path::Path;
@@ -124,7 +124,7 @@ impl<'a, 'b> Keys<'a, 'b> {
             Value::Count(n) => drop(self.resolved.insert(key.name.into(), (*n).into())),
             Value::Rate(rate) => drop(self.resolved.insert(key.name.into(), rate.to_string().into())),
             Value::Duration(time) => drop(self.resolved.insert(key.name.into(), time.to_string().into())),
-            Value::Graph(_) => {}
+            Value::Graph { .. } => {}
         }
         if let (Some(item), Value::Count(n), true) = (&item, &value, self.info.size.contains(&key.name)) {
             self.sizes.push((*n, Named::of(key.name, item)));
@@ -145,9 +145,9 @@ impl<'a, 'b> Keys<'a, 'b> {
             Kind::Graph => {
                 let found = graph::read(item, self.folder)?;
                 self.resolved.extend(found.resolved);
-                self.sizes
-                    .push((found.graph.hosts, Named { key: self.info.size.join("` and `"), at: found.at }));
-                Value::Graph(found.graph)
+                let Graph { hosts, switches, links } = found.graph;
+                self.sizes.push((hosts, Named { key: self.info.size.join("` and `"), at: found.at }));
+                Value::Graph { hosts, switches, links }
             }
         })
     }

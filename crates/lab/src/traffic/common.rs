@@ -83,11 +83,11 @@ pub struct Common {
 
 impl Common {
     /// The first window of the `index`-th flow of an entry.
-    fn opening(&self, index: usize) -> InitialWindow {
-        self.opening_of(self.share, self.clump, None, index)
+    fn initial_window(&self, index: usize) -> InitialWindow {
+        self.initial_window_of(self.share, self.clump, None, index)
     }
 
-    pub(super) fn opening_of(
+    pub(super) fn initial_window_of(
         &self,
         share: u32,
         clump: u32,
@@ -110,7 +110,7 @@ impl Common {
             start,
             class: self.class,
             deadline: self.deadline.map(|d| start.saturating_add(d)),
-            opening: self.opening(index),
+            initial_window: self.initial_window(index),
             responsive: true,
             transport: self.transport,
             path: None,

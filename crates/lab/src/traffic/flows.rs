@@ -125,7 +125,7 @@ fn one(
     let connection = table.get("connection").map(|i| i.text()).transpose()?;
     table.finish(&[], None)?;
     let mut spec = common.flow(src, dst, bytes, start, index);
-    spec.opening = common.opening_of(share, clump, slot, index);
+    spec.initial_window = common.initial_window_of(share, clump, slot, index);
     spec.class = class as u16;
     spec.deadline = deadline.map(|d| start.saturating_add(d));
     spec.path = path;

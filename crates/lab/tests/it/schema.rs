@@ -6,7 +6,7 @@
 use crate::common;
 
 use common::{SMALL, good, run};
-use headway_lab::results::schema::{self, Field, Scope};
+use headway_lab::results::schema::{self, Field, GaugeField, Number, Of};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -27,62 +27,64 @@ fn keys(json: &Json) -> BTreeSet<&str> {
     json.as_object().expect("an object").keys().map(String::as_str).collect()
 }
 
-fn declared(fields: &'static [Field], of: &[Scope]) -> BTreeSet<&'static str> {
-    fields.iter().filter(|field| of.contains(&field.scope)).map(|field| field.name).collect()
+fn declared<F: Copy>(numbers: &[Number<F>], of: impl Fn(F) -> bool) -> BTreeSet<&'static str> {
+    numbers.iter().filter(|number| of(number.of)).map(|number| number.field.name).collect()
 }
 
 #[test]
 fn a_summary_has_the_keys_that_are_declared() {
     let summary = mixed();
-    assert_eq!(keys(&summary), declared(schema::SUMMARY, &[Scope::Run, Scope::Flows]));
+    assert_eq!(keys(&summary), declared(schema::SUMMARY, Of::is_of_run));
     for part in summary["by_transport"].as_object().expect("two transports").values() {
-        assert_eq!(keys(part), declared(schema::SUMMARY, &[Scope::Flows, Scope::Transport]));
+        assert_eq!(keys(part), declared(schema::SUMMARY, Of::is_of_transport));
     }
-    assert_eq!(keys(&summary["round_trips"]), declared(schema::ROUND_TRIPS, &[Scope::Run]));
+    assert_eq!(keys(&summary["round_trips"]), declared(schema::ROUND_TRIPS, |_| true));
 }
 
 #[test]
-fn every_gauge_is_declared_and_every_declared_gauge_is_measured() {
-    let (rpo, proactmp) = (summary("rpo"), summary("proactmp"));
-    let mut found = keys(&rpo["gauges"]);
-    found.extend(keys(&proactmp["gauges"]));
-    assert_eq!(found, declared(schema::GAUGES, &[Scope::Run]));
-    for gauge in rpo["gauges"].as_object().expect("gauges").values() {
-        assert_eq!(keys(gauge), declared(schema::GAUGE_PARTS, &[Scope::Run]));
-    }
-}
-
-#[test]
-fn no_transport_has_a_gauge_that_is_not_declared() {
-    let known = declared(schema::GAUGES, &[Scope::Run]);
+fn a_run_has_the_gauges_that_its_transport_and_its_discipline_declare() {
+    let of = |owner: &str| schema::gauges().into_iter().filter(|gauge| gauge.owners.contains(&owner)).count();
+    assert!(of("rpo") > 0 && of("cross-queue-ecn") > 0 && of("no-such-owner") == 0);
     for entry in headway_transport::registry::all() {
+        let owners = [entry.info.name, entry.info.discipline];
+        let own = |gauge: &GaugeField| owners.iter().any(|owner| gauge.owners.contains(owner));
+        let gauges: BTreeSet<_> =
+            schema::gauges().into_iter().filter(own).map(|gauge| gauge.field.name).collect();
         let summary = summary(entry.info.name);
-        assert!(keys(&summary["gauges"]).is_subset(&known), "{}: {}", entry.info.name, summary["gauges"]);
+        assert_eq!(keys(&summary["gauges"]), gauges, "{}", entry.info.name);
+        for gauge in summary["gauges"].as_object().expect("gauges").values() {
+            assert_eq!(keys(gauge), declared(schema::GAUGE_PARTS, |_| true), "{}", entry.info.name);
+        }
     }
 }
 
 /// A list of the schema as a table of the page.
 fn table(first: &str, fields: &mut dyn Iterator<Item = &Field>) -> String {
+    rows(first, &mut fields.map(|field| (field, field.doc.to_string())))
+}
+
+fn rows(first: &str, fields: &mut dyn Iterator<Item = (&Field, String)>) -> String {
     let mut table = format!("| {first} | unit | meaning |\n|---|---|---|\n");
-    for field in fields {
-        let _ = writeln!(table, "| `{}` | {} | {} |", field.name, field.unit, field.doc);
+    for (field, doc) in fields {
+        let _ = writeln!(table, "| `{}` | {} | {doc} |", field.name, field.unit);
     }
     table
 }
 
 #[test]
 fn the_page_says_what_is_declared() {
-    let numbers = |of: &'static [Scope]| schema::SUMMARY.iter().filter(|f| of.contains(&f.scope));
+    let numbers = |of: fn(Of) -> bool| schema::SUMMARY.iter().filter(move |n| of(n.of)).map(|n| &n.field);
+    let gauges = schema::gauges();
     let tables = [
         ("flows", table("column", &mut schema::FLOWS.iter())),
         ("links", table("column", &mut schema::LINKS.iter())),
         ("series", table("column", &mut schema::SERIES.iter())),
         ("metrics", table("metric", &mut schema::METRICS.iter())),
-        ("summary", table("key", &mut numbers(&[Scope::Run, Scope::Flows]))),
-        ("round trips", table("key of `round_trips`", &mut schema::ROUND_TRIPS.iter())),
-        ("gauges", table("key of `gauges`", &mut schema::GAUGES.iter())),
-        ("parts of gauges", table("of each gauge", &mut schema::GAUGE_PARTS.iter())),
-        ("transports", table("key", &mut numbers(&[Scope::Transport]))),
+        ("summary", table("key", &mut numbers(Of::is_of_run))),
+        ("round trips", table("key of `round_trips`", &mut schema::ROUND_TRIPS.iter().map(|n| &n.field))),
+        ("gauges", rows("key of `gauges`", &mut gauges.iter().map(|gauge| (&gauge.field, gauge.doc())))),
+        ("parts of gauges", table("of each gauge", &mut schema::GAUGE_PARTS.iter().map(|n| &n.field))),
+        ("transports", table("key", &mut numbers(|of| !of.is_of_run()))),
     ];
     let path = common::repository().join("docs/results.md");
     let page = std::fs::read_to_string(&path).expect("the page");

@@ -192,11 +192,13 @@ fn on_off_sends_one_message_an_on_period() {
 #[test]
 fn flows_that_share_take_turns_unless_they_start_at_line_rate() {
     let keys = "kind = \"flows\"\nshare = 2\nclump = 3\nflows = [{src = 0, dst = 4, bytes = 1}, {src = 1, dst = 5, bytes = 1}, {src = 2, dst = 5, bytes = 1, share = 1}]";
-    let openings: Vec<_> =
-        pattern(keys).iter().map(|f| (f.opening.share, f.opening.phase, f.opening.burst)).collect();
+    let openings: Vec<_> = pattern(keys)
+        .iter()
+        .map(|f| (f.initial_window.share, f.initial_window.phase, f.initial_window.burst))
+        .collect();
     assert_eq!(openings, [(2, 0, 3), (2, 1, 3), (1, 0, 1)]);
     let at_line_rate = pattern(&format!("{keys}\n[start]\nmode = \"line-rate\""));
-    assert!(at_line_rate.iter().all(|f| f.opening.share == 1));
+    assert!(at_line_rate.iter().all(|f| f.initial_window.share == 1));
 }
 
 #[test]

@@ -30,7 +30,9 @@ impl Declared for Graph {
 
     fn of(values: &Values) -> Graph {
         match values.get("file") {
-            Value::Graph(graph) => graph.clone(),
+            Value::Graph { hosts, switches, links } => {
+                Graph { hosts: *hosts, switches: *switches, links: links.clone() }
+            }
             other => panic!("`file` is no graph but {other:?}"),
         }
     }

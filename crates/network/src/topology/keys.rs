@@ -90,8 +90,15 @@ pub enum Value {
     Rate(Rate),
     /// A time, of [`Kind::Duration`].
     Duration(Time),
-    /// A graph, of [`Kind::Graph`].
-    Graph(super::Graph),
+    /// What the file of [`Kind::Graph`] says.
+    Graph {
+        /// Number of hosts.
+        hosts: u32,
+        /// Number of switches.
+        switches: u32,
+        /// Undirected links by node number, hosts first.
+        links: Vec<(u32, u32, LinkSpec)>,
+    },
 }
 
 /// The values of all keys of a topology, each of the kind that is declared.

@@ -3,7 +3,7 @@
 
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::sketch::Sketch;
-use headway_network::topology::{Graph, Info, KINDS, Kind, Usual, Value, Values};
+use headway_network::topology::{Info, KINDS, Kind, Usual, Value, Values};
 use headway_network::{FabricSpec, LinkSpec, Network, Routing, TopologySpec};
 use headway_packet::Sizes;
 use headway_primitives::mix;
@@ -30,10 +30,10 @@ fn fabric() -> FabricSpec {
 }
 
 /// Three switches in a ring, each with a host, and two links between one pair of them.
-fn ring(number: &mut impl FnMut(u64) -> u64) -> Graph {
+fn ring(number: &mut impl FnMut(u64) -> u64) -> Value {
     let mut link = || LinkSpec { rate: Rate::gbps(1 + number(9)), delay: Time::us(number(9)) };
     let joints = [(0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (5, 3), (3, 4)];
-    Graph { hosts: 3, switches: 3, links: joints.map(|(a, b)| (a, b, link())).into() }
+    Value::Graph { hosts: 3, switches: 3, links: joints.map(|(a, b)| (a, b, link())).into() }
 }
 
 fn values(info: &Info, seed: u64) -> Values {
@@ -51,7 +51,7 @@ fn values(info: &Info, seed: u64) -> Values {
             (_, Kind::EvenCount) => Value::Count(2 + 2 * number(3) as u32),
             (_, Kind::Rate) => Value::Rate(Rate::gbps(1 + number(100))),
             (_, Kind::Duration) => Value::Duration(Time::us(number(20))),
-            (_, Kind::Graph) => Value::Graph(ring(&mut number)),
+            (_, Kind::Graph) => ring(&mut number),
         };
         values.put(key.name, value);
     }

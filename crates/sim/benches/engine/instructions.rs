@@ -170,7 +170,7 @@ fn messages(transports: u32) -> Vec<FlowSpec> {
     let message = |src: u32, dst: u32, bytes, start| FlowSpec {
         start,
         transport: (src % transports) as u8,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         ..flow(src, dst, bytes)
     };
     let across = |wave: u32| {

@@ -203,7 +203,7 @@ fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
         start: Time::ZERO,
         class: 0,
         deadline: None,
-        opening: InitialWindow { window: Some(100), ..InitialWindow::default() },
+        initial_window: InitialWindow { window: Some(100), ..InitialWindow::default() },
         responsive: true,
         transport: 0,
         path: None,
@@ -244,7 +244,7 @@ fn specification(case: &Case) -> RunSpec {
 fn windowed(mut run: RunSpec, case: &Case) -> RunSpec {
     let subflows = (case.subflows > 0).then(|| ("subflows".into(), ParamValue::Int(case.subflows)));
     run.transports[0] = TransportSpec { name: case.transport.into(), params: subflows.into_iter().collect() };
-    run.flows.iter_mut().for_each(|flow| flow.opening = InitialWindow::default());
+    run.flows.iter_mut().for_each(|flow| flow.initial_window = InitialWindow::default());
     run.fabric.discipline = "drop-tail".into();
     run.fabric.routing = Routing::Ecmp;
     run

@@ -21,7 +21,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         start: Time::us(u64::from(i % 5)),
         class: 0,
         deadline: None,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,

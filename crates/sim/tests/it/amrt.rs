@@ -16,7 +16,7 @@ fn quarter(clump: u32) -> RunSpec {
     let delay = Time((40 * slot - 2 * slot - 2 * 67_200) / 4);
     let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link: link(10, delay) });
     let mut f = flow(0, 1, 4_000_000, Time::ZERO);
-    f.opening = InitialWindow { share: 4, burst: clump, ..InitialWindow::default() };
+    f.initial_window = InitialWindow { share: 4, burst: clump, ..InitialWindow::default() };
     sampled(spec(topology, "amrt", vec![f], Time::ms(4)), Time(40 * slot))
 }
 
@@ -92,7 +92,7 @@ fn a_gap_rule_of_a_full_slot_never_fills_gaps_shorter_than_a_slot() {
     let topology = TopologySpec::SingleSwitch(SingleSwitch { hosts: 22, link: link(10, delay) });
     let one_packet = |i: u32| {
         let mut f = flow(i, 21, 10_000_000, Time(u64::from(i) * 40 * slot / 21));
-        f.opening.window = Some(1);
+        f.initial_window.window = Some(1);
         f
     };
     let used = |word: &str| {

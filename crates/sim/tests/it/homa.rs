@@ -86,7 +86,7 @@ fn a_window_below_the_round_trip_stalls_once_for_the_difference() {
     let stall = rtt - slot * 10;
     assert_eq!(finish(&outcome(&short), 0), alone(bytes) + stall * rounds, "ten packets a round trip");
     let mut first = vec![flow(0, 1, bytes, Time::ZERO)];
-    first[0].opening.window = Some(10);
+    first[0].initial_window.window = Some(10);
     let out = outcome(&run_of("homa", 2, first));
     let late = finish(&out, 0) - alone(bytes);
     assert!(late <= stall + Time(67_200 * 2), "a short first window alone stalls once: {late}, {stall}");

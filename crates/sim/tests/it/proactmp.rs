@@ -172,7 +172,7 @@ fn migration(third: Time, load: u64) -> RunSpec {
     let long = third.0 / 1000 * 3 / 8;
     let packets = (third.0 / 1000 * load / 1000 / 8 / FRAME) as u32;
     let mut source = flow(1, 3, u64::from(packets) * 1460, third);
-    source.opening.window = Some(packets);
+    source.initial_window.window = Some(packets);
     (source.responsive, source.transport) = (false, 1);
     let flows = vec![flow(0, 2, long, Time::ZERO), source].into_iter();
     let flows = flows.map(|f| FlowSpec { path: Some(0), ..f }).collect();

@@ -37,7 +37,7 @@ fn fast_host(bytes: u64) -> RunSpec {
         bottleneck: link(10, delay),
     });
     let mut one = fair(flow(0, 1, bytes, Time::ZERO), 8, 0);
-    one.opening.window = Some(40);
+    one.initial_window.window = Some(40);
     let run = spec(topology, "rpo", vec![one], Time::ms(20));
     sampled(run, RTT)
 }
@@ -136,8 +136,8 @@ fn when_one_of_two_ends_the_other_takes_all_in_two_round_trips() {
 #[test]
 fn a_newcomer_takes_spare_room_alone_until_what_it_lost_is_granted_again() {
     let mut run = two_flows([6_000_000, 400_000]);
-    run.flows[0].opening = Default::default();
-    (run.flows[1].opening, run.flows[1].start) = (Default::default(), Time::ms(1));
+    run.flows[0].initial_window = Default::default();
+    (run.flows[1].initial_window, run.flows[1].start) = (Default::default(), Time::ms(1));
     let newcomer = |detection: &str, most: u64| {
         let out = outcome(&param(run.clone(), "detection", ParamValue::Choice(detection.into())));
         let bottleneck = named(&out, "s0->s1");

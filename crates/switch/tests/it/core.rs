@@ -183,7 +183,7 @@ fn credits_that_are_held_back_leave_when_they_may_and_data_goes_first() {
     let mut waiting = Some(at_data);
     for i in 1..=4 {
         let came = arrives(Time::us(5), wire * i);
-        let mut start = free.max(came).max(bucket.opens(wire));
+        let mut start = free.max(came).max(bucket.eligible_at(wire));
         if let Some(at) = waiting.filter(|at| *at < start) {
             expected.push(at);
             (free, waiting) = (at + rate.time_of(1538), None);

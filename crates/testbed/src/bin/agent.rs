@@ -382,7 +382,7 @@ impl Agent {
         let flow = self.flow(number);
         let connected = flow.connection.is_some() && !self.lacks_connection(number);
         let options = SendOptions {
-            opening: InitialWindow { connected, ..flow.begins() },
+            initial_window: InitialWindow { connected, ..flow.begins() },
             class: flow.class,
             responsive: flow.responsive,
             entropy: Some(self.job.network.entropy(self.job.slow.seed, number, flow)),

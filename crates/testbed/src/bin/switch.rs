@@ -186,7 +186,7 @@ fn report(core: &mut Core, seen: &Running, now: Time) -> Result<SwitchReport, Mi
     refused.push(("not taken by the kernel".into(), seen.refused));
     refused.push(("longer than a frame: segmentation offload is on at the sender".into(), seen.cut));
     refused.push(("without a route".into(), core.counters().unroutable));
-    let late = &seen.lateness;
+    let late = &seen.departure_delays;
     Ok(SwitchReport {
         links: core.links(now)?.iter().map(Into::into).collect(),
         samples: core.take_samples().iter().filter_map(pack).collect(),

@@ -128,7 +128,7 @@ mod tests {
             start: Time::ZERO,
             class: 0,
             deadline: None,
-            opening: InitialWindow::default(),
+            initial_window: InitialWindow::default(),
             responsive: true,
             transport,
             path: None,

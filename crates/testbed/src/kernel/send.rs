@@ -7,7 +7,7 @@ use super::plan::{Plan, Planned};
 use super::{LONGEST_WAIT, PIECE, Running, TURN, socket};
 use crate::messages::MachineReport;
 use crate::payload::Payload;
-use headway_gauges::{Gauge, Level, RoundTrips};
+use headway_gauges::{Gauge, GaugeInfo, Level, RoundTrips};
 use headway_host::Source;
 use headway_units::Time;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -18,6 +18,13 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+/// The largest congestion window of a connection.
+const WINDOW: GaugeInfo = GaugeInfo::packets(
+    "kernel_window_packets",
+    "kernel's window",
+    "the largest congestion window of a connection",
+);
 
 /// What the kernel said of the flows from this host.
 #[derive(Debug, Default)]
@@ -212,7 +219,7 @@ impl<'a> Sending<'a> {
         let since = self.running.clock.now().saturating_sub(self.running.start);
         for (transport, measured) in &self.measured {
             let mut gauges = vec![
-                measured.window.gauge("kernel_window_packets", since),
+                measured.window.gauge(&WINDOW, since),
                 Gauge::count("kernel_connections", measured.connections),
                 Gauge::count("kernel_ecn_connections", measured.with_ecn),
                 Gauge::count("kernel_retransmitted_packets", measured.retransmitted_packets),

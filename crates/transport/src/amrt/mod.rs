@@ -126,7 +126,7 @@ impl TwoSided for Amrt {
     fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::InitialWindow(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
             TimerKey::Loss(peer, id) => receiver.overdue(shared, now, peer, id),
             TimerKey::Reissue => receiver.reissue(shared, now),

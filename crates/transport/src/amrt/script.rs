@@ -212,7 +212,7 @@ fn overdue_packets_are_granted_again_one_a_frame_time_and_wait_three_doublings_a
 }
 
 #[test]
-fn an_overdue_packet_is_granted_again_alone_unmarked_with_doubling_patience() {
+fn an_overdue_packet_is_granted_again_alone_unmarked_with_a_doubling_timeout() {
     let mut s = Script::new(at_once());
     for index in 0..10 {
         s.on(us(10), data(12, index, index == 0));
@@ -272,7 +272,7 @@ fn a_spurious_repetition_is_not_sent_while_its_packet_still_waits() {
 }
 
 #[test]
-fn a_sender_whose_whole_first_window_is_lost_repeats_packet_0_with_doubling_patience() {
+fn a_sender_whose_whole_first_window_is_lost_repeats_packet_0_with_a_doubling_timeout() {
     let mut s = Script::new(AmrtParams::default());
     s.open(us(0), message(500));
     s.sends(us(0));
@@ -283,7 +283,7 @@ fn a_sender_whose_whole_first_window_is_lost_repeats_packet_0_with_doubling_pati
     );
     assert_eq!(s.on(us(501), grant(10, 1)), ["data 10"]);
     let quiet_from = us(501);
-    assert_eq!(s.effects(us(1000))[0], (quiet_from + us(60), zero), "a grant resets the patience");
+    assert_eq!(s.effects(us(1000))[0], (quiet_from + us(60), zero), "a grant resets the time-out");
 }
 
 #[test]
@@ -346,8 +346,8 @@ fn senders_serve_their_messages_first_in_first_out() {
 #[test]
 fn a_fair_start_takes_every_other_slot() {
     let mut s = Script::new(AmrtParams::default());
-    let opening = InitialWindow { share: 2, phase: 1, ..InitialWindow::default() };
-    s.open(us(0), Message { opening, ..message(500) });
+    let initial_window = InitialWindow { share: 2, phase: 1, ..InitialWindow::default() };
+    s.open(us(0), Message { initial_window, ..message(500) });
     let sent = s.effects(us(59));
     let expected: Vec<_> = (0..5).map(|i| (SLOT * (2 * i + 1), vec![format!("data {i}")])).collect();
     assert_eq!(sent, expected, "half a bandwidth-delay product in the odd slots");
@@ -356,8 +356,8 @@ fn a_fair_start_takes_every_other_slot() {
 #[test]
 fn a_packet_granted_again_before_its_turn_in_a_fair_start_leaves_once() {
     let mut s = Script::new(AmrtParams::default());
-    let opening = InitialWindow { share: 4, window: Some(40), ..InitialWindow::default() };
-    s.open(us(0), Message { opening, ..message(500) });
+    let initial_window = InitialWindow { share: 4, window: Some(40), ..InitialWindow::default() };
+    s.open(us(0), Message { initial_window, ..message(500) });
     assert_eq!(s.sends(us(0)), ["data 0"]);
     // The receiver counts all ten as authorised at packet 0 and finds packet 9 overdue too early.
     assert_eq!(s.effects(us(35)).len(), 7, "one every four slots");

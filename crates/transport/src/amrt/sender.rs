@@ -29,7 +29,7 @@ crate::state_machine! {
 struct Outgoing {
     message: Message,
     packets: u32,
-    opening: FirstWindowSchedule,
+    initial_window: FirstWindowSchedule,
     state: SenderState,
     /// Packets that were authorised: by the first window or by name in a grant.
     authorised: IndexWindow,
@@ -63,10 +63,11 @@ impl Sender {
     }
 
     /// Queues the packets of the first window whose time has come.
-    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
+        let (first, count) =
+            out.initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         if count > 0 {
             out.authorised.insert_below(first + count);
             self.queue.push_back(Run { message: key, first, count, again: false });
@@ -135,14 +136,14 @@ impl SendingHalf<TimerKey> for Sender {
         let context = &shared.context;
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let window = context.first_window(self.params.window, &path, &message.opening);
+        let window = context.first_window(self.params.window, &path, &message.initial_window);
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = FirstWindowSchedule::new(message.opening, window, packets, slot, now);
+        let initial_window = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
         let restart = scale(path.max_rtt, self.params.restart_timeout);
         let out = Outgoing {
             message: *message,
             packets,
-            opening,
+            initial_window,
             state: SenderState::Burst,
             authorised: IndexWindow::default(),
             departed: IndexWindow::default(),
@@ -151,7 +152,7 @@ impl SendingHalf<TimerKey> for Sender {
             idle: IdleTimer::new(now),
         };
         let key = self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
+        self.release_first_window(shared, now, message.dst, message.id);
         self.messages[key].arm_timeout(shared, now);
     }
 
@@ -210,7 +211,7 @@ impl Outgoing {
     /// Queues a repetition of a packet, unless a copy of it still waits here: in the queue, or for its
     /// turn in a first window that is spread out.
     fn repeat(&mut self, key: DefaultKey, index: u32, queue: &mut VecDeque<Run>) {
-        let permitted = index < self.opening.window() || self.authorised.contains(index);
+        let permitted = index < self.initial_window.window() || self.authorised.contains(index);
         let waits = permitted && !self.departed.contains(index);
         if waits || self.repeating.contains(&index) || index >= self.packets {
             return;
@@ -221,10 +222,10 @@ impl Outgoing {
     }
 
     fn data(&self, context: &HostContext, index: u32, again: bool) -> Packet {
-        let mut packet = context.data_packet(&self.message, index, self.opening.window());
+        let mut packet = context.data_packet(&self.message, index, self.initial_window.window());
         // AMRT §IV-A: the bit starts set, every hop without room clears it.
         packet.ecn = Ecn::Spare;
-        let unscheduled = index < self.opening.window() && !again;
+        let unscheduled = index < self.initial_window.window() && !again;
         packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
             .with(PacketFlags::when(again, PacketFlags::AGAIN));
         packet

@@ -16,7 +16,7 @@ pub(super) enum Push {
 /// A first window at its sender.
 pub(super) struct Burst {
     pub(super) window: FirstWindow,
-    opening: FirstWindowSchedule,
+    initial_window: FirstWindowSchedule,
     /// Packets whose time has come.
     released: u32,
     /// Packets below have left, or will leave with credits.
@@ -33,13 +33,13 @@ pub(super) struct Burst {
 
 impl Burst {
     pub(super) fn new(
-        opening: FirstWindowSchedule,
+        initial_window: FirstWindowSchedule,
         (params, unheard): (&AeolusParams, Unheard),
         timeout: Time,
     ) -> Burst {
         Burst {
-            window: FirstWindow::new(opening.window(), params),
-            opening,
+            window: FirstWindow::new(initial_window.window(), params),
+            initial_window,
             released: 0,
             pushed: 0,
             departed: IndexWindow::default(),
@@ -52,13 +52,13 @@ impl Burst {
 
     /// Packets of it.
     pub(super) fn size(&self) -> u32 {
-        self.opening.window()
+        self.initial_window.window()
     }
 
     /// Releases the packets whose time has come; answers when the next is to be.
     pub(super) fn release(&mut self, now: Time) -> Option<Time> {
-        self.released += self.opening.take(now).1;
-        self.opening.next()
+        self.released += self.initial_window.take(now).1;
+        self.initial_window.next()
     }
 
     /// What leaves next: each packet once, then the probe.

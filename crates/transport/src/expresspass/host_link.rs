@@ -44,7 +44,8 @@ impl HostLink {
 
     /// Takes the next credit if it may leave.
     pub(super) fn take(&mut self, shared: &mut Shared, now: Time) -> Option<Packet> {
-        let first = self.waiting.front().filter(|credit| self.bucket.opens(credit.wire.into()) <= now)?;
+        let first =
+            self.waiting.front().filter(|credit| self.bucket.eligible_at(credit.wire.into()) <= now)?;
         self.bucket.take(now, first.wire.into());
         let credit = self.waiting.pop_front()?;
         self.bytes -= u64::from(credit.wire);
@@ -55,7 +56,7 @@ impl HostLink {
     /// Asks to be woken when the next credit may leave, if that is later.
     fn watch(&mut self, shared: &mut Shared, now: Time) {
         let Some(credit) = self.waiting.front() else { return };
-        let opens = self.bucket.opens(credit.wire.into());
+        let opens = self.bucket.eligible_at(credit.wire.into());
         if opens > now && opens < self.armed {
             self.armed = opens;
             shared.timers.arm(opens, TimerKey::Line);

@@ -83,7 +83,7 @@ impl Outgoing {
     /// ExpressPass §3.3: asks for credits, and says how many packets are to be sent.
     fn request(&mut self, shared: &mut Shared, now: Time) {
         self.requested = now;
-        let (share, last) = (self.message.opening.share, self.first_window().checked_sub(1));
+        let (share, last) = (self.message.initial_window.share, self.first_window().checked_sub(1));
         let flags = PacketFlags::when(last.is_some(), PacketFlags::UNSCHEDULED);
         let (last, attempt, left) = (last.unwrap_or(0), self.attempt, self.left());
         let request = Rts { last, share, attempt, left, message_bytes: self.message.bytes };
@@ -277,7 +277,7 @@ impl Sender {
         }
         if let Some(burst) = &mut out.burst {
             let all = if recovery == Recovery::GoBackN { burst.size() } else { end.min(burst.size()) };
-            // They are in the books of what is sent again from here on.
+            // From here on they count as sent again.
             (first..all).for_each(|index| burst.window.sent_again(index));
         }
         match recovery {
@@ -325,10 +325,10 @@ impl SendingHalf<TimerKey> for Sender {
         let packets = shared.context.sizes.packets(message.bytes) as u32;
         let burst = self.aeolus.as_ref().map(|(aeolus, params)| {
             let context = &shared.context;
-            let bdp = context.bdp_packets(&path, &message.opening);
+            let bdp = context.bdp_packets(&path, &message.initial_window);
             let slot = context.sizes.slot(path.bottleneck);
-            let opening = FirstWindowSchedule::new(message.opening, bdp, packets, slot, now);
-            Burst::new(opening, (aeolus, params.unheard), path.max_rtt)
+            let initial_window = FirstWindowSchedule::new(message.initial_window, bdp, packets, slot, now);
+            Burst::new(initial_window, (aeolus, params.unheard), path.max_rtt)
         });
         let mut out = Outgoing {
             message: *message,

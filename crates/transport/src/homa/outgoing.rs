@@ -44,7 +44,7 @@ pub(super) struct Outgoing {
     pub(super) packets: u32,
     /// Order of opening, for ties and for the oldest.
     pub(super) order: u64,
-    pub(super) opening: FirstWindowSchedule,
+    pub(super) initial_window: FirstWindowSchedule,
     pub(super) state: SenderState,
     /// Packets of the first window whose time has come.
     pub(super) released: u32,
@@ -71,7 +71,7 @@ pub(super) struct Outgoing {
 
 /// What a sender decides when a message is opened.
 pub(super) struct Terms {
-    pub(super) opening: FirstWindowSchedule,
+    pub(super) initial_window: FirstWindowSchedule,
     pub(super) packets: u32,
     pub(super) order: u64,
     pub(super) base_rtt: Time,
@@ -87,8 +87,8 @@ impl Outgoing {
             message: *message,
             packets: terms.packets,
             order: terms.order,
-            permitted: terms.opening.window(),
-            opening: terms.opening,
+            permitted: terms.initial_window.window(),
+            initial_window: terms.initial_window,
             state: SenderState::Unscheduled,
             released: 0,
             departed: IndexWindow::default(),
@@ -121,7 +121,7 @@ impl Outgoing {
         if first < self.released {
             return Some(Pick::Unscheduled(first));
         }
-        let window = self.opening.window();
+        let window = self.initial_window.window();
         let next = self.departed.next_missing(window);
         let may_go_on = self.message.responsive && next < self.packets;
         let Some(first_window) = &self.first_window else {
@@ -152,7 +152,7 @@ impl Outgoing {
 
     /// Takes packets `from..end` for wanted by name; `false` when nothing will be sent again for it. Homa §3.7
     pub(super) fn ask(&mut self, now: Time, from: u32, end: u32, class: u8) -> bool {
-        let window = self.opening.window();
+        let window = self.initial_window.window();
         let end = end.min(if self.message.responsive { self.packets } else { window });
         let unsent = (from..end).any(|i| !self.departed.contains(i));
         // What left a moment ago is on its way, if the sender is still at it.
@@ -192,7 +192,8 @@ impl Outgoing {
             Pick::Asked(index) => {
                 self.asked.remove(&index);
                 // The grant for a packet that has not left is lost, or still to come.
-                self.used += u32::from(index >= self.opening.window() && !self.departed.contains(index));
+                self.used +=
+                    u32::from(index >= self.initial_window.window() && !self.departed.contains(index));
                 index
             }
             Pick::Granted(index) | Pick::Recovered(index) => {
@@ -206,7 +207,7 @@ impl Outgoing {
             first_window.sent_again(index);
         }
         let unscheduled = matches!(pick, Pick::Unscheduled(_));
-        let packet = context.data_packet(&self.message, index, self.opening.window());
+        let packet = context.data_packet(&self.message, index, self.initial_window.window());
         let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
         packet.priority = self.class_of(pick, index, context, priorities);
         packet.flags = PacketFlags::when(unscheduled, PacketFlags::UNSCHEDULED)
@@ -231,7 +232,7 @@ impl Outgoing {
     /// Asks the receiver what it has, behind all packets of the first window. Aeolus §4
     pub(super) fn probe(&self, context: &HostContext, priorities: &Priorities) -> Packet {
         let message = &self.message;
-        let window = self.opening.window();
+        let window = self.initial_window.window();
         let probe = Probe { index: window - 1, window, message_bytes: message.bytes };
         let mut packet = probe.on(Packet::new(PacketKind::Probe, context.host, message.dst, message.id));
         packet.wire = context.sizes.control;

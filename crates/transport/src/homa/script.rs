@@ -39,7 +39,7 @@ fn message(peer: u32, id: u32, packets: u64) -> Message {
         bytes: packets * FULL,
         class: 0,
         deadline: None,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         entropy: 9,
         tag: peer * 100 + id,
@@ -285,7 +285,7 @@ fn a_hole_is_asked_for_once_a_timeout_while_other_packets_arrive() {
 }
 
 #[test]
-fn a_silent_message_is_asked_for_with_what_was_granted_and_the_patience_doubles() {
+fn a_silent_message_is_asked_for_with_what_was_granted_and_the_timeout_doubles() {
     let mut s = Script::homa(Settings { loss_timer: LossTimer::Silence, ..settings() });
     s.all(us(0), [0, 1, 3].map(|i| data(1, 0, 40, i)));
     s.on(us(30), data(1, 0, 40, 4));

@@ -55,11 +55,11 @@ impl Sender {
         let packets = context.sizes.packets(message.bytes) as u32;
         let window = self.settings.rtt_packets(&path, context);
         let first = match self.settings.rtt_bytes {
-            0 => context.bdp_packets(&path, &message.opening),
+            0 => context.bdp_packets(&path, &message.initial_window),
             _ => window,
         };
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = FirstWindowSchedule::new(message.opening, first, packets, slot, now);
+        let initial_window = FirstWindowSchedule::new(message.initial_window, first, packets, slot, now);
         let tail = u64::from(window) * u64::from(context.sizes.payload);
         self.opened += 1;
         Terms {
@@ -68,17 +68,21 @@ impl Sender {
             base_rtt: path.base_rtt,
             timeout: self.settings.timeout(&path),
             boosted: if self.settings.boost_tail { tail } else { 0 },
-            first_window: self.aeolus.as_ref().map(|params| FirstWindow::new(opening.window(), params)),
+            first_window: self
+                .aeolus
+                .as_ref()
+                .map(|params| FirstWindow::new(initial_window.window(), params)),
             class: self.priorities.lowest(),
-            opening,
+            initial_window,
         }
     }
 
     /// Lets the packets of the first window go whose time has come.
-    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
+        let (first, count) =
+            out.initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         out.released = first + count;
         self.rank(key);
     }
@@ -177,7 +181,7 @@ impl Sender {
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (held, timeout) = (out.ranked.is_some() || out.opening.next().is_some(), out.timeout());
+        let (held, timeout) = (out.ranked.is_some() || out.initial_window.next().is_some(), out.timeout());
         if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;
         }
@@ -204,7 +208,7 @@ impl SendingHalf<TimerKey> for Sender {
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let out = Outgoing::new(message, self.terms(&shared.context, now, message), now);
         let key = self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
+        self.release_first_window(shared, now, message.dst, message.id);
         self.messages[key].arm_timeout(shared, now);
     }
 

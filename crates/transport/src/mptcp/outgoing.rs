@@ -32,7 +32,7 @@ pub(super) struct Outgoing<C> {
     pub(super) subflows: Vec<Subflow<C>>,
     /// What the controllers see of each subflow, if they are coupled.
     views: Vec<Sibling>,
-    opening: Option<FirstWindowSchedule>,
+    initial_window: Option<FirstWindowSchedule>,
     /// Packets of the first window whose time has come.
     released: u32,
     /// First packet never sent; first one that the receiver has not; first one that it does not take yet.
@@ -73,7 +73,7 @@ impl<C: CongestionControl> Outgoing<C> {
             rules: params.multipath.clone(),
             subflows: Vec::new(),
             views: Vec::new(),
-            opening: None,
+            initial_window: None,
             released: 0,
             next: 0,
             una: 0,
@@ -127,15 +127,15 @@ impl<C: CongestionControl> Outgoing<C> {
     /// Data may flow on a subflow.
     fn establish(&mut self, number: usize, params: &ConnectionParams, context: &HostContext, now: Time) {
         let initial = params.initial_window as u32;
-        let (opening, settled) = match self.opening {
-            Some(opening) => (opening, false),
+        let (initial_window, settled) = match self.initial_window {
+            Some(initial_window) => (initial_window, false),
             None => first_window::<C>(&self.message, context, initial, self.packets, now),
         };
         // A subflow that joins begins as the first one did, but for a share of its path, which is not known.
-        self.subflows[number].establish(opening.window(), settled);
+        self.subflows[number].establish(initial_window.window(), settled);
         self.views[number] = self.subflows[number].view();
-        if self.opening.is_none() {
-            self.opening = Some(opening);
+        if self.initial_window.is_none() {
+            self.initial_window = Some(initial_window);
             self.release(now);
         }
     }
@@ -147,16 +147,16 @@ impl<C: CongestionControl> Outgoing<C> {
 
     /// Releases the packets of the first window whose time has come; answers when the next is to be.
     pub(super) fn release(&mut self, now: Time) -> Option<Time> {
-        let opening = self.opening.as_mut()?;
-        self.released += opening.take(now).1;
-        opening.next()
+        let initial_window = self.initial_window.as_mut()?;
+        self.released += initial_window.take(now).1;
+        initial_window.next()
     }
 
     /// The packets that the application gives now.
     fn end(&self) -> u32 {
-        let Some(opening) = &self.opening else { return 0 };
-        let most = if self.message.responsive { self.packets } else { opening.window() };
-        if opening.next().is_some() { most.min(self.released) } else { most }
+        let Some(initial_window) = &self.initial_window else { return 0 };
+        let most = if self.message.responsive { self.packets } else { initial_window.window() };
+        if initial_window.next().is_some() { most.min(self.released) } else { most }
     }
 
     /// The subflow that gets the next packet, among those that are free and `may` have it.
@@ -267,7 +267,7 @@ impl<C: CongestionControl> Outgoing<C> {
         let more = self.next < self.packets;
         let subflow = &mut self.subflows[number];
         subflow.connection.account(now, more);
-        let first_window = self.opening.as_ref().map_or(1, FirstWindowSchedule::window);
+        let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window);
         let packet = context.data_packet(&self.message, index, first_window);
         let mut packet = subflow.sign(packet, number as u32, sequence, now);
         packet.flags = PacketFlags::when(task != Task::New, PacketFlags::AGAIN);

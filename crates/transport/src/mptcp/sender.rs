@@ -150,7 +150,7 @@ impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let outgoing = Outgoing::new(&self.params, &shared.context, now, message);
         let key = self.messages.insert((message.dst, message.id), outgoing);
-        if self.params.tcp.connection.handshake && !message.opening.connected {
+        if self.params.tcp.connection.handshake && !message.initial_window.connected {
             self.ask(shared, now, key, 0);
         } else {
             self.messages[key].begin(&self.params.tcp.connection, &shared.context, now);

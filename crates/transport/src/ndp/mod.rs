@@ -76,9 +76,9 @@ const PAPER_WINDOW: u32 = 30;
 
 impl NdpParams {
     /// Packets of the first window over `path`, shared or not.
-    fn window(&self, path: &Path, context: &HostContext, opening: &InitialWindow) -> u32 {
+    fn window(&self, path: &Path, context: &HostContext, initial_window: &InitialWindow) -> u32 {
         let least = if self.window == 0 { PAPER_WINDOW } else { 0 };
-        context.first_window(self.window, path, opening).max(least)
+        context.first_window(self.window, path, initial_window).max(least)
     }
 
     /// The time-out of a packet over `path`.
@@ -170,7 +170,7 @@ impl TwoSided for Ndp {
     fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::InitialWindow(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Lost(peer, id) => sender.overdue(shared, now, peer, id),
             TimerKey::Pull => receiver.pull(shared, now),
             TimerKey::Idle(peer, id) => receiver.idle_timeout(shared, now, peer, id),

@@ -128,8 +128,8 @@ fn the_default_window_is_30_packets_or_what_the_path_holds() {
     let mut s = Script::new(NdpParams::default());
     assert_eq!(s.open(us(1), message(100)).len(), 30);
     let mut s = Script::new(NdpParams::default());
-    let opening = InitialWindow { window: Some(7), ..InitialWindow::default() };
-    assert_eq!(s.open(us(1), Message { opening, ..message(100) }).len(), 7);
+    let initial_window = InitialWindow { window: Some(7), ..InitialWindow::default() };
+    assert_eq!(s.open(us(1), Message { initial_window, ..message(100) }).len(), 7);
 }
 
 #[test]
@@ -179,9 +179,9 @@ fn a_lost_packet_goes_again_on_another_path_and_less_and_less_often() {
     assert!(s.events().is_empty());
     let mut path = s.packets(us(0))[0].entropy;
     let mut sent = us(0);
-    for patience in [LOST, LOST * 2, LOST * 4] {
+    for timeout in [LOST, LOST * 2, LOST * 4] {
         let at = s.machine.next_timeout().expect("a deadline");
-        assert_eq!(at, sent + patience);
+        assert_eq!(at, sent + timeout);
         s.machine.timeout(at);
         assert!(s.events().is_empty());
         let again = s.packets(at);

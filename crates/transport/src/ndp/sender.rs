@@ -56,7 +56,7 @@ const MAX_STALLS: u32 = 10;
 struct Outgoing {
     message: Message,
     packets: u32,
-    opening: FirstWindowSchedule,
+    initial_window: FirstWindowSchedule,
     state: SenderState,
     /// Packets below have arrived; `slots` are those from here to `next`, which has not been sent.
     base: u32,
@@ -122,10 +122,11 @@ impl Sender {
     }
 
     /// Lets the packets of the first window go whose time has come.
-    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        out.pushes += out.opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id)).1;
+        out.pushes +=
+            out.initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id)).1;
         self.take_turns(key);
     }
 
@@ -213,13 +214,13 @@ impl SendingHalf<TimerKey> for Sender {
         let context = &shared.context;
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let window = self.params.window(&path, context, &message.opening);
+        let window = self.params.window(&path, context, &message.initial_window);
         let slot = context.sizes.slot(path.bottleneck);
         let seed = mix(u64::from(context.host.0) << 32 | u64::from(message.id)) ^ 1;
         let out = Outgoing {
             message: *message,
             packets,
-            opening: FirstWindowSchedule::new(message.opening, window, packets, slot, now),
+            initial_window: FirstWindowSchedule::new(message.initial_window, window, packets, slot, now),
             state: SenderState::Push,
             base: 0,
             next: 0,
@@ -243,7 +244,7 @@ impl SendingHalf<TimerKey> for Sender {
             in_turns: false,
         };
         self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
+        self.release_first_window(shared, now, message.dst, message.id);
     }
 
     /// The next data packet, for a wire that is free now.
@@ -341,7 +342,7 @@ impl Outgoing {
         self.away += 1;
         self.oldest();
         self.flight.push_back((now, index));
-        let packet = context.data_packet(&self.message, index, self.opening.window());
+        let packet = context.data_packet(&self.message, index, self.initial_window.window());
         let mut packet = Data { class: self.message.class.into(), ..Data::read(&packet) }.on(packet);
         packet.entropy = self.paths.entropy(path);
         packet.flags = flags;

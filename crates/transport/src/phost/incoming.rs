@@ -91,10 +91,10 @@ pub(super) struct Incoming {
     fresh: u32,
     /// Packets given up one by one, and how often by now.
     lost: VecDeque<(u32, u32)>,
-    /// Authorisations below this number are answered, given up or in `patient`.
+    /// Authorisations below this number are answered, given up or in `retry_deadlines`.
     checked: u32,
     /// Deadlines of authorisations for packets that were given up before, by number.
-    patient: Timers<u32>,
+    retry_deadlines: Timers<u32>,
     /// When the last token was issued, or the free packets should have left.
     pub(super) asked_at: Time,
     /// When a packet of it last arrived.
@@ -158,7 +158,7 @@ impl Incoming {
             fresh: 0,
             lost: VecDeque::new(),
             checked: 0,
-            patient: Timers::default(),
+            retry_deadlines: Timers::default(),
             asked_at: now,
             heard_at: now,
             fruitless: 0,
@@ -215,7 +215,7 @@ impl Incoming {
     fn authorise(&mut self, index: u32, attempt: u32, at: Time) {
         if attempt > 0 {
             let timeout = self.terms.resend.saturating_mul(1 << attempt.min(MAX_BACKOFF));
-            self.patient.arm(at.saturating_add(timeout), self.issued);
+            self.retry_deadlines.arm(at.saturating_add(timeout), self.issued);
         }
         self.authorised.push_back(Authorisation { index, attempt, at, open: true });
         self.issued += 1;
@@ -350,7 +350,7 @@ impl Incoming {
             count += self.give_up(self.checked);
             self.checked += 1;
         }
-        while let Some((_, number)) = self.patient.pop_due(now) {
+        while let Some((_, number)) = self.retry_deadlines.pop_due(now) {
             count += self.give_up(number);
         }
         if count > 0 {
@@ -393,7 +393,7 @@ impl Incoming {
 
     /// When an authorisation is overdue; early rather than late.
     pub(super) fn overdue_at(&mut self) -> Option<Time> {
-        [self.next_unanswered(), self.patient.next()].into_iter().flatten().min()
+        [self.next_unanswered(), self.retry_deadlines.next()].into_iter().flatten().min()
     }
 
     /// Wait after a pass over the message; doubles while nothing comes.

@@ -291,14 +291,14 @@ fn the_source_serves_the_message_with_the_fewest_packets_remaining() {
 }
 
 #[test]
-fn an_announcement_is_repeated_after_silence_with_doubling_patience() {
+fn an_announcement_is_repeated_after_silence_with_a_doubling_timeout() {
     let mut s = Script::new(PhostParams::default());
     s.open(us(0), message(500));
     s.sends(us(0));
     let rts = one("rts 500+10 again");
     assert_eq!(s.effects(us(500)), [(us(60), rts.clone()), (us(180), rts.clone()), (us(420), rts.clone())]);
     s.on(us(501), token(0, 0));
-    assert_eq!(s.effects(us(1000))[0], (us(561), rts), "a token resets the patience");
+    assert_eq!(s.effects(us(1000))[0], (us(561), rts), "a token resets the time-out");
 }
 
 #[test]
@@ -313,8 +313,8 @@ fn an_unresponsive_source_ignores_tokens_after_its_first_window() {
 #[test]
 fn a_fair_start_takes_every_other_slot() {
     let mut s = Script::new(PhostParams::default());
-    let opening = InitialWindow { share: 2, phase: 1, ..InitialWindow::default() };
-    s.open(us(0), Message { opening, ..message(500) });
+    let initial_window = InitialWindow { share: 2, phase: 1, ..InitialWindow::default() };
+    s.open(us(0), Message { initial_window, ..message(500) });
     assert_eq!(s.sends(us(0)), ["rts 500+5"]);
     let expected: Vec<_> = (0..5).map(|i| (slots(2 * i + 1), vec![format!("data {i}")])).collect();
     assert_eq!(s.effects(us(59)), expected, "half a bandwidth-delay product in the odd slots");
@@ -434,7 +434,7 @@ fn missing_packets_get_new_tokens_when_all_were_asked_for() {
     assert_eq!(s.sends(us(11)), ["token 10"]);
     assert_eq!(s.effects(us(11) + slots(1)), [(us(11) + slots(1), one("token 11"))]);
     assert_eq!(s.on(us(25), data(12, 11)), ["delivered 1460"]);
-    // The free packets were to leave within ten slots of the announcement; then twelve of patience.
+    // The free packets were to leave within ten slots of the announcement; then a time-out of twelve.
     let resend = us(10) + slots(10 + 12);
     let expected = [(resend, one("token 3 again")), (resend + slots(1), one("token 10 again"))];
     assert_eq!(s.effects(resend + slots(11)), expected);
@@ -444,12 +444,12 @@ fn missing_packets_get_new_tokens_when_all_were_asked_for() {
 }
 
 #[test]
-fn patience_with_the_same_packets_doubles() {
+fn the_timeout_for_the_same_packets_doubles() {
     let mut s = Script::new(PhostParams::default());
     s.hear(us(10), rts(2));
     s.hear(us(11), data(2, 0));
     let all = tokens(&s.effects(us(400)));
-    // The free packets take two slots, then twelve of patience, 24, 48, ...
+    // The free packets take two slots, then a time-out of twelve, 24, 48, ...
     let first = us(10) + slots(2 + 12);
     let expected = [0, 24, 24 + 48, 24 + 48 + 96].map(|n| (first + slots(n), "token 1 again".to_string()));
     assert_eq!(all, expected);
@@ -546,7 +546,7 @@ fn each_arrival_becomes_one_token_at_once() {
 }
 
 #[test]
-fn an_overdue_packet_is_asked_for_again_alone_with_doubling_patience() {
+fn an_overdue_packet_is_asked_for_again_alone_with_a_doubling_timeout() {
     let mut s = Script::new(arrival(Policy::Fair));
     s.hear(us(10), rts(12));
     for index in 0..10 {

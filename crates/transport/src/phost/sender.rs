@@ -43,7 +43,7 @@ struct Outgoing {
     /// Order of opening, for ties.
     order: u64,
     state: SenderState,
-    opening: Option<FirstWindowSchedule>,
+    initial_window: Option<FirstWindowSchedule>,
     /// Free tokens not used, `index` and `number` alike, of which those below `released` may go.
     free: u32,
     released: u32,
@@ -80,25 +80,25 @@ impl Sender {
     fn outgoing(&mut self, context: &HostContext, now: Time, message: &Message) -> Outgoing {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let bdp = context.first_window(self.params.free_tokens, &path, &message.opening);
+        let bdp = context.first_window(self.params.free_tokens, &path, &message.initial_window);
         let slot = context.sizes.slot(path.bottleneck);
-        let window = message.opening.window.unwrap_or(bdp);
-        let opening = match self.params.free_rule {
+        let window = message.initial_window.window.unwrap_or(bdp);
+        let initial_window = match self.params.free_rule {
             FreeRule::Yaps if packets > window => None,
-            _ => Some(FirstWindowSchedule::new(message.opening, bdp, packets, slot, now)),
+            _ => Some(FirstWindowSchedule::new(message.initial_window, bdp, packets, slot, now)),
         };
         // pHost §3: a free token outlives the burst by as much as any token outlives its arrival.
         let life = self.params.lifetime(slot);
-        let free_expire = opening.as_ref().map_or(now, |o| o.end().saturating_add(life));
+        let free_expire = initial_window.as_ref().map_or(now, |o| o.end().saturating_add(life));
         self.opened += 1;
         let mut numbers = IndexWindow::default();
-        numbers.insert_below(opening.as_ref().map_or(0, FirstWindowSchedule::window));
+        numbers.insert_below(initial_window.as_ref().map_or(0, FirstWindowSchedule::window));
         Outgoing {
             message: *message,
             packets,
             order: self.opened,
             state: SenderState::Announced,
-            opening,
+            initial_window,
             free: 0,
             released: 0,
             free_expire,
@@ -116,11 +116,12 @@ impl Sender {
     }
 
     /// Makes the free tokens usable whose time has come.
-    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let Some(opening) = &mut out.opening else { return };
-        let (first, count) = opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
+        let Some(initial_window) = &mut out.initial_window else { return };
+        let (first, count) =
+            initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         out.released = first + count;
         self.make_ready(key);
     }
@@ -197,7 +198,7 @@ impl SendingHalf<TimerKey> for Sender {
         let out = self.outgoing(&shared.context, now, message);
         out.announce(shared, now);
         let key = self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
+        self.release_first_window(shared, now, message.dst, message.id);
         let out = &mut self.messages[key];
         out.arm_timeout(shared, now);
     }
@@ -265,14 +266,14 @@ impl Outgoing {
     }
 
     fn window(&self) -> u32 {
-        self.opening.as_ref().map_or(0, FirstWindowSchedule::window)
+        self.initial_window.as_ref().map_or(0, FirstWindowSchedule::window)
     }
 
     /// `count` packets follow without permission, the last of them within `lifetime`. A repeated
     /// announcement is flagged: its free packets are not on their way.
     fn announce(&self, shared: &mut Shared, now: Time) {
         let m = &self.message;
-        let lifetime = self.opening.as_ref().map_or(Time::ZERO, |o| o.end().saturating_sub(now));
+        let lifetime = self.initial_window.as_ref().map_or(Time::ZERO, |o| o.end().saturating_sub(now));
         let rts = Rts { message_bytes: m.bytes, window: self.window(), lifetime, packets: self.packets };
         let rts = shared.control_view(rts, m.dst, m.id, m.tag, m.entropy);
         let flags = PacketFlags::when(self.idle.backoff() > 0, PacketFlags::AGAIN);

@@ -4,8 +4,14 @@
 //! `credits_rem` is OWDbytes - O, and pairs of hosts at different distances share a pool.
 
 use super::params::Owd;
-use headway_gauges::{Gauge, Level};
+use headway_gauges::{Gauge, GaugeInfo, Level};
 use headway_units::Time;
+
+pub(super) const OUTSTANDING: GaugeInfo = GaugeInfo::bytes(
+    "outstanding_credit_bytes",
+    "outstanding credit",
+    "permitted by a receiver and not arrived",
+);
 
 /// The credit of one downlink.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +36,7 @@ impl CreditPool {
 
     /// The same as a gauge.
     pub(super) fn gauge(&self, now: Time) -> Gauge {
-        self.outstanding.gauge("outstanding_credit_bytes", now)
+        self.outstanding.gauge(&OUTSTANDING, now)
     }
 
     /// The downlink has something to do.

@@ -21,6 +21,7 @@ use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo}
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 pub use credit::CreditPool;
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::Time;
 use incoming::ReceiverState;
@@ -38,6 +39,7 @@ impl Transport for ProactMp {
     type Params = ProactMpParams;
     const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
     const PACKETS: Family = packets::PACKETS;
+    const GAUGES: &'static [GaugeInfo] = &[credit::OUTSTANDING, receiver::HELD];
     const INFO: TransportInfo = TransportInfo {
         name: "proactmp",
         summary: "credit of the receiver's downlink, overcommitted with time, divided among the paths of a message",
@@ -141,7 +143,7 @@ impl TwoSided for ProactMp {
     fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::InitialWindow(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
             TimerKey::Missing(peer, id) => receiver.overdue(shared, now, peer, id),
         }

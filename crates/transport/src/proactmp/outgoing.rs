@@ -39,7 +39,7 @@ pub(super) struct Outgoing {
     pub(super) message: Message,
     pub(super) packets: u32,
     pub(super) path: Path,
-    pub(super) opening: FirstWindowSchedule,
+    pub(super) initial_window: FirstWindowSchedule,
     pub(super) state: SenderState,
     pub(super) shares: Shares,
     /// Unscheduled packets that may leave by now.
@@ -62,7 +62,7 @@ impl Outgoing {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
         let owd = settings.owd(&path, context);
-        let window = settings.first_window(owd, &path, context, message.opening.share > 1);
+        let window = settings.first_window(owd, &path, context, message.initial_window.share > 1);
         let slot = context.sizes.slot(path.bottleneck);
         let allowed = settings.allowed(&path);
         let cap = settings.cap.then_some(owd.bytes);
@@ -70,7 +70,7 @@ impl Outgoing {
             message: *message,
             packets,
             path,
-            opening: FirstWindowSchedule::new(message.opening, window, packets, slot, now),
+            initial_window: FirstWindowSchedule::new(message.initial_window, window, packets, slot, now),
             state: SenderState::Announced,
             shares: Shares::new(message.entropy, allowed, path.base_rtt, cap, now),
             released: 0,
@@ -90,7 +90,7 @@ impl Outgoing {
 
     /// The end of what it will ever send.
     fn limit(&self) -> u32 {
-        if self.message.responsive { self.packets } else { self.opening.window() }
+        if self.message.responsive { self.packets } else { self.initial_window.window() }
     }
 
     /// Payload of packets `from..end`.
@@ -108,7 +108,7 @@ impl Outgoing {
         if self.next < self.released {
             return Some(Pick::Unscheduled(self.next));
         }
-        if self.next < self.opening.window() || self.next >= self.permitted {
+        if self.next < self.initial_window.window() || self.next >= self.permitted {
             return None;
         }
         let bytes = self.bytes(context, self.next, self.next + 1);
@@ -128,7 +128,7 @@ impl Outgoing {
         } else {
             self.next += 1;
         }
-        let packet = context.data_packet(&self.message, index, self.opening.window());
+        let packet = context.data_packet(&self.message, index, self.initial_window.window());
         let paid = matches!(pick, Pick::Scheduled(..));
         self.shares.depart(number, now, index, packet.payload.into(), paid);
         self.idle.sent(now);
@@ -149,7 +149,7 @@ impl Outgoing {
 
     /// Packets up to a number may be sent; one that comes late changes nothing. ProactMP §III-C3
     pub(super) fn permit(&mut self, settings: &Settings, context: &HostContext, number: u32) -> bool {
-        let (before, number) = (self.permitted.max(self.opening.window()), number.min(self.limit()));
+        let (before, number) = (self.permitted.max(self.initial_window.window()), number.min(self.limit()));
         if number <= before {
             return false;
         }
@@ -190,7 +190,7 @@ impl Outgoing {
         subflow.entropy = request.entropy;
         subflow.state.step(SubflowEvent::Join);
         let (subflow, round_trip) = self.of_subflow(number);
-        let (message_bytes, window) = (self.message.bytes, self.opening.window());
+        let (message_bytes, window) = (self.message.bytes, self.initial_window.window());
         let response = Rts { message_bytes, window, subflow, round_trip, left: now };
         Some(self.control(context, response, number))
     }
@@ -198,7 +198,7 @@ impl Outgoing {
     /// Announces the message, or asks what has arrived of it.
     pub(super) fn probe(&self, context: &HostContext) -> Packet {
         let fastest = self.shares.fastest();
-        let (message_bytes, window) = (self.message.bytes, self.opening.window());
+        let (message_bytes, window) = (self.message.bytes, self.initial_window.window());
         let subflow = label(fastest as u32, self.allowed);
         let probe = Probe { message_bytes, window, subflow, round_trip: 0, left: Time::ZERO };
         self.control(context, probe, fastest)

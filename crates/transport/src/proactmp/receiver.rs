@@ -7,11 +7,14 @@ use super::params::{Order, Settings};
 use super::{Key, Shared, TimerKey, allowed_of, number_of};
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
-use headway_gauges::{Gauge, Level};
+use headway_gauges::{Gauge, GaugeInfo, Level};
 use headway_packet::{HostId, Packet, TypedView};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, VecDeque};
+
+pub(super) const HELD: GaugeInfo =
+    GaugeInfo::bytes("held_bytes", "held", "of unfinished messages, held at a receiver");
 
 /// All messages that this host receives.
 pub struct Receiver {
@@ -230,6 +233,6 @@ impl ReceivingHalf<TimerKey> for Receiver {
     }
 
     fn gauges(&self, now: Time) -> Vec<Gauge> {
-        vec![self.credit.gauge(now), self.held.gauge("held_bytes", now)]
+        vec![self.credit.gauge(now), self.held.gauge(&HELD, now)]
     }
 }

@@ -37,14 +37,15 @@ impl Sender {
         let out = &mut self.messages[key];
         out.state.step(SenderEvent::Request);
         let (peer, id) = (out.message.dst, out.message.id);
-        self.release_opening(shared, now, peer, id);
+        self.release_first_window(shared, now, peer, id);
     }
 
     /// Lets the unscheduled packets go whose time has come.
-    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
+        let (first, count) =
+            out.initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         out.released = out.released.max(first + count);
         self.queue(shared, key);
     }
@@ -149,7 +150,7 @@ impl Sender {
     pub(super) fn idle_timeout(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let held = out.queued || out.opening.next().is_some() && out.has_begun();
+        let held = out.queued || out.initial_window.next().is_some() && out.has_begun();
         let timeout = out.timeout(&self.settings);
         if !out.idle.expired(&mut shared.timers, now, held, timeout, TimerKey::Idle(peer, id)) {
             return;

@@ -240,8 +240,8 @@ fn no_more_is_under_way_than_the_largest_round_trip_holds() {
 
 #[test]
 fn one_of_four_fair_sharers_begins_with_a_quarter_of_its_rate() {
-    let opening = InitialWindow { share: 4, ..InitialWindow::default() };
-    let (mut s, first) = Script::running(Message { opening, ..message(9) }, LINE);
+    let initial_window = InitialWindow { share: 4, ..InitialWindow::default() };
+    let (mut s, first) = Script::running(Message { initial_window, ..message(9) }, LINE);
     assert_eq!(first, ["data 0"]);
     assert_eq!(s.effects(us(13) + SLOT * 4), paced(&[us(13) + SLOT * 4], 1));
     assert_eq!(s.on(us(26), answer(us(13), LINE, 1, &[])), ["data 2"], "and goes on with what it is told");
@@ -249,8 +249,8 @@ fn one_of_four_fair_sharers_begins_with_a_quarter_of_its_rate() {
 
 #[test]
 fn a_first_window_that_is_given_bounds_what_leaves_before_an_answer() {
-    let opening = InitialWindow { window: Some(3), ..InitialWindow::default() };
-    let (mut s, _) = Script::running(Message { opening, ..message(9) }, LINE);
+    let initial_window = InitialWindow { window: Some(3), ..InitialWindow::default() };
+    let (mut s, _) = Script::running(Message { initial_window, ..message(9) }, LINE);
     assert_eq!(s.effects(us(25)).len(), 2);
     assert_eq!(s.on(us(26), answer(us(13), LINE, 1, &[])), ["data 3"]);
 }

@@ -41,7 +41,7 @@ struct Outgoing {
     flight: Flight,
     /// Packets sent and not acknowledged at most; the same before any data is acknowledged.
     limit: u32,
-    opening: u32,
+    initial_window: u32,
     /// Whether any data is acknowledged.
     heard: bool,
     /// Rate told, in kilobits a second, and when the packet left that brought it.
@@ -238,7 +238,7 @@ impl SendingHalf<TimerKey> for Sender {
             state: SenderState::SynSent,
             flight: Flight::default(),
             limit,
-            opening: message.opening.window.unwrap_or(limit).clamp(1, limit),
+            initial_window: message.initial_window.window.unwrap_or(limit).clamp(1, limit),
             heard: false,
             rate: ANY_RATE,
             rate_at: Time::ZERO,
@@ -327,7 +327,7 @@ impl Outgoing {
 
     /// The rate to pace at: what routers say, and no more than the host's link has.
     fn pace(&self, context: &HostContext) -> Rate {
-        let share = if self.heard { 1 } else { self.message.opening.share.max(1) };
+        let share = if self.heard { 1 } else { self.message.initial_window.share.max(1) };
         let told = u64::from(self.rate) * 1000 / u64::from(share);
         Rate::new(told.clamp(1, context.nic.bps())).unwrap_or(context.nic)
     }
@@ -347,7 +347,7 @@ impl Outgoing {
             return Some(lost);
         }
         let end = if self.message.responsive { self.packets } else { self.limit };
-        let room = if self.heard { self.limit } else { self.opening };
+        let room = if self.heard { self.limit } else { self.initial_window };
         let next = self.flight.next();
         (next < end && self.flight.outstanding() < room).then_some(next)
     }

@@ -17,6 +17,7 @@ mod sent_log;
 use crate::endpoint::{HostContext, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -125,6 +126,8 @@ impl Transport for Rpo {
     type Endpoint = RpoEndpoint;
     type Params = RpoParams;
     const PACKETS: Family = packets::PACKETS;
+    const GAUGES: &'static [GaugeInfo] =
+        &[sender::SENT, sender::SENT_OPPORTUNISTIC, receiver::REORDER_BUFFER, receiver::DUPLICATES];
     const INFO: TransportInfo = TransportInfo {
         name: "rpo",
         summary: "receiver-driven; a grant releases a normal packet and, unless marked, an opportunistic one from the message's end",
@@ -202,7 +205,7 @@ impl TwoSided for Rpo {
     fn expired(machine: &mut Machine<Self>, _: Time, now: Time, key: TimerKey) {
         let Machine { sender, receiver, shared } = machine;
         match key {
-            TimerKey::InitialWindow(peer, id) => sender.release_opening(shared, now, peer, id),
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
             TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
             TimerKey::Meeting(peer, id) => sender.meeting(shared, now, peer, id),
             TimerKey::Loss(peer, id) => receiver.overdue(shared, now, peer, id),

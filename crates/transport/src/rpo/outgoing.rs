@@ -40,7 +40,7 @@ pub(super) struct Next {
 pub(super) struct Outgoing {
     pub(super) message: Message,
     packets: u32,
-    pub(super) opening: FirstWindowSchedule,
+    pub(super) initial_window: FirstWindowSchedule,
     state: SenderState,
     /// First packet that has not been queued as a normal one in its turn; packets from `back` on have been
     /// queued as opportunistic ones. RPO §IV-A
@@ -75,16 +75,16 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn new(
         message: &Message,
-        opening: FirstWindowSchedule,
+        initial_window: FirstWindowSchedule,
         packets: u32,
         now: Time,
         (meeting_timeout, restart): (Time, Time),
     ) -> Outgoing {
-        let front = opening.window();
+        let front = initial_window.window();
         let mut out = Outgoing {
             message: *message,
             packets,
-            opening,
+            initial_window,
             state: SenderState::Burst,
             front,
             back: packets,
@@ -108,7 +108,7 @@ impl Outgoing {
     }
 
     fn is_after_window(&self, index: u32) -> usize {
-        usize::from(index >= self.opening.window())
+        usize::from(index >= self.initial_window.window())
     }
 
     fn has_met(&self) -> bool {
@@ -310,7 +310,7 @@ impl Outgoing {
 
     /// Whether packet `index` of a first window is sent without permission.
     pub(super) fn is_unscheduled(&self, next: Next) -> bool {
-        !next.again && next.index < self.opening.window()
+        !next.again && next.index < self.initial_window.window()
     }
 
     /// Arms the deadline at which the next opportunistic packet is due, if permissions wait for one.

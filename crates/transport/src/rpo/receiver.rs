@@ -10,7 +10,7 @@ use crate::index_window::IndexWindow;
 use crate::shared::scale;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
-use headway_gauges::{Gauge, Level};
+use headway_gauges::{Gauge, GaugeInfo, Level};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, Sizes, TypedView};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -24,6 +24,11 @@ crate::state_machine! {
     }
     events { Unmarked, Marked, Overdue, Last }
 }
+
+pub(super) const REORDER_BUFFER: GaugeInfo =
+    GaugeInfo::bytes("reorder_buffer_bytes", "reorder buffer", "held at a receiver for a missing packet");
+pub(super) const DUPLICATES: GaugeInfo =
+    GaugeInfo::packets("duplicate_packets", "duplicate packets", "that a receiver had already");
 
 /// A sender that claims more is not believed.
 const LONGEST_ROUND_TRIP: Time = Time::ms(1000);
@@ -250,12 +255,12 @@ impl ReceivingHalf<TimerKey> for Receiver {
     }
 
     fn gauges(&self, now: Time) -> Vec<Gauge> {
-        vec![self.held.gauge("reorder_buffer_bytes", now), Gauge::count("duplicate_packets", self.duplicates)]
+        vec![self.held.gauge(&REORDER_BUFFER, now), DUPLICATES.count(self.duplicates)]
     }
 }
 
 impl Incoming {
-    /// Keeps the books of a new packet.
+    /// Accounts for a new packet.
     fn arrived(&mut self, sizes: &Sizes, now: Time, packet: &Packet) {
         while self.above > 0 && self.received.contains(self.above - 1) {
             self.above -= 1;

@@ -9,11 +9,18 @@ use crate::message::Message;
 use crate::messages::Messages;
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_gauges::{Gauge, SpareMeter};
+use headway_gauges::{Gauge, GaugeInfo, SpareMeter};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
+
+pub(super) const SENT: GaugeInfo = GaugeInfo::packets("data_packets", "data packets", "sent by a host");
+pub(super) const SENT_OPPORTUNISTIC: GaugeInfo = GaugeInfo::packets(
+    "opportunistic_packets",
+    "opportunistic packets",
+    "of those, sent without a permission",
+);
 
 /// Packets of one message that wait for the wire.
 #[derive(Clone, Copy)]
@@ -56,10 +63,11 @@ impl Sender {
     }
 
     /// Queues the packets of the first window whose time has come.
-    pub(super) fn release_opening(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
+    pub(super) fn release_first_window(&mut self, shared: &mut Shared, now: Time, peer: HostId, id: u32) {
         let Some(key) = self.messages.find((peer, id)) else { return };
         let out = &mut self.messages[key];
-        let (first, count) = out.opening.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
+        let (first, count) =
+            out.initial_window.release(&mut shared.timers, now, TimerKey::InitialWindow(peer, id));
         if count > 0 {
             let next = Next { index: first, again: false };
             self.normal.push_back(Run { message: key, next, count });
@@ -183,18 +191,18 @@ impl SendingHalf<TimerKey> for Sender {
         let context = &shared.context;
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
-        let window = context.first_window(self.params.window, &path, &message.opening);
+        let window = context.first_window(self.params.window, &path, &message.initial_window);
         if path.base_rtt > self.period {
             self.period = path.base_rtt;
             self.spare = SpareMeter::new(context.nic, path.base_rtt, now + path.base_rtt);
         }
         let slot = context.sizes.slot(path.bottleneck);
-        let opening = FirstWindowSchedule::new(message.opening, window, packets, slot, now);
+        let initial_window = FirstWindowSchedule::new(message.initial_window, window, packets, slot, now);
         let meeting_timeout = scale(path.base_rtt, self.params.meeting_patience);
         let restart = self.params.timeout(&path, self.params.restart_timeout);
-        let out = Outgoing::new(message, opening, packets, now, (meeting_timeout, restart));
+        let out = Outgoing::new(message, initial_window, packets, now, (meeting_timeout, restart));
         let key = self.messages.insert((message.dst, message.id), out);
-        self.release_opening(shared, now, message.dst, message.id);
+        self.release_first_window(shared, now, message.dst, message.id);
         self.messages[key].arm_timeout(shared, now);
     }
 
@@ -222,10 +230,7 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     fn gauges(&self) -> Vec<Gauge> {
-        vec![
-            Gauge::count("data_packets", self.data_packets),
-            Gauge::count("opportunistic_packets", self.opportunistic_packets),
-        ]
+        vec![SENT.count(self.data_packets), SENT_OPPORTUNISTIC.count(self.opportunistic_packets)]
     }
 }
 
@@ -237,7 +242,7 @@ impl Run {
 }
 
 fn data(out: &Outgoing, context: &HostContext, next: Next, departure: u32) -> Packet {
-    let packet = context.data_packet(&out.message, next.index, out.opening.window());
+    let packet = context.data_packet(&out.message, next.index, out.initial_window.window());
     let data = Data { departure, round_trip: out.round_trip, ..Data::read(&packet) };
     let mut packet = data.on(packet);
     packet.ecn = Ecn::Ect;

@@ -18,7 +18,7 @@ pub(super) struct Outgoing<C> {
     pub(super) connection: Connection<C>,
     /// First packet that the receiver does not take yet.
     edge: u32,
-    opening: Option<FirstWindowSchedule>,
+    initial_window: Option<FirstWindowSchedule>,
     /// Packets of the first window whose time has come.
     released: u32,
     /// When the next packet may leave, and the last such instant for which a timer is armed.
@@ -49,7 +49,7 @@ impl<C: CongestionControl> Outgoing<C> {
             packets: flow.packets,
             connection: Connection::new(params, &flow),
             edge: params.0.edge(),
-            opening: None,
+            initial_window: None,
             released: 0,
             pace: now,
             pace_armed: Time::MAX,
@@ -59,25 +59,27 @@ impl<C: CongestionControl> Outgoing<C> {
 
     /// Data may flow from now on: opens the first window.
     pub(super) fn establish(&mut self, context: &HostContext, initial: u32, now: Time) {
-        let (opening, settled) = first_window::<C>(&self.message, context, initial, self.packets, now);
-        self.connection.establish(opening.window(), settled);
-        self.opening = Some(opening);
+        let (initial_window, settled) = first_window::<C>(&self.message, context, initial, self.packets, now);
+        self.connection.establish(initial_window.window(), settled);
+        self.initial_window = Some(initial_window);
         self.release(now);
     }
 
     /// Releases the packets of the first window whose time has come; answers when the next is to be.
     pub(super) fn release(&mut self, now: Time) -> Option<Time> {
-        let opening = self.opening.as_mut()?;
-        self.released += opening.take(now).1;
-        opening.next()
+        let initial_window = self.initial_window.as_mut()?;
+        self.released += initial_window.take(now).1;
+        initial_window.next()
     }
 
     /// Whether a packet never sent is there, and may be, but for the window.
     #[inline]
     fn has_data(&self) -> bool {
-        let (next, Some(opening)) = (self.connection.board.next(), &self.opening) else { return false };
-        let end = if self.message.responsive { self.packets } else { opening.window() };
-        let released = opening.next().is_none() || next < self.released;
+        let (next, Some(initial_window)) = (self.connection.board.next(), &self.initial_window) else {
+            return false;
+        };
+        let end = if self.message.responsive { self.packets } else { initial_window.window() };
+        let released = initial_window.next().is_none() || next < self.released;
         next < end && next < self.edge && released
     }
 
@@ -104,7 +106,7 @@ impl<C: CongestionControl> Outgoing<C> {
 
     #[inline]
     fn data(&self, context: &HostContext, index: u32, again: bool, now: Time) -> Packet {
-        let first_window = self.opening.as_ref().map_or(1, FirstWindowSchedule::window);
+        let first_window = self.initial_window.as_ref().map_or(1, FirstWindowSchedule::window);
         let packet = context.data_packet(&self.message, index, first_window);
         let mut packet = Data { left: now, ..Data::read(&packet) }.on(packet);
         packet.ecn = if C::ECN { Ecn::Ect } else { Ecn::NotEct };
@@ -143,14 +145,14 @@ pub(crate) fn first_window<C: CongestionControl>(
     now: Time,
 ) -> (FirstWindowSchedule, bool) {
     let path = (context.path)(message.dst);
-    let shared = message.opening.share > 1;
+    let shared = message.initial_window.share > 1;
     let window = match shared {
         // One of several that share the path already, past slow start.
-        true => context.bdp_packets(&path, &message.opening),
+        true => context.bdp_packets(&path, &message.initial_window),
         false => initial.max(C::LEAST_INITIAL_WINDOW),
     };
     let slot = context.sizes.slot(path.bottleneck);
-    (FirstWindowSchedule::new(message.opening, window, packets, slot, now), shared)
+    (FirstWindowSchedule::new(message.initial_window, window, packets, slot, now), shared)
 }
 
 impl Flow {

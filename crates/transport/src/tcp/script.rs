@@ -38,7 +38,7 @@ fn message(packets: u64) -> Message {
         bytes: packets * 1460,
         class: 0,
         deadline: None,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         entropy: 0,
         tag: 7,

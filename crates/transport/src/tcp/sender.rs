@@ -119,7 +119,7 @@ impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
         let params = (&self.params.connection, &self.params.control);
         let connection = Outgoing::new(params, &shared.context, now, message);
         let key = self.connections.insert((message.dst, message.id), connection);
-        if self.params.connection.handshake && !message.opening.connected {
+        if self.params.connection.handshake && !message.initial_window.connected {
             self.connections[key].send_syn(shared, now);
             self.arm(shared, key);
         } else {

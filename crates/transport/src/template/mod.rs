@@ -106,13 +106,13 @@ impl Sender {
 impl SendingHalf<TimerKey> for Sender {
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let (peer, id) = (message.dst, message.id);
-        let mut opening = shared.context.opening(self.window, message, now);
-        while let Some(at) = opening.next() {
-            let (first, count) = opening.take(at);
+        let mut initial_window = shared.context.initial_window(self.window, message, now);
+        while let Some(at) = initial_window.next() {
+            let (first, count) = initial_window.take(at);
             (first..first + count)
                 .for_each(|index| shared.timers.arm(at, TimerKey::Turn(peer, id, index, 0)));
         }
-        let (window, acked) = (opening.window(), IndexWindow::default());
+        let (window, acked) = (initial_window.window(), IndexWindow::default());
         let packets = shared.context.sizes.packets(message.bytes) as u32;
         let out = Outgoing { message: *message, packets, window, next: window, acked };
         self.messages.insert((peer, id), out);

@@ -48,7 +48,7 @@ fn message(id: u32, packets: u64) -> Message {
         bytes: packets * 1460,
         class: 0,
         deadline: None,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         entropy: 0,
         tag: id,

@@ -39,8 +39,8 @@ impl TransportVisitor for Make<'_> {
 
 fn message(id: u32, bytes: u64) -> Message {
     let dst = HostId(1);
-    let (opening, deadline) = (InitialWindow::default(), Some(Time::ms(1)));
-    Message { id, dst, bytes, class: 0, deadline, opening, responsive: true, entropy: id, tag: id }
+    let (initial_window, deadline) = (InitialWindow::default(), Some(Time::ms(1)));
+    Message { id, dst, bytes, class: 0, deadline, initial_window, responsive: true, entropy: id, tag: id }
 }
 
 /// Two machines, a wire between them on which every tenth data packet is marked, and every thirtieth lost.

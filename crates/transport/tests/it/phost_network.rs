@@ -108,7 +108,7 @@ impl Network {
             bytes: packets * FULL,
             class: 0,
             deadline: None,
-            opening: InitialWindow::default(),
+            initial_window: InitialWindow::default(),
             responsive: true,
             entropy: 0,
             tag,
@@ -358,7 +358,7 @@ fn a_source_that_stops_answering_gets_the_limit_of_tokens_and_others_its_slots()
 fn two_sharers(params: &PhostParams, packets: u64, other: u32) -> Network {
     let mut net = Network::new(4, params);
     for (src, dst, packets, slot) in [(0, 2, packets, 0), (1, other, 5000, 1)] {
-        net.message(Time::ZERO, src, dst, packets).opening =
+        net.message(Time::ZERO, src, dst, packets).initial_window =
             InitialWindow { share: 2, phase: slot, ..InitialWindow::default() };
     }
     net

@@ -168,7 +168,7 @@ fn expected(fault: Fault) -> &'static [Broken] {
 
 /// A message of `bytes` from host 0 to host 1.
 fn one_message(bytes: u64) -> Vec<Open> {
-    vec![Open { at: 0, src: 0, hop: 0, bytes, opening: Default::default() }]
+    vec![Open { at: 0, src: 0, hop: 0, bytes, initial_window: Default::default() }]
 }
 
 /// Whether permissions to send come in packets of their own, so that the ledger can count them.

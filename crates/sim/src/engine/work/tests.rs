@@ -99,7 +99,7 @@ fn flow(src: u32, dst: u32, packets: u64) -> FlowSpec {
         start: Time::ZERO,
         class: 0,
         deadline: None,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,

@@ -28,7 +28,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: Time) -> FlowSpec {
         start,
         class: 0,
         deadline: None,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         transport: 0,
         path: None,
@@ -38,7 +38,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: Time) -> FlowSpec {
 
 /// The same, starting as place `slot` of `share` fair sharers.
 pub fn fair(mut flow: FlowSpec, share: u32, slot: u32) -> FlowSpec {
-    flow.opening = InitialWindow { share, phase: slot, ..InitialWindow::default() };
+    flow.initial_window = InitialWindow { share, phase: slot, ..InitialWindow::default() };
     flow
 }
 

@@ -170,7 +170,7 @@ pub trait CongestionControl: Send + Sized + 'static {
     /// For one message.
     fn new(params: &Self::Params, connection: &ConnectionParams, flow: &Flow) -> Self;
 
-    /// Book-keeping, whatever the connection goes through.
+    /// Accounting, whatever the connection goes through.
     fn acknowledged(&mut self, window: &mut Window, ack: &Ack) {
         let _ = (window, ack);
     }

@@ -98,11 +98,11 @@ pub struct Record {
     /// Whether permissions with names, or packets declared to go without, have been seen: the message's
     /// sender may then use nothing else.
     receiver_driven: bool,
-    /// The books of a message that is pulled by number.
+    /// What is known of a message that is pulled by number.
     pulls: Pulls,
     /// Numbers of the credits that have reached the sender, and whether it may still use them.
     credits: BTreeMap<u32, bool>,
-    /// The books of a message that has subflows.
+    /// What is known of a message that has subflows.
     subflows: Subflows,
 }
 
@@ -192,7 +192,7 @@ impl Pulls {
 /// A sender that is pulled by number may push this many packets, whatever its path holds. NDP §6.2
 const LEAST_PUSHED: u32 = 30;
 
-/// Books of one run.
+/// What is known of one run.
 #[derive(Debug)]
 pub struct Ledger {
     /// Every message.
@@ -226,7 +226,7 @@ impl Ledger {
         self.subflows = T::SUBFLOWS;
     }
 
-    /// Books for the messages of `plan`.
+    /// A ledger for the messages of `plan`.
     pub fn new(plan: &Plan, pulls: bool) -> Ledger {
         let sizes = Sizes::default();
         let path = plan.path();
@@ -234,7 +234,7 @@ impl Ledger {
         let default = plan.parameters.iter().all(|&choice| choice == 0);
         let window = |m: &Message| {
             let packets = sizes.packets(m.bytes) as u32;
-            FirstWindowSchedule::new(m.opening, bdp, packets, plan.slot(), Time::ZERO).window()
+            FirstWindowSchedule::new(m.initial_window, bdp, packets, plan.slot(), Time::ZERO).window()
         };
         let record = |message: Message| Record {
             message,

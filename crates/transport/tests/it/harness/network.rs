@@ -87,7 +87,7 @@ pub struct Mesh<'a, E> {
     departed: [u32; PacketKind::ALL.len()],
     /// Whether switches trim.
     trims: bool,
-    /// The books.
+    /// What packets and messages did.
     pub ledger: Ledger,
     outcome: Outcome,
     trace: Option<Vec<String>>,

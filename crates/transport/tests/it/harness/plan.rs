@@ -35,7 +35,7 @@ pub struct Open {
     /// Bytes.
     pub bytes: u64,
     /// First window.
-    pub opening: InitialWindow,
+    pub initial_window: InitialWindow,
 }
 
 /// A run: hosts, links, faults, messages.
@@ -137,7 +137,7 @@ impl Plan {
                 bytes: o.bytes,
                 class: 0,
                 deadline: None,
-                opening: o.opening,
+                initial_window: o.initial_window,
                 responsive: true,
                 entropy: i as u32,
                 tag: 1000 + i as u32,
@@ -211,7 +211,7 @@ fn bytes() -> impl Strategy<Value = u64> {
     ]
 }
 
-fn opening() -> impl Strategy<Value = InitialWindow> {
+fn initial_window() -> impl Strategy<Value = InitialWindow> {
     let shared = (1u32..5, 1u32..4, 0u32..4, proptest::option::of(1u32..40), any::<bool>());
     prop_oneof![
         3 => Just(InitialWindow::default()),
@@ -226,8 +226,8 @@ fn opening() -> impl Strategy<Value = InitialWindow> {
 }
 
 fn open() -> impl Strategy<Value = Open> {
-    (0u32..400, any::<u8>(), any::<u8>(), bytes(), opening())
-        .prop_map(|(at, src, hop, bytes, opening)| Open { at, src, hop, bytes, opening })
+    (0u32..400, any::<u8>(), any::<u8>(), bytes(), initial_window())
+        .prop_map(|(at, src, hop, bytes, initial_window)| Open { at, src, hop, bytes, initial_window })
 }
 
 fn blackouts() -> impl Strategy<Value = Vec<Blackout>> {
@@ -275,6 +275,9 @@ pub fn any_plan() -> impl Strategy<Value = Plan> {
 /// One message over a network without faults.
 pub fn perfect_plan() -> impl Strategy<Value = Plan> {
     (0u32..40, bytes()).prop_map(|(delay, bytes)| {
-        Plan::perfect(delay, vec![Open { at: 0, src: 0, hop: 0, bytes, opening: InitialWindow::default() }])
+        Plan::perfect(
+            delay,
+            vec![Open { at: 0, src: 0, hop: 0, bytes, initial_window: InitialWindow::default() }],
+        )
     })
 }

@@ -30,7 +30,7 @@ pub(crate) fn message(packets: u64) -> Message {
         bytes: packets * FULL,
         class: 0,
         deadline: None,
-        opening: InitialWindow::default(),
+        initial_window: InitialWindow::default(),
         responsive: true,
         entropy: 9,
         tag: 77,

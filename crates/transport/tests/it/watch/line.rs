@@ -99,10 +99,19 @@ impl<T: Transport> Line<T> {
             Checked::new(T::endpoint(&chosen, context))
         };
         let mut line = Line { ends: [end(0), end(1)], air: Vec::new(), now: Time::us(3) };
-        let (opening, bytes) = (InitialWindow::default(), u64::from(packets) * 1460);
+        let (initial_window, bytes) = (InitialWindow::default(), u64::from(packets) * 1460);
         let dst = HostId(1);
-        let message =
-            Message { id: 0, dst, bytes, class: 0, deadline, opening, responsive: true, entropy, tag: 0 };
+        let message = Message {
+            id: 0,
+            dst,
+            bytes,
+            class: 0,
+            deadline,
+            initial_window,
+            responsive: true,
+            entropy,
+            tag: 0,
+        };
         line.ends[0].open(line.now, &message);
         line.settle();
         line

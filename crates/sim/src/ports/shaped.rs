@@ -3,8 +3,8 @@
 //! An event of its own kind, [`RELEASE`], looks after such a port while its wire is free: by when the first packet
 //! that is held back could reach the far end. An arrival that goes first moves it.
 
+use super::Ports;
 use crate::links::{CLASS_PACKET, RELEASE};
-use crate::ports::Ports;
 use headway_fabric::Full;
 use headway_units::Time;
 

@@ -1,0 +1,164 @@
+//! The columns of the tables of a run.
+
+use super::field::Field;
+use super::field::Quantity::{Bytes, Rate, Ratio, Share, Text, Time};
+
+/// Columns of `flows`.
+pub const FLOWS: &[Field] = &[
+    Field::new("flow", Text, "number", "position in the scenario's flows, from 0"),
+    Field::new("name", Text, "flow", "the flow's name, or its number as text"),
+    Field::new("src", Text, "source", "sending host"),
+    Field::new("dst", Text, "destination", "receiving host"),
+    Field::new("class", Text, "class", "application class"),
+    Field::new(
+        "transport",
+        Text,
+        "transport",
+        "name; where several transports of the run have one name, with what each sets, as `dctcp(g=0.5)`; `kernel-cubic` and the like with `stack = \"kernel\"`",
+    ),
+    Field::new("bytes", Bytes, "size", "application bytes to deliver"),
+    Field::new("start_s", Time, "start", "when the application handed the flow over"),
+    Field::new("finish_s", Time, "finish", "when the last byte arrived at the receiver; null if it did not")
+        .or_null(),
+    Field::new("fct_s", Time, "FCT", "`finish_s - start_s`").or_null(),
+    Field::new(
+        "ideal_s",
+        Time,
+        "ideal FCT",
+        "completion time on the flow's own path without other packets; formula in the manifest",
+    ),
+    Field::new(
+        "slowdown",
+        Ratio,
+        "slowdown",
+        "`fct_s / ideal_s`; below 1 only where packets of one flow take several paths at once, so that a short last one \
+         overtakes, where the transport sends a short last one first (Homa), or where a link got faster during the run",
+    )
+    .or_null(),
+    Field::new("delivered_bytes", Bytes, "delivered", "application bytes that arrived, each counted once"),
+    Field::new(
+        "retransmitted_bytes",
+        Bytes,
+        "retransmitted",
+        "application bytes that left the sender again; a packet whose permission was lost, and which left once, does not count",
+    ),
+    Field::packets("drops", "drops", "its data packets dropped by ports, or lost to faults on links"),
+    Field::packets("trims", "trims", "its data packets trimmed by ports"),
+    Field::packets("marks", "marks", "its data packets that arrived with a mark"),
+    Field::new("deadline_s", Time, "deadline", "deadline counted from `start_s`; null without one").or_null(),
+    Field::new(
+        "state",
+        Text,
+        "state",
+        "`done`, `unfinished` (also: never started), `failed` (given up by the transport)",
+    ),
+];
+
+/// Columns of `links`.
+pub const LINKS: &[Field] = &[
+    Field::new("name", Text, "link", "`from->to`"),
+    Field::new("from_switch", Text, "from a switch", "1 if it leaves a switch, 0 if it leaves a host"),
+    Field::new(
+        "rate_bps",
+        Rate,
+        "rate",
+        "rate as the scenario writes it, whatever it becomes during the run",
+    ),
+    Field::new(
+        "busy_fraction",
+        Share,
+        "utilisation",
+        "share of the run spent transmitting, at whatever rate, headers and framing included; a link that is down transmits nothing",
+    ),
+    Field::new(
+        "goodput_bps",
+        Rate,
+        "goodput",
+        "application bits that left, repeats included, over the run; a packet on the wire at its end counts whole, and so \
+         does the time until its last bit leaves",
+    ),
+    Field::new(
+        "wire_bytes",
+        Bytes,
+        "sent",
+        "bytes of the packets that `dequeued` counts, headers and framing included",
+    ),
+    Field::packets("received", "received", "offered to the port"),
+    Field::packets("enqueued", "enqueued", "accepted by the port"),
+    Field::packets("dequeued", "dequeued", "that left, or had begun to by the end"),
+    Field::packets("waiting", "waiting", "in the queues at the end"),
+    Field::packets("drops", "drops", "dropped for any reason"),
+    Field::packets("drops_buffer_full", "drops, buffer full", "dropped because the buffer had no room"),
+    Field::packets(
+        "drops_control_full",
+        "drops, control full",
+        "dropped because the queue of control had no room",
+    ),
+    Field::packets(
+        "drops_unscheduled",
+        "drops, unscheduled",
+        "unscheduled packets that the port's rules dropped",
+    ),
+    Field::packets(
+        "drops_link_down",
+        "drops, link down",
+        "data dropped because the link was down: what waited when it went down, and what came until it was up",
+    ),
+    Field::packets(
+        "drops_control_link_down",
+        "control drops, link down",
+        "control dropped because the link was down, as with `drops_link_down`",
+    ),
+    Field::packets(
+        "returned",
+        "returned",
+        "sent back to where they came from for want of room; they are offered to another port then, and received there",
+    ),
+    Field::packets(
+        "trims",
+        "trims",
+        "whose payload was cut off; what was left of them is offered on as a control packet, and not received again",
+    ),
+    Field::packets("marks", "marks", "that left with a mark"),
+    Field::new(
+        "queue_max_bytes",
+        Bytes,
+        "largest queue",
+        "most that ever waited, the packet on the wire not counted",
+    ),
+    Field::packets(
+        "queue_max_packets",
+        "largest queue (packets)",
+        "most data packets that ever waited, the packet on the wire not counted",
+    ),
+    Field::new("queue_mean_bytes", Bytes, "mean queue", "what waited, averaged over time"),
+];
+
+/// Columns of `series`.
+pub const SERIES: &[Field] = &[
+    Field::new("t_s", Time, "time", "end of the interval; the last one is cut short by the end of the run"),
+    Field::new("entity", Text, "entity", "name of a flow or of a link"),
+    Field::new(
+        "metric",
+        Text,
+        "metric",
+        "what was sampled: one of the metrics below, or the name of a gauge",
+    ),
+    Field {
+        unit: "as the metric says",
+        ..Field::new("value", Ratio, "value", "its value, in the metric's unit")
+    },
+];
+
+/// What `series` samples, besides gauges of the rules of ports.
+pub const METRICS: &[Field] = &[
+    Field::new(
+        "throughput_bps",
+        Rate,
+        "throughput",
+        "of a flow: new application bytes delivered in the interval",
+    ),
+    Field::new("queue_bytes", Bytes, "queue", "of a link: what waits at the end of the interval"),
+    Field::new("queue_max_bytes", Bytes, "largest queue", "of a link: most that waited in the interval"),
+    Field::new("utilisation", Share, "utilisation", "of a link: share of the interval spent transmitting"),
+];

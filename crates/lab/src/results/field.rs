@@ -1,0 +1,123 @@
+//! What is declared of a column, of a number and of a gauge: name, unit, label, meaning and quantity.
+
+use Quantity::{Bytes, Count, List, Rate, Ratio, Share, Text, Time};
+use headway_gauges::{GaugeInfo, GaugeUnit};
+
+/// What a value is a number of, which says how it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A name, or a number that only names something.
+    Text,
+    /// Something that has parts of its own.
+    List,
+    /// Seconds.
+    Time,
+    /// Amounts of data, shown as kB, MB and so on.
+    Bytes,
+    /// Bits per second.
+    Rate,
+    /// A number without unit that may be above 1.
+    Ratio,
+    /// A part of a whole, from 0 to 1, which is shown in percent.
+    Share,
+    /// A number of flows, packets or samples.
+    Count,
+}
+
+impl Quantity {
+    /// Its name, as Python and documents have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Text => "text",
+            List => "list",
+            Time => "time",
+            Bytes => "bytes",
+            Rate => "rate",
+            Ratio => "ratio",
+            Share => "percent",
+            Count => "count",
+        }
+    }
+
+    /// The unit that values are written in; a count has one of its own.
+    const fn unit(self) -> &'static str {
+        match self {
+            Text | List | Count => "",
+            Time => "s",
+            Bytes => "B",
+            Rate => "bit/s",
+            Ratio | Share => "1",
+        }
+    }
+}
+
+/// One column, number or gauge.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name in files.
+    pub name: &'static str,
+    /// The unit of its values; empty for names.
+    pub unit: &'static str,
+    /// What figures and tables call it.
+    pub label: &'static str,
+    /// One sentence of what it is.
+    pub doc: &'static str,
+    /// What it is a number of.
+    pub quantity: Quantity,
+    /// Whether a column may be without a value.
+    pub nullable: bool,
+}
+
+impl Field {
+    pub(super) const fn new(
+        name: &'static str,
+        quantity: Quantity,
+        label: &'static str,
+        doc: &'static str,
+    ) -> Field {
+        Field { name, unit: quantity.unit(), label, doc, quantity, nullable: false }
+    }
+
+    /// A number of packets.
+    pub(super) const fn packets(name: &'static str, label: &'static str, doc: &'static str) -> Field {
+        Field { unit: "packets", ..Field::new(name, Count, label, doc) }
+    }
+
+    /// What a transport or a discipline declares.
+    pub(super) const fn gauge(info: &GaugeInfo) -> Field {
+        match info.unit {
+            GaugeUnit::Bytes => Field::new(info.name, Bytes, info.label, info.doc),
+            GaugeUnit::Packets => Field::packets(info.name, info.label, info.doc),
+        }
+    }
+
+    /// A number of flows.
+    pub(super) const fn flows(name: &'static str, label: &'static str, doc: &'static str) -> Field {
+        Field { unit: "flows", ..Field::new(name, Count, label, doc) }
+    }
+
+    pub(super) const fn or_null(self) -> Field {
+        Field { nullable: true, ..self }
+    }
+}
+
+/// A number of results that is made from an `F`.
+#[derive(Clone, Copy, Debug)]
+pub struct Number<F> {
+    /// What is declared of it.
+    pub field: Field,
+    /// How it is made.
+    pub of: F,
+    /// Whether the summary of a report shows it.
+    pub shown: bool,
+}
+
+impl<F: Copy> Number<F> {
+    pub(super) const fn new(field: Field, of: F) -> Number<F> {
+        Number { field, of, shown: false }
+    }
+
+    pub(super) const fn shown(self) -> Number<F> {
+        Number { shown: true, ..self }
+    }
+}

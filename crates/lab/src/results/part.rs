@@ -1,0 +1,139 @@
+//! What numbers of a summary are made from: a run, or the part that one of its transports has in it.
+
+use super::link_use::link_use;
+use super::measures::{Measured, Times, measured};
+use super::statistics::mean;
+use super::tables::busy_fraction;
+use crate::scenario::Setup;
+use crate::traffic::Kernel;
+use headway_fabric::PortCounters;
+use headway_gauges::{Gauge, RoundTrips};
+use headway_network::{FlowRecord, FlowSpec, FlowState, LinkRecord, Outcome, RunSpec, TransportRecord};
+use headway_units::Time;
+use serde_json::Value as Json;
+use std::borrow::Cow;
+
+/// Flows, and what is known of them: those of a run, or of one of its transports.
+#[derive(Debug)]
+pub struct Part<'a> {
+    pub(super) flows: Vec<(&'a FlowSpec, &'a FlowRecord)>,
+    pub(super) measured: Vec<Measured>,
+    pub(super) times: Times,
+    pub(super) warmup: Time,
+    /// That of the whole run.
+    pub(super) outcome: &'a Outcome,
+    /// `None` where nobody knows: real switches do not tell by transport what they drop.
+    pub(super) drops: Option<u64>,
+    pub(super) data_drops: Option<u64>,
+    pub(super) trims: u64,
+    pub(super) gauges: Vec<&'a Gauge>,
+    pub(super) round_trips: Option<Cow<'a, RoundTrips>>,
+}
+
+/// A whole run.
+#[derive(Debug)]
+pub struct Run<'a> {
+    /// All of its flows.
+    pub(super) part: Part<'a>,
+    pub(super) spec: &'a RunSpec,
+    /// By number of the transport, the kernel's TCP where it sends the flows.
+    pub(super) stacks: Vec<Option<Kernel>>,
+    /// Links that leave a switch.
+    pub(super) switch: Vec<&'a LinkRecord>,
+    /// The bottleneck that the scenario names, or else the busiest of them.
+    pub(super) narrow: Vec<&'a LinkRecord>,
+    /// Nominal and reached.
+    pub(super) link_use: Option<(f64, Option<f64>)>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(spec: &'a RunSpec, setup: &Setup, outcome: &'a Outcome) -> Run<'a> {
+        let switch: Vec<&LinkRecord> = outcome.links.iter().filter(|link| link.from_switch).collect();
+        let named: Vec<&LinkRecord> =
+            outcome.links.iter().filter(|link| setup.bottleneck.contains(&link.name)).collect();
+        let narrow = if named.is_empty() { busiest(&switch).into_iter().collect() } else { named };
+        let flows: Vec<_> = spec.flows.iter().zip(&outcome.flows).collect();
+        let measured = measured(&flows, setup.warmup);
+        let total = |of: fn(&PortCounters) -> u64| outcome.links.iter().map(|l| of(&l.counters)).sum::<u64>();
+        let part = Part {
+            times: Times::of(&measured),
+            flows,
+            measured,
+            warmup: setup.warmup,
+            outcome,
+            drops: Some(total(PortCounters::drops)),
+            data_drops: Some(total(PortCounters::data_drops)),
+            trims: total(|port| port.trimmed),
+            gauges: outcome
+                .host_gauges
+                .iter()
+                .flatten()
+                .chain(switch.iter().flat_map(|l| &l.gauges))
+                .collect(),
+            round_trips: outcome.round_trips.as_ref().map(Cow::Borrowed),
+        };
+        Run { part, spec, stacks: setup.stacks(), narrow, link_use: link_use(setup, outcome), switch }
+    }
+
+    /// The part that transports of these numbers have in it.
+    pub(super) fn part_of(&self, own: &[usize]) -> Part<'a> {
+        let (outcome, warmup) = (self.part.outcome, self.part.warmup);
+        let mine = |(flow, _): &&(&FlowSpec, &FlowRecord)| own.contains(&usize::from(flow.transport));
+        let flows: Vec<_> = self.part.flows.iter().filter(mine).copied().collect();
+        let measured = measured(&flows, warmup);
+        let records: Vec<&TransportRecord> =
+            own.iter().filter_map(|&number| outcome.by_transport.get(number)).collect();
+        let known = |of: fn(&TransportRecord) -> Option<u64>| {
+            records.iter().map(|record| of(record)).sum::<Option<u64>>().filter(|_| !records.is_empty())
+        };
+        let trips = RoundTrips::together(records.iter().filter_map(|record| record.round_trips.as_ref()));
+        Part {
+            times: Times::of(&measured),
+            measured,
+            warmup,
+            outcome,
+            drops: known(|record| record.drops),
+            data_drops: known(|record| record.data_drops),
+            trims: flows.iter().map(|(_, record)| u64::from(record.trims)).sum(),
+            gauges: records.iter().flat_map(|record| &record.gauges).collect(),
+            round_trips: trips.map(Cow::Owned),
+            flows,
+        }
+    }
+
+    /// Mean busy share of links.
+    pub(super) fn busy(&self, links: &[&LinkRecord]) -> Option<f64> {
+        let end = self.part.outcome.end;
+        mean(&links.iter().map(|link| busy_fraction(link, end)).collect::<Vec<_>>())
+    }
+
+    /// The largest of what ports of switches count.
+    pub(super) fn most(&self, of: fn(&PortCounters) -> u64) -> Json {
+        self.switch.iter().map(|link| of(&link.counters)).max().unwrap_or(0).into()
+    }
+}
+
+impl Part<'_> {
+    /// Flows that ended in one of these states.
+    pub(super) fn count(&self, states: &[FlowState]) -> Json {
+        self.flows.iter().filter(|(_, record)| states.contains(&record.state)).count().into()
+    }
+
+    /// The sum of what records of flows count.
+    pub(super) fn sum(&self, of: fn(&FlowRecord) -> u64) -> Json {
+        self.flows.iter().map(|(_, record)| of(record)).sum::<u64>().into()
+    }
+
+    /// What was delivered of it, over what was delivered of all.
+    pub(super) fn goodput_share(&self) -> Option<f64> {
+        let all: u64 = self.outcome.flows.iter().map(|record| record.delivered).sum();
+        let own: u64 = self.flows.iter().map(|(_, record)| record.delivered).sum();
+        (all > 0).then(|| own as f64 / all as f64)
+    }
+}
+
+/// The link with the most busy time; the first of them when several tie.
+fn busiest<'a>(links: &[&'a LinkRecord]) -> Option<&'a LinkRecord> {
+    let most = links.iter().map(|l| l.busy).max()?;
+    links.iter().find(|l| l.busy == most).copied()
+}
