@@ -40,7 +40,7 @@ from support import Answer
 def empty_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "store"
     monkeypatch.setenv("HEADWAY_STORE", str(root))
-    monkeypatch.setattr("headway.sweeps.forecast.contention", lambda: 1.0)
+    monkeypatch.setattr("headway.sweeps.forecast.contention", lambda _: 1.0)
     monkeypatch.setattr("headway.sweeps.forecast.cores", lambda: 2)
     return root
 
@@ -150,7 +150,7 @@ def test_the_second_sweep_is_forecast_from_what_the_first_one_took(
     assert 0 < start < ahead.seconds
     assert ahead.seconds == pytest.approx(start + run.extra_s + run.hop_s * run.hops, rel=0.2)
     assert took / 3 <= start + run.extra_s + run.hop_s * run.hops <= took, "its parts are most of it, and none twice"
-    monkeypatch.setattr("headway.sweeps.forecast.contention", lambda: 4.0)
+    monkeypatch.setattr("headway.sweeps.forecast.contention", lambda _: 4.0)
     assert forecast(second.points, second.file.name, 1).seconds == pytest.approx(4 * ahead.seconds)
 
 
@@ -165,13 +165,13 @@ def test_other_work_is_seen_and_costs_no_less_than_none() -> None:
     others = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4 * (os.cpu_count() or 1))]
     try:
         time.sleep(0.5)
-        assert contention_module._measured() > 1.3
+        assert contention_module._measured(1) > 1.3
     finally:
         for other in others:
             other.kill()
             other.wait()
-    assert contention_module.contention() >= 1.0
-    assert contention_module.contention() == contention_module.contention(), "measured once for a while"
+    found = [contention_module.contention(2) for _ in range(2)]
+    assert found[0] == found[1] >= 1.0, "measured once for a while"
 
 
 def test_processes_that_learn_at_once_lose_nothing(empty_store: Path) -> None:

@@ -1,39 +1,50 @@
 """How busy the machine is with other work: what a process takes by the clock, over what it takes of a processor.
 
 Costs are remembered in processor time, which other work hardly changes. What they take by the clock is that, times what
-is found here at the moment.
+is found here at the moment, with as many threads at once as there will be processes: a system may share its
+processors among groups of processes, so that two of one group get no more than one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
-# Processor time that the measurement takes, and how long one holds.
+# Processor time that the measurement takes of each thread, and how long one holds.
 SPIN_S = 0.05
 FRESH_S = 10.0
+# What is hashed at a time: enough for a thread to let others run meanwhile.
+BLOCK = bytes(1 << 18)
 
 
 @dataclass
 class _Last:
-    at: float = -FRESH_S
-    factor: float = 1.0
+    """What was measured last, and when, by the number of threads."""
+
+    found: dict[int, tuple[float, float]] = field(default_factory=dict)
 
 
 _last = _Last()
 
 
-def contention() -> float:
-    """Seconds by the clock for each second of a processor, now; at least 1."""
-    now = time.monotonic()
-    if now - _last.at >= FRESH_S:
-        _last.factor = _measured()
-        _last.at = time.monotonic()
-    return _last.factor
+def contention(at_once: int) -> float:
+    """Seconds by the clock for each second of a processor, now, of so many processes at once; at least 1."""
+    at, factor = _last.found.get(at_once, (-FRESH_S, 1.0))
+    if time.monotonic() - at >= FRESH_S:
+        factor = _measured(at_once)
+        _last.found[at_once] = time.monotonic(), factor
+    return factor
 
 
-def _measured() -> float:
+def _measured(at_once: int) -> float:
+    with ThreadPoolExecutor(at_once) as threads:
+        return max(1.0, sum(threads.map(_spin, range(at_once))) / at_once)
+
+
+def _spin(_: int) -> float:
     wall, cpu = time.perf_counter(), time.thread_time()
     while (spent := time.thread_time() - cpu) < SPIN_S:
-        pass
-    return max(1.0, (time.perf_counter() - wall) / spent)
+        hashlib.sha256(BLOCK).digest()
+    return (time.perf_counter() - wall) / spent

@@ -97,8 +97,8 @@ def forecast(points: Sequence[Job], name: str, jobs: int | None, *, judged: bool
 
     `judged` adds what judging all of them and drawing their report takes.
     """
-    paces, busy = known(), contention()
-    after = after_expected(paces, name).seconds.times(busy * len(points)) if judged else NO_TIME
+    paces = known()
+    after = after_expected(paces, name).seconds.times(contention(1) * len(points)) if judged else NO_TIME
     finished = [point for point in points if point.is_finished]
     ended = {point.label for point in finished}
     stored = [point for point in points if point.label not in ended and store.has(point.digest)]
@@ -115,7 +115,7 @@ def forecast(points: Sequence[Job], name: str, jobs: int | None, *, judged: bool
         len(points),
         len(finished),
         len(stored),
-        start_expected(paces).seconds.plus(runs).times(busy).plus(after),
+        start_expected(paces).seconds.plus(runs).times(contention(workers)).plus(after),
         share * sum(run.bytes for run in expected),
         round(share * sum(not run.measured for run in expected)),
     )
