@@ -129,3 +129,14 @@ fn the_shortest_remaining_flow_finishes_first() {
         assert!(finish[1] < finish[0], "{}: {finish:?}", run.arm);
     }
 }
+
+/// The last packet is lost, so that only the sender's time-out of 10 ms by default brings it; it cannot come sooner.
+#[test]
+fn a_time_out_that_no_scenario_writes_lasts_as_long_in_both_arms_as_without_a_slowdown() {
+    let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "2 kB", start = "0 s" }"#;
+    let lost = "[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"data\"\ndrop = [2]";
+    for run in arms(&dumbbell("name = \"tcp\"", flows, lost)) {
+        let finish = run.outcome.flows[0].finish.expect("it finishes");
+        assert!(finish >= headway_units::Time::ms(9), "{}: {finish}", run.arm);
+    }
+}
