@@ -254,7 +254,7 @@ mod tests {
         let csg = ("variant".to_string(), ParamValue::Choice("csg-htsim".into()));
         let bound = |n| ("headers_per_data".to_string(), ParamValue::Int(n));
         let starves = |set: &[(String, ParamValue)]| headers_starve_data("trimming", set);
-        assert!(starves(&[csg.clone()]) && starves(&[csg.clone(), bound(0)]));
+        assert!(starves(std::slice::from_ref(&csg)) && starves(&[csg.clone(), bound(0)]));
         assert!(!starves(&[]) && !starves(&[bound(0)]) && !starves(&[csg, bound(3)]));
         let others = NAMES.iter().filter(|name| headers_starve_data(name, &[]));
         assert_eq!(others.count(), 0);

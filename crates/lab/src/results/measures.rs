@@ -68,23 +68,31 @@ impl Times {
     }
 }
 
-/// Bins of equal count, and the fixed bands with their keys; flows of one size stay together, so there may be fewer bins
-/// than asked for.
-pub(super) fn bins(flows: &[Measured]) -> (Vec<&[Measured]>, Vec<(&'static str, &[Measured])>) {
+/// Bins of equal count; flows of one size stay together, so there may be fewer bins than asked for.
+pub(super) fn even_bins(flows: &[Measured]) -> Vec<&[Measured]> {
     let bounds = equal_count(flows.len(), BINS, |i| flows[i].bytes == flows[i - 1].bytes);
-    let even = bounds.windows(2).map(|w| &flows[w[0]..w[1]]).collect();
+    bounds.windows(2).map(|w| &flows[w[0]..w[1]]).collect()
+}
+
+/// The fixed bands, with their keys.
+pub(super) fn bands(flows: &[Measured]) -> [(&'static str, &[Measured]); BANDS.len()] {
     let mut first = 0;
-    let band = |(key, most)| {
+    BANDS.map(|(key, most)| {
         let last = flows.partition_point(|f| f.bytes <= most);
         let band = &flows[first..last];
         first = last;
         (key, band)
-    };
-    (even, BANDS.into_iter().map(band).collect())
+    })
 }
 
+/// What makes a number of round trips.
+pub type OfTrips = fn(&RoundTrips) -> Json;
+
+/// What makes a number of all gauges of one name.
+pub type OfGauges = fn(&[&Gauge]) -> Json;
+
 /// Numbers of `round_trips` in the summary. An upper end of a bin, and so a quantile, is at most a hundredth too high.
-pub const ROUND_TRIPS: &[Number<fn(&RoundTrips) -> Json>] = &[
+pub const ROUND_TRIPS: &[Number<OfTrips>] = &[
     Number::new(
         Field { unit: "packets", ..Field::new("samples", Count, "round trips", "how many were measured") },
         |trips| trips.count().into(),
@@ -123,7 +131,7 @@ pub const ROUND_TRIPS: &[Number<fn(&RoundTrips) -> Json>] = &[
 ];
 
 /// What the summary says of each gauge, of all that have its name.
-pub const GAUGE_PARTS: &[Number<fn(&[&Gauge]) -> Json>] = &[
+pub const GAUGE_PARTS: &[Number<OfGauges>] = &[
     Number::new(Field::new("max", Ratio, "max", "the largest value that any of that name ever had"), |all| {
         json!(all.iter().map(|gauge| gauge.max).max())
     }),
@@ -143,7 +151,7 @@ pub const GAUGE_PARTS: &[Number<fn(&[&Gauge]) -> Json>] = &[
 
 /// From data to its answer.
 pub(super) fn round_trips(trips: &RoundTrips) -> Json {
-    let one = |number: &Number<fn(&RoundTrips) -> Json>| (number.field.name.to_string(), (number.of)(trips));
+    let one = |number: &Number<OfTrips>| (number.field.name.to_string(), (number.of)(trips));
     Json::Object(ROUND_TRIPS.iter().map(one).collect())
 }
 
@@ -154,8 +162,7 @@ pub(super) fn gauges(gauges: &[&Gauge]) -> Json {
         by_name.entry(gauge.name).or_default().push(gauge);
     }
     let one = |(name, all): (&str, Vec<&Gauge>)| {
-        let part =
-            |number: &Number<fn(&[&Gauge]) -> Json>| (number.field.name.to_string(), (number.of)(&all));
+        let part = |number: &Number<OfGauges>| (number.field.name.to_string(), (number.of)(&all));
         (name.to_string(), Json::Object(GAUGE_PARTS.iter().map(part).collect()))
     };
     Json::Object(by_name.into_iter().map(one).collect())

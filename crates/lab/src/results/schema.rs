@@ -4,7 +4,7 @@
 
 pub use super::columns::{FLOWS, LINKS, METRICS, SERIES};
 pub use super::field::{Field, Number, Quantity};
-pub use super::measures::{GAUGE_PARTS, ROUND_TRIPS};
+pub use super::measures::{GAUGE_PARTS, OfGauges, OfTrips, ROUND_TRIPS};
 pub use super::summary::{Of, SUMMARY};
 use serde_json::{Map, Value as Json, json};
 

@@ -3,7 +3,7 @@
 use super::field::Quantity::{Bytes, List, Ratio, Share, Text, Time};
 use super::field::{Field, Number};
 use super::labels::labels;
-use super::measures::{Measured, Times, bins, deadlines, fairness, gauges, round_trips};
+use super::measures::{Measured, Times, bands, deadlines, even_bins, fairness, gauges, round_trips};
 use super::part::{Part, Run};
 use super::statistics::{QUANTILE_DEFINITION, mean, quantile};
 use crate::scenario::Setup;
@@ -208,10 +208,9 @@ fn of_part(part: &Part<'_>) -> Map<String, Json> {
 
 /// The statistics of flows by their sizes: `measured` are the smallest first.
 fn by_size(measured: &[Measured]) -> Json {
-    let (even, bands) = bins(measured);
-    let even: Vec<Json> = even.into_iter().map(bin).collect();
+    let even: Vec<Json> = even_bins(measured).into_iter().map(bin).collect();
     let bands: Map<String, Json> =
-        bands.into_iter().map(|(key, flows)| (key.to_string(), bin(flows))).collect();
+        bands(measured).into_iter().map(|(key, flows)| (key.to_string(), bin(flows))).collect();
     json!({ "equal_count": even, "bands": bands })
 }
 
