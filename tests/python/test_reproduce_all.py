@@ -11,6 +11,7 @@ import pytest
 
 from headway import store
 from headway.claims.choices import load_choices
+from headway.cli.reproduce import in_words
 from headway.report.claims import ClaimRow, claim_rows
 from headway.report.site_summary import summary_of
 from support import TWO_FLOWS, Answer
@@ -117,7 +118,7 @@ def test_a_paper_on_one_screen(tmp_path: Path) -> None:
         row("torn", 99.0, verdict="contradicts itself", judged="not-reproduced", reason="beside other: no two of one"),
     ]
     values = [{"first-window": 2}] * 5 + [{"first-window": 3}]
-    found = summary_of(rows, values, load_choices(ledger))
+    found = summary_of(rows, values, in_words(load_choices(ledger)))
     assert [one.row.id for one in found.deviations] == ["negative", "tenth", "triple", "half"]
     assert [one.text for one in found.deviations][:2] == ["of the other sign", "0.10 × published"]
     assert [one.id for one in found.cannot] == [one.id for one in found.shown] == ["torn"]
@@ -127,7 +128,7 @@ def test_a_paper_on_one_screen(tmp_path: Path) -> None:
     stated, under = (dict(tally.counts) for tally in found.tallies)
     assert stated == {"reproduced": 1, "direction-only": 1, "not-reproduced": 4, "pending": 0}
     assert under == {"reproduced": 2, "direction-only": 1, "not-reproduced": 3, "pending": 0}
-    assert [tally.name for tally in summary_of(rows, [{}], load_choices(ledger)).tallies] == ["as stated"]
+    assert [tally.name for tally in summary_of(rows, [{}], in_words(load_choices(ledger))).tallies] == ["as stated"]
 
 
 def test_what_cannot_be_asked_for(scenarios: Path, tmp_path: Path, headway: Headway) -> None:

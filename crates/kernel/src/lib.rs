@@ -6,6 +6,7 @@
 
 pub mod control;
 pub mod error;
+pub mod params;
 pub mod settings;
 
 #[cfg(all(target_os = "linux", feature = "load"))]

@@ -2,8 +2,8 @@
 //!
 //! Weights and powers come from the machines' own code, [`Weights`] and [`table::power`]: there is one table.
 
-use crate::control::{D2tcpParams, L2dctParams, ShareParams, Weighting};
 use crate::error::KernelError;
+use crate::params::{D2tcpParams, L2dctParams, ShareParams, Weighting};
 use headway_transport::tcp::control::Arithmetic;
 use headway_transport::tcp::control::d2tcp::{Expired, eighths};
 use headway_transport::tcp::control::l2dct::weights::{STEPS, Weighting as LabWeighting, Weights};

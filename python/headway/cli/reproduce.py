@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headway import names
-from headway.claims.choices import load_choices
+from headway.claims.choices import Choices, load_choices
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about, known_claims, load_ledger
 from headway.claims.record import record as put_on_record
@@ -34,6 +34,7 @@ from headway.sweeps.pace import learn_after
 if TYPE_CHECKING:
     from headway.report.picture import Picture
     from headway.report.site import SitePaper
+    from headway.report.site_summary import Chosen
 
 
 @click.command()
@@ -182,6 +183,22 @@ def _papers(name: str | None) -> dict[str, list[ScenarioFile]]:
     return {name: papers[name]}
 
 
+def in_words(choices: Choices) -> Callable[[str, Any], Chosen]:
+    """What puts a value of a choice into words."""
+    from headway.report.site_summary import Chosen
+
+    known = {choice.id: choice for choice in choices.all}
+
+    def chosen(name: str, value: Any) -> Chosen:  # noqa: ANN401  (a choice's value)
+        one = known.get(name)
+        if one is None:
+            return Chosen(name, str(value), "", "", "")
+        evidence = "the paper is silent" if one.silent else f"{one.place}: “{one.quotation}”"
+        return Chosen(name, one.show(value), one.show(one.default), one.question, evidence)
+
+    return chosen
+
+
 def _paper(
     name: str, figures: Sequence[ScenarioFile], done: Mapping[str, Done], scale: str | None, seeds: int | None
 ) -> SitePaper:
@@ -203,7 +220,7 @@ def _paper(
         shown.append(site_figure(file.name, scenario.title, scenario.paper, rows, lines, report, picture))
     judged = [row for figure in shown for row in figure.rows]
     values = [known[row.id]["reading_values"] for row in judged if row.id in known]
-    summary = summary_of(judged, values, load_choices(figures[0].claims))
+    summary = summary_of(judged, values, in_words(load_choices(figures[0].claims)))
     lines = [
         shlex.join(["headway", "reproduce", "--all", name, *more, "--out", "out"]),
         shlex.join(["headway", "explain", name, "--out", f"out/explain/{name}"]),

@@ -6,11 +6,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.claims.choices import Choices
 from headway.data.units import plain
 
 from .claims import ClaimRow
@@ -69,8 +68,12 @@ class Summary:
         return tuple(one.values())[:MOST]
 
 
-def summary_of(rows: Sequence[ClaimRow], values: Sequence[Mapping[str, Any]], choices: Choices) -> Summary:
-    """The summary of a paper's claims; `values` are those of each claim's reading on record."""
+def summary_of(
+    rows: Sequence[ClaimRow], values: Sequence[Mapping[str, Any]], chosen: Callable[[str, Any], Chosen]
+) -> Summary:
+    """The summary of a paper's claims; `values` are those of each claim's reading on record, and
+    `chosen` puts one of them into words.
+    """
     readings = Counter(json.dumps(one) for one in values if one)
     common = json.loads(readings.most_common(1)[0][0]) if readings else {}
     tallies = [_tally("as stated", [row.judged for row in rows])]
@@ -78,7 +81,7 @@ def summary_of(rows: Sequence[ClaimRow], values: Sequence[Mapping[str, Any]], ch
         tallies.append(_tally("under the reading", [row.under or row.judged for row in rows]))
     return Summary(
         tuple(tallies),
-        tuple(_chosen(name, value, choices) for name, value in common.items()),
+        tuple(chosen(name, value) for name, value in common.items()),
         readings.total() - readings[json.dumps(common)] if common else 0,
         tuple(_deviations(rows)[:MOST]),
         tuple(row for row in rows if row.verdict != row.judged),
@@ -88,14 +91,6 @@ def summary_of(rows: Sequence[ClaimRow], values: Sequence[Mapping[str, Any]], ch
 def _tally(name: str, verdicts: Sequence[str]) -> Tally:
     counted = Counter(verdicts)
     return Tally(name, tuple((verdict, counted[verdict]) for verdict in COUNTED))
-
-
-def _chosen(name: str, value: Any, choices: Choices) -> Chosen:  # noqa: ANN401  (a choice's value)
-    one = next((choice for choice in choices.all if choice.id == name), None)
-    if one is None:
-        return Chosen(name, str(value), "", "", "")
-    evidence = "the paper is silent" if one.silent else f"{one.place}: “{one.quotation}”"
-    return Chosen(name, one.show(value), one.show(one.default), one.question, evidence)
 
 
 def _deviations(rows: Sequence[ClaimRow]) -> list[Deviation]:

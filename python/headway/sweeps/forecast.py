@@ -135,7 +135,7 @@ def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None) -> For
     """What so many runs like these take, as if none of them were finished or in the store."""
     if not like or not count:
         return NOTHING
-    paces, busy = known(), contention()
+    paces = known()
     side_by_side = (list(like) * (1 + MOST_WORKERS // len(like)))[: min(count, MOST_WORKERS)]
     expected = [run_expected(paces, name, *_expected(point)) for point in like]
     share = count / len(like)
@@ -143,7 +143,7 @@ def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None) -> For
     runs = Span(*(share * sum(one) / workers for one in zip(*(run.seconds for run in expected), strict=True)))
     size_of = share * sum(run.bytes for run in expected)
     guessed = round(share * sum(not run.measured for run in expected))
-    return Forecast(count, 0, 0, start_expected(paces).seconds.plus(runs).times(busy), size_of, guessed)
+    return Forecast(count, 0, 0, start_expected(paces).seconds.plus(runs).times(contention(workers)), size_of, guessed)
 
 
 def spread(things: Sequence[T], most: int) -> list[T]:

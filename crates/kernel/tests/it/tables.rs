@@ -1,7 +1,7 @@
 //! One table for both: what the kernel's programs are told is what the machine of the lab computes.
 
 use headway_kernel::Control;
-use headway_kernel::control::L2dctParams;
+use headway_kernel::params::L2dctParams;
 use headway_kernel::settings::{PACKET, ROWS, Settings, UNIT, lab};
 use headway_params::Params;
 use headway_transport::tcp::control::l2dct::table;
