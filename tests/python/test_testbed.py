@@ -263,7 +263,7 @@ def test_each_of_several_transports_has_a_line_on_the_terminal(capsys: pytest.Ca
         return {**summary(5, late), "bottleneck_utilisation": 0.5, "drops": 7, "by_transport": parts}
 
     about: dict[str, Any] = {"wall_s": 1.0, "slowdown": 100, "frames": 9, "switch_late_ns": {"p99": 1000}}
-    about |= {"dropped_outside_ports": {}, "corrupted_flows": [], "capture": None}
+    about |= {"kernel_notes": [], "dropped_outside_ports": {}, "corrupted_flows": [], "capture": None}
     last: dict[str, Any] = {"testbed": about, "summary": mixed(0.004), "simulator": mixed(0.002)}
     show("mixed", last, None, None, whole=True)
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
