@@ -308,6 +308,8 @@ impl Incoming {
     pub(super) fn forgive(&mut self) {
         if self.terms.one_token {
             self.answered = self.answered.max((self.issued + 1).saturating_sub(self.terms.limit));
+            // A source that is gone answers none, for as long as the run lasts.
+            self.drop_front();
             return self.state.step(ReceiverEvent::Forgiven);
         }
         if !self.terms.passing {
@@ -485,6 +487,29 @@ mod tests {
         assert_eq!((m.open(), m.unanswered(), m.wanted()), (0, 0, Some(50)));
         assert_eq!(m.release(3), 0, "others have them");
         assert_eq!(m.release(4), 2, "two more than were lent");
+    }
+
+    /// A receiver asks a source that is gone for as long as it lives, and takes no more memory for it.
+    #[test]
+    fn tokens_of_a_source_that_is_gone_are_forgotten_one_by_one() {
+        let mut m = message();
+        (m.terms.passing, m.terms.one_token) = (true, true);
+        m.start_without();
+        for number in 0..10_000 {
+            let Some(index) = m.wanted() else {
+                m.state.step(ReceiverEvent::AllAsked);
+                m.next_pass();
+                continue;
+            };
+            m.ask(Time(number), index);
+            if m.at_limit() {
+                m.state.step(ReceiverEvent::Limit);
+                m.forgive();
+            }
+            assert!(m.authorised.len() <= 2 * m.terms.limit as usize + 1, "{number}: {}", m.authorised.len());
+            assert!(m.conserved() && m.open as usize <= m.authorised.len());
+        }
+        assert!(m.issued > 9_000 && m.retired.expired > 9_000, "{:?}", m.retired);
     }
 
     #[test]
