@@ -41,6 +41,8 @@ pub struct Flows {
     pub receivers: u64,
     /// When the run ends at the latest.
     pub stop: Time,
+    /// Credits in flight at the most, where somebody has looked at the flows one by one ([`crate::credits_in_flight`]).
+    pub credits: Option<u64>,
 }
 
 impl Flows {
@@ -57,7 +59,7 @@ impl Flows {
         receivers.sort_unstable();
         receivers.dedup();
         let (packets, receivers) = (packets.fold(0, u64::saturating_add), receivers.len() as u64);
-        Flows { total, sampled, packets, receivers, stop: spec.stop }
+        Flows { total, sampled, packets, receivers, stop: spec.stop, credits: None }
     }
 }
 
@@ -144,7 +146,7 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let window = filled.saturating_add(queue).max(LEAST_WINDOW);
     let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
     let data = sent.min(flows.total.saturating_mul(window)).min(held);
-    data.saturating_add(credits(spec, flows, &tiers, nic, trip))
+    data.saturating_add(flows.credits.unwrap_or_else(|| credits(spec, flows, &tiers, nic, trip)))
 }
 
 /// From a link's end to where a packet can leave again.
@@ -158,6 +160,7 @@ fn credits(spec: &RunSpec, flows: Flows, tiers: &[Tier], nic: Rate, trip: Time) 
     let receivers = flows.receivers.min(flows.total).max(1);
     let demand = CreditDemand {
         packets: flows.packets.div_ceil(flows.total.max(1)),
+        sharers: 1,
         round_trip: trip.saturating_mul(2),
         nic,
         sizes: spec.fabric.sizes,
@@ -174,7 +177,10 @@ fn credits(spec: &RunSpec, flows: Flows, tiers: &[Tier], nic: Rate, trip: Time) 
         });
         // None is given before the first request has arrived.
         let until_stop = given(flows.stop.saturating_sub(trip));
-        on.min(until_stop).saturating_add(receivers.saturating_mul(bound.waiting))
+        // And more than a link takes waits there.
+        let beyond = (at_each * bound.share - 1.0).max(0.0) * (nic.bytes_in(trip) / bound.bytes) as f64;
+        let waiting = (beyond as u64).min(bound.waiting).saturating_mul(receivers);
+        on.min(until_stop).saturating_add(waiting)
     };
     if flows.total == 0 { 0 } else { bounds.map(one).max().unwrap_or(0) }
 }

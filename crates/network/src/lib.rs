@@ -2,6 +2,7 @@
 //! next hops, the specification of a run ([`RunSpec`]) and its outcome ([`Outcome`]).
 
 mod changes;
+mod credits;
 mod detours;
 mod error;
 mod estimate;
@@ -23,6 +24,7 @@ pub mod topology;
 mod witness;
 
 pub use changes::{Changes, Flight, Instant, Step, conflict};
+pub use credits::credits_in_flight;
 pub use error::{BuildError, Miscounted, RunError};
 pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};

@@ -278,6 +278,8 @@ pub struct Traffic {
 pub struct CreditDemand {
     /// Packets of one message.
     pub packets: u64,
+    /// It opens as one of this many fair sharers.
+    pub sharers: u32,
     /// From a credit to its data.
     pub round_trip: Time,
     /// Rate of the receiver's link.

@@ -120,7 +120,7 @@ impl Request {
                 let help = "the figure `model` draws the scenario's closed-form model; with a [topology] there is something to run";
                 return Err(ScenarioError::new(problem, table.at()).help(help));
             }
-            _ => Some(read_setup(&table, &self.folder)?),
+            _ => Some(read_setup(&table, &self.folder, seed)?),
         };
         match setup {
             Some(_) => table.finish(&[], None)?,
@@ -159,7 +159,7 @@ fn draws_model(report: &serde_json::Value) -> bool {
     })
 }
 
-fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError> {
+fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, ScenarioError> {
     let topology_item = table.need("topology")?;
     let topology = topology::read(&topology_item.table()?, folder)?;
     let memory_limit = match table.get("memory_limit") {
@@ -205,6 +205,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path) -> Result<Setup, ScenarioError>
         return Err(item.range(format!("shorter than the run, {stop}"), warmup));
     }
     let mut setup = Setup {
+        seed,
         stop,
         warmup,
         bottleneck: Vec::new(),

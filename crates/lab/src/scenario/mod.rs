@@ -83,6 +83,8 @@ pub struct Scenario {
 /// What a scenario runs.
 #[derive(Clone, Debug)]
 pub struct Setup {
+    /// Seed of everything random, for what is estimated of it.
+    seed: u64,
     /// Latest end.
     pub stop: Time,
     /// Flows that start earlier are left out of the summary.

@@ -92,7 +92,7 @@ fn promises(params: &Values, path: &Path, packets: u64) -> Promises {
 fn bound(params: &Values, demand: &CreditDemand) -> CreditBound {
     let slot = credit_slot(params, demand.nic, &demand.sizes);
     CreditBound {
-        share: greatest_share(params, demand.packets, demand.round_trip, slot),
+        share: greatest_share(&params.shared_by(demand.sharers), demand.packets, demand.round_trip, slot),
         bytes: mean_bytes(params, &demand.sizes) + u64::from(demand.sizes.full_wire()),
         waiting: params.credit_queue,
     }

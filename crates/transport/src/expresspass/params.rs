@@ -89,6 +89,14 @@ headway_params::params! {
 }
 
 impl Values {
+    /// These values for a message that opens as one of so many fair sharers.
+    pub(super) fn shared_by(&self, sharers: u32) -> Values {
+        match sharers {
+            0 | 1 => self.clone(),
+            n => Values { alpha: 1.0 / f64::from(n), adaptive_start: 0, ..self.clone() },
+        }
+    }
+
     /// The values of a preset.
     pub fn of(preset: Preset) -> Values {
         let released = Values { preset, ..Values::default() };

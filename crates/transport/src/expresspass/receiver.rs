@@ -147,11 +147,7 @@ impl Receiver {
 
     /// The rate at which credits for one of several fair sharers begin, or for a message alone.
     fn first_rate(&self, request: Rts, now: Time) -> CreditRate {
-        let mut params = self.params.clone();
-        if request.share > 1 {
-            (params.alpha, params.adaptive_start) = (1.0 / f64::from(request.share), 0);
-        }
-        CreditRate::new(&params, request.left, now)
+        CreditRate::new(&self.params.shared_by(request.share), request.left, now)
     }
 
     /// The next credit of a message is due.

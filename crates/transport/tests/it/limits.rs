@@ -180,6 +180,7 @@ fn both_ends_of_every_duration_work_under_every_rule() {
 fn credits_have_a_bound_where_there_are_any() {
     let demand = |packets, trip| CreditDemand {
         packets,
+        sharers: 1,
         round_trip: trip,
         nic: Rate::gbps(100),
         sizes: Sizes::default(),

@@ -1,0 +1,145 @@
+//! How many credits are in flight at the most, from the flows of a run one by one.
+//!
+//! A receiver gives credits out at a rate, whether data answers them or not ([`Transport::credit_bound`]), so that what is
+//! in flight follows from when its messages ask for them, how far away their senders are, and what links let through.
+//!
+//! [`Transport::credit_bound`]: headway_transport::Transport::credit_bound
+
+use crate::ideal::Ideals;
+use crate::network::Network;
+use crate::spec::{FlowSpec, RunSpec};
+use headway_transport::{CreditBound, CreditDemand, registry};
+use headway_units::Time;
+use rustc_hash::FxHashMap;
+
+/// More flows, or more hosts, are not looked at one by one.
+const MOST: usize = 1_000;
+
+/// The credits of one flow.
+struct Stream {
+    dst: u32,
+    bound: CreditBound,
+    /// Whether ports let through as many as their data has room for.
+    shaped: bool,
+    /// Credits a picosecond at the rate of the receiver's link.
+    rate: f64,
+    /// Links from sender to receiver; credits take them the other way.
+    path: Vec<u32>,
+    /// One way.
+    trip: Time,
+    /// When the first credit leaves, and the last.
+    begin: Time,
+    end: Time,
+}
+
+impl Stream {
+    /// The share of its credits on a path that is full of them that there are at a time.
+    fn filled(&self, at: Time) -> f64 {
+        let trip = self.trip.0.max(1) as f64;
+        let risen = at.saturating_sub(self.begin).0 as f64 / trip;
+        let fallen = at.saturating_sub(self.end).0 as f64 / trip;
+        (risen.min(1.0) - fallen).clamp(0.0, 1.0)
+    }
+}
+
+/// Credits in flight at the most; `None` where the flows are too many for that, or nobody gives out any.
+pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
+    let entries: Vec<_> = spec.transports.iter().map(|t| registry::find(&t.name)).collect();
+    let some = entries.iter().flatten().any(|e| e.capabilities.credits);
+    if !some || spec.flows.len() > MOST || spec.topology.size().hosts > MOST as u64 {
+        return None;
+    }
+    let network = Network::build(&spec.topology, &spec.fabric).ok()?;
+    let mut ideals = Ideals::new(&network, spec);
+    let mut streams = Vec::new();
+    for (number, flow) in spec.flows.iter().enumerate() {
+        if !network.reachable(flow.src, flow.dst) {
+            continue;
+        }
+        let path = ideals.path(number).unwrap_or_else(|| any_path(&network, flow));
+        let home = entries.get(usize::from(flow.transport)).and_then(Option::as_ref);
+        let shaped = home.is_some_and(|entry| entry.info.discipline == spec.fabric.discipline);
+        streams.extend(stream(spec, &network, flow, path, shaped));
+    }
+    let times = streams.iter().map(|s| s.begin.saturating_add(s.trip).min(spec.stop));
+    let most = times.map(|at| at_once(&network, &streams, at)).fold(0.0, f64::max);
+    Some(most.ceil() as u64)
+}
+
+/// A path that switches may choose.
+fn any_path(network: &Network, flow: &FlowSpec) -> Vec<u32> {
+    let all = network.links_any(flow.src, flow.dst);
+    let mut path: Vec<u32> = all.first().copied().into_iter().collect();
+    let next = |node: u32| all.iter().copied().find(|n| network.links()[*n as usize].from == node);
+    while let Some(link) = path.last().and_then(|n| next(network.links()[*n as usize].to)) {
+        path.push(link);
+    }
+    path
+}
+
+fn stream(
+    spec: &RunSpec,
+    network: &Network,
+    flow: &FlowSpec,
+    path: Vec<u32>,
+    shaped: bool,
+) -> Option<Stream> {
+    let transport = spec.transports.get(usize::from(flow.transport))?;
+    let (sizes, known) = (network.sizes(), network.path(flow.src, flow.dst));
+    let nic = network.links()[flow.dst as usize].spec.rate;
+    let packets = sizes.packets(flow.bytes);
+    let demand = CreditDemand {
+        packets,
+        sharers: flow.begins().share,
+        round_trip: known.base_rtt,
+        nic,
+        sizes: *sizes,
+    };
+    let bound = registry::credit_bound(&transport.name, &transport.params, &demand)?;
+    let trip = Time(path.iter().map(|n| network.hop_delay(&network.links()[*n as usize]).0).sum());
+    let begin = flow.start.saturating_add(trip);
+    if begin >= spec.stop {
+        return None;
+    }
+    // Until as many as it needs are used, and the stop has come; flows to one receiver wait for each other.
+    let others = spec.flows.iter().filter(|f| f.dst == flow.dst).map(|f| sizes.packets(f.bytes)).sum::<u64>();
+    let alone = known.bottleneck.time_of(bound.bytes).saturating_mul(packets);
+    let slowest = known.bottleneck.time_of(bound.bytes).saturating_mul(others);
+    let needed = Time((alone.0 as f64 / bound.share.max(1e-9)) as u64).max(slowest);
+    let end = begin.saturating_add(needed).saturating_add(known.base_rtt);
+    let rate = nic.bps() as f64 / 8e12 / bound.bytes as f64;
+    Some(Stream { dst: flow.dst, bound, shaped, rate, path, trip, begin, end })
+}
+
+/// Those in flight at a time: no receiver gives out more than its link has, and no link lets more through.
+fn at_once(network: &Network, streams: &[Stream], at: Time) -> f64 {
+    let active: Vec<(&Stream, f64)> =
+        streams.iter().map(|s| (s, s.filled(at))).filter(|(_, filled)| *filled > 0.0).collect();
+    let mut asked: FxHashMap<u32, f64> = FxHashMap::default();
+    for (stream, _) in &active {
+        *asked.entry(stream.dst).or_default() += stream.bound.share;
+    }
+    let leaves = |stream: &Stream| stream.bound.share * stream.rate / asked[&stream.dst].max(1.0);
+    let mut offered: FxHashMap<u32, f64> = FxHashMap::default();
+    for (stream, _) in &active {
+        for link in &stream.path {
+            *offered.entry(*link).or_default() += leaves(stream);
+        }
+    }
+    let mut sum = 0.0;
+    for (stream, filled) in &active {
+        let mut flow = leaves(stream);
+        for number in stream.path.iter().rev() {
+            let link = &network.links()[*number as usize];
+            let most = link.spec.rate.bps() as f64 / 8e12 / stream.bound.bytes as f64;
+            if stream.shaped {
+                flow *= (most / offered[number]).min(1.0);
+            }
+            sum += flow * network.hop_delay(link).0 as f64 * filled;
+        }
+        // More than its link takes wait there.
+        let beyond = (asked[&stream.dst] - 1.0).max(0.0) * stream.rate * stream.trip.0 as f64;
+        sum += beyond.min(stream.bound.waiting as f64 * stream.bound.share / asked[&stream.dst]);
+    }
+    sum
+}
