@@ -26,10 +26,11 @@ fn is_slow(run: &Run<'_>, flow: &FlowSpec) -> bool {
     SAFETY.saturating_sub(flow.start) < few
 }
 
-/// Whether it, or another flow to its receiver, never answers: what that receiver has permitted is gone for ever, and
-/// an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
+/// Whether it, or another flow to its receiver, never answers, or is cut off: what that receiver has permitted is gone for
+/// ever, and an algorithm that bounds what it permits may have nothing left, as ProactMP's has.
 fn is_starved(run: &Run<'_>, flow: &FlowSpec) -> bool {
-    run.spec.flows.iter().any(|other| !other.responsive && other.dst == flow.dst)
+    let gone = |other: &FlowSpec| !other.responsive || cut_off(run, other);
+    run.spec.flows.iter().any(|other| other.dst == flow.dst && gone(other))
 }
 
 /// When a run ends that the scenario lets go on.

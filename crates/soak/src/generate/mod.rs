@@ -77,7 +77,7 @@ pub fn generate(seed: u64, size: Size, folder: &Path) -> (Case, u64) {
 
 /// One in this many has long links and tiny packets, and little to send: what flows for a round trip without being
 /// asked for, as credits do, is then most of what is in flight.
-const FAR: u64 = 40;
+const FAR: u64 = 160;
 
 /// One in this many is large.
 const RARELY: u64 = 40;
