@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 
-import polars
 import pytest
 
 import headway
@@ -58,17 +56,19 @@ def test_numbers_that_lie_deeper_have_their_paths(swept: Path) -> None:
     assert table["gauges.x.max"].to_list()[:2] == [7.0, None]
 
 
-def test_quantities_that_are_swept_have_their_numbers_beside_them(scenario_file: Path, tmp_path: Path) -> None:
-    text = scenario_file.read_text(encoding="utf-8")
-    axes = '"fabric.buffer" = ["200 kB", "1 MB", "8 packets"]\n"start.clump" = [2]\nseeds = 1'
-    scenario = tmp_path / "swept.toml"
-    scenario.write_text(re.sub(r"(?m)^seeds = .*$", axes, text), encoding="utf-8")
-    run_sweep(plan(resolve(str(scenario)), tmp_path / "out"))
-    table = headway.read_sweep(tmp_path / "out").summary.to_polars().filter(polars.col("variant") == "amrt")
-    assert table["fabric.buffer_bytes"].to_list() == [200e3, 1e6, None]
-    assert table["fabric.buffer_packets"].to_list() == [None, None, 8.0]
-    assert table["start.clump"].to_list() == [2] * 3
-    assert "start.clump_bytes" not in table.columns
+def test_quantities_that_are_swept_have_their_numbers_beside_them(swept: Path) -> None:
+    listed = json.loads((swept / "sweep.json").read_text(encoding="utf-8"))
+    values = ["200 kB", "1 MB", 20, "8 packets"]
+    for entry, size in zip(listed, values, strict=True):
+        entry["axes"] = {"fabric.buffer": size, "traffic.0.load": 0.5}
+        # What a point says of itself would contradict.
+        (swept / entry["dir"] / "point.json").unlink()
+    (swept / "sweep.json").write_text(json.dumps(listed), encoding="utf-8")
+    table = headway.read_sweep(swept).summary.to_polars()
+    assert table["fabric.buffer_bytes"].to_list() == [200e3, 1e6, 20.0, None]
+    assert table["fabric.buffer_packets"].to_list() == [None, None, None, 8.0]
+    assert table["traffic.0.load"].to_list() == [0.5] * 4
+    assert "traffic.0.load_bytes" not in table.columns
 
 
 def test_what_is_no_sweep_says_what_it_is(swept: Path, tmp_path: Path) -> None:

@@ -139,7 +139,8 @@ fn at_once(network: &Network, streams: &[Stream], at: Time) -> f64 {
         }
         // More than its link takes wait there.
         let beyond = (asked[&stream.dst] - 1.0).max(0.0) * stream.rate * stream.trip.0 as f64;
-        sum += beyond.min(stream.bound.waiting as f64 * stream.bound.share / asked[&stream.dst]);
+        let own = stream.bound.share / asked[&stream.dst];
+        sum += own * beyond.min(stream.bound.waiting as f64) * filled;
     }
     sum
 }
