@@ -7,13 +7,19 @@
 
 use crate::ideal::Ideals;
 use crate::network::Network;
-use crate::spec::{FlowSpec, RunSpec};
+use crate::spec::{FlowSpec, RunSpec, TransportSpec};
 use headway_transport::{CreditBound, CreditDemand, registry};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 
 /// More flows, or more hosts, are not looked at one by one.
-const MOST: usize = 1_000;
+const MOST: u64 = 1_000;
+
+/// Whether the credits of so many flows between so many hosts are counted one by one: somebody has to give out any.
+pub fn counts_credits(transports: &[TransportSpec], flows: u64, hosts: u64) -> bool {
+    let gives = |t: &TransportSpec| registry::find(&t.name).is_some_and(|e| e.capabilities.credits);
+    flows <= MOST && hosts <= MOST && transports.iter().any(gives)
+}
 
 /// The credits of one flow.
 struct Stream {
@@ -44,11 +50,10 @@ impl Stream {
 
 /// Credits in flight at the most; `None` where the flows are too many for that, or nobody gives out any.
 pub fn credits_in_flight(spec: &RunSpec) -> Option<u64> {
-    let entries: Vec<_> = spec.transports.iter().map(|t| registry::find(&t.name)).collect();
-    let some = entries.iter().flatten().any(|e| e.capabilities.credits);
-    if !some || spec.flows.len() > MOST || spec.topology.size().hosts > MOST as u64 {
+    if !counts_credits(&spec.transports, spec.flows.len() as u64, spec.topology.size().hosts) {
         return None;
     }
+    let entries: Vec<_> = spec.transports.iter().map(|t| registry::find(&t.name)).collect();
     let network = Network::build(&spec.topology, &spec.fabric).ok()?;
     let mut ideals = Ideals::new(&network, spec);
     let mut streams = Vec::new();

@@ -24,7 +24,7 @@ pub mod topology;
 mod witness;
 
 pub use changes::{Changes, Flight, Instant, Step, conflict};
-pub use credits::credits_in_flight;
+pub use credits::{counts_credits, credits_in_flight};
 pub use error::{BuildError, Miscounted, RunError};
 pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};

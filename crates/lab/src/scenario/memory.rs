@@ -10,9 +10,6 @@ use headway_network::{Estimate, FabricSpec, FlowChoice, HostCosts, Routing, RunS
 use headway_packet::Sizes;
 use headway_units::Time;
 
-/// More flows are not made for an estimate.
-const LOOKED_AT: u64 = 1_000;
-
 /// What the network alone needs, before anything is made for its hosts.
 pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), ScenarioError> {
     let least = Limit::Packets(1);
@@ -95,13 +92,13 @@ impl Setup {
         let packets = total.saturating_add(bytes / u64::from(self.fabric.sizes.payload));
         let receivers = self.traffic.iter().map(|e| e.receivers(self.topology.hosts)).sum::<u64>();
         let receivers = receivers.min(u64::from(self.topology.hosts));
-        // Few flows are looked at one by one: who gives out credits, when, and how far away.
-        let credits = (total <= LOOKED_AT).then(|| {
+        // Few flows are looked at one by one, and only made for it where somebody gives out credits.
+        let hosts = u64::from(self.topology.hosts);
+        let counted = headway_network::counts_credits(&self.transports, total, hosts);
+        let credits = counted.then(|| {
             let flows = self.flows(self.seed).into_iter().map(|flow| flow.spec).collect();
-            headway_network::credits_in_flight(&RunSpec {
-                seed: self.seed,
-                ..self.spec(flows, FlowChoice::None)
-            })
+            let spec = RunSpec { seed: self.seed, ..self.spec(flows, FlowChoice::None) };
+            headway_network::credits_in_flight(&spec)
         });
         let credits = credits.flatten();
         headway_network::Flows { total, sampled, packets, receivers, stop: self.stop, credits }
