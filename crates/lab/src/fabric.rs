@@ -188,13 +188,11 @@ pub fn fabric_json(spec: &FabricSpec) -> Json {
 
 /// Every key of a transport with its value.
 pub fn transport_json(choice: &TransportSpec) -> Json {
-    let known = headway_transport::registry::find(&choice.name).map(|e| e.params).unwrap_or_default();
     let mut map = Map::new();
     map.insert("name".into(), choice.name.as_str().into());
     // The machine itself says what it makes of them: a preset sets other parameters.
-    let values = headway_transport::registry::resolved(&choice.name, &choice.params);
-    for (spec, value) in known.iter().zip(values.and_then(Result::ok).unwrap_or_default()) {
-        map.insert(spec.name.into(), param_json(&value));
+    for (name, value) in headway_transport::registry::settings(&choice.name, &choice.params) {
+        map.insert(name.into(), param_json(&value));
     }
     Json::Object(map)
 }

@@ -82,9 +82,8 @@ fn slowed(
 
 /// The value of every parameter of a transport. A scenario has set nothing that the transport refuses.
 fn of_transport(spec: &TransportSpec) -> Vec<(String, ParamValue)> {
-    let known = headway_transport::registry::find(&spec.name).map(|entry| entry.params).unwrap_or_default();
-    let values = headway_transport::registry::resolved(&spec.name, &spec.params).and_then(Result::ok);
-    known.iter().zip(values.unwrap_or_default()).map(|(one, value)| (one.name.to_string(), value)).collect()
+    let settings = headway_transport::registry::settings(&spec.name, &spec.params);
+    settings.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 /// The value of every parameter of the ports' discipline.

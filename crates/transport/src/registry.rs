@@ -128,6 +128,14 @@ pub fn resolved(name: &str, set: &[(String, ParamValue)]) -> Option<Result<Vec<P
     visit(name, Resolve(set))
 }
 
+/// Every parameter of the transport called `name` with its value once these are set; nothing where there is no such
+/// transport, or where it refuses one of them.
+pub fn settings(name: &str, set: &[(String, ParamValue)]) -> Vec<(&'static str, ParamValue)> {
+    let known = find(name).map(|entry| entry.params).unwrap_or_default();
+    let values = resolved(name, set).and_then(Result::ok).unwrap_or_default();
+    known.iter().map(|spec| spec.name).zip(values).collect()
+}
+
 /// Whether the transport called `name` has parameters that follow from the traffic.
 pub fn tunes(name: &str) -> bool {
     find(name).is_some_and(|entry| entry.capabilities.tunes)
