@@ -4,7 +4,8 @@ prefix that only one name has."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ ROOTS_VARIABLE = "HEADWAY_SCENARIOS"
 CLAIMS_FILE = "claims.toml"
 EXPECTATIONS_FILE = "expectations.toml"
 VERDICTS_FILE = "verdicts.json"
+# A figure of a paper by its number, as scenarios are named.
+_FIGURE = re.compile(r"([\w-]+/fig)(\d+)(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -71,14 +74,24 @@ def resolve(text: str) -> ScenarioFile:
     known = known_scenarios()
     if text in known:
         return known[text]
-    matches = [name for name in known if name.startswith(text)] if text else []
+    matches = _of_figure(text, known) or ([name for name in known if name.startswith(text)] if text else [])
     if len(matches) == 1:
         return known[matches[0]]
     if matches:
         raise HeadwayError(f"'{text}' is the start of several scenarios: {', '.join(matches)}")
-    if path.suffix == ".toml":
+    if path.suffix == ".toml" or (path.suffix and nearest_paths(path, ".toml")):
         raise HeadwayError(f"{text}: no such file{_nearest_files(path, known)}")
     raise NameNotFound("scenario", text, known, "all names: headway list figures, headway list examples")
+
+
+def _of_figure(text: str, known: Iterable[str]) -> list[str]:
+    """The scenarios of the figure that `text` numbers: `amrt/fig1` is `amrt/fig01-...`, and not the start of `fig11`."""
+    asked = _FIGURE.fullmatch(text)
+    if asked is None:
+        return []
+    folder, number = asked.groups()
+    found = ((name, _FIGURE.match(name)) for name in known)
+    return [name for name, its in found if its and (its[1], int(its[2])) == (folder, int(number))]
 
 
 def _nearest_files(path: Path, known: Mapping[str, ScenarioFile]) -> str:

@@ -6,6 +6,7 @@ import html
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -144,9 +145,12 @@ class Scenario:
 
     def points(self) -> list[Point]:
         """The runs of its sweep; one if it sweeps nothing."""
-        return [
-            Point(p["label"], p["variant"], dict(p["axes"]), p["seed"], tuple(p["sets"])) for p in self._native.points()
-        ]
+        return list(self._points)
+
+    @cached_property
+    def _points(self) -> tuple[Point, ...]:
+        every = self._native.points()
+        return tuple(Point(p["label"], p["variant"], dict(p["axes"]), p["seed"], tuple(p["sets"])) for p in every)
 
     def at(self, point: Point | str) -> Scenario:
         """The scenario as one of its `points`, by itself or by its label.

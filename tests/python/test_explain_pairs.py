@@ -106,6 +106,20 @@ def test_pairs_find_what_no_choice_does_alone(headway: Headway, home: Path, tmp_
     assert found["notes"] == []
 
 
+def test_a_costly_choice_is_tried_alone_and_around_the_best_reading_only(
+    headway: Headway, home: Path, tmp_path: Path
+) -> None:
+    ledger = home / "claims.toml"
+    written = ledger.read_text(encoding="utf-8")
+    ledger.write_text(written.replace('id = "core"', 'id = "core"\ncostly = true'), encoding="utf-8")
+    found = explained(headway, tmp_path / "out", "mine/one", "--search-only")
+    tried = [set(one["values"]) for one in found["tried"]]
+    assert {"core"} in tried
+    assert not any("core" in values and len(values) > 1 for values in tried), "as stated is the best reading"
+    assert {entry["id"]: entry["status"] for entry in found["claims"]}["together"] == NOWHERE
+    assert any(note.startswith("costly: core;") for note in found["notes"])
+
+
 def test_trajectories_show_what_no_choice_does_alone_and_its_combination_is_tried(
     headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,3 +83,14 @@ def test_nearest_only_gives_known_names(name: str, known: list[str]) -> None:
     assert len(found) == len(set(found)) <= 3
     if name and name in known:
         assert name in found or all(name in other for other in found)
+
+
+def test_a_figure_is_found_by_its_number(root: Path) -> None:
+    assert resolve("paper/fig1").name == "paper/fig01-first"
+    assert resolve("paper/fig011").name == "paper/fig11-eleventh"
+
+
+def test_a_file_with_a_misspelt_suffix_gets_the_nearest_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('title = "x"\n', encoding="utf-8")
+    with pytest.raises(HeadwayError, match=r"no such file\n  nearest: .*mine\.toml"):
+        resolve(str(tmp_path / "mine.tml"))

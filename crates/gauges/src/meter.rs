@@ -9,6 +9,10 @@ pub enum GaugeUnit {
     Bytes,
     /// A number of packets.
     Packets,
+    /// A number of connections.
+    Connections,
+    /// Times.
+    Nanoseconds,
 }
 
 /// What a protocol or a discipline declares of a gauge.
@@ -33,6 +37,16 @@ impl GaugeInfo {
     /// A gauge of packets.
     pub const fn packets(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
         GaugeInfo { name, unit: GaugeUnit::Packets, label, doc }
+    }
+
+    /// A gauge of connections.
+    pub const fn connections(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
+        GaugeInfo { name, unit: GaugeUnit::Connections, label, doc }
+    }
+
+    /// A gauge of times.
+    pub const fn nanoseconds(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
+        GaugeInfo { name, unit: GaugeUnit::Nanoseconds, label, doc }
     }
 
     /// Its value, where it only counts.

@@ -26,6 +26,11 @@ pub enum MessageEventKind {
         /// Length of the message.
         bytes: u64,
     },
+    /// Bytes of a message to the peer left again.
+    Repeated {
+        /// Bytes that left again.
+        bytes: u32,
+    },
     /// The peer's machine acknowledged a message.
     Acknowledged {
         /// The sending application's ticket.
@@ -36,6 +41,8 @@ pub enum MessageEventKind {
         /// The sending application's ticket.
         ticket: u64,
     },
+    /// A data packet of a message from the peer arrived with a mark of the switches.
+    Marked,
     /// Bytes of a message from the peer arrived for the first time.
     Delivered {
         /// Bytes that arrived for the first time.

@@ -31,14 +31,14 @@ pub struct FlowRecord {
     pub ideal: Time,
     /// Application bytes delivered, each counted once.
     pub delivered: u64,
-    /// Application bytes that left the sender again.
-    pub retransmitted: u64,
+    /// Application bytes that left the sender again; `None`, here and below, where nobody counted.
+    pub retransmitted: Option<u64>,
     /// Its data packets dropped by ports, or lost to faults on links.
-    pub drops: u32,
+    pub drops: Option<u32>,
     /// Its data packets trimmed by ports.
-    pub trims: u32,
+    pub trims: Option<u32>,
     /// Its data packets that arrived marked.
-    pub marks: u32,
+    pub marks: Option<u32>,
 }
 
 /// One directed link's record.

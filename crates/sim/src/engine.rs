@@ -527,10 +527,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             finish: (flow.state == FlowState::Done).then_some(flow.finish),
             ideal: ideals.of(number),
             delivered: flow.delivered,
-            retransmitted: flow.retransmitted,
-            drops: flow.drops + self.ports.links.fault_drops(number),
-            trims: flow.trims,
-            marks: flow.marks,
+            retransmitted: Some(flow.retransmitted),
+            drops: Some(flow.drops + self.ports.links.fault_drops(number)),
+            trims: Some(flow.trims),
+            marks: Some(flow.marks),
         });
         let flows = flows.collect();
         let links = self.ports.records(self.now, self.spec.seed);

@@ -1,20 +1,24 @@
-//! What a host writes down of the flows that come to it: bytes by interval, from what its endpoint says.
+//! What a host writes down of its flows, from what its endpoint says: bytes that arrive, by interval, and marks of those
+//! that come to it; bytes sent again of those that it sends.
 
 use crate::messages::HostReport;
 use headway_units::Time;
 use std::collections::BTreeMap;
 
-/// Bytes that arrived for the first time, by flow and interval.
+/// Bytes that arrived for the first time, by flow and interval, marks, and bytes sent again.
 #[derive(Debug)]
 pub struct FlowLog {
     start: Time,
     every: Option<Time>,
     flows: BTreeMap<u32, Row>,
+    /// Bytes that left again, by flow.
+    repeated: BTreeMap<u32, u64>,
 }
 
 #[derive(Debug, Default)]
 struct Row {
     delivered: u64,
+    marks: u32,
     complete: bool,
     /// Bytes by number of the interval.
     bins: BTreeMap<u64, u64>,
@@ -23,7 +27,7 @@ struct Row {
 impl FlowLog {
     /// Intervals count from `start`; `None` = no samples.
     pub fn new(start: Time, every: Option<Time>) -> FlowLog {
-        FlowLog { start, every, flows: BTreeMap::new() }
+        FlowLog { start, every, flows: BTreeMap::new(), repeated: BTreeMap::new() }
     }
 
     /// Bytes of a flow arrived.
@@ -35,6 +39,16 @@ impl FlowLog {
         }
     }
 
+    /// A data packet of a flow arrived with a mark.
+    pub fn marked(&mut self, flow: u32) {
+        self.flows.entry(flow).or_default().marks += 1;
+    }
+
+    /// Bytes of a flow left again.
+    pub fn repeated(&mut self, flow: u32, bytes: u32) {
+        *self.repeated.entry(flow).or_default() += u64::from(bytes);
+    }
+
     /// A flow is complete.
     pub fn completed(&mut self, flow: u32) {
         self.flows.entry(flow).or_default().complete = true;
@@ -43,9 +57,13 @@ impl FlowLog {
     /// Everything, as of `now`: a flow has a sample for every interval from its first byte to its last, or
     /// to `now` while it is open; a stall is a sample of zero.
     pub fn report(&self, now: Time) -> HostReport {
-        let mut report = HostReport::default();
+        let retransmitted = self.repeated.iter().map(|(&flow, &bytes)| (flow, bytes)).collect();
+        let mut report = HostReport { retransmitted, ..HostReport::default() };
         for (&flow, row) in &self.flows {
             report.delivered.push((flow, row.delivered));
+            if row.marks > 0 {
+                report.marks.push((flow, row.marks));
+            }
             let (Some(every), Some((&first, _)), Some((&last, _))) =
                 (self.every, row.bins.first_key_value(), row.bins.last_key_value())
             else {
@@ -81,5 +99,16 @@ mod tests {
         let done = log.report(Time::us(9_200));
         assert_eq!(done.samples.last(), Some(&(3_000_000, 2, 10)));
         assert_eq!(done.delivered, [(2, 160)]);
+    }
+
+    #[test]
+    fn marks_are_of_arriving_flows_and_bytes_sent_again_of_leaving_ones() {
+        let mut log = FlowLog::new(Time::ZERO, None);
+        log.marked(2);
+        log.marked(2);
+        log.repeated(1, 1460);
+        log.repeated(1, 40);
+        let report = log.report(Time::us(10));
+        assert_eq!((report.marks, report.retransmitted), (vec![(2, 2)], vec![(1, 1500)]));
     }
 }

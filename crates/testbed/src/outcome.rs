@@ -165,15 +165,18 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
                 None if flow.start > heard.lasted => FlowState::Pending,
                 None => FlowState::Unfinished,
             };
+            // Endpoints count these of every flow, the kernel of connections that it could be asked about.
+            let of_kernel = job.kernel_of(flow).is_some();
             FlowRecord {
                 state,
                 finish: done.map(|(at, _)| *at),
                 ideal: ideals.of(number),
                 delivered: 0,
-                retransmitted: 0,
-                drops: 0,
-                trims: 0,
-                marks: 0,
+                retransmitted: (!of_kernel).then_some(0),
+                // Ports do not know whose packets they drop.
+                drops: None,
+                trims: None,
+                marks: (!of_kernel).then_some(0),
             }
         })
         .collect();
@@ -184,8 +187,10 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
     };
     for host in &heard.hosts {
         host.delivered.iter().for_each(|&(flow, bytes)| with(flow, &|r| r.delivered += bytes));
-        host.retransmitted.iter().for_each(|&(flow, bytes)| with(flow, &|r| r.retransmitted += bytes));
-        host.marks.iter().for_each(|&(flow, marks)| with(flow, &|r| r.marks += marks));
+        host.retransmitted
+            .iter()
+            .for_each(|&(flow, bytes)| with(flow, &|r| *r.retransmitted.get_or_insert(0) += bytes));
+        host.marks.iter().for_each(|&(flow, marks)| with(flow, &|r| *r.marks.get_or_insert(0) += marks));
         for (flow, _) in &host.failed {
             // What the kernel's receiver has whole is done, however its connection is closed.
             let whole = job.slow.flows.get(*flow as usize).is_some_and(|f| job.kernel_of(f).is_some());

@@ -41,6 +41,7 @@ OPTIONAL: Mapping[str, tuple[type, ...]] = {
     "excludes": (list,),
     "joint": (bool,),
     "refines": (str,),
+    "costly": (bool,),
 }
 # How natural it is to read a paper so, the most natural first.
 NATURAL = ("usual", "plausible", "strained")
@@ -93,6 +94,7 @@ class Choice:
     excludes: tuple[Exclusion, ...]
     joint: bool
     refines: str
+    costly: bool
     settings: tuple[Setting, ...] = field(repr=False)
 
     @property
@@ -423,6 +425,7 @@ class _Reader(TableReader):
             excludes=tuple(self._exclusion(one, values) for one in entry.get("excludes", [])),
             joint=entry.get("joint", True),
             refines=entry.get("refines", ""),
+            costly=entry.get("costly", False),
             settings=tuple(self._setting(one, values) for one in entry["set"]),
         )
 

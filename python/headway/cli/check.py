@@ -21,10 +21,19 @@ from headway.scenario import Scenario
 @scale_option
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with every default filled in.")
 def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json: bool) -> None:
-    """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, and how big it is."""
+    """Read a scenario, every point of its sweep and its claims; say what is wrong or odd, and how big it is.
+
+    Points that differ in their seeds alone are read once; sizes are those of the first seed.
+    """
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    estimates, warnings = [], {}
+    estimates, warnings, count = [], {}, 0
+    first_seeds: dict[str, int] = {}
     for point in scenario.points():
+        count += 1
+        # Seeds differ in what is drawn, not in what is written.
+        place = json.dumps([point.variant, point.axes], sort_keys=True)
+        if first_seeds.setdefault(place, point.seed) != point.seed:
+            continue
         one = scenario.at(point)
         estimates.append(one.estimate)
         warnings[point.label] = one.warnings
@@ -37,7 +46,7 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
         click.echo(f"{file.name}: ok; a model that runs nothing, {len(claims)} claims")
         return
     largest = max(estimates, key=lambda e: int(e["memory_bytes"]))
-    points = f"{len(estimates)} point" + "s" * (len(estimates) != 1)
+    points = f"{count} point" + "s" * (count != 1)
     click.echo(
         f"{file.name}: ok; {largest['hosts']} hosts, {largest['links']} links, {largest['flows']} flows, "
         f"about {size(largest['memory_bytes'])} of memory a run, {points}, {len(claims)} claims"

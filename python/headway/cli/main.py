@@ -103,3 +103,7 @@ def _without_reader() -> int:
 def _complain(text: str) -> None:
     """Print an error; the cross that heads a diagnostic of a scenario says the same as the word."""
     click.echo("error: " + text.lstrip().removeprefix("× "), err=True)
+
+
+if __name__ == "__main__":
+    main()

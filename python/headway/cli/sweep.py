@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
-from headway.cli.terminal import Progress, Stop, print_warnings
+from headway.cli.terminal import Progress, Stop, print_table, print_warnings
 from headway.data.sentences import one_line, surprising
+from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.names import ScenarioFile
 from headway.sweeps import Job, State, SweepOutcome, SweepPlan, plan, run_sweep
@@ -19,6 +20,7 @@ from headway.sweeps.forecast import Forecast, forecast
 from headway.sweeps.worker import Finished
 
 FAILED = 1
+NOT_DONE = ("flows_unfinished", "flows_failed")
 INTERRUPTED = 130
 
 
@@ -34,7 +36,38 @@ def sweep(
 ) -> int:
     """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
     outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=False, overwrite=force)
+    if outcome.plan.points:
+        _print_numbers(read_sweep(out))
     return status(outcome)
+
+
+# Rows of the table that a sweep ends with, at most.
+MOST_ROWS = 60
+
+
+def _print_numbers(results: Sweep) -> None:
+    """A row for each variant and place on the axes: numbers of finished runs, each a mean over seeds."""
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    keys = list(dict.fromkeys(key for one in results for key in one.axes))
+    for one in results:
+        place = (one.variant, *(str(one.axes.get(key, "")) for key in keys))
+        groups.setdefault(place, []).append(one.run.summary)
+    rows = [(*place, *_cells(summaries)) for place, summaries in groups.items()]
+    heads = ("variant", *keys, "runs", "flows done", "mean FCT", "p99 FCT", "drops")
+    print_table(heads, rows[:MOST_ROWS])
+    if len(rows) > MOST_ROWS:
+        click.echo(f"{len(rows) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
+
+
+def _cells(summaries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Numbers of the runs of one row."""
+    count = {key: sum(one.get(key) or 0 for one in summaries) for key in ("flows_done", *NOT_DONE)}
+    times = []
+    for key in ("fct_mean_s", "fct_p99_s"):
+        known = [one[key] for one in summaries if one.get(key) is not None]
+        times.append(duration(sum(known) / len(known)) if known else "-")
+    drops = sum(one.get("drops") or 0 for one in summaries) / len(summaries)
+    return (str(len(summaries)), f"{count['flows_done']}/{sum(count.values())}", *times, f"{drops:.4g}")
 
 
 def status(outcome: SweepOutcome) -> int:

@@ -39,8 +39,9 @@ def transport_lines(summary: dict[str, Any]) -> list[str]:
 
 def _losses(summary: dict[str, Any]) -> str:
     """Packets dropped; how many of them were data where the rest was control or credits."""
-    # A run on real packets does not know them by transport.
-    drops = summary.get("drops") or 0
+    drops = summary.get("drops")
+    if drops is None:
+        return "drops not known"  # A run on real packets does not know them by transport.
     data = summary.get("data_drops", drops) or 0
     return f"drops {drops}" if data == drops else f"drops {drops} ({data} of data)"
 

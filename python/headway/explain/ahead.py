@@ -55,21 +55,26 @@ def of_search(bench: Bench, trajectories: int, jobs: int | None) -> Ahead:
     for figure in bench.figures:
         own = Choices(bench.choices.about(figure.name))
         readings = in_all(own, most_readings(own, len(bench.claims), trajectories))
-        runs += _runs(figure, bench.choices, looked_at(figure), readings, jobs)
+        points = looked_at(figure)
+        for reading in (own.reading({c.id: v}) for c in own.all if c.costly for v in c.grid(LEVELS) if v != c.default):
+            runs += _runs(figure, bench.choices, points, 1 + ROUNDS, jobs, reading)
+            readings -= 1 + ROUNDS
+        runs += _runs(figure, bench.choices, points, readings, jobs)
     return Ahead(in_all(choices, steps), runs, steps)
 
 
 def most_readings(choices: Choices, claims: int, trajectories: int) -> dict[str, int]:
     """The readings that each step tries at most, with what has a part in it; steps that are repeated, in all."""
     every = choices.all
+    combined = [choice for choice in every if not choice.costly]
     ranges = sum(1 for choice in every if choice.span is not None)
-    several = len(every) > 1
+    several = len(combined) > 1
     around = sum(len(choice.grid(FEWER_LEVELS)) for choice in every)
     return {
         "as stated": 1,
         "one at a time": sum(len(choice.grid(LEVELS)) - 1 for choice in every),
         "along ranges": ranges * MOST_VALUES * (1 + ROUNDS),
-        "trajectories": trajectories * (len(every) + 1) if several else 0,
+        "trajectories": trajectories * (len(combined) + 1) if several else 0,
         "together": COMBINATIONS if several else 0,
         "in pairs": IN_PAIRS if several else 0,
         "around the best": ROUNDS * around,
@@ -100,6 +105,13 @@ def of_holding(figures: Sequence[Figure], choices: Choices, readings: int, jobs:
     return Ahead(readings, runs)
 
 
-def _runs(figure: Figure, choices: Choices, points: Sequence[Point], readings: int, jobs: int | None) -> Forecast:
-    like = [job_of(figure, choices, Reading(), point, Path()) for point in spread(points, LOOKED_AT)]
+def _runs(
+    figure: Figure,
+    choices: Choices,
+    points: Sequence[Point],
+    readings: int,
+    jobs: int | None,
+    under: Reading | None = None,
+) -> Forecast:
+    like = [job_of(figure, choices, under or Reading(), point, Path()) for point in spread(points, LOOKED_AT)]
     return at_most(like, len(points) * readings, figure.name, jobs)

@@ -55,6 +55,8 @@ class Findings:
         self.found = Found()
         scopes = {figure.name for figure in bench.figures}
         self.choices = tuple(c for c in bench.choices.all if any(c.in_scope(name) for name in scopes))
+        # Runs under the others take too long for hundreds of readings.
+        self.combined = tuple(c for c in self.choices if not c.costly)
         self.reach = Reach(bench.figures)
 
     def along(self, choice: Choice, reading: Reading) -> list[tuple[float, dict[str, Outcome]]]:
@@ -87,14 +89,14 @@ class Findings:
 
     def _ranked(self, claim: Claim) -> list[Values]:
         """The choices that matter to a claim, with the values to combine, those first that matter most to it."""
-        mattering = [c for c in self.choices if self.reach.touches(c, claim) and self._effect(c, claim) >= MATTERS]
+        mattering = [c for c in self.combined if self.reach.touches(c, claim) and self._effect(c, claim) >= MATTERS]
         mattering.sort(key=lambda c: (-self._gain(claim, c), -self._effect(c, claim)))
         return [(choice, combine.few(choice, partial(self._nearness, claim, choice))) for choice in mattering]
 
     def _ranked_for_all(self) -> list[Values]:
         """The choices that matter to any claim, those first that bring the most claims to a better verdict."""
         claims = self._open()
-        mattering = [c for c in self.choices if any(self._effect(c, claim) >= MATTERS for claim in claims)]
+        mattering = [c for c in self.combined if any(self._effect(c, claim) >= MATTERS for claim in claims)]
 
         def pull(choice: Choice) -> tuple[float, float]:
             gains = sum(self._gain(claim, choice) for claim in claims)
@@ -108,7 +110,7 @@ class Findings:
 
     def _pairs(self, claim: Claim) -> list[tuple[Values, Values]]:
         """Pairs of choices of one transport of a claim, those first that Morris' trajectories say most of."""
-        touching = [choice for choice in self.choices if self.reach.touches(choice, claim)]
+        touching = [choice for choice in self.combined if self.reach.touches(choice, claim)]
         pairs = [two for two in itertools.combinations(touching, 2) if self.reach.meet(*two, claim)]
 
         def order(two: tuple[Choice, Choice]) -> tuple[float, ...]:

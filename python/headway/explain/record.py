@@ -235,7 +235,10 @@ def _row(claim: Claim, file: ScenarioFile | None, entry: Mapping[str, Any] | Non
         return row
     if entry.get("digest") != digest(claim, file, entry):
         return row | {"reading": OUTDATED, "reading_word": OUTDATED}
-    row |= {"reading": entry["text"], "reading_word": entry["word"], "reading_values": entry["values"]}
+    row["reading_values"] = entry["values"]
+    # A claim that no run can judge comes out under no reading, nor does it not.
+    if entry.get("verdict") != Verdict.PENDING.value:
+        row |= {"reading": entry["text"], "reading_word": entry["word"]}
     return row | {"reading_verdict": entry.get("verdict"), "reading_measured": entry.get("measured")}
 
 

@@ -42,6 +42,7 @@ class Search(Findings):
         self._step("as stated", [AS_WRITTEN])
         if self._open():
             self._alone()
+            self._spare_costly()
             self._edges(AS_WRITTEN)
             self._close()
         if self._open():
@@ -85,9 +86,16 @@ class Search(Findings):
                 moves = (self._moved(claim, self._with(AS_WRITTEN, choice, v)) for v in choice.grid(LEVELS))
                 effect.alone[claim.id] = max(moves, default=0.0)
 
+    def _spare_costly(self) -> None:
+        """Say of which choices no combinations are tried."""
+        if costly := [choice.id for choice in self.choices if choice.costly]:
+            self.found.notes.append(
+                f"costly: {', '.join(costly)}; tried alone and around the best readings, in no other combination"
+            )
+
     def _screen(self) -> None:
-        """Morris' trajectories over all choices: what one does beside others, though it does nothing alone."""
-        if len(self.choices) < 2 or not self._trajectories:
+        """Morris' trajectories over choices: what one does beside others, though it does nothing alone."""
+        if len(self.combined) < 2 or not self._trajectories:
             return
         from headway.explain import morris
 
@@ -95,7 +103,7 @@ class Search(Findings):
             self.found.notes.append("no Morris screening: SALib is not installed: pip install SALib")
             return
         make = self.bench.choices.reading
-        design = morris.Design(self.choices, self._trajectories, lambda values: not self._conflict(make(values)))
+        design = morris.Design(self.combined, self._trajectories, lambda values: not self._conflict(make(values)))
         readings = [make(design.values(row)) for row in design.rows]
         self._step("trajectories", readings)
         for claim in self.bench.claims:

@@ -53,11 +53,12 @@ def summary(study: Study) -> Table:
     keys = [k for k in keys if k not in ("trims", "deadline_missed_fraction") or _ever(study, k)]
     axes = [*[k for k in study.axis_keys if k != study.x_key], *([study.x_key] if study.x_key else [])]
     mixed = ("transport",) if study.is_mixed else ()
+    ruled = ("discipline",) if len({_discipline(p) for p in study.points}) > 1 else ()
     names = [short_axis(k) for k in axes]
-    head = ("variant", *names, *mixed, *[summary_label(k)[0] for k in keys])
+    head = ("variant", *names, *ruled, *mixed, *[summary_label(k)[0] for k in keys])
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in points:
-        of = ((point.transport),) if mixed else ()
+        of = (*([_discipline(point.whole or point)] if ruled else ()), *([point.transport] if mixed else ()))
         variant = (point.whole or point).variant
         groups.setdefault((variant, *[point.axes.get(k, "") for k in axes], *of), []).append(point)
     rows: list[tuple[str, ...]] = []
@@ -85,6 +86,12 @@ def _rows_of(study: Study) -> list[Point]:
     for point in study.points:
         places.setdefault((point.variant, *point.axes.items()), []).append(point)
     return [p for own in places.values() for p in (*own, *[part for point in own for part in point.parts])]
+
+
+def _discipline(point: Point) -> str:
+    """The rules of the ports of a run."""
+    fabric = point.manifest.get("scenario", {}).get("fabric") or {}
+    return str(fabric.get("discipline") or "")
 
 
 def _ever(study: Study, key: str) -> bool:

@@ -195,6 +195,10 @@ impl Core {
         self.counters.one(Count::packets_accepted);
         if packet.is_data() && matches!(ecn, Ecn::Spare | Ecn::Ce) {
             self.counters.one(Count::marks_received);
+            if let Some(peer) = self.peers.get(key) {
+                let address = peer.address;
+                self.note(now, address, packet.message, MessageEventKind::Marked);
+            }
         }
         if packet.kind == PacketKind::Ack {
             self.acknowledged(now, key, &packet);

@@ -315,6 +315,11 @@ impl Core {
             buffer.get_mut(length..length + SEAL_TAG)?.copy_from_slice(&tag);
             length += SEAL_TAG;
         }
-        Some(Transmit { to: peer.address, tos: tos(packet.priority, packet.ecn), length })
+        let address = peer.address;
+        if packet.is_data() && packet.flags.has(PacketFlags::AGAIN) {
+            let bytes = packet.payload.into();
+            self.note(now, address, packet.message, MessageEventKind::Repeated { bytes });
+        }
+        Some(Transmit { to: address, tos: tos(packet.priority, packet.ecn), length })
     }
 }

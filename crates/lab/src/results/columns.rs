@@ -41,10 +41,21 @@ pub const FLOWS: &[Field] = &[
         Bytes,
         "retransmitted",
         "application bytes that left the sender again; a packet whose permission was lost, and which left once, does not count",
-    ),
-    Field::packets("drops", "drops", "its data packets dropped by ports, or lost to faults on links"),
-    Field::packets("trims", "trims", "its data packets trimmed by ports"),
-    Field::packets("marks", "marks", "its data packets that arrived with a mark"),
+    )
+    .or_null(),
+    Field::packets(
+        "drops",
+        "drops",
+        "its data packets dropped by ports, or lost to faults on links; null on the testbed, whose ports do not know flows",
+    )
+    .or_null(),
+    Field::packets("trims", "trims", "its data packets trimmed by ports; null on the testbed").or_null(),
+    Field::packets(
+        "marks",
+        "marks",
+        "its data packets that arrived with a mark; of the kernel's TCP, what its receiver reported",
+    )
+    .or_null(),
     Field::new("deadline_s", Time, "deadline", "deadline counted from `start_s`; null without one").or_null(),
     Field::new(
         "state",

@@ -20,7 +20,7 @@ pub enum Quantity {
     Ratio,
     /// A part of a whole, from 0 to 1, which is shown in percent.
     Share,
-    /// A number of flows, packets or samples.
+    /// A number of flows, packets, connections or samples, or a time in whole nanoseconds.
     Count,
 }
 
@@ -88,6 +88,12 @@ impl Field {
         match info.unit {
             GaugeUnit::Bytes => Field::new(info.name, Bytes, info.label, info.doc),
             GaugeUnit::Packets => Field::packets(info.name, info.label, info.doc),
+            GaugeUnit::Connections => {
+                Field { unit: "connections", ..Field::new(info.name, Count, info.label, info.doc) }
+            }
+            GaugeUnit::Nanoseconds => {
+                Field { unit: "ns", ..Field::new(info.name, Count, info.label, info.doc) }
+            }
         }
     }
 

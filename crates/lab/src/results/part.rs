@@ -25,7 +25,7 @@ pub struct Part<'a> {
     /// `None` where nobody knows: real switches do not tell by transport what they drop.
     pub(super) drops: Option<u64>,
     pub(super) data_drops: Option<u64>,
-    pub(super) trims: u64,
+    pub(super) trims: Option<u64>,
     pub(super) gauges: Vec<&'a Gauge>,
     pub(super) round_trips: Option<Cow<'a, RoundTrips>>,
 }
@@ -63,7 +63,7 @@ impl<'a> Run<'a> {
             outcome,
             drops: Some(total(PortCounters::drops)),
             data_drops: Some(total(PortCounters::data_drops)),
-            trims: total(|port| port.trimmed),
+            trims: Some(total(|port| port.trimmed)),
             gauges: outcome
                 .host_gauges
                 .iter()
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
             outcome,
             drops: known(|record| record.drops),
             data_drops: known(|record| record.data_drops),
-            trims: flows.iter().map(|(_, record)| u64::from(record.trims)).sum(),
+            trims: flows.iter().map(|(_, record)| record.trims.map(u64::from)).sum(),
             gauges: records.iter().flat_map(|record| &record.gauges).collect(),
             round_trips: trips.map(Cow::Owned),
             flows,
@@ -119,9 +119,9 @@ impl Part<'_> {
         self.flows.iter().filter(|(_, record)| states.contains(&record.state)).count().into()
     }
 
-    /// The sum of what records of flows count.
-    pub(super) fn sum(&self, of: fn(&FlowRecord) -> u64) -> Json {
-        self.flows.iter().map(|(_, record)| of(record)).sum::<u64>().into()
+    /// The sum of what records of flows count; null if one of them does not.
+    pub(super) fn sum(&self, of: fn(&FlowRecord) -> Option<u64>) -> Json {
+        self.flows.iter().map(|(_, record)| of(record)).sum::<Option<u64>>().into()
     }
 
     /// What was delivered of it, over what was delivered of all.

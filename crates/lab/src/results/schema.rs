@@ -6,6 +6,7 @@ pub use super::columns::{FLOWS, LINKS, METRICS, SERIES};
 pub use super::field::{Field, Number, Quantity};
 pub use super::measures::{GAUGE_PARTS, OfGauges, OfTrips, ROUND_TRIPS};
 pub use super::summary::{Of, SUMMARY};
+use crate::traffic::kernel_gauges;
 use serde_json::{Map, Value as Json, json};
 
 /// A gauge, and who has it.
@@ -25,12 +26,14 @@ impl GaugeField {
     }
 }
 
-/// What machines and rules of switch ports measure of themselves, as transports and disciplines declare it.
+/// What machines and rules of switch ports measure of themselves, as transports and disciplines declare it, and what is
+/// measured of a kernel's TCP.
 pub fn gauges() -> Vec<GaugeField> {
     let transports = headway_transport::registry::all();
     let machines = transports.iter().map(|entry| (entry.info.name, entry.gauges));
+    let kernel = std::iter::once(("stack = \"kernel\"", kernel_gauges::ALL));
     let mut found: Vec<GaugeField> = Vec::new();
-    for (owner, infos) in machines.chain(headway_fabric::registry::GAUGES.iter().copied()) {
+    for (owner, infos) in machines.chain(headway_fabric::registry::GAUGES.iter().copied()).chain(kernel) {
         for info in infos {
             match found.iter_mut().find(|gauge| gauge.field.name == info.name) {
                 Some(gauge) => gauge.owners.push(owner),

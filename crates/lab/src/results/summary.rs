@@ -90,7 +90,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "data drops",
         "of the `drops`, those of data packets; a header that trimming left is control, and its packet is in `trims`",
     ), Of::Flows(|part| json!(part.data_drops))).shown(),
-    Number::new(Field::packets("trims", "trims", "packets trimmed at all ports"), Of::Flows(|part| part.trims.into())).shown(),
+    Number::new(Field::packets("trims", "trims", "packets trimmed at all ports"), Of::Flows(|part| json!(part.trims))).shown(),
     Number::new(Field::new("arrivals_end_s", Time, "arrivals end", "when the last flow started; null if it never did, and on the testbed"), Of::Run(|run| json!(run.part.outcome.arrivals.as_ref().map(|arrivals| seconds(arrivals.end))))),
     Number::new(Field::new(
         "nominal_link_use",
@@ -106,7 +106,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "mean busy share of these links while the second half of the flows started, control packets included. Well \
          below the nominal one, arrivals ended before the flows that carry most bytes were under way",
     ), Of::Run(|run| json!(run.link_use.and_then(|(_, reached)| reached)))).shown(),
-    Number::new(Field::packets("marks", "marks", "data packets that arrived with a mark"), Of::Flows(|part| part.sum(|record| record.marks.into()))).shown(),
+    Number::new(Field::packets("marks", "marks", "data packets that arrived with a mark"), Of::Flows(|part| part.sum(|record| record.marks.map(u64::from)))).shown(),
     Number::new(Field::new("retransmitted_bytes", Bytes, "retransmitted", "of all flows"), Of::Flows(|part| part.sum(|record| record.retransmitted))).shown(),
     Number::new(Field::new(
         "gauges",
@@ -148,7 +148,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         Bytes,
         "delivered",
         "application bytes that arrived, each counted once, of unfinished flows too",
-    ), Of::Transport(|part| part.sum(|record| record.delivered))),
+    ), Of::Transport(|part| part.sum(|record| Some(record.delivered)))),
     Number::new(Field::new(
         "goodput_share",
         Share,

@@ -10,7 +10,7 @@ use crate::traffic::Kernel;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;
-use headway_network::{Entity, FlowState, LinkRecord, Outcome, RunSpec};
+use headway_network::{Entity, FlowRecord, FlowState, LinkRecord, Outcome, RunSpec};
 use headway_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,6 +36,9 @@ pub fn flows(
     let slowdown = records().map(|(f, r)| slowdown(f.start, r.finish, r.ideal)).collect::<Float64Array>();
     let labels = labels(&spec.transports, stacks);
     let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
+    let counted = |of: &dyn Fn(&FlowRecord) -> Option<u64>| -> ArrayRef {
+        Arc::new(outcome.flows.iter().map(of).collect::<UInt64Array>())
+    };
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("flow", u64s(&|i| i as u64)),
         ("name", Arc::new(StringArray::from_iter_values(names))),
@@ -55,10 +58,10 @@ pub fn flows(
         ("ideal_s", Arc::new(Float64Array::from_iter_values(outcome.flows.iter().map(|r| seconds(r.ideal))))),
         ("slowdown", Arc::new(slowdown)),
         ("delivered_bytes", u64s(&|i| outcome.flows[i].delivered)),
-        ("retransmitted_bytes", u64s(&|i| outcome.flows[i].retransmitted)),
-        ("drops", u64s(&|i| u64::from(outcome.flows[i].drops))),
-        ("trims", u64s(&|i| u64::from(outcome.flows[i].trims))),
-        ("marks", u64s(&|i| u64::from(outcome.flows[i].marks))),
+        ("retransmitted_bytes", counted(&|r| r.retransmitted)),
+        ("drops", counted(&|r| r.drops.map(u64::from))),
+        ("trims", counted(&|r| r.trims.map(u64::from))),
+        ("marks", counted(&|r| r.marks.map(u64::from))),
         (
             "deadline_s",
             Arc::new(

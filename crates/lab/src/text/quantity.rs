@@ -123,6 +123,12 @@ pub struct Quantity {
     pub amount: u64,
 }
 
+/// The unit of one of some dimensions that is most like a word.
+pub fn nearest_unit(word: &str, wanted: &[Dimension]) -> Option<&'static str> {
+    let units = UNITS.iter().filter(|(_, dimension, _)| wanted.contains(dimension));
+    names::nearest(word, units.map(|(name, _, _)| *name))
+}
+
 /// Reads a quantity.
 pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
     let whole = || text.trim().to_string();

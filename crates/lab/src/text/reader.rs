@@ -182,6 +182,7 @@ impl<'a> Item<'a> {
         match self.node.value {
             Value::Int(n) => Ok(n as f64),
             Value::Float(n) => Ok(n),
+            Value::Text(ref text) => Err(self.wrong("a number").maybe_help(percent(text))),
             _ => Err(self.wrong("a number")),
         }
     }
@@ -203,7 +204,14 @@ impl<'a> Item<'a> {
         let Value::Text(text) = &self.node.value else {
             return Err(self.wrong(format!("{} with a unit", or(Dimension::word))).help(example()));
         };
-        let parsed = quantity::parse(text).map_err(|error| self.misread(error, &example()))?;
+        let of_wanted = |error| match error {
+            QuantityError::NoSuchUnit { unit, .. } => {
+                let nearest = quantity::nearest_unit(&unit, wanted);
+                QuantityError::NoSuchUnit { unit, nearest }
+            }
+            other => other,
+        };
+        let parsed = quantity::parse(text).map_err(|error| self.misread(of_wanted(error), &example()))?;
         if !wanted.contains(&parsed.dimension) {
             let reason = format!("`{text}` is {}, not {}", parsed.dimension.word(), or(Dimension::word));
             let problem = Problem::Quantity { key: self.path.clone(), reason };
@@ -346,4 +354,9 @@ impl<'a> Item<'a> {
             Err(_) => Err(self.range(spec.kind.expected(), value)),
         }
     }
+}
+/// How a number in percent is written here.
+fn percent(text: &str) -> Option<String> {
+    let number: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    number.is_finite().then(|| format!("a share is a number without a unit: {}", number / 100.0))
 }

@@ -8,6 +8,7 @@ pub mod draw;
 mod file;
 mod flows;
 mod incast;
+pub mod kernel_gauges;
 mod keys;
 mod list;
 pub mod load;

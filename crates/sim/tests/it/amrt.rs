@@ -115,7 +115,7 @@ fn a_sender_of_two_messages_does_not_overcommit_its_own_wire() {
     let own = out.links.iter().find(|l| l.name == "h0->s0").expect("the sender's link");
     assert!(own.busy.0 as f64 > 0.99 * (out.end - Time::us(30)).0 as f64);
     for record in &out.flows {
-        assert_eq!(record.drops, 0);
+        assert_eq!(record.drops.expect("counted"), 0);
         // Both windows circulate: two window's worth of wire time a round trip, never more.
         let slowdown = record.finish.expect("done").0 as f64 / record.ideal.0 as f64;
         assert!(slowdown < 2.1, "slowdown {slowdown}");

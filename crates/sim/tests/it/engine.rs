@@ -46,7 +46,7 @@ fn assert_conserved(run: &RunSpec, out: &Outcome) {
         assert!(flow.finish.expect("done") - spec.start >= flow.ideal, "faster than light: {spec:?}");
     }
     let data_drops: u64 = out.links.iter().map(|l| l.counters.data_drops()).sum();
-    assert_eq!(data_drops, out.flows.iter().map(|f| u64::from(f.drops)).sum::<u64>());
+    assert_eq!(data_drops, out.flows.iter().map(|f| u64::from(f.drops.expect("counted"))).sum::<u64>());
     let hops: u64 = out.links.iter().map(|l| l.counters.dequeued).sum();
     assert_eq!(hops, out.packet_hops);
 }

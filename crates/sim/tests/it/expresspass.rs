@@ -146,7 +146,7 @@ fn an_incast_loses_no_data_and_takes_the_time_of_its_credits() {
         let over = all_done(&out).0 as f64 / ideal.0 as f64;
         println!("{n} senders: {} which is {over:.3} of the link's, queue {}", all_done(&out), queue(&out));
         assert_eq!(data_drops(&out), 0, "{n}");
-        assert_eq!(out.flows.iter().map(|f| f.retransmitted).sum::<u64>(), 0);
+        assert_eq!(out.flows.iter().map(|f| f.retransmitted.expect("counted")).sum::<u64>(), 0);
         assert!(over < 1.4, "{n}: {over}");
     }
 }
@@ -163,7 +163,7 @@ fn crossed(routing: Routing) -> RunSpec {
 
 #[test]
 fn without_symmetric_routes_queues_grow_and_data_is_sent_again() {
-    let again = |out: &Outcome| out.flows.iter().map(|f| f.retransmitted).sum::<u64>();
+    let again = |out: &Outcome| out.flows.iter().map(|f| f.retransmitted.expect("counted")).sum::<u64>();
     let [same, hashed, sprayed] = [Routing::Symmetric, Routing::Ecmp, Routing::Spray].map(|routing| {
         let out = outcome(&crossed(routing));
         let end = all_done(&out);
@@ -299,7 +299,7 @@ fn with_aeolus_a_short_message_alone_comes_a_round_trip_sooner() {
         let flows = || vec![flow(0, 1, packets * 1460, Time::ZERO)];
         let (with, without) =
             (outcome(&with_aeolus(star(2), flows())), outcome(&xpass(star(2), flows(), Time::ms(50))));
-        assert_eq!((unscheduled_drops(&with), with.flows[0].retransmitted), (0, 0));
+        assert_eq!((unscheduled_drops(&with), with.flows[0].retransmitted.expect("counted")), (0, 0));
         let (soon, late) = (all_done(&with), all_done(&without));
         // The request of 84 bytes leaves first, then the window back to back.
         let exact = Time(67_200) + Time(1_230_400) * (packets + 1) + Time::us(8);

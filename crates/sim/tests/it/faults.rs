@@ -76,7 +76,7 @@ fn flows_count_what_links_lost_and_ports_do_not() {
         let out = outcome(&run);
         assert_whole(&run, &out);
         let bottleneck = out.links.iter().find(|l| l.name == "s0->s1").expect("the link");
-        assert_eq!(out.flows[0].drops, 3, "{transport}");
+        assert_eq!(out.flows[0].drops.expect("counted"), 3, "{transport}");
         assert_eq!((bottleneck.faults.dropped_by_number, bottleneck.faults.dropped()), (3, 3), "{transport}");
         assert_eq!(out.links.iter().map(|l| l.counters.drops()).sum::<u64>(), 0, "{transport}");
         let next = out.links.iter().find(|l| l.name == "s1->h2").expect("the link");

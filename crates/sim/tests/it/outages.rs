@@ -124,7 +124,7 @@ fn what_is_on_the_wire_what_waits_and_what_comes_is_lost() {
     assert_eq!(hurt.counters.dropped, [0, 0, 0, 19, 0], "packets 21 to 39");
     assert_eq!((hurt.counters.received, hurt.counters.dequeued), (40, 21));
     assert_eq!(hurt.busy, amid(20) - start(0), "it was sending all the time until then");
-    assert_eq!((out.flows[0].delivered, out.flows[0].drops), (12 * 1460, 28));
+    assert_eq!((out.flows[0].delivered, out.flows[0].drops.expect("counted")), (12 * 1460, 28));
     assert_eq!(out.flows[0].state, FlowState::Unfinished);
 
     // Two at once: every second packet waits. 42 have come, 21 have begun to leave.
@@ -134,7 +134,7 @@ fn what_is_on_the_wire_what_waits_and_what_comes_is_lost() {
     let hurt = on(&out, "s0->s1");
     assert_eq!(hurt.faults.dropped_on_the_wire, 9);
     assert_eq!(hurt.counters.dropped, [0, 0, 0, 21 + 38, 0], "those that waited, and those that came");
-    assert_eq!(out.flows.iter().map(|f| f.drops).sum::<u32>(), 9 + 21 + 38);
+    assert_eq!(out.flows.iter().map(|f| f.drops.expect("counted")).sum::<u32>(), 9 + 21 + 38);
     assert_eq!(out.flows.iter().map(|f| f.delivered).sum::<u64>(), 12 * 1460);
 }
 
@@ -160,7 +160,7 @@ fn a_host_whose_own_link_is_down_loses_what_it_sends_at_the_pace_of_its_link() {
     assert_eq!(hurt.faults.dropped_on_the_wire, 9);
     assert_eq!(hurt.counters.dropped, [0, 0, 0, 10, 0]);
     assert_eq!((hurt.counters.received, hurt.counters.dequeued), (40, 30));
-    assert_eq!(out.flows[0].drops, 19);
+    assert_eq!(out.flows[0].drops.expect("counted"), 19);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn routes_avoid_a_link_once_they_have_converged_and_return_once_they_have_again(
     assert_eq!(hurt.counters.dropped, [0, 0, 0, 5, 0], "packets 11 to 15, before routes know");
     assert_eq!(on(&out, "leaf0->spine0").counters.dequeued, 10, "packets 16 to 25");
     assert_eq!(hurt.counters.dequeued, 11 + 14, "up to packet 10, and from packet 26");
-    assert_eq!(out.flows[0].drops, 14);
+    assert_eq!(out.flows[0].drops.expect("counted"), 14);
 
     // A link further on goes down: routes before it change as well.
     run.faults = vec![down(&["spine1->leaf1"], amid(10), Time::MAX, Time::ZERO)];
@@ -202,7 +202,7 @@ fn packets_without_a_way_are_dropped_where_they_are_and_said_so() {
     let hurt = on(&out, "s0->s1");
     assert_eq!(hurt.counters.dropped, [0, 0, 0, 5, 0], "before routes know");
     assert_eq!(on(&out, "h0->s0").faults.dropped_without_route, 14, "packets 26 to 39");
-    assert_eq!(out.flows[0].drops, 9 + 5 + 14);
+    assert_eq!(out.flows[0].drops.expect("counted"), 9 + 5 + 14);
     assert!(
         out.warnings.iter().any(|w| w.starts_with("1 of 1 flows had not finished")),
         "{:?}",

@@ -35,7 +35,7 @@ fn repeated(run: &RunSpec) -> (u64, u64) {
     let name = &run.transports[0].name;
     for (record, again) in out.flows.iter().zip(&seen.again) {
         assert_eq!(record.state, FlowState::Done, "{name}: {:?}", run.faults);
-        assert_eq!(record.retransmitted, *again, "{name}: {:?}", run.faults);
+        assert_eq!(record.retransmitted.expect("counted"), *again, "{name}: {:?}", run.faults);
     }
     let lost =
         out.links.iter().map(|link| link.faults.dropped_by_number + link.faults.dropped_at_random).sum();

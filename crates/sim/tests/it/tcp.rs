@@ -71,7 +71,7 @@ fn a_short_message_takes_what_slow_start_takes() {
     let rtt = one_way + 142.8 + 2.0 * 0.032 + 0.32;
     let expected = 4.0 * rtt + one_way + 31.0 * 12.0;
     assert!((took - expected).abs() < 2.0, "{took} us, not {expected}");
-    assert_eq!(out.flows[0].retransmitted, 0);
+    assert_eq!(out.flows[0].retransmitted.expect("counted"), 0);
 }
 
 #[test]
@@ -158,7 +158,10 @@ fn incast(transport: &str) -> RunSpec {
 #[test]
 fn weights_of_processor_sharing_and_no_deadlines_are_dctcp_packet_for_packet() {
     let dctcp = outcome(&incast("dctcp"));
-    assert!(drops(&dctcp) > 0 && dctcp.flows.iter().all(|f| f.marks > 0), "marks and drops");
+    assert!(
+        drops(&dctcp) > 0 && dctcp.flows.iter().all(|f| f.marks.expect("counted") > 0),
+        "marks and drops"
+    );
     let ps = outcome(&param(incast("l2dct"), "weights", word("ps")));
     let d2tcp = outcome(&incast("d2tcp"));
     for same in [&ps, &d2tcp] {

@@ -10,7 +10,7 @@ use std::path::Path;
 const UNMARKED: Invariant = Invariant { name: "no packet is marked", holds: unmarked };
 
 fn unmarked(run: &Run<'_>) -> Result<(), String> {
-    let marks: u32 = run.outcome.flows.iter().map(|f| f.marks).sum();
+    let marks: u32 = run.outcome.flows.iter().map(|f| f.marks.expect("counted")).sum();
     if marks == 0 { Ok(()) } else { Err(format!("{marks} packets are marked")) }
 }
 

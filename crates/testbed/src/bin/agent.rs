@@ -93,6 +93,8 @@ struct Agent {
     seen: Arc<Mutex<FlowLog>>,
     /// Flows that come here, and what looks at their bytes, by sender and number of the message.
     inspections: Arc<FxHashMap<(SocketAddrV4, u32), (u32, Inspection)>>,
+    /// Flows from here, by receiver and number of the message.
+    leaving: Arc<FxHashMap<(SocketAddrV4, u32), u32>>,
     connections: Arc<Connections>,
 }
 
@@ -137,12 +139,15 @@ impl Agent {
             sealed: arguments.job.sealed,
             seen: Arc::new(Mutex::new(seen)),
             inspections: Arc::default(),
+            leaving: Arc::default(),
             connections: Arc::default(),
         };
         agent.connections = Arc::new(Connections::of(&agent.job.slow.flows));
         let (seed, piece) = (agent.job.slow.seed, agent.job.network.sizes().payload);
         let inspect = |flow| Inspection::new(Inspector::new(Payload::of(seed, flow), piece));
-        let incoming = agent.incoming().into_iter();
+        let here = agent.host;
+        agent.leaving = Arc::new(agent.numbered(|f| (f.src == here).then_some(f.dst)));
+        let incoming = agent.numbered(|f| (f.dst == here).then_some(f.src)).into_iter();
         agent.inspections = Arc::new(incoming.map(|(name, flow)| (name, (flow, inspect(flow)))).collect());
         Ok(agent)
     }
@@ -284,12 +289,19 @@ impl Agent {
         })
     }
 
-    /// Logs the events of messages to this host.
+    /// Logs the events of messages to this host and from it.
     fn observer(&self) -> Arc<dyn Fn(&MessageEvent) + Send + Sync> {
         let (seen, flows) = (self.seen.clone(), self.inspections.clone());
-        let connections = self.connections.clone();
+        let (connections, leaving) = (self.connections.clone(), self.leaving.clone());
         Arc::new(move |progress: &MessageEvent| {
-            let Some(&(flow, _)) = flows.get(&(progress.peer, progress.message)) else { return };
+            let name = (progress.peer, progress.message);
+            if let MessageEventKind::Repeated { bytes } = progress.what {
+                let flow = leaving.get(&name);
+                let log =
+                    |flow: &u32| seen.lock().unwrap_or_else(PoisonError::into_inner).repeated(*flow, bytes);
+                return flow.map_or((), log);
+            }
+            let Some(&(flow, _)) = flows.get(&name) else { return };
             if matches!(progress.what, MessageEventKind::Delivered { .. }) {
                 connections.delivered(flow);
             }
@@ -297,23 +309,25 @@ impl Agent {
             match progress.what {
                 MessageEventKind::Delivered { bytes } => seen.delivered(progress.at, flow, bytes),
                 MessageEventKind::Completed { .. } => seen.completed(flow),
+                MessageEventKind::Marked => seen.marked(flow),
                 _ => {}
             }
         })
     }
 
-    /// Flows that come here by sender and number of the message; number 0 of each pair of endpoints is their first
-    /// contact.
-    fn incoming(&self) -> FxHashMap<(SocketAddrV4, u32), u32> {
-        let mut order: Vec<(u32, &FlowSpec)> = self.flows().filter(|(_, f)| f.dst == self.host).collect();
-        order.sort_by_key(|(number, f)| (f.start, *number));
+    /// Flows of which `other` says the host at their other end, by its address and the number of the message; number 0
+    /// of each pair of endpoints is their first contact.
+    fn numbered(&self, other: impl Fn(&FlowSpec) -> Option<u32>) -> FxHashMap<(SocketAddrV4, u32), u32> {
+        let with_peer =
+            |(number, f): (u32, &FlowSpec)| Some((f.start, number, self.address(other(f)?, f.transport)));
+        let mut order: Vec<(Time, u32, SocketAddrV4)> = self.flows().filter_map(with_peer).collect();
+        order.sort_unstable_by_key(|(start, number, _)| (*start, *number));
         let mut next = FxHashMap::default();
         let mut table = FxHashMap::default();
-        for (number, flow) in order {
-            let sender = self.address(flow.src, flow.transport);
-            let message = next.entry(sender).or_insert(0);
+        for (_, number, peer) in order {
+            let message = next.entry(peer).or_insert(0);
             *message += 1;
-            table.insert((sender, *message), number);
+            table.insert((peer, *message), number);
         }
         table
     }

@@ -7,8 +7,9 @@ use super::plan::{Plan, Planned};
 use super::{LONGEST_WAIT, PIECE, Running, TURN, socket};
 use crate::messages::MachineReport;
 use crate::payload::Payload;
-use headway_gauges::{Gauge, GaugeInfo, Level, RoundTrips};
+use headway_gauges::{Level, RoundTrips};
 use headway_host::Source;
+use headway_lab::traffic::kernel_gauges;
 use headway_units::Time;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -18,13 +19,6 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// The largest congestion window of a connection.
-const WINDOW: GaugeInfo = GaugeInfo::packets(
-    "kernel_window_packets",
-    "kernel's window",
-    "the largest congestion window of a connection",
-);
 
 /// What the kernel said of the flows from this host.
 #[derive(Debug, Default)]
@@ -219,13 +213,13 @@ impl<'a> Sending<'a> {
         let since = self.running.clock.now().saturating_sub(self.running.start);
         for (transport, measured) in &self.measured {
             let mut gauges = vec![
-                measured.window.gauge(&WINDOW, since),
-                Gauge::count("kernel_connections", measured.connections),
-                Gauge::count("kernel_ecn_connections", measured.with_ecn),
-                Gauge::count("kernel_retransmitted_packets", measured.retransmitted_packets),
+                measured.window.gauge(&kernel_gauges::WINDOW, since),
+                kernel_gauges::CONNECTIONS.count(measured.connections),
+                kernel_gauges::WITH_ECN.count(measured.with_ecn),
+                kernel_gauges::RETRANSMITTED.count(measured.retransmitted_packets),
             ];
             let least = measured.least_us.map(|us| u64::from(us) * 1000);
-            gauges.extend(least.map(|ns| Gauge::count("kernel_min_rtt_ns", ns)));
+            gauges.extend(least.map(|ns| kernel_gauges::LEAST_ROUND_TRIP.count(ns)));
             self.sent.machines.push(MachineReport {
                 transport: *transport,
                 gauges: gauges.iter().map(crate::messages::pack_gauge).collect(),
