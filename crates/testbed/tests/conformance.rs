@@ -84,6 +84,24 @@ fn every_transport_delivers_every_flow_once_over_a_lossy_reordering_duplicating_
     }
 }
 
+#[test]
+fn flows_count_their_marks_and_what_is_sent_again_and_ports_do_not_know_flows() {
+    let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "2 MB", start = "0 s" },
+        { name = "f1", src = 1, dst = 3, bytes = "2 MB", start = "0 s" }"#;
+    let one_lost = "[[fault]]\nlinks = [\"s0->s1\"]\nkind = \"data\"\ndrop = [40]";
+    for run in arms(&dumbbell("name = \"dctcp\"\nmin_rto = \"1 ms\"", flows, one_lost)) {
+        let (flows, arm) = (&run.outcome.flows, run.arm);
+        assert_eq!(run.done(), 2, "{arm}");
+        let marks: u32 = flows.iter().map(|f| f.marks.expect("hosts count them")).sum();
+        let marked: u64 = run.outcome.links.iter().map(|l| l.counters.marked).sum();
+        assert!(marks > 0 && u64::from(marks) <= marked, "{arm}: {marks} arrived of {marked} marks");
+        let again: u64 = flows.iter().map(|f| f.retransmitted.expect("hosts count them")).sum();
+        assert!(again >= 1000, "{arm}: the lost packet left again, of {again} bytes");
+        let by_flow = flows.iter().all(|f| f.drops.is_some() && f.trims.is_some());
+        assert_eq!(by_flow, arm == "simulator", "{arm}: {flows:?}");
+    }
+}
+
 /// Which handshakes cross the bottleneck is asked by a fault that loses the one that should not be there.
 #[test]
 fn a_flow_over_an_open_connection_leaves_the_handshake_out_and_one_that_comes_too_early_does_not() {
