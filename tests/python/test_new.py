@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = REPOSITORY / "tools/new.py"
 # What a built dependency consists of; everything else in a target directory is the workspace's own.
 LIBRARIES = (".rlib", ".rmeta", ".so", ".d")
-INTEGRATION = ("test", "--workspace", "--all-features", "--quiet", "--test", "it", "--")
+# The crates that hold what can be made; with the module's crate, dependencies have the features that they are built with.
+CRATES = ("fabric", "network", "transport", "lab", "python")
+INTEGRATION = (
+    "test",
+    *(word for crate in CRATES for word in ("--package", f"headway-{crate}")),
+    *("--all-features", "--test", "it", "--"),
+)
 SUITE = (
     "properties",
     "contract",
@@ -87,6 +94,9 @@ def test_what_is_made_passes_the_suite(copy: Path) -> None:
     assert made.returncode == 0, made.stderr
     suite = run(copy, "cargo", *INTEGRATION, *(f"{name}::" for name in SUITE))
     assert suite.returncode == 0, suite.stdout[-4000:] + suite.stderr[-4000:]
+    compiled = re.findall(r"^ +Compiling (\S+)", suite.stderr, re.MULTILINE)
+    others = [name for name in compiled if not name.startswith("headway")]
+    assert not others, f"compiled again, for other features than the workspace's: see {REPOSITORY}/crates/python/Cargo.toml"
     digests = dict(line.split() for line in (copy / "tests/golden/order.digests").read_text("utf-8").splitlines())
     assert digests["my-thing"] == digests["template"]
     assert digests["quarter"] == digests["tcp"]

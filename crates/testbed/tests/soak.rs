@@ -23,12 +23,14 @@ use std::io::{BufRead, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const HOSTS: u32 = 3;
 const CALLERS: u32 = 3;
+/// Transports that are tried side by side.
+const AT_ONCE: usize = 3;
 /// Longest request or reply.
 const LARGEST: f64 = 300_000.0;
 const PORT: u16 = headway_packet::UDP_PORT;
@@ -65,16 +67,29 @@ fn soak(words: &[String]) {
     let all: Vec<&'static str> =
         registry::NAMES.iter().copied().filter(|name| only.is_none_or(|only| only == name)).collect();
     assert!(!all.is_empty(), "there is no transport {only:?}");
-    for transport in all {
-        let mut stage = Stage::set(transport);
-        stage.play(Duration::from_secs(seconds));
-        let (report, memory) = stage.end();
-        let tally = Tally::read(stage.logs.path());
-        tally.check();
-        tally.print(transport, seconds, &report, &memory);
-        memory.check();
-    }
+    // Hosts mostly wait, so that several networks fit on one machine; each has namespaces of its own.
+    let next = Mutex::new(all.into_iter());
+    let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(transport) = take() {
+                    soak_one(transport, seconds);
+                }
+            });
+        }
+    });
     println!("test result: ok. soak of {seconds} s a transport");
+}
+
+fn soak_one(transport: &'static str, seconds: u64) {
+    let mut stage = Stage::set(transport);
+    stage.play(Duration::from_secs(seconds));
+    let (report, memory) = stage.end();
+    let tally = Tally::read(stage.logs.path());
+    tally.check();
+    tally.print(transport, seconds, &report, &memory);
+    memory.check();
 }
 
 // --- one host ---

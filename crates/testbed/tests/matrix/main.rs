@@ -27,6 +27,7 @@ use ports::Prices;
 use scenarios::Room;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 /// How much slower than written runs are: at first, and once more where a run went wrong and the machine may have been
 /// too busy.
@@ -47,7 +48,21 @@ fn main() -> ExitCode {
         registry::all().into_iter().filter(|e| only.is_none_or(|name| e.info.name == name)).collect();
     assert!(!all.is_empty(), "there is no transport {only:?}");
     println!("{}", Row::HEAD);
-    let wrong: Vec<&str> = all.iter().filter(|e| !report(e, full)).map(|e| e.info.name).collect();
+    // Hosts mostly wait, so that two networks fit on one machine; whole rows have it to themselves.
+    let (next, wrong) = (Mutex::new(all.iter()), Mutex::new(Vec::new()));
+    let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+    std::thread::scope(|scope| {
+        for _ in 0..if full { 1 } else { 2 } {
+            scope.spawn(|| {
+                while let Some(entry) = take() {
+                    if !report(entry, full) {
+                        wrong.lock().unwrap_or_else(PoisonError::into_inner).push(entry.info.name);
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap_or_else(PoisonError::into_inner);
     if wrong.is_empty() {
         println!("test result: ok. matrix of {} transports", all.len());
         return ExitCode::SUCCESS;
@@ -73,16 +88,16 @@ fn report(entry: &Entry, full: bool) -> bool {
     for slowdown in SLOWDOWNS {
         match Row::measure(entry, full, slowdown) {
             Ok(row) if row.faults.is_empty() => {
-                println!("{}", row.print(entry));
-                last.iter().for_each(|why| println!("  at first: {why}"));
+                let first = last.iter().map(|why| format!("\n  at first: {why}"));
+                println!("{}{}", row.print(entry), first.collect::<String>());
                 return true;
             }
             Ok(row) => last = row.faults,
             Err(why) => last = vec![why],
         }
     }
-    println!("{:<18} {:<25} FAILED", entry.info.name, entry.info.discipline);
-    last.iter().for_each(|why| println!("  {why}"));
+    let why: String = last.iter().map(|why| format!("\n  {why}")).collect();
+    println!("{:<18} {:<25} FAILED{why}", entry.info.name, entry.info.discipline);
     false
 }
 
