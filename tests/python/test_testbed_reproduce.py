@@ -92,6 +92,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int | None]]:
         Scenario.load(path, sets=sets, scale=scale).run(out)
         return 0, {}
 
+    monkeypatch.setattr(testbed_reproduce, "probe", lambda: None)
     monkeypatch.setattr(testbed_reproduce, "arguments", arguments)
     monkeypatch.setattr(testbed_reproduce, "measure", measure)
     return asked
@@ -130,6 +131,22 @@ def test_what_claims_need_is_run_by_repetition_and_put_on_record(
     command = "headway testbed reproduce mine/two-flows --repetitions 3 --out out/testbed/mine/two-flows"
     assert row["testbed"]["command"] == command
     assert listed(headway, "two-quoted")["testbed"] is None
+
+
+def test_a_machine_that_cannot_is_told_once_and_finished_runs_are_judged_without_it(
+    headway: Headway, home: Path, measured: Asked, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse() -> None:
+        raise HeadwayError("the testbed needs root: it makes network namespaces and opens packet sockets")
+
+    monkeypatch.setattr(testbed_reproduce, "probe", refuse)
+    command = ("testbed", "reproduce", "mine/two-flows", "--repetitions", "2", "--out", tmp_path / "out")
+    answer = headway(*command)
+    assert (answer.status, answer.err.count("needs root"), measured) == (2, 1, [])
+    monkeypatch.setattr(testbed_reproduce, "probe", lambda: None)
+    headway(*command)
+    monkeypatch.setattr(testbed_reproduce, "probe", refuse)
+    assert headway(*command).status == 0
 
 
 def test_what_is_finished_is_kept_and_more_repetitions_are_added(
@@ -203,6 +220,7 @@ def test_both_arms_stand_side_by_side(headway: Headway, home: Path, measured: As
     assert line.count("reproduced") == 2
     headway("reproduce", "--all", "mine", "--out", tmp_path / "site")
     site = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    assert "<td>on real packets</td>" in site
     assert "On real packets, median of 2 repetitions on " in site
 
 

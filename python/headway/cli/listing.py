@@ -147,6 +147,9 @@ def _print_claims(entries: list[dict[str, Any]]) -> None:
     _print_readings(entries)
     counts = Counter(e["verdict"] for e in entries)
     click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    if real := Counter(e["testbed"]["verdict"] for e in entries if e["testbed"]):
+        shown = ", ".join(f"{count} {verdict}" for verdict, count in real.most_common())
+        click.echo(f"{real.total()} of them on real packets: {shown}")
 
 
 def _on_testbed(entry: Mapping[str, Any] | None) -> str:

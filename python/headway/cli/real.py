@@ -22,6 +22,13 @@ INTERRUPTED = 130
 PROGRAM = "headway-testbed"
 
 
+def probe() -> None:
+    """Raise `HeadwayError`, with the program's own sentence, where this machine cannot run a testbed."""
+    done = subprocess.run([str(program(PROGRAM)), "--probe"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise HeadwayError(done.stderr.strip().removeprefix(f"{PROGRAM}: "))
+
+
 def arguments(
     path: Path,
     sets: Sequence[str],

@@ -15,7 +15,7 @@ from headway.claims.testbed_record import REPETITIONS
 from headway.claims.testbed_record import record as put_on_record
 from headway.cli.controls import controls_of
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
-from headway.cli.real import arguments, measure
+from headway.cli.real import arguments, measure, probe
 from headway.cli.reproduce import print_claims
 from headway.cli.sweep import status
 from headway.data.reader import read_list
@@ -69,6 +69,8 @@ def reproduce(
     whole = plan(run_file, out, sets=overrides, scale=scale)
     needed = variants_needed(claims, list(dict.fromkeys(point.point.variant for point in whole.points)))
     planned = real_plan(whole, needed, factor)
+    if not all(point.is_finished for point in planned.points):
+        probe()
     began = time.monotonic()
     outcome = _run(planned, scale, factor, quiet=as_json, overwrite=force)
     runs_done = finished_runs(out, read_list(out / SWEEP_FILE, "points"))
