@@ -309,5 +309,6 @@ def test_a_tiny_figure_on_real_packets(home: Path, tmp_path: Path) -> None:
     kept = json.loads((home / "testbed.json").read_text(encoding="utf-8"))["two-share"]
     assert kept["verdict"] == "reproduced"
     assert kept["late_s"] > 0
+    assert kept["slowdown"] == 50
     assert "2/2 runs on real packets" in done.stdout
     assert (out / "report.html").is_file()

@@ -87,7 +87,7 @@ def _testbed(rows: Sequence[Row], show: Callable[[Any], str], show_range: Callab
 
 def _how(one: Row) -> str:
     """How an entry was measured: command, machine, other work, lateness."""
-    slowdown = "unscaled" if one["slowdown"] == 1 else f"slowdown {one['slowdown'] or 'as usual'}"
+    slowdown = "unscaled" if one["slowdown"] == 1 else f"slowdown {one['slowdown']}"
     late, work = duration(one["late_s"]), one["other_work"]
     return (
         f"`{one['command']}`: {one['repetitions']} repetitions, {slowdown}, on {machine_text(one['machine'])}. "

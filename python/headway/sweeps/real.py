@@ -16,7 +16,7 @@ from headway.data.machine import Work, machine
 from headway.data.reader import glance
 from headway.directories import drop_derived
 from headway.errors import HeadwayError
-from headway.layout import POINT_FILE
+from headway.layout import MANIFEST_FILE, POINT_FILE
 from headway.locks import held
 from headway.sweeps.plan import Job, State, SweepPlan, settle
 from headway.sweeps.run import SweepOutcome
@@ -89,10 +89,11 @@ def conditions(plan: SweepPlan) -> dict[str, Any]:
     """How the finished points were measured: on which machines, beside how much other work, and how late frames were.
 
     `other_work` is in processors, `late_s` the lateness that 99 % of the frames to hosts did not exceed; both are those
-    of the worst run.
+    of the worst run. `slowdown` is the one that the runs had, where they say it.
     """
     machines: list[dict[str, Any]] = []
     work, late = 0.0, 0.0
+    slowdowns: set[int] = set()
     for point in plan.points:
         if not point.is_finished:
             continue
@@ -100,7 +101,9 @@ def conditions(plan: SweepPlan) -> dict[str, Any]:
         if said.get("machine") and said["machine"] not in machines:
             machines.append(said["machine"])
         work = max(work, said.get("other_work") or 0.0)
-        about = (glance(point.directory / "manifest.json") or {}).get("testbed") or {}
+        about = (glance(point.directory / MANIFEST_FILE) or {}).get("testbed") or {}
+        slowdowns |= {about["slowdown"]} if "slowdown" in about else set()
         # The unit of `switch_late_ns` is a real nanosecond, whatever the slowdown.
         late = max(late, ((about.get("switch_late_ns") or {}).get("p99") or 0) * 1e-9)
-    return {"machine": machines, "other_work": work, "late_s": late}
+    found: dict[str, Any] = {"machine": machines, "other_work": work, "late_s": late}
+    return found | ({"slowdown": slowdowns.pop()} if len(slowdowns) == 1 else {})
