@@ -312,3 +312,15 @@ def test_a_tiny_figure_on_real_packets(home: Path, tmp_path: Path) -> None:
     assert kept["slowdown"] == 50
     assert "2/2 runs on real packets" in done.stdout
     assert (out / "report.html").is_file()
+
+
+def test_a_table_may_change_what_is_run(headway: Headway, home: Path, measured: Asked, tmp_path: Path) -> None:
+    path = home / "claims.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("slowdown = 50", 'set = { stop = "1 ms" }\nclaims = ["two-share"]'), encoding="utf-8")
+    out = tmp_path / "out"
+    answer = headway("testbed", "reproduce", "mine/two-flows", "--repetitions", "1", "--out", out, "--json")
+    assert [row["id"] for row in json.loads(answer.out)] == ["two-share"]
+    assert measured == [("amrt,seed=1", None)]
+    (manifest,) = out.glob("points/*/manifest.json")
+    assert json.loads(manifest.read_text(encoding="utf-8"))["scenario"]["stop"] == "1 ms"
