@@ -42,6 +42,9 @@ const WEIGHTS: &[&str] = &[
     "increase",
 ];
 
+/// Parameters that are set, by name.
+type Set = Vec<(String, ParamValue)>;
+
 const CONTROLS: &[Control] = &[
     Control { name: "reno", machine: "tcp", multipath: Some("mptcp-reno"), marked: Some(HALVING), ..PLAIN },
     Control { name: "cubic", machine: "cubic", multipath: Some("mptcp-cubic"), ..PLAIN },
@@ -161,7 +164,7 @@ impl Kernel {
 }
 
 /// The control of an entry, by its name or with settings of its own, and those.
-fn read_control(item: &Item<'_>) -> Result<(&'static Control, Vec<(String, ParamValue)>), ScenarioError> {
+fn read_control(item: &Item<'_>) -> Result<(&'static Control, Set), ScenarioError> {
     if let Value::Text(name) = item.value() {
         return Ok((find_control(item, name)?, Vec::new()));
     }
