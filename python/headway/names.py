@@ -18,6 +18,7 @@ EXPECTATIONS_FILE = "expectations.toml"
 VERDICTS_FILE = "verdicts.json"
 # A figure of a paper by its number, as scenarios are named.
 _FIGURE = re.compile(r"([\w-]+/fig)(\d+)(?!\d)")
+TESTBED_FILE = "testbed.json"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from headway.explain.points import Trace, place
 from headway.report.assemble import assemble
 from headway.report.load import load
 from headway.report.spec import Panel
+from headway.scenario import Scenario
 from support import Answer, HandMade
 
 Headway = Callable[..., Answer]
@@ -193,3 +194,15 @@ def test_each_model_has_its_figure(name: str, headway: Headway, tmp_path: Path) 
     else:
         line = lines["w = 1, k = 1"]
         assert (max(line.y), max(line.y) - min(line.y)) == pytest.approx((46.0, 4.77), abs=0.01)
+
+
+def test_the_kernels_figure_is_the_simulated_one_where_machines_stand_for_the_kernel() -> None:
+    simulated, real = (Scenario.load(f"l2dct/{name}") for name in ("fig14-linux", "fig14-kernel"))
+    label = "{},senders=2,seed=3"
+    for variant in ("l2dct", "dctcp", "newreno-ecn"):
+        one, other = (each.at(label.format(variant)).resolved for each in (simulated, real))
+        for key in ("topology", "fabric", "stop", "bottleneck", "sample", "transport"):
+            assert one[key] == other[key], (variant, key)
+        own = ("stack", "congestion", "mptcp", "ecn", "initial_window", "settings")
+        flows = [{key: value for key, value in entry.items() if key not in own} for entry in other["traffic"]]
+        assert one["traffic"] == flows
