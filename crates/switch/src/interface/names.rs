@@ -1,0 +1,75 @@
+//! Interfaces of this network namespace, by name.
+
+#![allow(unsafe_code, reason = "the standard library knows no interfaces")]
+
+use super::InterfaceError;
+use std::ffi::CString;
+
+/// The number of an interface.
+pub(super) fn index_of(name: &str) -> Result<i32, InterfaceError> {
+    let not_there = || InterfaceError::NotThere { name: name.into(), known: interfaces() };
+    let text = CString::new(name).map_err(|_| not_there())?;
+    // SAFETY: a C string that outlives the call.
+    match unsafe { libc::if_nametoindex(text.as_ptr()) } {
+        0 => Err(not_there()),
+        index => Ok(index as i32),
+    }
+}
+
+/// Names of this namespace's interfaces, for messages.
+fn interfaces() -> Vec<String> {
+    let mut names = Vec::new();
+    // SAFETY: the list is ended by an entry of index 0 with a null name, each name before it is a C string,
+    // and the list is freed once, after the last use of the names.
+    unsafe {
+        let list = libc::if_nameindex();
+        let mut entry = list;
+        while !entry.is_null() && (*entry).if_index != 0 {
+            names.push(std::ffi::CStr::from_ptr((*entry).if_name).to_string_lossy().into_owned());
+            entry = entry.add(1);
+        }
+        if !list.is_null() {
+            libc::if_freenameindex(list);
+        }
+    }
+    names
+}
+
+/// How many receive queues an interface has; `None` where its driver knows nothing of queues, and so has one.
+#[cfg(feature = "af-xdp")]
+pub(super) fn receive_queues(name: &str) -> std::io::Result<Option<u32>> {
+    use std::io;
+    use std::os::fd::AsRawFd;
+
+    /// `struct ethtool_channels`.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Channels {
+        command: u32,
+        most: [u32; 4],
+        receive: u32,
+        transmit: u32,
+        other: u32,
+        combined: u32,
+    }
+    const GET_CHANNELS: u32 = 0x3c;
+    let any = std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0))?;
+    let mut channels = Channels { command: GET_CHANNELS, ..Channels::default() };
+    // SAFETY: all-zero is a valid value of this plain C structure.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_ifru.ifru_data = (&raw mut channels).cast();
+    // The last byte stays zero.
+    for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: the request holds a name that ends in zero and a pointer to the structure of its command; both outlive
+    // the call.
+    let result = unsafe { libc::ioctl(any.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
+    if result == 0 {
+        return Ok(Some(channels.receive + channels.combined));
+    }
+    match io::Error::last_os_error() {
+        error if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(None),
+        error => Err(error),
+    }
+}
