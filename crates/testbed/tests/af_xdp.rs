@@ -201,7 +201,7 @@ fn the_program_goes_with_the_switch_however_it_ends() {
     let stage = Stage::set(1500);
     for round in 0..2 {
         let (mut switch, said) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500);
-        assert!(said.contains("AF_XDP"), "round {round}: {said}");
+        assert!(said.contains("frames by AF_XDP: "), "round {round}: {said}");
         assert!(stage.links().contains("prog/xdp"), "{}", stage.links());
         switch.0.kill().expect("killed");
         switch.0.wait().expect("it is gone");

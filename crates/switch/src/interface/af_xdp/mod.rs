@@ -5,6 +5,7 @@
 //! time in front of each ([`program`]); it is detached when this process ends, however it ends. Frames are copied
 //! in and out of the kernel (`XDP_COPY`), as between veth interfaces they must be.
 
+#![allow(clippy::disallowed_methods, reason = "a driver of real interfaces lives in real time")]
 #![allow(unsafe_code, reason = "the library asks its users to keep frames inside of their memory")]
 
 mod program;
@@ -15,11 +16,14 @@ use crate::frame::lacks_checksum;
 use program::Redirect;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::{Duration, Instant};
 use xdp::nic::NicIndex;
 use xdp::slab::{HeapSlab, Slab};
 use xdp::socket::{SocketError, XdpSocket, XdpSocketBuilder};
 use xdp::umem::{FrameSize, UmemCfgBuilder};
-use xdp::{CompletionRing, Packet, RingConfigBuilder, RxRing, Umem, WakableFillRing, WakableTxRing};
+use xdp::{
+    CompletionRing, Packet, RingConfigBuilder, RxRing, Umem, WakableFillRing, WakableRings, WakableTxRing,
+};
 
 /// Frames that wait for this thread at most: as many as come at 1 Gb/s in 50 ms.
 const RECEIVING: u32 = 4096;
@@ -27,6 +31,8 @@ const RECEIVING: u32 = 4096;
 const SENDING: u32 = 1024;
 /// Frames taken at once.
 const BATCH: usize = 64;
+/// How long a queue may be taken by a socket that is gone.
+const QUEUE_COMES_FREE: Duration = Duration::from_secs(1);
 /// Bytes in front of a frame for its time.
 const STAMP: usize = 8;
 /// Bytes that the kernel keeps for itself in front of that.
@@ -64,35 +70,20 @@ impl AfXdp {
                 "it has {count} receive queues, and this needs one: `ethtool -L {name} combined 1`"
             )));
         }
-        let mut umem = memory(longest).map_err(fail)?;
-        let mut builder = XdpSocketBuilder::new().map_err(|e| fail(socket_clause(&e)))?;
-        let config = RingConfigBuilder {
-            rx_count: RECEIVING,
-            fill_count: RECEIVING,
-            tx_count: SENDING,
-            completion_count: SENDING,
-        };
-        let config = config.build().map_err(|e| fail(e.to_string()))?;
-        let (rings, mut flags) =
-            builder.build_wakable_rings(&umem, config).map_err(|e| fail(socket_clause(&e)))?;
+        let Bound { socket, rings, umem } = bind(nic, longest).map_err(|why| match why {
+            Unbound::Down => InterfaceError::Down(name.into()),
+            Unbound::Because(why) => fail(why),
+        })?;
         let (Some(received), Some(sending)) = (rings.rx_ring, rings.tx_ring) else {
             return Err(fail("a ring is missing".into()));
         };
-        let mut fill = rings.fill_ring;
-        // SAFETY: the memory is a field of the same structure as the socket and outlives it.
-        unsafe { fill.enqueue(&mut umem, RECEIVING as usize, false) }.map_err(|e| fail(e.to_string()))?;
-        flags.force_copy();
-        let socket = builder.bind(nic, 0, flags).map_err(|e| match bind_code(&e) {
-            Some(libc::ENETDOWN) => InterfaceError::Down(name.into()),
-            _ => fail(socket_clause(&e)),
-        })?;
         // Without it a batch takes several calls.
         let _ = set_budget(&socket);
         let program = Redirect::attach(name, index as u32, socket.raw_fd())?;
         Ok(AfXdp {
             program,
             socket,
-            fill,
+            fill: rings.fill_ring,
             received,
             sending,
             sent: rings.completion_ring,
@@ -229,6 +220,60 @@ impl FrameIo for AfXdp {
     }
 }
 
+/// A socket that is bound to the queue of an interface, with its memory.
+struct Bound {
+    socket: XdpSocket,
+    rings: WakableRings,
+    umem: Umem,
+}
+
+enum Unbound {
+    Down,
+    /// A clause.
+    Because(String),
+}
+
+/// The kernel gives a queue back a little after the socket that had it is gone.
+fn bind(nic: NicIndex, longest: usize) -> Result<Bound, Unbound> {
+    let began = Instant::now();
+    loop {
+        match try_bind(nic, longest)? {
+            Ok(bound) => return Ok(bound),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EBUSY) if began.elapsed() < QUEUE_COMES_FREE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Some(libc::ENETDOWN) => return Err(Unbound::Down),
+                _ => return Err(Unbound::Because(socket_clause(&SocketError::Bind(error)))),
+            },
+        }
+    }
+}
+
+/// The inner error is that of the binding.
+fn try_bind(nic: NicIndex, longest: usize) -> Result<Result<Bound, io::Error>, Unbound> {
+    let because = |error: SocketError| Unbound::Because(socket_clause(&error));
+    let mut umem = memory(longest).map_err(Unbound::Because)?;
+    let mut builder = XdpSocketBuilder::new().map_err(because)?;
+    let config = RingConfigBuilder {
+        rx_count: RECEIVING,
+        fill_count: RECEIVING,
+        tx_count: SENDING,
+        completion_count: SENDING,
+    };
+    let config = config.build().map_err(|e| Unbound::Because(e.to_string()))?;
+    let (mut rings, mut flags) = builder.build_wakable_rings(&umem, config).map_err(because)?;
+    // SAFETY: whoever has the socket has its memory too, and drops it later.
+    unsafe { rings.fill_ring.enqueue(&mut umem, RECEIVING as usize, false) }
+        .map_err(|e| Unbound::Because(e.to_string()))?;
+    flags.force_copy();
+    match builder.bind(nic, 0, flags) {
+        Ok(socket) => Ok(Ok(Bound { socket, rings, umem })),
+        Err(SocketError::Bind(error)) => Ok(Err(error)),
+        Err(error) => Err(because(error)),
+    }
+}
+
 /// Memory for an interface's frames; the error is a clause.
 fn memory(longest: usize) -> Result<Umem, String> {
     let room = |size: usize| size - KERNEL - STAMP;
@@ -260,13 +305,6 @@ fn set_budget(socket: &XdpSocket) -> io::Result<()> {
         )
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-fn bind_code(error: &SocketError) -> Option<i32> {
-    match error {
-        SocketError::Bind(error) => error.raw_os_error(),
-        _ => None,
-    }
 }
 
 /// Why there is no socket, in words that say what to do where that is known.
