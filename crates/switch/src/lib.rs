@@ -25,5 +25,5 @@ pub use core::{Core, CoreConfig, FrameTap};
 pub use counters::SwitchCounters;
 pub use delay_histogram::DelayHistogram;
 pub use frame::{FrameError, ParsedFrame, complete_checksum, inspect, lacks_checksum, parse, set_ecn};
-pub use interface::{AfPacket, FrameIo, InterfaceError, IoChoice, IoKind, Opened, Stamp};
+pub use interface::{AfPacket, FrameIo, InterfaceError, IoChoice, IoKind, Lost, Opened, Stamp};
 pub use run::{Clock, RunConfig, Running, run};

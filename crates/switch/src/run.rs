@@ -107,7 +107,11 @@ pub fn run(
         core.advance(now);
         send_frames(core, interfaces, clock, &mut seen)?;
         if !keep_going(core, now) {
-            seen.overrun = interfaces.iter_mut().flatten().map(|i| i.overrun()).sum::<io::Result<u64>>()?;
+            for interface in interfaces.iter_mut().flatten() {
+                let lost = interface.lost()?;
+                seen.overrun += lost.overrun;
+                seen.cut += lost.cut;
+            }
             return Ok(seen);
         }
     }

@@ -268,9 +268,7 @@ fn counted(pid: u32) -> f64 {
 /// Sends full frames to host 1 at `bps` on the wire, in bursts of a millisecond; 0 is as fast as it can.
 fn source(bps: u64) {
     wait_for_go();
-    if bps > 0 {
-        run_first(5);
-    }
+    run_first(5);
     let mut interface = AfPacket::open("eth0").expect("eth0");
     // With a mark, and to the address of no interface.
     let to = [2, 0x48, 0x57, 2, 0, 0];

@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "packet sockets have no safe interface in the standard library")]
 
 use super::names::index_of;
-use super::{FrameIo, Incoming, InterfaceError, Stamp};
+use super::{FrameIo, Incoming, InterfaceError, Lost, Stamp};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -179,7 +179,7 @@ impl FrameIo for AfPacket {
         Ok(refused)
     }
 
-    fn overrun(&mut self) -> io::Result<u64> {
+    fn lost(&mut self) -> io::Result<Lost> {
         // SAFETY: all-zero is a valid value of this plain C structure.
         let mut since: libc::tpacket_stats = unsafe { std::mem::zeroed() };
         let mut size = size_of::<libc::tpacket_stats>() as libc::socklen_t;
@@ -198,7 +198,7 @@ impl FrameIo for AfPacket {
         }
         // The kernel counts anew after every answer.
         self.overrun += u64::from(since.tp_drops);
-        Ok(self.overrun)
+        Ok(Lost { overrun: self.overrun, cut: 0 })
     }
 }
 

@@ -104,7 +104,7 @@ fn rings(names: &[&str], longest: usize) -> Result<(Vec<Box<dyn FrameIo>>, Strin
         interfaces.push(Box::new(interface));
     }
     let why = match native {
-        all if all == names.len() => "every interface has it, and its driver takes part".to_string(),
+        0 => "every interface has it".to_string(),
         some => format!("every interface has it, and the drivers of {some} of {} take part", names.len()),
     };
     Ok((interfaces, why))

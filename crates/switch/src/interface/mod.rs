@@ -34,6 +34,15 @@ pub struct Incoming {
     pub cut: bool,
 }
 
+/// Frames that the kernel had and dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// What it keeps for this interface was full.
+    pub overrun: u64,
+    /// They were longer than the interface's buffers.
+    pub cut: u64,
+}
+
 /// One interface.
 pub trait FrameIo {
     /// Becomes readable when a frame is there.
@@ -44,8 +53,8 @@ pub trait FrameIo {
     fn queue(&mut self, frame: &[u8]);
     /// Sends what was queued, without waiting; answers how many the kernel refused.
     fn flush(&mut self) -> io::Result<usize>;
-    /// How many frames the kernel has dropped so far because what it keeps for this interface was full.
-    fn overrun(&mut self) -> io::Result<u64>;
+    /// Frames that the kernel has had for this interface so far, and did not hand over.
+    fn lost(&mut self) -> io::Result<Lost>;
 }
 
 /// Why an interface cannot be used.

@@ -38,35 +38,43 @@ fn interfaces() -> Vec<String> {
 /// How many receive queues an interface has; `None` where its driver knows nothing of queues, and so has one.
 #[cfg(feature = "af-xdp")]
 pub(super) fn receive_queues(name: &str) -> std::io::Result<Option<u32>> {
+    // `struct ethtool_channels`: four limits, then receive, transmit, other and combined queues.
+    const GET_CHANNELS: u32 = 0x3c;
+    let answer = ask_driver::<9>(name, GET_CHANNELS)?;
+    Ok(answer.map(|[_, _, _, _, _, receive, _, _, combined]| receive + combined))
+}
+
+/// Whether an interface is one end of a veth pair.
+#[cfg(feature = "af-xdp")]
+pub(super) fn is_veth(name: &str) -> std::io::Result<bool> {
+    // `struct ethtool_drvinfo`: its first text is the driver's name.
+    const GET_DRIVER: u32 = 0x3;
+    let answer = ask_driver::<49>(name, GET_DRIVER)?;
+    Ok(answer.is_some_and(|words| words[1].to_ne_bytes() == *b"veth" && words[2].to_ne_bytes()[0] == 0))
+}
+
+/// What an interface's driver answers to a command of `ethtool` whose structure has `WORDS` words; `None` where it
+/// does not know the command.
+#[cfg(feature = "af-xdp")]
+fn ask_driver<const WORDS: usize>(name: &str, command: u32) -> std::io::Result<Option<[u32; WORDS]>> {
     use std::io;
     use std::os::fd::AsRawFd;
 
-    /// `struct ethtool_channels`.
-    #[repr(C)]
-    #[derive(Default)]
-    struct Channels {
-        command: u32,
-        most: [u32; 4],
-        receive: u32,
-        transmit: u32,
-        other: u32,
-        combined: u32,
-    }
-    const GET_CHANNELS: u32 = 0x3c;
     let any = std::net::UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, 0))?;
-    let mut channels = Channels { command: GET_CHANNELS, ..Channels::default() };
+    let mut structure = [0; WORDS];
+    structure[0] = command;
     // SAFETY: all-zero is a valid value of this plain C structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    request.ifr_ifru.ifru_data = (&raw mut channels).cast();
+    request.ifr_ifru.ifru_data = (&raw mut structure).cast();
     // The last byte stays zero.
     for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
     }
-    // SAFETY: the request holds a name that ends in zero and a pointer to the structure of its command; both outlive
-    // the call.
+    // SAFETY: the request holds a name that ends in zero and a pointer to the structure of its command, which is as
+    // long as the kernel has it; both outlive the call.
     let result = unsafe { libc::ioctl(any.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
     if result == 0 {
-        return Ok(Some(channels.receive + channels.combined));
+        return Ok(Some(structure));
     }
     match io::Error::last_os_error() {
         error if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(None),

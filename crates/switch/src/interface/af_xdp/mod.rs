@@ -11,7 +11,7 @@
 mod program;
 
 use super::names::{index_of, receive_queues};
-use super::{FrameIo, Incoming, InterfaceError, Stamp};
+use super::{FrameIo, Incoming, InterfaceError, Lost, Stamp};
 use crate::frame::lacks_checksum;
 use program::Redirect;
 use std::io;
@@ -29,6 +29,8 @@ use xdp::{
 const RECEIVING: u32 = 4096;
 /// Frames that wait for the kernel at most.
 const SENDING: u32 = 1024;
+/// Frames that are handed to the kernel at once at most.
+const HANDED_OVER: usize = 256;
 /// Frames taken at once.
 const BATCH: usize = 64;
 /// How long a queue may be taken by a socket that is gone.
@@ -56,6 +58,7 @@ pub struct AfXdp {
     underway: usize,
     refused: usize,
     down: bool,
+    failed: Option<io::Error>,
 }
 
 impl AfXdp {
@@ -93,6 +96,7 @@ impl AfXdp {
             underway: 0,
             refused: 0,
             down: false,
+            failed: None,
         })
     }
 
@@ -106,6 +110,27 @@ impl AfXdp {
         let back = self.sent.dequeue(&mut self.umem, SENDING as usize);
         self.underway -= back.min(self.underway);
         back
+    }
+
+    /// Puts what was queued into the ring and has the kernel send it.
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.reclaim();
+        if std::mem::take(&mut self.down) {
+            self.send()?;
+        }
+        if self.down {
+            while let Some(packet) = self.outbox.pop_back() {
+                self.refused += 1;
+                self.umem.free_packet(packet);
+            }
+        }
+        // SAFETY: the memory is a field of the same structure as the socket and is dropped later.
+        self.underway += unsafe { self.sending.send(&mut self.outbox, false) }?;
+        if self.underway > 0 {
+            self.send()?;
+            self.reclaim();
+        }
+        Ok(())
     }
 
     /// Has the kernel send what is in the ring.
@@ -165,43 +190,29 @@ impl FrameIo for AfXdp {
     }
 
     fn queue(&mut self, frame: &[u8]) {
+        if self.outbox.len() == HANDED_OVER {
+            // A thread that was late has more to send than there is memory for.
+            self.failed = self.hand_over().err().or(self.failed.take());
+        }
         // SAFETY: the packet goes into the outbox, and from there back to its memory or through the kernel.
-        let packet = unsafe { self.umem.alloc() };
-        let Some(mut packet) = packet else {
+        let Some(mut packet) = (unsafe { self.umem.alloc() }) else {
             self.refused += 1;
             return;
         };
-        if packet.append(frame).is_err() {
-            self.refused += 1;
-            self.umem.free_packet(packet);
-        } else if let Some(packet) = self.outbox.push_front(packet) {
+        let whole = packet.append(frame).is_ok();
+        let over = if whole { self.outbox.push_front(packet) } else { Some(packet) };
+        if let Some(packet) = over {
             self.refused += 1;
             self.umem.free_packet(packet);
         }
     }
 
     fn flush(&mut self) -> io::Result<usize> {
-        self.reclaim();
-        if self.down {
-            self.down = false;
-            self.send()?;
-        }
-        if self.down {
-            while let Some(packet) = self.outbox.pop_back() {
-                self.refused += 1;
-                self.umem.free_packet(packet);
-            }
-        }
-        // SAFETY: the memory is a field of the same structure as the socket and outlives it.
-        self.underway += unsafe { self.sending.send(&mut self.outbox, false) }?;
-        if self.underway > 0 {
-            self.send()?;
-            self.reclaim();
-        }
-        Ok(std::mem::take(&mut self.refused))
+        self.hand_over()?;
+        self.failed.take().map_or(Ok(std::mem::take(&mut self.refused)), Err)
     }
 
-    fn overrun(&mut self) -> io::Result<u64> {
+    fn lost(&mut self) -> io::Result<Lost> {
         // SAFETY: all-zero is a valid value of this plain C structure.
         let mut so_far: libc::xdp_statistics = unsafe { std::mem::zeroed() };
         let mut size = size_of::<libc::xdp_statistics>() as libc::socklen_t;
@@ -215,8 +226,15 @@ impl FrameIo for AfXdp {
                 &raw mut size,
             )
         };
-        // Where the ring of free memory is empty, the kernel counts a frame as dropped as well.
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(so_far.rx_dropped + so_far.rx_ring_full) }
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Dropped are those that find no free memory, which are counted once more, and those that are too long.
+        let without_memory = so_far.rx_fill_ring_empty_descs;
+        Ok(Lost {
+            overrun: so_far.rx_ring_full + without_memory,
+            cut: so_far.rx_dropped.saturating_sub(without_memory),
+        })
     }
 }
 
