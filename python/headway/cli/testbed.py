@@ -64,7 +64,7 @@ def testbed() -> None:
 @click.option(
     "--io",
     type=click.Choice(["auto", "af-packet", "af-xdp"]),
-    help="How frames come to the switch and go; default: auto, which is af-xdp where the kernel has it for every interface.",
+    help="How frames come to the switch and go; default: auto, which is af-xdp where all interfaces have it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with both summaries and nothing else.")
 def run(

@@ -1,6 +1,7 @@
 //! Interfaces of this network namespace, by name.
 
 #![allow(unsafe_code, reason = "the standard library knows no interfaces")]
+#![allow(clippy::disallowed_methods, reason = "an interface's driver is asked through a socket, whichever")]
 
 use super::InterfaceError;
 use std::ffi::CString;

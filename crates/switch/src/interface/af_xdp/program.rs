@@ -9,9 +9,10 @@ use std::error::Error;
 use std::io;
 use std::os::fd::RawFd;
 
-/// `bpf/redirect.bpf.c`, compiled.
+/// Bytes that are aligned as an object file is to be.
 #[repr(C, align(8))]
 struct Aligned<T: ?Sized>(T);
+/// `bpf/redirect.bpf.c`, compiled.
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!("../../../bpf/objects/redirect.bpf.o"));
 
 /// An attached program. The kernel detaches it when its descriptor is closed, also after `kill -9`.
