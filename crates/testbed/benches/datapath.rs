@@ -199,17 +199,17 @@ fn measure(kind: IoKind, link_bps: u64, offered: Option<u64>) -> Result<Run, Str
     let mut switch = [ChildProcess::spawn("switch".into(), program, &words, 0, &sender).expect("the switch")];
     let mut source = role(&["source", &offered.unwrap_or(0).to_string()]);
     let mut sink = role(&[if offered.is_some() { "sink" } else { "idle" }]);
-    let pids = [(0, source.id()), (1, sink.id())];
+    let pids = [(0, source.0.id()), (1, sink.0.id())];
     namespaces::join(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
     switch[0].tell(ControlCommand::Open);
     events.all_ready(&mut switch, Duration::from_secs(10)).map_err(|e| e.to_string())?;
     let began = Instant::now();
     go(&mut source);
     let seen = match offered {
-        None => Sink { frames: counted(sink.id()), ..Sink::default() },
+        None => Sink { frames: counted(sink.0.id()), ..Sink::default() },
         Some(_) => {
             go(&mut sink);
-            let output = sink.stdout.take().expect("piped");
+            let output = sink.0.stdout.take().expect("piped");
             let mut numbers =
                 BufReader::new(output).lines().map_while(Result::ok).filter_map(|l| l.parse().ok());
             let (frames, marked) = (numbers.next().unwrap_or(0.0), numbers.next().unwrap_or(0.0));
@@ -228,23 +228,29 @@ fn measure(kind: IoKind, link_bps: u64, offered: Option<u64>) -> Result<Run, Str
         }
     };
     let took = began.elapsed().as_secs_f64();
-    for child in [&mut source, &mut sink] {
-        let _ = child.kill();
-        let _ = child.wait();
-    }
     Ok(Run { sink: seen, report, took })
 }
 
+/// A process of this program, killed when dropped.
+struct Role(Child);
+
+impl Drop for Role {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// This program again, in a namespace of its own.
-fn role(words: &[&str]) -> Child {
+fn role(words: &[&str]) -> Role {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
     in_new_namespace(&mut command);
-    command.spawn().expect("started")
+    Role(command.spawn().expect("started"))
 }
 
-fn go(process: &mut Child) {
-    writeln!(process.stdin.as_mut().expect("piped"), "go").expect("it listens");
+fn go(process: &mut Role) {
+    writeln!(process.0.stdin.as_mut().expect("piped"), "go").expect("it listens");
 }
 
 fn wait_for_go() {
