@@ -337,7 +337,9 @@ fn socket_clause(error: &SocketError) -> String {
     match source.raw_os_error() {
         Some(libc::EAFNOSUPPORT) => "the kernel has no AF_XDP sockets (CONFIG_XDP_SOCKETS)".into(),
         Some(libc::EPERM) => "its socket needs the privilege CAP_NET_RAW: run as root".into(),
-        Some(libc::ENOBUFS) => "its memory is more than may be locked (`ulimit -l`)".into(),
+        Some(libc::ENOBUFS) => {
+            "its memory is more than this user may lock (`ulimit -l`), as in a user namespace".into()
+        }
         Some(libc::EBUSY) => "another AF_XDP socket has its queue".into(),
         _ => format!("{step}: {source}"),
     }
