@@ -6,7 +6,7 @@
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
-#   make kernel-objects  compiles the congestion controls for the kernel, after an edit of their C (needs clang, llvm)
+#   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
 #   make docs     the Rust API pages, in target/doc
 #   make lint     formatting, clippy, ruff, mypy
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
@@ -134,6 +134,7 @@ gate: tools
 # Their test compares what is committed with what clang makes of the sources, where it is there.
 kernel-objects:
 	crates/kernel/bpf/build.sh crates/kernel/bpf/objects
+	crates/switch/bpf/build.sh crates/switch/bpf/objects
 
 docs: tools
 	cargo doc --workspace --no-deps

@@ -60,6 +60,9 @@ def test_a_run_leaves_the_results_and_the_simulators_beside_them(measured: Path)
     assert real.manifest["digest"] == simulated.manifest["digest"]
     assert answer["testbed"]["slowdown"] == 100
     assert answer["testbed"]["corrupted_flows"] == []
+    assert real.manifest["testbed"]["switch_io"] == answer["testbed"]["switch_io"]
+    assert answer["testbed"]["switch_io"]["kind"] in ("af-packet", "af-xdp")
+    assert answer["testbed"]["switch_io"]["reason"]
     for run in (real, simulated):
         flows, series = run.flows.to_polars(), run.series.to_polars()
         assert flows["state"].to_list() == ["done", "done"]
@@ -81,6 +84,7 @@ def test_the_report_shows_testbed_and_simulator(measured: Path) -> None:
 def test_the_kernels_tcp_runs_beside_a_transport_and_its_timers_are_spoken_of(tmp_path: Path) -> None:
     testbeds.need_testbed()
     command = [sys.executable, "-m", "headway", "testbed", "run", "examples/kernel-beside", "--slowdown", "2"]
+    command += ["--io", "af-packet"]
     command += ["--set", "traffic.0.flows.0.bytes='1 MB'", "--set", "traffic.1.flows.0.bytes='1 MB'"]
     command += ["--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=testbeds.LIMIT)
@@ -88,6 +92,7 @@ def test_the_kernels_tcp_runs_beside_a_transport_and_its_timers_are_spoken_of(tm
     assert "2 times slower than written" in done.stdout
     assert "late by at most" in done.stdout
     assert "note: The kernel's timers are not slowed down" in done.stderr
+    assert "frames by af-packet: it was asked for" in done.stderr
     for place in ("", "simulator"):
         run = package.read(tmp_path / "out" / place)
         assert run.transports == ("amrt", "kernel-cubic")
@@ -264,6 +269,7 @@ def test_each_of_several_transports_has_a_line_on_the_terminal(capsys: pytest.Ca
 
     about: dict[str, Any] = {"wall_s": 1.0, "slowdown": 100, "frames": 9, "switch_late_ns": {"p99": 1000}}
     about |= {"kernel_notes": [], "dropped_outside_ports": {}, "corrupted_flows": [], "capture": None}
+    about |= {"switch_io": {"kind": "af-packet", "reason": "it was asked for"}}
     last: dict[str, Any] = {"testbed": about, "summary": mixed(0.004), "simulator": mixed(0.002)}
     show("mixed", last, None, None, whole=True)
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]

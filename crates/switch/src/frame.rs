@@ -265,6 +265,32 @@ fn adjust(frame: &mut [u8], place: usize, old: [u8; 2], new: [u8; 2]) {
     frame[place..place + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
+/// Whether the UDP or TCP checksum of a frame is that of the pseudo-header alone: what Linux writes there when it
+/// leaves the rest to the network card. A whole checksum may be the same number; completing it changes nothing.
+pub fn lacks_checksum(frame: &[u8]) -> bool {
+    if !is_ipv4(frame) {
+        return false;
+    }
+    let word = |at: usize| u32::from(u16::from_be_bytes([frame[at], frame[at + 1]]));
+    let transport = ETHERNET + usize::from(frame[ETHERNET] & 15) * 4;
+    let protocol = frame[ETHERNET + 9];
+    let place = transport
+        + match protocol {
+            17 => 6,
+            6 => 16,
+            _ => return false,
+        };
+    let offset = word(ETHERNET + 6) & 0x1fff;
+    if frame.len() < place + 2 || frame.len() < transport + UDP || offset > 0 {
+        return false;
+    }
+    let addresses: u32 = (ETHERNET + 12..ETHERNET + 20).step_by(2).map(word).sum();
+    let length = word(ETHERNET + 2).wrapping_sub((transport - ETHERNET) as u32) & 0xffff;
+    let sum = addresses + u32::from(protocol) + length;
+    let sum = (sum & 0xffff) + (sum >> 16);
+    word(place) == (sum & 0xffff) + (sum >> 16)
+}
+
 /// Fills in the UDP or TCP checksum of a frame whose sender left it to its network card.
 pub fn complete_checksum(frame: &mut [u8]) {
     let Some((at, sum)) = transport_checksum(frame) else { return };
@@ -404,6 +430,48 @@ mod tests {
         let low: std::collections::BTreeSet<u32> =
             (0..64).map(|i| of(0, 1, (10_000 + i, 9001)) % 16).collect();
         assert!(low.len() > 8, "{low:?}");
+    }
+
+    /// A frame with the checksum that Linux leaves in it for a network card: the sum of the pseudo-header.
+    fn left_to_the_card(mut bytes: Vec<u8>, place: usize) -> Vec<u8> {
+        let length = (bytes.len() - ETHERNET - 20) as u32;
+        let words = bytes[ETHERNET + 12..ETHERNET + 20].chunks(2);
+        let sum: u32 = words.map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
+        let sum = sum + u32::from(bytes[ETHERNET + 9]) + length;
+        let folded = ((sum & 0xffff) + (sum >> 16)) as u16;
+        bytes[ETHERNET + 20 + place..][..2].copy_from_slice(&folded.to_be_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_checksum_of_the_pseudo_header_alone_is_seen_and_completed() {
+        let plan = Addresses::new(4);
+        for (whole, place) in [
+            (frame(&[9; 100], 0, 3), 6),
+            (frame(&[], 0, 3), 6),
+            (segment(&[], plan.of(0), plan.of(3), (1, 2)), 16),
+        ] {
+            assert!(!lacks_checksum(&whole));
+            let mut bytes = left_to_the_card(whole.clone(), place);
+            assert!(lacks_checksum(&bytes));
+            complete_checksum(&mut bytes);
+            assert_eq!(bytes, whole);
+        }
+    }
+
+    #[test]
+    fn frames_that_have_no_checksum_lack_none() {
+        let mut without = frame(&[9; 100], 0, 3);
+        without[14 + 20 + 6..14 + 20 + 8].fill(0);
+        assert!(!lacks_checksum(&without), "a sender that left it out meant it");
+        let whole = left_to_the_card(frame(&[9; 100], 0, 3), 6);
+        assert!((0..14 + 28).all(|length| !lacks_checksum(&whole[..length])));
+        let mut other = whole.clone();
+        other[14 + 9] = 1;
+        assert!(!lacks_checksum(&other), "neither UDP nor TCP");
+        let mut fragment = whole;
+        fragment[14 + 7] = 8;
+        assert!(!lacks_checksum(&fragment), "data where a header would be");
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use crate::core::Core;
 use crate::delay_histogram::DelayHistogram;
 use crate::frame;
-use crate::interface::{FrameIo, Incoming};
+use crate::interface::{FrameIo, Incoming, Stamp};
 use headway_units::Time;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -83,6 +83,8 @@ pub struct Running {
     pub cut: u64,
     /// Frames whose checksum was completed here.
     pub completed_checksums: u64,
+    /// Frames that the kernel dropped because this thread did not take them in time.
+    pub overrun: u64,
 }
 
 /// Runs until `keep_going` answers `false`; it may also work on the core between frames. Interface `h` is
@@ -105,6 +107,11 @@ pub fn run(
         core.advance(now);
         send_frames(core, interfaces, clock, &mut seen)?;
         if !keep_going(core, now) {
+            for interface in interfaces.iter_mut().flatten() {
+                let lost = interface.lost()?;
+                seen.overrun += lost.overrun;
+                seen.cut += lost.cut;
+            }
             return Ok(seen);
         }
     }
@@ -183,7 +190,11 @@ fn receive_frames(
                 seen.completed_checksums += 1;
                 frame::complete_checksum(bytes);
             }
-            let at = about.stamped_ns.map_or(monotonic, |wall| wall.wrapping_sub(wall_ahead).min(monotonic));
+            let at = match about.stamp {
+                Some(Stamp::Wall(wall)) => wall.wrapping_sub(wall_ahead).min(monotonic),
+                Some(Stamp::Monotonic(at)) => at.min(monotonic),
+                None => monotonic,
+            };
             let at = Time::ns(at.saturating_sub(clock.origin_ns));
             // What is refused is in the core's counters.
             let _ = core.receive(at, host as u32, bytes);

@@ -1,14 +1,17 @@
-//! The software switch on this machine: how many frames it forwards, and how evenly they leave.
+//! The software switch on this machine: how many frames it forwards, how evenly they leave, and how many of them keep
+//! a mark that they should lose; by packet sockets and by AF_XDP, in turns.
 //!
-//! `cargo bench -p headway-testbed --bench datapath` prints both; it needs what the testbed needs (root).
-//! Frames have 1514 bytes. *Forwarding*: no link is a bottleneck, the sender sends as fast as it can.
-//! *Gaps*: the link to the receiver is saturated at a rate, and the kernel's receive stamps say how far
-//! apart frames are.
+//! `cargo bench -p headway-testbed --bench datapath -- --rounds 5` prints medians and, in brackets, the smallest and the
+//! largest of five rounds; without `--rounds` there is one. It needs what the testbed needs (root). Frames have 1514
+//! bytes. *Forwarding*: no link is a bottleneck, the sender sends as fast as it can, and the receiving kernel drops the
+//! frames as somebody else's. *Gaps*: the link to the receiver is saturated at a rate, and the kernel's receive stamps
+//! say how far apart frames are. Its port is AMRT's and is never idle, so that every mark that is left is wrong.
 #![allow(clippy::disallowed_methods, reason = "a benchmark of real packets")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "its table goes to standard output")]
 
-use etherparse::PacketBuilder;
-use headway_switch::{AfPacket, FrameIo};
+use etherparse::{IpHeaders, IpNumber, Ipv4Header, PacketBuilder};
+use headway_packet::Ecn;
+use headway_switch::{AfPacket, FrameIo, IoKind, Stamp};
 use headway_testbed::child::{ChildEvent, ChildEvents, ChildProcess};
 use headway_testbed::messages::{Answer, ControlCommand, SwitchReport};
 use headway_testbed::namespaces::{self, in_new_namespace};
@@ -28,114 +31,226 @@ const WIRE: f64 = 1472.0 + 28.0 + 38.0;
 const BATCH: usize = 64;
 /// Neither a link's queue nor the switch may be what loses frames here.
 const BUFFER: &str = "4000 packets";
+const KINDS: [IoKind; 2] = [IoKind::AfPacket, IoKind::AfXdp];
+const RATES: [u64; 3] = [100_000_000, 500_000_000, 1_000_000_000];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["source", bps] => source(bps.parse().expect("a rate")),
         ["sink"] => sink(),
-        _ => table(),
+        ["idle"] => wait_for_go(),
+        ["--rounds", rounds, ..] => tables(rounds.parse().expect("--rounds N")),
+        _ => tables(1),
     }
 }
 
-fn table() {
+/// What one round says of a kind.
+#[derive(Default)]
+struct Round {
+    forwarding: Forwarding,
+    links: Vec<Link>,
+}
+
+#[derive(Default)]
+struct Forwarding {
+    /// Frames a second.
+    rate: f64,
+    /// Of a processor.
+    busy: f64,
+    lost: u64,
+}
+
+struct Link {
+    /// Frames a second.
+    rate: f64,
+    busy: f64,
+    gaps_us: [f64; 3],
+    near: f64,
+    wrong: f64,
+}
+
+fn tables(rounds: usize) {
     if let Err(error) = namespaces::available() {
         println!("skipped: {error}");
         return;
     }
-    println!("| link | offered | delivered | switch CPU | gap ideal | p1 | p50 | p99 | within 20 % |");
-    println!("|---|---|---|---|---|---|---|---|---|");
-    let (sink, report, took) = measure(100_000_000_000, None);
-    let per_frame = report.cpu_s / report.delivered as f64 * 1e6;
+    let mut all: [Vec<Round>; 2] = Default::default();
+    for round in 0..rounds {
+        // In turns, and no kind always first.
+        for place in [round % 2, 1 - round % 2] {
+            match one_round(KINDS[place]) {
+                Ok(measured) => all[place].push(measured),
+                Err(why) if round == 0 => eprintln!("{}: {why}", KINDS[place]),
+                Err(_) => {}
+            }
+        }
+    }
     println!(
-        "| no bottleneck | all it can | {:.3} M frames/s, {:.2} Gb/s | {per_frame:.2} us a frame, {:.0} % | | | | | |",
-        sink.frames / 1e6,
-        sink.frames * (WIRE - 24.0) * 8.0 / 1e9,
-        100.0 * report.cpu_s / took
+        "| no bottleneck | delivered, M frames/s | processor of the switch | M frames/s of a whole processor | lost before the switch, M |"
     );
-    for bps in [100_000_000_u64, 500_000_000, 1_000_000_000] {
-        let (sink, report, took) = measure(bps, Some(bps + bps / 20));
-        let ideal = WIRE * 8e6 / bps as f64;
-        let [p1, p50, p99] = [0.01, 0.5, 0.99].map(|q| quantile(&sink.gaps_us, q));
-        let near = sink.gaps_us.iter().filter(|g| (*g / ideal - 1.0).abs() <= 0.2).count();
+    println!("|---|---|---|---|---|");
+    for (kind, rounds) in KINDS.iter().zip(&all).filter(|(_, rounds)| !rounds.is_empty()) {
+        let of = |f: fn(&Forwarding) -> f64| spread(rounds.iter().map(|r| f(&r.forwarding)));
         println!(
-            "| {} Mb/s | +5 % | {:.1} Mb/s | {:.0} % | {ideal:.1} us | {p1:.1} | {p50:.1} | {p99:.1} | {:.1} % |",
-            bps / 1_000_000,
-            sink.frames * WIRE * 8.0 / 1e6,
-            100.0 * report.cpu_s / took,
-            100.0 * near as f64 / sink.gaps_us.len().max(1) as f64
+            "| {kind} | {} | {} % | {} | {} |",
+            of(|f| f.rate / 1e6),
+            of(|f| 100.0 * f.busy),
+            of(|f| f.rate / f.busy / 1e6),
+            of(|f| f.lost as f64 / 1e6)
         );
     }
+    println!(
+        "\n| link, offered 5 % more | by | delivered, Mb/s | processor | gap ideal, us | p1 | p50 | p99 | within 20 %, % | wrong marks, % |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for (i, bps) in RATES.into_iter().enumerate() {
+        for (kind, rounds) in KINDS.iter().zip(&all).filter(|(_, rounds)| !rounds.is_empty()) {
+            let of = |f: &dyn Fn(&Link) -> f64| spread(rounds.iter().map(|r| f(&r.links[i])));
+            println!(
+                "| {} Mb/s | {kind} | {} | {} % | {:.1} | {} | {} | {} | {} | {} |",
+                bps / 1_000_000,
+                of(&|l| l.rate * WIRE * 8.0 / 1e6),
+                of(&|l| 100.0 * l.busy),
+                ideal_us(bps),
+                of(&|l| l.gaps_us[0]),
+                of(&|l| l.gaps_us[1]),
+                of(&|l| l.gaps_us[2]),
+                of(&|l| 100.0 * l.near),
+                of(&|l| 100.0 * l.wrong),
+            );
+        }
+    }
+}
+
+/// Median, and the smallest and the largest where there are several.
+fn spread(values: impl Iterator<Item = f64>) -> String {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    match values[..] {
+        [] => "-".into(),
+        [only] => format!("{only:.3}"),
+        [least, .., most] => format!("{:.3} ({least:.3} to {most:.3})", values[values.len() / 2]),
+    }
+}
+
+fn ideal_us(bps: u64) -> f64 {
+    WIRE * 8e6 / bps as f64
+}
+
+fn one_round(kind: IoKind) -> Result<Round, String> {
+    let run = measure(kind, 100_000_000_000, None)?;
+    let lost =
+        |what: &str| run.report.refused.iter().filter(|(why, _)| why.starts_with(what)).map(|(_, n)| n).sum();
+    let forwarding = Forwarding {
+        rate: run.sink.frames,
+        busy: run.report.cpu_s / run.took,
+        lost: lost("dropped by the kernel"),
+    };
+    let mut links = Vec::new();
+    for bps in RATES {
+        let Run { sink, report, took } = measure(kind, bps, Some(bps + bps / 20))?;
+        let near = sink.gaps_us.iter().filter(|g| (*g / ideal_us(bps) - 1.0).abs() <= 0.2).count();
+        links.push(Link {
+            rate: sink.frames,
+            busy: report.cpu_s / took,
+            gaps_us: [0.01, 0.5, 0.99].map(|q| quantile(&sink.gaps_us, q)),
+            near: near as f64 / sink.gaps_us.len().max(1) as f64,
+            wrong: sink.marked / (sink.gaps_us.len() + 1) as f64,
+        });
+    }
+    Ok(Round { forwarding, links })
 }
 
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     sorted.get((sorted.len() as f64 * q) as usize).copied().unwrap_or(f64::NAN)
 }
 
-/// Frames a second, and sorted gaps in microseconds.
+/// One run: the sink's view, the switch's report, and how long the switch ran.
+struct Run {
+    sink: Sink,
+    report: SwitchReport,
+    took: f64,
+}
+
+/// Frames a second, frames with a mark, and sorted gaps in microseconds.
+#[derive(Default)]
 struct Sink {
     frames: f64,
+    marked: f64,
     gaps_us: Vec<f64>,
 }
 
-/// One run: the sink's view, the switch's report, and how long the switch ran.
-fn measure(link_bps: u64, offered: Option<u64>) -> (Sink, SwitchReport, f64) {
+fn measure(kind: IoKind, link_bps: u64, offered: Option<u64>) -> Result<Run, String> {
     let file = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
     let text = format!(
         "stop = \"60 s\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"{link_bps} bps\"\ndelay = \"10 us\"\n\
-         [fabric]\nbuffer = \"{BUFFER}\"\n[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n\
-         flows = [{{ src = 0, dst = 1, bytes = 1000, start = \"0 s\" }}]\n"
+         [fabric]\ndiscipline = \"anti-ecn\"\nbuffer = \"{BUFFER}\"\n[transport]\nname = \"amrt\"\n[[traffic]]\n\
+         kind = \"flows\"\nflows = [{{ src = 0, dst = 1, bytes = 1000, start = \"0 s\" }}]\n"
     );
     std::fs::write(file.path(), text).expect("written");
     let args = JobArgs { scenario: file.path().into(), slowdown: Some(1), ..JobArgs::default() };
     let job = Job::load(&args, headway_testbed::scenario::sizes(1500, false)).expect("a good scenario");
     let (sender, events) = ChildEvents::new();
     let mut words = args.to_arguments();
-    words.extend(["--managed".into(), "--mtu=1500".into()]);
+    words.extend(["--managed".into(), "--mtu=1500".into(), format!("--io={}", kind.word())]);
     words.extend([0, 1].map(|h| format!("--port=h{h}={}", namespaces::switch_interface(h))));
     let program = Path::new(env!("CARGO_BIN_EXE_headway-switch"));
     let mut switch = [ChildProcess::spawn("switch".into(), program, &words, 0, &sender).expect("the switch")];
     let mut source = role(&["source", &offered.unwrap_or(0).to_string()]);
-    let mut sink = role(&["sink"]);
-    let pids = [(0, source.id()), (1, sink.id())];
+    let mut sink = role(&[if offered.is_some() { "sink" } else { "idle" }]);
+    let pids = [(0, source.0.id()), (1, sink.0.id())];
     namespaces::join(switch[0].pid(), &pids, &job.addresses, 1500).expect("namespaces");
     switch[0].tell(ControlCommand::Open);
-    events.all_ready(&mut switch, Duration::from_secs(10)).expect("the switch gets ready");
+    events.all_ready(&mut switch, Duration::from_secs(10)).map_err(|e| e.to_string())?;
     let began = Instant::now();
-    go(&mut sink);
     go(&mut source);
-    let unread = offered.is_none().then(|| counted(sink.id()));
-    let lines: Vec<String> =
-        BufReader::new(sink.stdout.take().expect("piped")).lines().map_while(Result::ok).collect();
-    let _ = source.kill();
-    let _ = source.wait();
-    let _ = sink.wait();
-    let took = began.elapsed().as_secs_f64();
+    let seen = match offered {
+        None => Sink { frames: counted(sink.0.id()), ..Sink::default() },
+        Some(_) => {
+            go(&mut sink);
+            let output = sink.0.stdout.take().expect("piped");
+            let mut numbers =
+                BufReader::new(output).lines().map_while(Result::ok).filter_map(|l| l.parse().ok());
+            let (frames, marked) = (numbers.next().unwrap_or(0.0), numbers.next().unwrap_or(0.0));
+            let mut gaps_us: Vec<f64> = numbers.collect();
+            gaps_us.sort_by(f64::total_cmp);
+            Sink { frames, marked, gaps_us }
+        }
+    };
+    // Before the source ends, so that this is a time in which there was something to do.
     switch[0].tell(ControlCommand::Finish);
     let report = loop {
         match events.listen(Instant::now() + Duration::from_secs(10)) {
             Some((_, ChildEvent::Answer(Answer::Switch(report)))) => break *report,
             Some((_, ChildEvent::Answer(_))) => {}
-            other => panic!("the switch did not report: {other:?}"),
+            other => return Err(format!("the switch did not report: {other:?}")),
         }
     };
-    let mut numbers = lines.iter().filter_map(|l| l.parse::<f64>().ok());
-    let frames = numbers.next().unwrap_or(0.0);
-    let mut gaps_us: Vec<f64> = numbers.collect();
-    gaps_us.sort_by(f64::total_cmp);
-    (Sink { frames: unread.unwrap_or(frames), gaps_us }, report, took)
+    let took = began.elapsed().as_secs_f64();
+    Ok(Run { sink: seen, report, took })
+}
+
+/// A process of this program, killed when dropped.
+struct Role(Child);
+
+impl Drop for Role {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// This program again, in a namespace of its own.
-fn role(words: &[&str]) -> Child {
+fn role(words: &[&str]) -> Role {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
     in_new_namespace(&mut command);
-    command.spawn().expect("started")
+    Role(command.spawn().expect("started"))
 }
 
-fn go(process: &mut Child) {
-    writeln!(process.stdin.as_mut().expect("piped"), "go").expect("it listens");
+fn go(process: &mut Role) {
+    writeln!(process.0.stdin.as_mut().expect("piped"), "go").expect("it listens");
 }
 
 fn wait_for_go() {
@@ -159,18 +274,20 @@ fn counted(pid: u32) -> f64 {
 /// Sends full frames to host 1 at `bps` on the wire, in bursts of a millisecond; 0 is as fast as it can.
 fn source(bps: u64) {
     wait_for_go();
-    if bps > 0 {
-        run_first(5);
-    }
+    run_first(5);
     let mut interface = AfPacket::open("eth0").expect("eth0");
+    // With a mark, and to the address of no interface.
+    let to = [2, 0x48, 0x57, 2, 0, 0];
+    let mut header = Ipv4Header::new(0, 64, IpNumber::UDP, [10, 0, 0, 1], [10, 0, 0, 2]).expect("a header");
+    header.ecn = (Ecn::Spare as u8).try_into().expect("two bits");
     let mut frame = Vec::new();
-    PacketBuilder::ethernet2([2, 0x48, 0x57, 0, 0, 0], [2, 0x48, 0x57, 1, 0, 0])
-        .ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+    PacketBuilder::ethernet2([2, 0x48, 0x57, 0, 0, 0], to)
+        .ip(IpHeaders::Ipv4(header, Default::default()))
         .udp(9, 9)
         .write(&mut frame, &[0; PAYLOAD])
         .expect("a frame");
     let (began, mut sent) = (Instant::now(), 0.0);
-    while began.elapsed().as_secs_f64() < SECONDS + 1.0 {
+    while began.elapsed().as_secs_f64() < SECONDS + 5.0 {
         let due = began.elapsed().as_secs_f64() * bps as f64 / (WIRE * 8.0);
         let batch = if bps == 0 { BATCH } else { ((due - sent).max(0.0) as usize).min(4 * BATCH) };
         (0..batch).for_each(|_| interface.queue(&frame));
@@ -182,11 +299,11 @@ fn source(bps: u64) {
     }
 }
 
-/// Prints frames a second, then the gaps between frames in microseconds, a line each.
+/// Prints frames a second, then how many of them have a mark, then the gaps between them in microseconds, a line each.
 fn sink() {
     wait_for_go();
     let mut interface = AfPacket::open("eth0").expect("eth0");
-    let mut stamps: Vec<u64> = Vec::new();
+    let mut seen: Vec<(u64, bool)> = Vec::new();
     let began = Instant::now();
     while began.elapsed().as_secs_f64() < SECONDS {
         let mut poll = libc::pollfd { fd: interface.fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -194,18 +311,20 @@ fn sink() {
         interface
             .receive(&mut |bytes, about| {
                 // Frames to this host only; what it sends itself is seen here too.
-                if bytes.len() > PAYLOAD {
-                    stamps.extend(about.stamped_ns);
+                if let (true, Some(Stamp::Wall(at))) = (bytes.len() > PAYLOAD, about.stamp) {
+                    seen.push((at, Ecn::from_bits(bytes[15] & 3) == Ecn::Spare));
                 }
             })
             .expect("received");
     }
     let skip = (EDGE * 1e9) as u64;
-    let (Some(&first), Some(&last)) = (stamps.first(), stamps.last()) else { return };
-    stamps.retain(|&s| s >= first + skip && s + skip <= last);
-    let (Some(&first), Some(&last)) = (stamps.first(), stamps.last()) else { return };
-    let mut text = format!("{}\n", (stamps.len() - 1) as f64 / ((last - first) as f64 * 1e-9));
-    stamps.windows(2).for_each(|w| text += &format!("{}\n", (w[1] - w[0]) as f64 / 1e3));
+    let (Some(&(first, _)), Some(&(last, _))) = (seen.first(), seen.last()) else { return };
+    seen.retain(|&(at, _)| at >= first + skip && at + skip <= last);
+    let (Some(&(first, _)), Some(&(last, _))) = (seen.first(), seen.last()) else { return };
+    let marked = seen.iter().filter(|(_, marked)| *marked).count();
+    let rate = (seen.len() - 1) as f64 / ((last - first) as f64 * 1e-9);
+    let mut text = format!("{rate}\n{marked}\n");
+    seen.windows(2).for_each(|w| text += &format!("{}\n", (w[1].0 - w[0].0) as f64 / 1e3));
     print!("{text}");
 }
 

@@ -6,6 +6,7 @@
 pub mod capture;
 pub mod child;
 pub mod flow_log;
+mod io;
 pub mod kernel;
 pub mod messages;
 pub mod namespaces;
@@ -16,12 +17,11 @@ pub mod scenario;
 pub mod slowdown;
 mod usage;
 
+pub use io::io_choice;
 pub use outcome::Notes;
 pub use run::{Measured, Programs, Settings, run};
 pub use scenario::{Job, JobArgs};
 pub use usage::{cpu_seconds, run_first};
-
-use std::io;
 
 /// Why a testbed run cannot be made, or went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,6 @@ pub enum TestbedError {
         /// Operation that failed.
         step: String,
         /// What the system said.
-        source: io::Error,
+        source: std::io::Error,
     },
 }

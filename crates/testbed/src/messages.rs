@@ -163,6 +163,10 @@ pub struct SwitchReport {
     pub delivered: u64,
     /// Frames rejected on arrival, by reason.
     pub refused: Vec<(String, u64)>,
+    /// Kind of packet I/O, as `--io` has it.
+    pub io: String,
+    /// Why this kind, in a clause.
+    pub io_reason: String,
     /// Upper bounds of how late frames left, in nanoseconds: median, 99 %, worst.
     pub late_ns: [u64; 3],
     /// User and system time of the process, in seconds.

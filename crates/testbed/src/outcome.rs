@@ -33,6 +33,8 @@ pub struct Notes {
     pub start_s: f64,
     /// What is to be known of the kernel's flows, in sentences.
     pub kernel: Vec<String>,
+    /// Packet I/O of the switch, as `--io` has it, and why, in a clause.
+    pub io: (String, String),
 }
 
 /// What has been heard of a run.
@@ -240,5 +242,6 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
         captured: switch.captured,
         start_s: heard.start.as_secs_f64(),
         kernel: kernel_notes(job, heard),
+        io: (switch.io.clone(), switch.io_reason.clone()),
     }
 }

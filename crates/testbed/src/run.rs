@@ -8,7 +8,7 @@ use crate::outcome::{Heard, Notes, assemble};
 use crate::{Job, JobArgs, TestbedError, kernel, namespaces};
 use headway_network::{Outcome, Progress};
 use headway_packet::Sizes;
-use headway_switch::Clock;
+use headway_switch::{Clock, IoChoice};
 use headway_units::Time;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -56,6 +56,8 @@ pub struct Settings {
     pub sizes: Sizes,
     /// Pcapng file for every frame that the switch sees.
     pub capture: Option<PathBuf>,
+    /// Packet I/O of the switch.
+    pub io: IoChoice,
 }
 
 /// What a testbed run leaves behind.
@@ -114,7 +116,9 @@ impl Stage {
         arguments.extend([origin, mtu, "--managed".to_string()]);
         let ports = hosts.iter().map(|h| format!("--port=h{h}={}", namespaces::switch_interface(*h)));
         let capture = settings.capture.iter().map(|path| format!("--capture={}", path.display()));
-        let for_switch: Vec<String> = arguments.iter().cloned().chain(ports).chain(capture).collect();
+        let io = std::iter::once(format!("--io={}", settings.io.word()));
+        let for_switch: Vec<String> =
+            arguments.iter().cloned().chain(ports).chain(capture).chain(io).collect();
         let programs = &settings.programs;
         let mut children =
             vec![ChildProcess::spawn("switch".into(), &programs.switch, &for_switch, 0, &sender)?];

@@ -36,6 +36,7 @@ def arguments(
     scale: str | None,
     slowdown: int | None,
     capture: Path | None = None,
+    io: str | None = None,
     *,
     sealed: bool = False,
     csv: bool = False,
@@ -47,6 +48,7 @@ def arguments(
     found += [f"--scale={scale}"] if scale is not None else []
     found += [f"--slowdown={slowdown}"] if slowdown is not None else []
     found += [f"--capture={capture}"] if capture is not None else []
+    found += [f"--io={io}"] if io is not None else []
     found += ["--sealed"] if sealed else []
     found += [] if simulated else ["--no-simulator"]
     return [*found, "--csv"] if csv else found

@@ -56,6 +56,11 @@ def testbed() -> None:
     metavar="OUT.pcapng",
     help="Also write every frame, as the switch puts it on a link, to a file for Wireshark.",
 )
+@click.option(
+    "--io",
+    type=click.Choice(["auto", "af-packet", "af-xdp"]),
+    help="How frames come to the switch and go; default: auto, which is af-xdp where all interfaces have it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with both summaries and nothing else.")
 def run(
     file: ScenarioFile,
@@ -68,6 +73,7 @@ def run(
     sealed: bool,
     csv: bool,
     capture: Path | None,
+    io: str | None,
     as_json: bool,
 ) -> int:
     """Run one scenario between network namespaces, and beside it in the simulator.
@@ -82,7 +88,7 @@ def run(
     sets = (*_variant_sets(scenario, variant), *sets)
     if out is not None:
         prepare_run(out, Scenario.load(file.path, sets=sets, scale=scale).digest, overwrite=force)
-    command = arguments(file.path, sets, out, scale, slowdown, capture, sealed=sealed, csv=csv)
+    command = arguments(file.path, sets, out, scale, slowdown, capture, io, sealed=sealed, csv=csv)
     with controls_of(Scenario.load(file.path, sets=sets, scale=scale)):
         status, last = measure(file.name, command)
     if last is None:
@@ -120,6 +126,7 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
     heads = ("", "flows done", "mean FCT", "p99 FCT", "bottleneck utilisation", "drops")
     sides = [("testbed", last["summary"]), (SIMULATOR, last[SIMULATOR])]
     print_table(heads, [row for label, summary in sides if summary is not None for row in _rows(label, summary)])
+    click.echo(f"frames by {about['switch_io']['kind']}: {about['switch_io']['reason']}", err=True)
     for sentence in about["kernel_notes"]:
         click.echo(f"note: {sentence}", err=True)
     for place, count in about["dropped_outside_ports"].items():

@@ -5,8 +5,8 @@
 
 #![allow(unsafe_code, reason = "packet sockets have no safe interface in the standard library")]
 
-use super::{FrameIo, Incoming, InterfaceError};
-use std::ffi::CString;
+use super::names::index_of;
+use super::{FrameIo, Incoming, InterfaceError, Lost, Stamp};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -26,6 +26,7 @@ pub struct AfPacket {
     controls: Box<[Control]>,
     outbox: Vec<Vec<u8>>,
     queued: usize,
+    overrun: u64,
 }
 
 /// Control messages need the alignment of their header.
@@ -73,6 +74,7 @@ impl AfPacket {
             controls: vec![Control([0; CONTROL]); BATCH].into_boxed_slice(),
             outbox: Vec::new(),
             queued: 0,
+            overrun: 0,
         })
     }
 
@@ -176,6 +178,28 @@ impl FrameIo for AfPacket {
         self.queued = 0;
         Ok(refused)
     }
+
+    fn lost(&mut self) -> io::Result<Lost> {
+        // SAFETY: all-zero is a valid value of this plain C structure.
+        let mut since: libc::tpacket_stats = unsafe { std::mem::zeroed() };
+        let mut size = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        // SAFETY: the structure has the size given and outlives the call.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut since).cast(),
+                &raw mut size,
+            )
+        };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // The kernel counts anew after every answer.
+        self.overrun += u64::from(since.tp_drops);
+        Ok(Lost { overrun: self.overrun, cut: 0 })
+    }
 }
 
 fn gone(error: &io::Error) -> bool {
@@ -187,7 +211,7 @@ fn gone(error: &io::Error) -> bool {
 
 /// Reads the control messages of a received frame.
 fn auxiliary(header: &libc::msghdr) -> Incoming {
-    let mut about = Incoming { stamped_ns: None, checksum_pending: false, cut: false };
+    let mut about = Incoming { stamp: None, checksum_pending: false, cut: false };
     // SAFETY: the kernel filled `msg_controllen` bytes at `msg_control`, which is aligned; the macros stay
     // inside them, and a message's data is copied out without assuming its alignment.
     unsafe {
@@ -197,8 +221,8 @@ fn auxiliary(header: &libc::msghdr) -> Incoming {
             match ((*message).cmsg_level, (*message).cmsg_type) {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
                     let stamp: libc::timespec = std::ptr::read_unaligned(data.cast());
-                    about.stamped_ns =
-                        Some((stamp.tv_sec as u64).wrapping_mul(1_000_000_000) + stamp.tv_nsec as u64);
+                    let ns = (stamp.tv_sec as u64).wrapping_mul(1_000_000_000) + stamp.tv_nsec as u64;
+                    about.stamp = Some(Stamp::Wall(ns));
                 }
                 (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
                     let aux: libc::tpacket_auxdata = std::ptr::read_unaligned(data.cast());
@@ -242,33 +266,4 @@ fn bind(socket: &OwnedFd, index: i32) -> io::Result<()> {
         )
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-fn index_of(name: &str) -> Result<i32, InterfaceError> {
-    let not_there = || InterfaceError::NotThere { name: name.into(), known: interfaces() };
-    let text = CString::new(name).map_err(|_| not_there())?;
-    // SAFETY: a C string that outlives the call.
-    match unsafe { libc::if_nametoindex(text.as_ptr()) } {
-        0 => Err(not_there()),
-        index => Ok(index as i32),
-    }
-}
-
-/// Names of this namespace's interfaces, for messages.
-fn interfaces() -> Vec<String> {
-    let mut names = Vec::new();
-    // SAFETY: the list is ended by an entry of index 0 with a null name, each name before it is a C string,
-    // and the list is freed once, after the last use of the names.
-    unsafe {
-        let list = libc::if_nameindex();
-        let mut entry = list;
-        while !entry.is_null() && (*entry).if_index != 0 {
-            names.push(std::ffi::CStr::from_ptr((*entry).if_name).to_string_lossy().into_owned());
-            entry = entry.add(1);
-        }
-        if !list.is_null() {
-            libc::if_freenameindex(list);
-        }
-    }
-    names
 }

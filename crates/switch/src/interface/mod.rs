@@ -1,21 +1,46 @@
 //! Where frames come from and go to: one small trait, so that other packet I/O can stand behind it.
 
 mod af_packet;
+#[cfg(feature = "af-xdp")]
+mod af_xdp;
+mod choice;
+mod names;
 
 pub use af_packet::AfPacket;
+#[cfg(feature = "af-xdp")]
+pub use af_xdp::AfXdp;
+pub use choice::{IoChoice, IoKind, Opened, open};
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
+/// When the kernel had a frame, in nanoseconds of one of its clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamp {
+    /// Of the wall clock, `CLOCK_REALTIME`.
+    Wall(u64),
+    /// Of `CLOCK_MONOTONIC`.
+    Monotonic(u64),
+}
+
 /// A frame as it came in.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming {
-    /// Wall-clock nanoseconds at which the kernel had it; `None` where it does not say.
-    pub stamped_ns: Option<u64>,
+    /// When the kernel had it; `None` where it does not say.
+    pub stamp: Option<Stamp>,
     /// The sender left the UDP or TCP checksum to its network card, which does not exist.
     pub checksum_pending: bool,
     /// The frame was longer than the interface's buffers and has lost its end.
     pub cut: bool,
+}
+
+/// Frames that the kernel had and dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// What it keeps for this interface was full.
+    pub overrun: u64,
+    /// They were longer than the interface's buffers.
+    pub cut: u64,
 }
 
 /// One interface.
@@ -28,6 +53,8 @@ pub trait FrameIo {
     fn queue(&mut self, frame: &[u8]);
     /// Sends what was queued, without waiting; answers how many the kernel refused.
     fn flush(&mut self) -> io::Result<usize>;
+    /// Frames that the kernel has had for this interface so far, and did not hand over.
+    fn lost(&mut self) -> io::Result<Lost>;
 }
 
 /// Why an interface cannot be used.
@@ -49,6 +76,14 @@ pub enum InterfaceError {
     /// It is not up.
     #[error("interface `{0}` is down: `ip link set {0} up`")]
     Down(String),
+    /// There are no AF_XDP sockets for it.
+    #[error("AF_XDP is not possible on interface `{name}`: {why}")]
+    NoAfXdp {
+        /// Name of the interface.
+        name: String,
+        /// The reason, in a clause.
+        why: String,
+    },
     /// An operation on the interface failed.
     #[error("interface `{name}`: {step}: {source}")]
     Io {

@@ -2,4 +2,5 @@
 
 mod core;
 mod frames;
+mod objects;
 mod rewrites;

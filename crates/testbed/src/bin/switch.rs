@@ -6,7 +6,8 @@
 use clap::Parser;
 use headway_network::Miscounted;
 use headway_params::names::nearest;
-use headway_switch::{AfPacket, Clock, Core, CoreConfig, FrameError, FrameIo, RunConfig, Running};
+use headway_switch::interface;
+use headway_switch::{Clock, Core, CoreConfig, FrameError, FrameIo, IoChoice, IoKind, RunConfig, Running};
 use headway_testbed::capture::Recording;
 use headway_testbed::messages::{Answer, ControlCommand, SwitchReport, listen, pack, say};
 use headway_testbed::{Job, JobArgs, cpu_seconds, run_first};
@@ -31,6 +32,9 @@ struct Arguments {
     /// Longest IPv4 packet in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
     mtu: u16,
+    /// How frames come and go; auto is af-xdp where every interface has it, and says why it is not
+    #[arg(long, value_name = "KIND", default_value = "auto", value_parser = headway_testbed::io_choice())]
+    io: IoChoice,
     /// Write every frame, as it starts on a link, to a pcapng file for Wireshark
     #[arg(long, value_name = "OUT.pcapng")]
     capture: Option<PathBuf>,
@@ -48,6 +52,9 @@ fn port(text: &str) -> Result<(u32, String), String> {
     let number = host.strip_prefix('h').unwrap_or(host).parse().map_err(|_| wrong())?;
     if interface.is_empty() { Err(wrong()) } else { Ok((number, interface.into())) }
 }
+
+/// Bytes in front of an IPv4 packet, with a VLAN tag.
+const LINK_HEADER: usize = 18;
 
 /// Set by SIGINT and SIGTERM.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -78,7 +85,8 @@ fn serve(arguments: Arguments) -> Result<(), String> {
             return Ok(());
         }
     }
-    let mut interfaces = open(&arguments.ports, job.network.hosts())?;
+    let (mut interfaces, io) =
+        open(&arguments.ports, job.network.hosts(), arguments.io, arguments.mtu.into())?;
     let clock = arguments.origin_ns.map_or_else(Clock::start, Clock::from_origin);
     let config = CoreConfig {
         network: job.network.clone(),
@@ -105,17 +113,19 @@ fn serve(arguments: Arguments) -> Result<(), String> {
             watch_signals()?;
             core.start_measuring(clock.now());
             eprintln!(
-                "headway-switch: {} hosts, {} switches; Ctrl-C ends it",
+                "headway-switch: {} hosts, {} switches; frames by {}: {}; Ctrl-C ends it",
                 job.network.hosts(),
-                job.network.switches()
+                job.network.switches(),
+                io.0,
+                io.1
             );
             headway_switch::run(&mut core, &mut interfaces, clock, waiting, &mut |_, _| {
                 !STOP.load(Ordering::Relaxed) && whole()
             })
         }
     };
-    let seen = seen.map_err(|e| format!("packet sockets: {e}"))?;
-    let mut report = report(&mut core, &seen, clock.now()).map_err(|e| e.to_string())?;
+    let seen = seen.map_err(|e| format!("{}: {e}", io.0))?;
+    let mut report = report(&mut core, &seen, clock.now(), io).map_err(|e| e.to_string())?;
     drop(core);
     report.captured = recording.map(Recording::finish).transpose().map_err(|e| e.to_string())?;
     if arguments.managed {
@@ -153,10 +163,31 @@ fn obey(core: &mut Core, orders: &Receiver<ControlCommand>) -> bool {
     true
 }
 
-fn open(ports: &[(u32, String)], hosts: u32) -> Result<Vec<Option<Box<dyn FrameIo>>>, String> {
-    let mut interfaces: Vec<Option<Box<dyn FrameIo>>> = (0..hosts).map(|_| None).collect();
+/// Interfaces by host.
+type Interfaces = Vec<Option<Box<dyn FrameIo>>>;
+
+/// Opens the interfaces of hosts; what they are, and why.
+fn open(
+    ports: &[(u32, String)],
+    hosts: u32,
+    io: IoChoice,
+    mtu: usize,
+) -> Result<(Interfaces, (IoKind, String)), String> {
+    check(ports, hosts)?;
+    let names: Vec<&str> = ports.iter().map(|(_, name)| name.as_str()).collect();
+    let opened = interface::open(io, &names, mtu + LINK_HEADER).map_err(|e| e.to_string())?;
+    let mut interfaces: Interfaces = (0..hosts).map(|_| None).collect();
+    for ((host, _), interface) in ports.iter().zip(opened.interfaces) {
+        interfaces[*host as usize] = Some(interface);
+    }
+    Ok((interfaces, (opened.kind, opened.why)))
+}
+
+/// That every port is a host's, and no host has two.
+fn check(ports: &[(u32, String)], hosts: u32) -> Result<(), String> {
+    let mut taken = vec![false; hosts as usize];
     for (host, name) in ports {
-        let Some(place) = interfaces.get_mut(*host as usize) else {
+        let Some(taken) = taken.get_mut(*host as usize) else {
             let known: Vec<String> = (0..hosts).map(|h| format!("h{h}")).collect();
             let near = nearest(&format!("h{host}"), known.iter().map(String::as_str));
             let near = near.map_or(String::new(), |near| format!("; did you mean {near}={name}?"));
@@ -165,25 +196,30 @@ fn open(ports: &[(u32, String)], hosts: u32) -> Result<Vec<Option<Box<dyn FrameI
                 hosts - 1
             ));
         };
-        if place.is_some() {
+        if std::mem::replace(taken, true) {
             return Err(format!("--port h{host}={name}: host h{host} has an interface already"));
         }
-        *place = Some(Box::new(AfPacket::open(name).map_err(|e| e.to_string())?));
     }
-    Ok(interfaces)
+    Ok(())
 }
 
 fn watch_signals() -> Result<(), String> {
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)).map_err(|e| e.to_string())
 }
 
-fn report(core: &mut Core, seen: &Running, now: Time) -> Result<SwitchReport, Miscounted> {
+fn report(
+    core: &mut Core,
+    seen: &Running,
+    now: Time,
+    (kind, why): (IoKind, String),
+) -> Result<SwitchReport, Miscounted> {
     let mut refused: Vec<(String, u64)> = FrameError::ALL
         .iter()
         .zip(core.counters().refused)
         .map(|(why, count)| (why.to_string(), count))
         .collect();
     refused.push(("not taken by the kernel".into(), seen.refused));
+    refused.push(("dropped by the kernel: the switch was too late for them".into(), seen.overrun));
     refused.push(("longer than a frame: segmentation offload is on at the sender".into(), seen.cut));
     refused.push(("without a route".into(), core.counters().unroutable));
     let late = &seen.departure_delays;
@@ -193,6 +229,8 @@ fn report(core: &mut Core, seen: &Running, now: Time) -> Result<SwitchReport, Mi
         received: core.counters().received,
         delivered: core.counters().delivered,
         refused,
+        io: kind.word().into(),
+        io_reason: why,
         late_ns: [late.quantile_ns(0.5), late.quantile_ns(0.99), late.worst_ns()],
         cpu_s: cpu_seconds(),
         captured: None,

@@ -7,6 +7,7 @@ use clap::Parser;
 use headway_lab::results::manifest::RunInfo;
 use headway_lab::{LabError, Options, write_results};
 use headway_network::{Outcome, Progress};
+use headway_switch::IoChoice;
 use headway_testbed::{Job, JobArgs, Measured, Notes, Programs, Settings, TestbedError, run, slowdown};
 use serde_json::{Value as Json, json};
 use std::io::Write;
@@ -33,6 +34,9 @@ struct Arguments {
     /// Longest IPv4 packet in bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..=9216))]
     mtu: u16,
+    /// How frames come to the switch and go; auto is af-xdp where every interface has it, and says why it is not
+    #[arg(long, value_name = "KIND", default_value = "auto", value_parser = headway_testbed::io_choice())]
+    io: IoChoice,
     /// Write every frame that the switch sees to a pcapng file for Wireshark
     #[arg(long, value_name = "OUT.pcapng")]
     capture: Option<PathBuf>,
@@ -95,7 +99,7 @@ fn measure(arguments: &Arguments) -> Result<bool, TestbedError> {
     let programs = Programs::within(own.parent().unwrap_or(Path::new(".")))?;
     let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
     let capture = arguments.capture.clone();
-    let settings = Settings { programs, mtu: arguments.mtu.into(), sizes, capture };
+    let settings = Settings { programs, mtu: arguments.mtu.into(), sizes, capture, io: arguments.io };
     let managed = arguments.managed;
     let began = Instant::now();
     let measured = run(&arguments.job, &settings, &mut |state| {
@@ -143,6 +147,7 @@ fn notes(notes: &Notes) -> Json {
         "dropped_outside_ports": notes.dropped,
         "start_s": notes.start_s,
         "kernel_notes": notes.kernel,
+        "switch_io": { "kind": notes.io.0, "reason": notes.io.1 },
         "capture": notes.captured.map(|[frames, missed]| json!({ "frames": frames, "missed": missed })),
     })
 }

@@ -5,6 +5,7 @@
 
 use headway_network::{FlowState, LinkRecord, Outcome};
 use headway_packet::Sizes;
+use headway_switch::IoChoice;
 use headway_testbed::{Job, JobArgs, Programs, Settings, TestbedError, namespaces, run, slowdown};
 use std::io::Write;
 use std::path::Path;
@@ -82,7 +83,8 @@ pub fn arms(text: &str) -> Vec<Run> {
     let mut runs = vec![Run { arm: "simulator", outcome, sizes, corrupted: 0 }];
     if testbed_available() {
         let _turn = turn();
-        let settings = Settings { programs: programs(), mtu: MTU.into(), sizes, capture: None };
+        let settings =
+            Settings { programs: programs(), mtu: MTU.into(), sizes, capture: None, io: IoChoice::Auto };
         let measured = run(&args, &settings, &mut |_| true).expect("it runs");
         let corrupted = measured.notes.corrupted.len();
         runs.push(Run { arm: "testbed", outcome: measured.outcome, sizes, corrupted });

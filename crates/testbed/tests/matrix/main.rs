@@ -20,6 +20,7 @@ use common::{MTU, programs, scenario, testbed_available};
 use headway_fabric::Rewrite;
 use headway_network::Outcome;
 use headway_packet::PacketKind;
+use headway_switch::IoChoice;
 use headway_testbed::{Job, JobArgs, Settings, run, slowdown};
 use headway_transport::registry::{self, Entry};
 use judge::{Bottleneck, Pair};
@@ -288,7 +289,7 @@ fn both(text: &str, how: How<'_>) -> Result<Pair, String> {
     let (_file, args, _) = load(text, how)?;
     let sizes = headway_testbed::scenario::sizes(MTU, how.sealed);
     let capture = how.capture.map(Path::to_path_buf);
-    let settings = Settings { programs: programs(), mtu: MTU.into(), sizes, capture };
+    let settings = Settings { programs: programs(), mtu: MTU.into(), sizes, capture, io: IoChoice::Auto };
     let measured = run(&args, &settings, &mut |_| true).map_err(|e| e.to_string())?;
     let notes = measured.notes;
     Ok(Pair {

@@ -1,0 +1,234 @@
+//! The switch with AF_XDP: every frame is whole and counted, its program goes with it, and where there is no AF_XDP it
+//! says why and takes packet sockets.
+//!
+//! Datagrams go in windows that are waited for, so that nothing depends on how fast the machine is.
+#![cfg(feature = "af-xdp")]
+#![allow(clippy::disallowed_methods, reason = "processes, sockets and real time")]
+#![allow(unsafe_code, reason = "whether there are AF_XDP sockets is asked by opening one")]
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+use headway_switch::{Addresses, IoChoice, IoKind};
+use headway_testbed::namespaces::{self, in_namespace_of, in_new_namespace, switch_interface};
+use nix::sched::{CloneFlags, setns};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value as Json;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddrV4, UdpSocket};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const PORT: u16 = 4000;
+/// Datagrams that are on their way at once.
+const WINDOW: usize = 32;
+/// How long anything may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Whether this machine has what it takes; says why not.
+fn available() -> bool {
+    if let Err(error) = namespaces::available() {
+        eprintln!("skipped: {error}");
+        return false;
+    }
+    // SAFETY: no pointers; the descriptor is closed below by its owner.
+    let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if socket < 0 {
+        eprintln!("skipped: this machine has no AF_XDP sockets: {}", std::io::Error::last_os_error());
+        return false;
+    }
+    // SAFETY: it was just opened, and nobody else has it.
+    drop(unsafe { OwnedFd::from_raw_fd(socket) });
+    true
+}
+
+/// A switch of two hosts in a namespace that outlives it, and the hosts' namespaces.
+struct Stage {
+    scenario: tempfile::NamedTempFile,
+    middle: Child,
+    hosts: [Child; 2],
+}
+
+impl Stage {
+    fn set(mtu: u32) -> Stage {
+        let mut scenario = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
+        let text = "stop = \"60 s\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"1 Gbps\"\ndelay = \"10 us\"\n\
+             [fabric]\nbuffer = \"1000 packets\"\n[transport]\nname = \"amrt\"\n[[traffic]]\nkind = \"flows\"\n\
+             flows = [{ src = 0, dst = 1, bytes = 1000, start = \"0 s\" }]\n";
+        scenario.write_all(text.as_bytes()).expect("written");
+        let stage = Stage { scenario, middle: anchor(), hosts: [anchor(), anchor()] };
+        let pids = [(0, stage.hosts[0].id()), (1, stage.hosts[1].id())];
+        namespaces::join(stage.middle.id(), &pids, &Addresses::new(2), mtu).expect("namespaces");
+        stage
+    }
+
+    /// Starts the switch and waits until it is ready; the line in which it says so.
+    fn switch(&self, io: IoChoice, mtu: u32) -> (Switch, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway-switch"));
+        command.arg(self.scenario.path()).arg("--slowdown=1").arg(format!("--mtu={mtu}"));
+        command.args([0, 1].map(|h| format!("--port=h{h}={}", switch_interface(h))));
+        command.arg(format!("--io={}", io.word())).stdout(Stdio::piped()).stderr(Stdio::piped());
+        in_namespace_of(&mut command, self.middle.id()).expect("it is there");
+        let mut process = command.spawn().expect("the switch starts");
+        let mut said = String::new();
+        BufReader::new(process.stderr.take().expect("piped")).read_line(&mut said).expect("it speaks");
+        (Switch(process), said)
+    }
+
+    /// A socket in a host's namespace.
+    fn socket(&self, host: u32) -> UdpSocket {
+        let namespace =
+            File::open(format!("/proc/{}/ns/net", self.hosts[host as usize].id())).expect("it is there");
+        // A thread is in a namespace of its own; the socket stays where it was made.
+        let made = std::thread::spawn(move || {
+            setns(&namespace, CloneFlags::CLONE_NEWNET).expect("it may be entered");
+            UdpSocket::bind(address(host)).expect("a socket")
+        });
+        let socket = made.join().expect("made");
+        socket.set_read_timeout(Some(LIMIT)).expect("a limit");
+        socket
+    }
+
+    /// What `ip` says of the switch's interfaces.
+    fn links(&self) -> String {
+        let mut command = Command::new("ip");
+        command.args(["-details", "link", "show"]);
+        in_namespace_of(&mut command, self.middle.id()).expect("it is there");
+        String::from_utf8_lossy(&command.output().expect("it runs").stdout).into_owned()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        for child in self.hosts.iter_mut().chain([&mut self.middle]) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A running switch, killed when dropped.
+struct Switch(Child);
+
+impl Switch {
+    /// Ends it as Ctrl-C does; its report.
+    fn end(mut self) -> Json {
+        kill(Pid::from_raw(self.0.id() as i32), Signal::SIGINT).expect("it is there");
+        let mut report = String::new();
+        self.0.stdout.take().expect("piped").read_to_string(&mut report).expect("a report");
+        assert!(self.0.wait().expect("it ends").success());
+        serde_json::from_str(&report).expect("JSON")
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A process that only holds a namespace.
+fn anchor() -> Child {
+    let mut command = Command::new("sleep");
+    command.arg("120");
+    in_new_namespace(&mut command);
+    command.spawn().expect("it starts")
+}
+
+fn address(host: u32) -> SocketAddrV4 {
+    SocketAddrV4::new(Addresses::new(2).of(host), PORT)
+}
+
+/// Sends datagrams of every length up to `longest` from one host to the other and checks them; how many.
+fn exchange(stage: &Stage, longest: usize, step: usize) -> u64 {
+    let (from, to) = (stage.socket(0), stage.socket(1));
+    let lengths: Vec<usize> = (0..=longest).step_by(step).collect();
+    let mut buffer = vec![0; longest + 1];
+    for window in lengths.chunks(WINDOW) {
+        for &length in window {
+            from.send_to(&content(length), address(1)).expect("sent");
+        }
+        for &length in window {
+            let (got, sender) = to.recv_from(&mut buffer).expect("every datagram arrives");
+            assert_eq!((got, sender), (length, address(0).into()));
+            assert!(buffer[..got] == content(length), "datagram of {length} bytes");
+        }
+        // The other way.
+        to.send_to(&[1], address(0)).expect("sent");
+        assert_eq!(from.recv_from(&mut buffer).expect("the answer arrives").0, 1);
+    }
+    (lengths.len() + lengths.len().div_ceil(WINDOW)) as u64
+}
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i * 31 + length) as u8).collect()
+}
+
+#[test]
+fn every_frame_goes_through_whole_and_is_counted() {
+    if !available() {
+        return;
+    }
+    let stage = Stage::set(1500);
+    let mut counted = Vec::new();
+    for kind in [IoKind::AfXdp, IoKind::AfPacket] {
+        let (switch, said) = stage.switch(IoChoice::Only(kind), 1500);
+        assert!(said.contains(&format!("frames by {kind}: it was asked for")), "{said}");
+        let sent = exchange(&stage, 1472, 3);
+        let report = switch.end();
+        let number = |key: &str| report[key].as_u64().expect("a number");
+        assert_eq!((number("received"), number("delivered")), (sent, sent), "{kind}");
+        let dropped = report["refused"].as_array().expect("a list").iter().filter(|r| r[1] != 0).count();
+        assert_eq!(dropped, 0, "{kind}: {}", report["refused"]);
+        assert_eq!(report["io"], kind.word());
+        let links = report["links"].as_array().expect("a list").iter();
+        counted.push(
+            links
+                .map(|l| [&l["received"], &l["dequeued"], &l["wire_bytes"]].map(Json::clone))
+                .collect::<Vec<_>>(),
+        );
+    }
+    assert_eq!(counted[0], counted[1], "both kinds count the same");
+}
+
+#[test]
+fn the_program_goes_with_the_switch_however_it_ends() {
+    if !available() {
+        return;
+    }
+    let stage = Stage::set(1500);
+    for round in 0..2 {
+        let (mut switch, said) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500);
+        assert!(said.contains("frames by AF_XDP: "), "round {round}: {said}");
+        assert!(stage.links().contains("prog/xdp"), "{}", stage.links());
+        switch.0.kill().expect("killed");
+        switch.0.wait().expect("it is gone");
+        let deadline = Instant::now() + LIMIT;
+        // What a process had open is closed soon after it has ended.
+        while stage.links().contains("prog/xdp") {
+            assert!(Instant::now() < deadline, "{}", stage.links());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    let (switch, _) = stage.switch(IoChoice::Only(IoKind::AfXdp), 1500);
+    assert_eq!(exchange(&stage, 64, 1), 65 + 3);
+    switch.end();
+    assert!(!stage.links().contains("prog/xdp"));
+}
+
+#[test]
+fn frames_that_are_too_long_for_it_go_by_packet_sockets_and_the_reason_is_said() {
+    if !available() {
+        return;
+    }
+    let stage = Stage::set(9000);
+    let (switch, said) = stage.switch(IoChoice::Auto, 9000);
+    assert!(said.contains("frames by AF_PACKET: AF_XDP is not possible on interface `host0`: "), "{said}");
+    assert!(said.contains("its frames have 9018 bytes, and at most 38"), "{said}");
+    exchange(&stage, 8972, 997);
+    assert_eq!(switch.end()["io"], "af-packet");
+    let (_switch, said) = stage.switch(IoChoice::Only(IoKind::AfXdp), 9000);
+    assert!(said.starts_with("headway-switch: AF_XDP is not possible on interface `host0`"), "{said}");
+}
