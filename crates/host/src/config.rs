@@ -79,6 +79,18 @@ impl Default for Limits {
     }
 }
 
+/// Where the base round trip of a path comes from, by which transports size windows and time-outs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RoundTrip {
+    /// The shortest of several that are measured when two endpoints have met, and now and then while they exchange
+    /// messages. Until the first is there, what [`Config::path`] says. Never less than [`Config::path_to`] says, because
+    /// that is about one path, and what a path can do is known there.
+    #[default]
+    Measured,
+    /// What [`Config::path`] and [`Config::path_to`] say; nothing is measured.
+    Given,
+}
+
 /// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
 pub const STALL_FACTOR: u64 = 10;
 
@@ -110,6 +122,8 @@ pub struct Config {
     pub path: Path,
     /// What is assumed of the path to some peers.
     pub path_to: Option<PathOf>,
+    /// Whether their base round trips are measured. A measured one moves [`Path::max_rtt`] along.
+    pub round_trip: RoundTrip,
     /// Who may talk to this endpoint.
     pub admission: Admission,
     /// Bounds of its memory.
@@ -155,6 +169,7 @@ impl Default for Config {
                 paths: 0,
             },
             path_to: None,
+            round_trip: RoundTrip::Measured,
             admission: Admission::Loopback,
             limits: Limits::default(),
             peer_timeout: Time::s(30),

@@ -54,6 +54,11 @@ def testbed() -> None:
     help="Divide rates and multiply times by N; default: so that the fastest link runs at 100 Mb/s.",
 )
 @click.option("--sealed", is_flag=True, help="Hosts share a key and seal their packets.")
+@click.option(
+    "--ideal-round-trips",
+    is_flag=True,
+    help="Windows go by the topology's base round trips, as in the simulator, instead of measured ones.",
+)
 @click.option("--csv", is_flag=True, help="Also write flows.csv; needs --out.")
 @click.option(
     "--capture",
@@ -71,6 +76,7 @@ def run(
     variant: str | None,
     slowdown: int | None,
     sealed: bool,
+    ideal_round_trips: bool,
     csv: bool,
     capture: Path | None,
     as_json: bool,
@@ -88,6 +94,7 @@ def run(
     if out is not None:
         prepare_run(out, Scenario.load(file.path, sets=sets, scale=scale).digest, overwrite=force)
     arguments = _arguments(file.path, sets, out, scale, slowdown, capture, sealed=sealed, csv=csv)
+    arguments += ["--ideal-round-trips"] if ideal_round_trips else []
     status, last = _measure(file.name, arguments)
     if last is None:
         return status
