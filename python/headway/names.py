@@ -15,6 +15,7 @@ ROOTS_VARIABLE = "HEADWAY_SCENARIOS"
 CLAIMS_FILE = "claims.toml"
 EXPECTATIONS_FILE = "expectations.toml"
 VERDICTS_FILE = "verdicts.json"
+TESTBED_FILE = "testbed.json"
 
 
 @dataclass(frozen=True)

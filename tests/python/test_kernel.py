@@ -182,6 +182,33 @@ def test_it_goes_with_its_loader_however_that_ends(number: signal.Signals) -> No
     assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("before", ["", "clsact"])
+def test_an_interface_is_as_it_was_when_marking_ends(number: signal.Signals, before: str) -> None:
+    need_kernel()
+    if shutil.which("tc") is None:
+        pytest.skip("needs the program `tc`")
+    make = "tc qdisc add dev lo clsact && " if before else ""
+    space = ["unshare", "--net", "sh", "-c", f"ip link set lo up && {make}echo ready && exec sleep 600"]
+    with holding(space) as host:
+
+        def disciplines() -> str:
+            command = Path3.within(host.pid, "tc", "qdisc", "show", "dev", "lo")
+            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT).stdout
+
+        def filters() -> str:
+            command = Path3.within(host.pid, "tc", "filter", "show", "dev", "lo", "egress")
+            return subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT).stdout
+
+        with holding(Path3.within(host.pid, *COMMAND, "mark", "lo", "--threshold=8")) as marking:
+            assert "clsact" in disciplines()
+            assert "bpf" in filters()
+            marking.send_signal(number)
+            assert marking.wait(timeout=LIMIT) == 0
+        assert ("clsact" in disciplines()) == bool(before)
+        assert "bpf" not in filters()
+
+
 def test_it_is_listed_and_unloaded_by_name() -> None:
     with loaded("d2tcp") as (name, process):
         listed = subprocess.run([*COMMAND, "list", "--json"], capture_output=True, text=True, check=True, timeout=LIMIT)

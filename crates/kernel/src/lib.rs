@@ -6,6 +6,7 @@
 
 pub mod control;
 pub mod error;
+pub mod lines;
 pub mod params;
 pub mod settings;
 

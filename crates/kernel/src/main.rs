@@ -49,18 +49,40 @@ enum Command {
         #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
         threshold: u32,
     },
+    /// Count the lines of C that each control takes beyond DCTCP
+    Lines {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Only check whether this machine can load one
     #[command(hide = true)]
     Probe,
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse().command) {
+    let command = Arguments::parse().command;
+    if let Command::Lines { json } = command {
+        count_lines(json);
+        return ExitCode::SUCCESS;
+    }
+    match run(&command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(2)
         }
+    }
+}
+
+fn count_lines(json: bool) {
+    let counts = Control::ALL.map(|control| (control.name(), headway_kernel::lines::beyond_dctcp(control)));
+    if json {
+        println!("{}", serde_json::json!(std::collections::BTreeMap::from(counts)));
+        return;
+    }
+    for (name, lines) in counts {
+        println!("{name}: {lines} lines of C beyond dctcp");
     }
 }
 
@@ -90,6 +112,8 @@ fn run(command: &Command) -> Result<(), KernelError> {
             wait(&stop, &format!("{interface} marks from {threshold} packets on; Ctrl-C ends it"))
         }
         Command::Probe => headway_kernel::registry::available(),
+        // Done before anything of the kernel is asked for.
+        Command::Lines { .. } => Ok(()),
     }
 }
 

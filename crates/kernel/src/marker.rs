@@ -1,7 +1,9 @@
 //! Marks on an interface whose queue is long: what a switch with ECN does, for a Linux machine that forwards.
 
 use crate::error::KernelError;
-use libbpf_rs::{Object, ObjectBuilder, TC_EGRESS, TcHook, TcHookBuilder};
+use libbpf_rs::libbpf_sys::{bpf_tc_hook, bpf_tc_hook_create};
+use libbpf_rs::{Object, ObjectBuilder, TC_EGRESS, TC_INGRESS, TcHook, TcHookBuilder};
+use std::io;
 use std::os::fd::AsFd;
 
 /// The compiled program.
@@ -10,6 +12,8 @@ const OBJECT: &[u8] = include_bytes!("../bpf/objects/mark.bpf.o");
 /// An interface that marks, for as long as the value lives.
 pub struct Marker {
     hook: TcHook,
+    /// Whether the interface had no `clsact` before.
+    made: bool,
     _object: Object,
 }
 
@@ -30,14 +34,33 @@ impl Marker {
         let object = open.load().map_err(refused)?;
         let program = object.progs().next();
         let program = program.ok_or_else(|| KernelError::refused(step(), "its object has no program"))?;
-        let mut hook = TcHookBuilder::new(program.as_fd())
+        let hook = TcHookBuilder::new(program.as_fd())
             .ifindex(index as i32)
             .replace(true)
             .handle(1)
             .priority(1)
             .hook(TC_EGRESS);
-        let hook = hook.create().and_then(|mut hook| hook.attach()).map_err(refused)?;
-        Ok(Marker { hook, _object: object })
+        let made = make_clsact(index as i32).map_err(|error| KernelError::refused(step(), error))?;
+        let mut marker = Marker { hook, made, _object: object };
+        marker.hook.attach().map_err(refused)?;
+        Ok(marker)
+    }
+}
+
+/// Gives an interface the queueing discipline that holds programs, `clsact`; whether it had none.
+#[allow(unsafe_code, reason = "the library's own function does not say whether it made one")]
+fn make_clsact(index: i32) -> io::Result<bool> {
+    let mut hook = bpf_tc_hook {
+        sz: size_of::<bpf_tc_hook>() as _,
+        ifindex: index,
+        attach_point: TC_EGRESS,
+        ..bpf_tc_hook::default()
+    };
+    // SAFETY: the hook says how large it is, and lives until the call returns.
+    match -unsafe { bpf_tc_hook_create(&mut hook) } {
+        0 => Ok(true),
+        number if number == nix::errno::Errno::EEXIST as i32 => Ok(false),
+        number => Err(io::Error::from_raw_os_error(number)),
     }
 }
 
@@ -45,5 +68,8 @@ impl Drop for Marker {
     fn drop(&mut self) {
         // An interface that has gone marks no more.
         let _ = self.hook.detach();
+        if self.made {
+            let _ = self.hook.attach_point(TC_INGRESS | TC_EGRESS).destroy();
+        }
     }
 }

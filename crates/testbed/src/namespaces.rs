@@ -15,6 +15,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use std::fs::File;
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -124,6 +125,15 @@ pub fn add_path(pid: u32, host: u32, peers: &[u32], addresses: &Addresses) -> Re
         "mptcp limits set subflow 1 add_addr_accepted 0\nmptcp endpoint add {own} dev eth0 subflow\n"
     );
     ip_batch(pid, &lines)
+}
+
+/// Has connections that a host opens begin with a window of so many packets.
+pub fn set_first_window(pid: u32, own: Ipv4Addr, packets: u32) -> Result<(), TestbedError> {
+    // The route that comes with the address.
+    ip_batch(
+        pid,
+        &format!("route change 10.0.0.0/8 dev eth0 proto kernel scope link src {own} initcwnd {packets}\n"),
+    )
 }
 
 /// Has the kernel of process `pid` send at no more than the rate of the host's link, so that its packets wait where a

@@ -154,6 +154,9 @@ impl Stage {
             if stacks.iter().any(|kernel| kernel.mptcp) {
                 namespaces::add_path(pid, host, &self.hosts, &job.addresses)?;
             }
+            if let Ok(Some(packets)) = kernel::first_window(&job.kernels_from(host)) {
+                namespaces::set_first_window(pid, job.addresses.of(host), packets)?;
+            }
             let rate = job.network.links()[host as usize].spec.rate;
             if let Err(why) = namespaces::shape(pid, rate, mtu) {
                 self.unshaped.push((host, why));

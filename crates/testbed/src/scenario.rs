@@ -119,6 +119,11 @@ impl Job {
         self.slow.flows.iter().filter(here).filter_map(|f| self.kernel_of(f))
     }
 
+    /// The kernel's TCP as connections have it that a host opens.
+    pub fn kernels_from(&self, host: u32) -> Vec<Kernel> {
+        self.slow.flows.iter().filter(|f| f.src == host).filter_map(|f| self.kernel_of(f)).collect()
+    }
+
     /// Hosts that send or receive something; the others need no process.
     pub fn active_hosts(&self) -> Vec<u32> {
         let mut hosts: Vec<u32> = self.slow.flows.iter().flat_map(|f| [f.src, f.dst]).collect();

@@ -332,6 +332,9 @@ class _Overrides:
             return {**{f"transport.{param}": value for param, value in params.items()}, **self._keys}
         found: dict[str, Any] = dict(self._keys)
         for index, entry in enumerate(resolved["traffic"]):
+            # What the kernel sends has no parameters of a transport.
+            if entry.get("stack") == "kernel":
+                continue
             own = self._params.get(str(entry["transport"]), {})
             alike = [one for one in several or [resolved["transport"]] if one["name"] == entry["transport"]]
             key = f"traffic.{index}.transport"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from headway import _headway
 from headway.claims.context import Context
@@ -56,6 +56,8 @@ class Result:
             "how": claim.how,
             "scale": scale,
         }
+        if judgement.range is not None:
+            row["range"] = judgement.range
         if self.beside:
             row["beside"] = dict(self.beside)
         return row
@@ -70,12 +72,22 @@ def finished_runs(out: Path, rows: Sequence[Mapping[str, Any]]) -> list[Point]:
     ]
 
 
+# From a claim, what was measured for each seed and the word for the claimed numbers to a verdict.
+Judge: TypeAlias = Callable[[Claim, Sequence[Value], str], Judgement]
+
+
 def evaluate_claims(
-    claims: Sequence[Claim], runs: Sequence[Point], *, needs_runs: bool = True, stated: str = PUBLISHED
+    claims: Sequence[Claim],
+    runs: Sequence[Point],
+    *,
+    needs_runs: bool = True,
+    stated: str = PUBLISHED,
+    judge: Judge | None = None,
 ) -> list[Result]:
     """A verdict for each claim. A scenario that runs nothing, such as a closed-form model, is measured without runs.
 
     `stated` is what the reasons call the claimed numbers: `published`, or `expected` where no paper states them.
+    `judge` makes the verdict, `judge_over_seeds` if it is None.
     """
     transports = {entry["name"] for entry in json.loads(_headway.catalogue("transports"))}
     by_seed: dict[int, list[Point]] = {}
@@ -83,7 +95,8 @@ def evaluate_claims(
         by_seed.setdefault(run.seed, []).append(run)
     if not needs_runs:
         by_seed.setdefault(0, [])
-    return [_evaluate(claim, by_seed, transports, stated) for claim in claims]
+    judging = judge or judge_over_seeds
+    return [_evaluate(claim, by_seed, transports, stated, judging) for claim in claims]
 
 
 def samples_of(claim: Claim, runs: Sequence[Point]) -> list[Value]:
@@ -102,7 +115,9 @@ def write_results(path: Path, results: Sequence[Result], scale: str | None = Non
     return rows
 
 
-def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[Point]], transports: set[str], stated: str) -> Result:
+def _evaluate(
+    claim: Claim, by_seed: Mapping[int, Sequence[Point]], transports: set[str], stated: str, judge: Judge
+) -> Result:
     missing = [name for name in claim.transports if name not in transports]
     if missing:
         are = "is" if len(missing) == 1 else "are"
@@ -116,7 +131,7 @@ def _evaluate(claim: Claim, by_seed: Mapping[int, Sequence[Point]], transports: 
     if not samples:
         return Result(claim, pending(gaps[0]), {})
     try:
-        judgement = _judge(claim, samples, stated)
+        judgement = judge(claim, samples, stated)
     except CannotMeasure as error:
         return Result(claim, pending(str(error)), {})
     beside = _beside(claim, claim.measure, contexts)
@@ -137,7 +152,8 @@ def _samples(measure: Expression, contexts: Sequence[Context]) -> tuple[list[Val
     return samples, gaps
 
 
-def _judge(claim: Claim, samples: Sequence[Value], stated: str) -> Judgement:
+def judge_over_seeds(claim: Claim, samples: Sequence[Value], stated: str = PUBLISHED) -> Judgement:
+    """The verdict on a claim of which `samples` holds what was measured for each seed."""
     direction = _Holds(claim.direction, claim.published) if claim.direction else None
     if claim.holds is not None:
         return judge_statement(samples, _Holds(claim.holds, claim.published), direction)
@@ -171,7 +187,7 @@ def _explained(
         reason += f" [beside: {shown}]"
     if gaps:
         reason += f" ({len(gaps)} seeds left out: {gaps[0]})"
-    return Judgement(judgement.verdict, reason, judgement.measured, judgement.ci95, judgement.seeds)
+    return replace(judgement, reason=reason)
 
 
 def _beside(claim: Claim, measure: Expression, contexts: Sequence[Context]) -> dict[str, float | None]:

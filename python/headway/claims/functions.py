@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import math
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from functools import reduce
 from itertools import pairwise
@@ -18,7 +20,8 @@ from headway.claims.models import MODELS
 from headway.claims.series import Series, sampled
 from headway.data.point import Point
 from headway.data.units import parse_seconds
-from headway.errors import nearest
+from headway.errors import HeadwayError, nearest
+from headway.programs import program
 
 
 def seconds(value: str | float) -> float:
@@ -151,13 +154,25 @@ def throughput(context: Context, *flows: str) -> Series:
 
 def rate(context: Context, *flows: str) -> Series:
     """Throughput counted in bytes on the wire, so that the rates of the flows of a full link add up to its rate."""
-    return throughput(context, *flows) * _frame_over_payload(context.point())
+    parts = [throughput(context, name) * _frame_over_payload(context.point(), name) for name in flows]
+    return reduce(lambda a, b: a + b, parts)
 
 
-def _frame_over_payload(point: Point) -> float:
-    """Bytes that a full packet takes on the wire over those it delivers, of the packets that there were."""
-    payload, header, framing = (float(point.run.fabric[part]) for part in ("payload", "header", "framing"))
+def _frame_over_payload(point: Point, flow: str) -> float:
+    """Bytes that a full packet of a flow takes on the wire over those it delivers, of the packets that there were."""
+    sizes = _kernel_sizes(point, flow) or point.run.fabric
+    payload, header, framing = (float(sizes[part]) for part in ("payload", "header", "framing"))
     return (payload + header + framing) / payload
+
+
+def _kernel_sizes(point: Point, flow: str) -> Mapping[str, Any] | None:
+    """Sizes of the segments of a flow that the kernel's TCP sent on real packets; None of any other flow."""
+    sizes = (point.run.manifest.get("testbed") or {}).get("kernel_packet_sizes")
+    if sizes is None:
+        return None
+    flows = point.run.flows.to_polars()
+    transports = flows.filter(flows["name"] == flow)["transport"].to_list()
+    return sizes if any(str(name).startswith("kernel-") for name in transports) else None
 
 
 def utilisation(context: Context, name: str) -> Series:
@@ -252,6 +267,24 @@ def most(_: Context, *values: float) -> float:
     return max(values)
 
 
+# --- programs for the kernel ---
+
+
+def code_lines(_: Context, control: str) -> float:
+    """Lines of C that a congestion control takes beyond DCTCP in the kernel: what `headway kernel lines` counts."""
+    try:
+        command = [str(program("headway-kernel")), "lines", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    except HeadwayError as error:
+        raise CannotMeasure(str(error)) from None
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CannotMeasure(f"the lines of {control} cannot be counted: {error}") from None
+    counts = json.loads(done.stdout)
+    if control not in counts:
+        raise CannotMeasure(f"no congestion control {control} for the kernel; there are {', '.join(counts)}")
+    return number(counts[control], f"lines of {control}")
+
+
 # --- which runs are meant: these get their arguments unevaluated ---
 
 
@@ -330,6 +363,7 @@ _PLAIN: tuple[Callable[..., Any], ...] = (
     ),
     *(series, throughput, rate, utilisation, queue, waiting, mean, peak, trough, when_above, when_below, rises),
     *(percent_lower, percent_higher, within, jain, least, most),
+    code_lines,
     *MODELS,
 )
 _FORMS = (of, at, among, largest, smallest, share, first, sooner, cannot)

@@ -38,8 +38,8 @@ OPTIONAL: Types = {
     "beside": list,
     "beside_at": list,
 }
-# What a ledger holds; `choices` and `contradictions` read the last two.
-TABLES = frozenset({"define", "claim", "choice", "contradiction"})
+# What a ledger holds; `choices`, `contradictions` and `testbed` read the last three.
+TABLES = frozenset({"define", "claim", "choice", "contradiction", "testbed"})
 # What `holds` and `direction` may name.
 PREDICATE_NAMES = frozenset({"measured", "published"})
 
@@ -110,7 +110,7 @@ def _claims(path: Path, text: str) -> tuple[Claim, ...]:
     """The claims of a ledger's text: every figure of a paper asks for them, and they take a tenth of a second."""
     document, source = read_document(path, text)
     if unknown := sorted(document.keys() - TABLES):
-        known = "[define], [[claim]], [[choice]] and [[contradiction]] tables"
+        known = "[define], [[claim]], [[choice]], [[contradiction]] and [[testbed]] tables"
         raise source.top_error([unknown[0]], f"unknown key '{unknown[0]}'; a ledger holds {known}")
     defined = _definitions(source, document.get("define", {}))
     claims: list[Claim] = []

@@ -7,13 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from headway.data.machine import machine_text
+from headway.data.units import duration
+
 Row = Mapping[str, Any]
 COUNTED = ("reproduced", "direction-only", "not-reproduced")
 
 
-def tables(rows: Sequence[Row], show: Callable[[Any], str]) -> str:
-    """How many claims of each figure came out how, then every claim; `show` writes a measured value."""
-    return "\n".join([*_readings(rows), *_by_figure(rows), "", *_each(rows, show)]) + "\n"
+def tables(rows: Sequence[Row], show: Callable[[Any], str], show_range: Callable[[Any], str]) -> str:
+    """How many claims of each figure came out how, then every claim, and what real packets gave.
+
+    `show` writes a measured value, `show_range` the ends of a range.
+    """
+    parts = [*_readings(rows), *_by_figure(rows), "", *_each(rows, show), *_testbed(rows, show, show_range)]
+    return "\n".join(parts) + "\n"
 
 
 def _readings(rows: Sequence[Row]) -> Iterator[str]:
@@ -55,3 +62,34 @@ def _each(rows: Sequence[Row], show: Callable[[Any], str]) -> Iterator[str]:
         under = show(row["reading_measured"]) if row["reading_verdict"] else ""
         cells = [row["id"], text, show(row["measured"]), row["verdict"], under, row["reading_word"]]
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _testbed(rows: Sequence[Row], show: Callable[[Any], str], show_range: Callable[[Any], str]) -> Iterator[str]:
+    """The claims that were measured on real packets, simulator and testbed side by side, and on which machine."""
+    real = [row for row in rows if row["testbed"]]
+    if not real:
+        return
+    yield ""
+    yield "On real packets, the median over repetitions with the smallest and the largest:"
+    yield ""
+    yield "| claim | published | simulator | | testbed | smallest to largest | |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in real:
+        published, one = row["published"], row["testbed"]
+        text = "statement" if isinstance(published, str) else f"{row['qualifier']} {show(published)}"
+        spread = show_range(one["range"]) if one["range"] is not None else ""
+        cells = [row["id"], text, show(row["measured"]), row["judged"], show(one["measured"]), spread, one["verdict"]]
+        yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+    for line in dict.fromkeys(_how(row["testbed"]) for row in real):
+        yield ""
+        yield line
+
+
+def _how(one: Row) -> str:
+    """How an entry was measured: command, machine, other work, lateness."""
+    slowdown = "unscaled" if one["slowdown"] == 1 else f"slowdown {one['slowdown'] or 'as usual'}"
+    late, work = duration(one["late_s"]), one["other_work"]
+    return (
+        f"`{one['command']}`: {one['repetitions']} repetitions, {slowdown}, on {machine_text(one['machine'])}. "
+        f"In the worst run 99 % of the frames were late by at most {late}, and other programs used {work:g} processors."
+    )

@@ -67,7 +67,7 @@ def record(file: ScenarioFile, results: Sequence[Result], scale: str | None) -> 
     """Replace the verdicts on a scenario's claims by these; those on other scenarios stay."""
     path = verdicts_path(file)
     kept = _read(path)
-    document = _document(file.path)
+    document = scenario_document(file.path)
     for result in results:
         row = result.row(scale)
         entry = {key: row[key] for key in KEPT}
@@ -79,7 +79,7 @@ def record(file: ScenarioFile, results: Sequence[Result], scale: str | None) -> 
 def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> list[dict[str, Any]]:
     """For each claim what is on record about it, and the command that measures it."""
     verdicts = cache(_read)
-    documents = cache(_document)
+    documents = cache(scenario_document)
     rows = []
     for claim in claims:
         file = scenarios.get(claim.scenario)
@@ -88,7 +88,7 @@ def recorded(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> 
     return rows
 
 
-def _document(path: Path) -> Mapping[str, Any]:
+def scenario_document(path: Path) -> Mapping[str, Any]:
     """A scenario's file; empty if it is none any more, so that nothing on record speaks for it."""
     try:
         return parsed(path.read_text(encoding="utf-8"))

@@ -85,6 +85,8 @@ class Judgement:
     measured: Value | None = None
     ci95: Interval | None = None
     seeds: int = 0
+    # The smallest and the largest of repeated measurements, of which `measured` is the median.
+    range: Interval | None = None
 
 
 def pending(reason: str) -> Judgement:

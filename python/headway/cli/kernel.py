@@ -12,10 +12,8 @@ from typing import NoReturn
 
 import click
 
-from headway.cli.testbed import program
-
-PROGRAM = "headway-kernel"
-CONTROLS = ("l2dct", "dctcp", "d2tcp")
+from headway.cli.controls import CONTROLS, PROGRAM
+from headway.programs import program
 
 
 @click.group()
@@ -62,6 +60,16 @@ def mark(interface: str, threshold: int) -> None:
     `tc qdisc add dev INTERFACE root tbf rate 100mbit burst 3028 limit 150000`.
     """
     _become(["mark", interface, f"--threshold={threshold}"])
+
+
+@kernel.command("lines")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def lines(*, as_json: bool) -> None:
+    """Count the lines of C that each congestion control takes beyond DCTCP.
+
+    Comments, blank lines and tables that the loader fills in are not counted.
+    """
+    _become(["lines", *(["--json"] if as_json else [])])
 
 
 def _become(arguments: list[str]) -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -13,8 +14,9 @@ from headway.claims.ledger import known_claims
 from headway.claims.markdown import tables
 from headway.claims.record import OUTDATED
 from headway.claims.verdict import Verdict
-from headway.cli.reproduce import show
+from headway.cli.reproduce import show, show_range
 from headway.cli.terminal import print_table
+from headway.data.machine import machine_text
 from headway.errors import nearest
 from headway.explain.record import CANNOT, CONTRADICTS, listed
 
@@ -60,7 +62,7 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
     elif not entries:
         click.echo(f"no {thing} found", err=True)
     elif markdown:
-        click.echo(tables(entries, show), nl=False)
+        click.echo(tables(entries, show, show_range), nl=False)
     else:
         _print(thing, entries, in_full=name is not None)
 
@@ -134,13 +136,35 @@ def _print_claims(entries: list[dict[str, Any]]) -> None:
         }
         if not any(columns["reading"]):
             del columns["reading"]
+        if any(e["testbed"] for e in own):
+            columns["testbed"] = [_on_testbed(e["testbed"]) for e in own]
         notes = [e["reason"] if e["verdict"] in EXPLAINED else "" for e in own]
         click.echo(click.style(command, bold=True))
         print_table([*columns], [list(row) for row in zip(*columns.values(), strict=True)], notes)
+        for line in dict.fromkeys(_measured_how(e["testbed"]) for e in own if e["testbed"]):
+            click.echo(line)
         click.echo()
     _print_readings(entries)
     counts = Counter(e["verdict"] for e in entries)
     click.echo(f"{len(entries)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
+    if real := Counter(e["testbed"]["verdict"] for e in entries if e["testbed"]):
+        shown = ", ".join(f"{count} {verdict}" for verdict, count in real.most_common())
+        click.echo(f"{real.total()} of them on real packets: {shown}")
+
+
+def _on_testbed(entry: Mapping[str, Any] | None) -> str:
+    """The testbed's verdict on a claim, with the median and the range behind it."""
+    if entry is None:
+        return ""
+    if entry["measured"] is None or entry["range"] is None:
+        return str(entry["verdict"])
+    return f"{entry['verdict']} {show(entry['measured'])} ({show_range(entry['range'])})"
+
+
+def _measured_how(entry: Mapping[str, Any]) -> str:
+    """Where and how the testbed's verdicts were measured."""
+    where = machine_text(entry["machine"])
+    return f"  testbed: {entry['command']}; median of {entry['repetitions']} repetitions on {where}"
 
 
 def _print_readings(entries: list[dict[str, Any]]) -> None:

@@ -235,6 +235,7 @@ def _explained(row: Mapping[str, Any], known: Mapping[str, Any] | None) -> Mappi
         return row
     word = known["reading_word"].removesuffix(" under")
     row = {**row, "reading": word, "judged": row["verdict"], "reading_verdict": known["reading_verdict"]}
+    row["testbed"] = known["testbed"]
     if row["verdict"] == Verdict.NOT_REPRODUCED and known["verdict"] in (CONTRADICTS, CANNOT):
         row |= {"verdict": known["verdict"], "reason": known["reason"]}
     return row
@@ -274,6 +275,15 @@ def show(value: Value | str | list[str] | None) -> str:
             return f"{value:.4g}"
 
 
+def show_range(ends: Any) -> str:  # noqa: ANN401  (what JSON holds of an interval)
+    """The ends of one range, or of several, in few characters."""
+    if isinstance(ends, dict):
+        return ", ".join(f"{name} {show_range(pair)}" for name, pair in ends.items())
+    if isinstance(ends[0], list | tuple):
+        return ", ".join(show_range(pair) for pair in ends)
+    return f"{show(ends[0])} to {show(ends[1])}"
+
+
 def _published(claim: Claim) -> str:
     """The published value with its qualifier; statements and orders are too long for a column."""
     if claim.holds is not None or claim.unit in ORDERS:
@@ -287,6 +297,8 @@ def _measured(result: Result) -> str:
     if isinstance(judgement.ci95, tuple):
         low, high = judgement.ci95
         text += f" ± {(high - low) / 2:.2g}"
+    if judgement.range is not None:
+        text += f" ({show_range(judgement.range)})"
     return text
 
 

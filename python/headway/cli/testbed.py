@@ -7,29 +7,24 @@ host and one software switch, measures, runs the same slowed scenario in the sim
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
-from typing import IO, Any
+from typing import Any
 
 import click
 
+from headway.cli.controls import controls_of
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.real import arguments, measure
 from headway.cli.report import build_report
-from headway.cli.terminal import Progress, Stop, print_table
+from headway.cli.terminal import print_table
+from headway.cli.testbed_reproduce import reproduce
 from headway.data.units import duration
 from headway.directories import prepare_run
 from headway.errors import HeadwayError, nearest
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
 
-FAILED = 1
-INTERRUPTED = 130
-PROGRAM = "headway-testbed"
 SIMULATOR = "simulator"
 
 
@@ -93,9 +88,10 @@ def run(
     sets = (*_variant_sets(scenario, variant), *sets)
     if out is not None:
         prepare_run(out, Scenario.load(file.path, sets=sets, scale=scale).digest, overwrite=force)
-    arguments = _arguments(file.path, sets, out, scale, slowdown, capture, sealed=sealed, csv=csv)
-    arguments += ["--ideal-round-trips"] if ideal_round_trips else []
-    status, last = _measure(file.name, arguments)
+    command = arguments(file.path, sets, out, scale, slowdown, capture, sealed=sealed, csv=csv)
+    command += ["--ideal-round-trips"] if ideal_round_trips else []
+    with controls_of(Scenario.load(file.path, sets=sets, scale=scale)):
+        status, last = measure(file.name, command)
     if last is None:
         return status
     if out is not None:
@@ -118,97 +114,6 @@ def _variant_sets(scenario: Scenario, variant: str | None) -> Sequence[str]:
         raise HeadwayError(f"the scenario has no variant {variant!r}{hint}")
     swept = {"seed", *known[variant].axes}
     return [text for text in known[variant].sets if text.split("=", 1)[0] not in swept]
-
-
-def program(name: str = PROGRAM) -> Path:
-    """A program of the testbed, in the folder of this environment's interpreter."""
-    path = Path(sys.executable).parent / name
-    if not path.is_file():
-        raise HeadwayError(f"{path} is not there: `make install` builds it (on Linux)")
-    return path
-
-
-def _arguments(
-    path: Path,
-    sets: Sequence[str],
-    out: Path | None,
-    scale: str | None,
-    slowdown: int | None,
-    capture: Path | None,
-    *,
-    sealed: bool,
-    csv: bool,
-) -> list[str]:
-    found = [str(program()), str(path), "--managed", *(f"--set={text}" for text in sets)]
-    found += [f"--out={out}"] if out is not None else []
-    found += [f"--scale={scale}"] if scale is not None else []
-    found += [f"--slowdown={slowdown}"] if slowdown is not None else []
-    found += [f"--capture={capture}"] if capture is not None else []
-    found += ["--sealed"] if sealed else []
-    return [*found, "--csv"] if csv else found
-
-
-class _StopProgram(Stop):
-    """On the first Ctrl-C, closes the program's standard input: the program then stops and reports what it has."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.orders: IO[str] | None = None
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        super()._handle(number, frame)
-        if self.orders is not None:
-            self.orders.close()
-
-
-def _measure(name: str, arguments: list[str]) -> tuple[int, dict[str, Any] | None]:
-    """Exit status, and the last line: both summaries; raises what the program complains of, `None` if it was killed."""
-    last: dict[str, Any] | None = None
-    # What it complains of is shown when no bar is in the way.
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
-        with (
-            _StopProgram().listening() as stop,
-            Progress() as bars,
-            # A session of its own: Ctrl-C reaches it through us, once.
-            subprocess.Popen(
-                arguments,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                text=True,
-                start_new_session=True,
-            ) as process,
-        ):
-            assert process.stdin is not None
-            assert process.stdout is not None
-            stop.orders = process.stdin
-            if stop.requested:
-                process.stdin.close()
-            try:
-                for line in process.stdout:
-                    said = json.loads(line)
-                    if "progress" in said:
-                        bars.update(name, _fraction(said["progress"]))
-                    else:
-                        last = said
-            except KeyboardInterrupt:
-                process.kill()
-                raise
-        complaints.seek(0)
-        complaint = complaints.read().strip().removeprefix(f"{PROGRAM}: ")
-    if process.returncode in (0, INTERRUPTED) and last is not None:
-        return process.returncode, last
-    if process.returncode >= 0:
-        raise HeadwayError(complaint or f"{PROGRAM} ended with status {process.returncode} and said nothing")
-    killer = signal.Signals(-process.returncode).name
-    click.echo(f"error: {PROGRAM} was killed by {killer}; its processes and namespaces went with it", err=True)
-    return FAILED, None
-
-
-def _fraction(state: dict[str, Any]) -> dict[str, Any]:
-    by_time = state["virtual_s"] / state["stop_s"] if state["stop_s"] else 0.0
-    by_flows = state["flows_done"] / state["flows_total"] if state["flows_total"] else 0.0
-    return {**state, "fraction": min(max(by_time, by_flows), 1.0)}
 
 
 def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | None, *, whole: bool) -> None:
@@ -254,4 +159,5 @@ def _row(label: str, summary: dict[str, Any]) -> tuple[str, ...]:
     return (label, f"{done}/{total}", *shown, share, "-" if drops is None else str(drops))
 
 
+testbed.add_command(reproduce)
 COMMAND = testbed

@@ -20,6 +20,7 @@ from headway.claims.ledger import Claim
 from headway.claims.record import OUTDATED
 from headway.claims.record import digest as claim_digest
 from headway.claims.record import recorded as verdicts_on_record
+from headway.claims.testbed_record import recorded as testbed_on_record
 from headway.claims.verdict import Verdict
 from headway.data.reader import read_record
 from headway.data.toml import parsed
@@ -199,8 +200,9 @@ def listed(claims: Sequence[Claim], scenarios: Mapping[str, ScenarioFile]) -> li
     against = cache(load_contradictions)
     verdicts = verdicts_on_record(claims, scenarios)
     rows = []
-    for claim, verdict, reading in zip(claims, verdicts, _readings(claims, scenarios), strict=True):
-        row = claim.published_facts() | verdict | reading | {"judged": verdict["verdict"]}
+    testbed = testbed_on_record(claims, scenarios)
+    for claim, verdict, reading, real in zip(claims, verdicts, _readings(claims, scenarios), testbed, strict=True):
+        row = claim.published_facts() | verdict | reading | {"judged": verdict["verdict"], "testbed": real}
         if verdict["verdict"] == Verdict.NOT_REPRODUCED:
             file = scenarios[claim.scenario]
             row |= _why_not(claim, [c for c in against(file.claims) if claim.id in c.claims], reading)

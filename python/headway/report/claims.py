@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway.data.machine import machine_text
 from headway.data.units import plain
 
 from .summaries import number
@@ -25,6 +26,16 @@ class Agreement:
     ratio: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Real:
+    """What is on record of a claim on real packets, as text."""
+
+    verdict: str
+    measured: str
+    how: str
+    command: str
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,7 @@ class ClaimRow:
     reading: str = ""
     judged: str = ""
     under: str = ""
+    testbed: Real | None = None
 
 
 def claim_rows(claims: Sequence[Mapping[str, Any]]) -> list[ClaimRow]:
@@ -73,7 +85,7 @@ def _row(claim: Mapping[str, Any]) -> ClaimRow:
         published=f"{qualifier} {published}"
         if qualifier in ("about", "up to", "at least", "at most", "over", "below")
         else published,
-        measured=measured_text(measured, ends),
+        measured=with_range(measured_text(measured, ends), claim.get("range")),
         seeds=value_text(claim.get("seeds")),
         verdict=str(claim.get("verdict") or "pending"),
         reason=_reason(str(claim.get("reason") or ""), repeats_beside=bool(beside)),
@@ -83,7 +95,33 @@ def _row(claim: Mapping[str, Any]) -> ClaimRow:
         reading=str(claim.get("reading") or ""),
         judged=str(claim.get("judged") or claim.get("verdict") or "pending"),
         under=str(claim.get("reading_verdict") or ""),
+        testbed=_real(claim.get("testbed")),
     )
+
+
+def _real(entry: object) -> Real | None:
+    if not isinstance(entry, Mapping):
+        return None
+    where = machine_text(entry.get("machine"))
+    how = f"median of {entry.get('repetitions')} repetitions on {where}: {entry.get('reason')}"
+    measured = with_range(measured_text(entry.get("measured"), None), entry.get("range"))
+    return Real(str(entry.get("verdict")), measured, how, str(entry.get("command") or ""))
+
+
+def with_range(measured: str, ends: object) -> str:
+    """A measured value, with the smallest and the largest of repeated measurements where there were any."""
+    return f"{measured} ({range_text(ends)})" if ends else measured
+
+
+def range_text(ends: object) -> str:
+    """The ends of one range, or of several."""
+    if isinstance(ends, Mapping):
+        return ", ".join(f"{name} {range_text(pair)}" for name, pair in ends.items())
+    if isinstance(ends, (list, tuple)) and ends and isinstance(ends[0], (list, tuple)):
+        return ", ".join(range_text(pair) for pair in ends)
+    if isinstance(ends, (list, tuple)) and len(ends) == 2:
+        return f"{value_text(ends[0])} to {value_text(ends[1])}"
+    return value_text(ends)
 
 
 def _reason(text: str, *, repeats_beside: bool) -> str:

@@ -79,6 +79,8 @@ def summary_of(
     tallies = [_tally("as stated", [row.judged for row in rows])]
     if common:
         tallies.append(_tally("under the reading", [row.under or row.judged for row in rows]))
+    if real := [row.testbed.verdict for row in rows if row.testbed is not None]:
+        tallies.append(_tally("on real packets", real))
     return Summary(
         tuple(tallies),
         tuple(chosen(name, value) for name, value in common.items()),

@@ -177,9 +177,12 @@ def folder_name(label: str) -> str:
     return re.sub(r"[^\w.=,+-]+", "_", label).strip(".") or "point"
 
 
-def settle(point: Job) -> None:
-    """Put a finished run in its place; what stood there goes only when the new one is complete."""
-    write_json(point.partial / POINT_FILE, {**point.identity(), "build": build()})
+def settle(point: Job, conditions: Mapping[str, Any] | None = None) -> None:
+    """Put a finished run in its place; what stood there goes only when the new one is complete.
+
+    `conditions` is what else its record says of how it was run.
+    """
+    write_json(point.partial / POINT_FILE, {**point.identity(), "build": build(), **(conditions or {})})
     add(point.partial, POINT_FILE)
     replaced = point.directory.with_name(point.directory.name + REPLACED)
     shutil.rmtree(replaced, ignore_errors=True)

@@ -2,7 +2,6 @@
 #![allow(clippy::disallowed_methods, reason = "tests run compilers")]
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
-mod lines;
 mod objects;
 mod replay;
 mod sequences;

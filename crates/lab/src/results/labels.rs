@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn the_kernels_are_called_by_their_controls_and_leave_headways_their_names() {
         let spec = |name: &str| TransportSpec { name: name.into(), params: Vec::new() };
-        let kernel = |congestion, mptcp| Some(Kernel { congestion, mptcp });
+        let kernel = |congestion, mptcp| Some(Kernel { congestion, mptcp, ecn: false, initial_window: None });
         let transports = ["cubic", "cubic", "tcp", "mptcp-cubic"].map(spec);
         let stacks = [None, kernel("cubic", false), kernel("reno", false), kernel("cubic", true)];
         let found = labels(&transports, &stacks);

@@ -47,9 +47,9 @@ pub const COMMON: &[Key] = &[
     ),
     key(
         "congestion",
-        "`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`",
+        "`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings",
         "with `stack`",
-        "the kernel's congestion control, with `stack = \"kernel\"`",
+        "the kernel's congestion control, with `stack = \"kernel\"`; settings are those of `headway kernel load`",
     ),
     key(
         "mptcp",
@@ -57,6 +57,13 @@ pub const COMMON: &[Key] = &[
         "false",
         "whether connections are multipath TCP, with `stack = \"kernel\"`",
     ),
+    key(
+        "ecn",
+        "true or false",
+        "false",
+        "whether connections ask for marks though their control does not, with `stack = \"kernel\"`",
+    ),
+    key("initial_window", "count", "the kernel's", "packets of the first window, with `stack = \"kernel\"`"),
 ];
 
 /// What every kind of traffic may carry.

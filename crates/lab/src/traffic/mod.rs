@@ -265,7 +265,7 @@ pub(crate) fn read(
     map.insert("clump".into(), common.clump.into());
     map.insert("transport".into(), transports.specs[usize::from(common.transport)].name.as_str().into());
     if let Some(kernel) = common.kernel {
-        kernel.describe(&mut map);
+        kernel.describe(&transports.specs[usize::from(common.transport)], &mut map);
     }
     let count = info.counts.iter().find_map(|key| Some(Named::of(key, &table.get(key)?)));
     Ok(Entry { at: item.at().clone(), count, common, pattern, resolved: Json::Object(map) })

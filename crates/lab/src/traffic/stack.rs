@@ -1,6 +1,7 @@
 //! `stack = "kernel"`: flows that are TCP connections of the operating system where packets are real, and in the
 //! simulator messages of the machine that stands for them.
 
+use crate::fabric::param_json;
 use crate::text::{Item, Problem, Reader, ScenarioError, Value, names};
 use headway_network::{Routing, TransportSpec};
 use headway_params::ParamValue;
@@ -14,20 +15,49 @@ struct Control {
     machine: &'static str,
     /// The machine of a multipath connection whose subflows have it, where there is one.
     multipath: Option<&'static str>,
+    /// The machine of a connection that answers marks though the control does not ask for them, and what makes it that.
+    marked: Option<(&'static str, &'static [(&'static str, f64)])>,
+    /// Whether it asks for marks by itself.
+    asks: bool,
+    /// Parameters that `headway kernel load` sets, by the names that the machine has for them.
+    settings: &'static [&'static str],
 }
 
+const PLAIN: Control =
+    Control { name: "", machine: "", multipath: None, marked: None, asks: false, settings: &[] };
+/// Halves the window on a mark, once a window of data: L2DCT's rule as its weight goes to 0.
+const HALVING: (&str, &[(&str, f64)]) = ("l2dct", &[("weight", 0.001), ("increase", 1.0)]);
+const SHARE: &[&str] = &["g", "alpha_init", "min_window", "slow_start"];
+const WEIGHTS: &[&str] = &[
+    "g",
+    "alpha_init",
+    "min_window",
+    "slow_start",
+    "weights",
+    "w_max",
+    "w_min",
+    "young",
+    "old",
+    "weight",
+    "increase",
+];
+
 const CONTROLS: &[Control] = &[
-    Control { name: "reno", machine: "tcp", multipath: Some("mptcp-reno") },
-    Control { name: "cubic", machine: "cubic", multipath: Some("mptcp-cubic") },
-    Control { name: "bbr", machine: "bbr", multipath: None },
-    Control { name: "dctcp", machine: "dctcp", multipath: None },
-    Control { name: "d2tcp", machine: "d2tcp", multipath: None },
-    Control { name: "l2dct", machine: "l2dct", multipath: None },
-    Control { name: "vegas", machine: "vegas", multipath: None },
+    Control { name: "reno", machine: "tcp", multipath: Some("mptcp-reno"), marked: Some(HALVING), ..PLAIN },
+    Control { name: "cubic", machine: "cubic", multipath: Some("mptcp-cubic"), ..PLAIN },
+    Control { name: "bbr", machine: "bbr", ..PLAIN },
+    Control { name: "dctcp", machine: "dctcp", asks: true, settings: SHARE, ..PLAIN },
+    Control { name: "d2tcp", machine: "d2tcp", asks: true, settings: SHARE, ..PLAIN },
+    Control { name: "l2dct", machine: "l2dct", asks: true, settings: WEIGHTS, ..PLAIN },
+    Control { name: "vegas", machine: "vegas", ..PLAIN },
 ];
 
 /// The preset of the machines that does as Linux does.
 const PRESET: (&str, &str) = ("preset", "linux-4.19");
+/// What the machines call the packets of a first window.
+const FIRST: &str = "initial_window";
+/// The longest first window.
+const MOST_WINDOW: u64 = 1000;
 /// How subflows take different paths, where paths have numbers.
 const MESH: (&str, &str) = ("path_manager", "full-mesh");
 /// Keys of an entry that say how a flow begins, which the kernel decides by itself.
@@ -44,6 +74,10 @@ pub struct Kernel {
     pub congestion: &'static str,
     /// Whether connections are multipath TCP.
     pub mptcp: bool,
+    /// Whether connections ask for marks though the control does not.
+    pub ecn: bool,
+    /// Packets of the first window, where it is not the kernel's own.
+    pub initial_window: Option<u32>,
 }
 
 impl Kernel {
@@ -54,7 +88,7 @@ impl Kernel {
     ) -> Result<Option<(Kernel, TransportSpec)>, ScenarioError> {
         let stack = table.get("stack").map_or(Ok(0), |i| i.choice(&["headway", "kernel"]))?;
         if stack == 0 {
-            for key in ["congestion", "mptcp"] {
+            for key in ["congestion", "mptcp", "ecn", "initial_window"] {
                 let help = "stack = \"kernel\" beside it has the kernel's TCP send these flows";
                 refuse(table, key, "without stack = \"kernel\"").map_err(|e| e.help(help))?;
             }
@@ -69,11 +103,7 @@ impl Kernel {
             }
             _ => error,
         })?;
-        let name = item.text()?;
-        let control = CONTROLS.iter().find(|c| c.name == name).ok_or_else(|| {
-            let problem = Problem::NoSuchName { what: "congestion control", name: name.into() };
-            item.fail(problem).maybe_help(names::suggestion(name, CONTROLS.iter().map(|c| c.name)))
-        })?;
+        let (control, settings) = read_control(&item)?;
         let multipath = table.get("mptcp").map(|item| Ok((boolean(&item)?, item))).transpose()?;
         let machine = match multipath {
             Some((true, item)) => control.multipath.ok_or_else(|| no_multipath(&item, control.name))?,
@@ -81,20 +111,100 @@ impl Kernel {
         };
         let mptcp = machine != control.machine;
         let meshed = mptcp && routing == Routing::Pinned;
-        Ok(Some((Kernel { congestion: control.name, mptcp }, spec(machine, meshed))))
+        let mut spec = spec(machine, meshed);
+        let ecn = read_ecn(table, control, mptcp)?;
+        if let (true, Some((machine, params))) = (ecn, control.marked) {
+            spec.name = machine.into();
+            spec.params.push(("weights".into(), ParamValue::Choice("fixed".into())));
+            spec.params.push(("arithmetic".into(), ParamValue::Choice("exact".into())));
+            spec.params
+                .extend(params.iter().map(|(name, value)| ((*name).into(), ParamValue::Float(*value))));
+        }
+        spec.params.extend(settings);
+        let initial_window = table.get("initial_window").map(|i| i.int(1, MOST_WINDOW)).transpose()?;
+        spec.params.extend(initial_window.map(|packets| (FIRST.into(), ParamValue::Int(packets))));
+        let initial_window = initial_window.map(|packets| packets as u32);
+        Ok(Some((Kernel { congestion: control.name, mptcp, ecn, initial_window }, spec)))
     }
 
     /// What it is called in results.
     pub fn label(self) -> String {
-        format!("kernel-{}{}", if self.mptcp { "mptcp-" } else { "" }, self.congestion)
+        let (mptcp, ecn) = (if self.mptcp { "mptcp-" } else { "" }, if self.ecn { "-ecn" } else { "" });
+        format!("kernel-{mptcp}{}{ecn}", self.congestion)
     }
 
-    /// Adds the keys to those of an entry.
-    pub(super) fn describe(self, map: &mut Map<String, Json>) {
+    /// Whether its connections ask for marks because of a setting of the host, and not by themselves.
+    pub fn asks_by_setting(self) -> Option<bool> {
+        let asks = CONTROLS.iter().any(|c| c.name == self.congestion && c.asks);
+        (!asks).then_some(self.ecn)
+    }
+
+    /// Adds the keys to those of an entry; `machine` is what stands for it.
+    pub(super) fn describe(self, machine: &TransportSpec, map: &mut Map<String, Json>) {
         map.insert("stack".into(), "kernel".into());
         map.insert("congestion".into(), self.congestion.into());
         map.insert("mptcp".into(), self.mptcp.into());
+        // What is not said is no part of what identifies a run.
+        if self.ecn {
+            map.insert("ecn".into(), true.into());
+        }
+        if let Some(packets) = self.initial_window {
+            map.insert(FIRST.into(), packets.into());
+        }
+        let own = CONTROLS.iter().find(|c| c.name == self.congestion).map_or(&[][..], |c| c.settings);
+        let set = machine.params.iter().filter(|(name, _)| own.contains(&name.as_str()));
+        let set: Map<String, Json> = set.map(|(name, value)| (name.clone(), param_json(value))).collect();
+        if !set.is_empty() {
+            map.insert("settings".into(), Json::Object(set));
+        }
     }
+}
+
+/// The control of an entry, by its name or with settings of its own, and those.
+fn read_control(item: &Item<'_>) -> Result<(&'static Control, Vec<(String, ParamValue)>), ScenarioError> {
+    if let Value::Text(name) = item.value() {
+        return Ok((find_control(item, name)?, Vec::new()));
+    }
+    let table = item.table()?;
+    let name_item = table.need("name")?;
+    let name = name_item.text()?;
+    let control = find_control(&name_item, name)?;
+    let known = headway_transport::registry::find(control.machine).map_or(Vec::new(), |e| e.params);
+    let mut settings = Vec::new();
+    for spec in known.iter().filter(|spec| control.settings.contains(&spec.name)) {
+        if let Some(item) = table.get(spec.name) {
+            settings.push((spec.name.to_string(), item.param(spec)?));
+        }
+    }
+    table.finish(WEIGHTS, Some(format!("name = \"{name}\"")))?;
+    Ok((control, settings))
+}
+
+fn find_control(item: &Item<'_>, name: &str) -> Result<&'static Control, ScenarioError> {
+    CONTROLS.iter().find(|c| c.name == name).ok_or_else(|| {
+        let problem = Problem::NoSuchName { what: "congestion control", name: name.into() };
+        item.fail(problem).maybe_help(names::suggestion(name, CONTROLS.iter().map(|c| c.name)))
+    })
+}
+
+/// Whether connections ask for marks by a setting of the host; those whose control asks by itself need none.
+fn read_ecn(table: &Reader<'_>, control: &Control, mptcp: bool) -> Result<bool, ScenarioError> {
+    let Some(item) = table.get("ecn") else { return Ok(false) };
+    let ecn = boolean(&item)?;
+    if control.asks && !ecn {
+        let text = format!("`{}` asks for marks by itself", control.name);
+        return Err(item.fail(Problem::Contradiction(text)).help("leave `ecn` out"));
+    }
+    if ecn && !control.asks && (mptcp || control.marked.is_none()) {
+        let multipath = if mptcp { "multipath " } else { "" };
+        let text = format!("no machine of the simulator stands for {multipath}`{}` with ECN", control.name);
+        let known: Vec<&str> =
+            CONTROLS.iter().filter(|c| c.asks || c.marked.is_some()).map(|c| c.name).collect();
+        return Err(item
+            .fail(Problem::Contradiction(text))
+            .help(format!("there is one for {}", known.join(", "))));
+    }
+    Ok(ecn && !control.asks)
 }
 
 /// Refuses keys of a flow that mean nothing to the kernel.

@@ -85,6 +85,14 @@ snapshot!(unknown_stack, wrong(&by_kernel("stack = \"kernle\"", ""), &[]));
 snapshot!(kernel_without_a_control, wrong(&by_kernel("stack = \"kernel\"", ""), &[]));
 snapshot!(unknown_control, wrong(&by_kernel("stack = \"kernel\"\ncongestion = \"cubik\"", ""), &[]));
 snapshot!(control_without_the_kernel, wrong(&by_kernel("congestion = \"cubic\"", ""), &[]));
+snapshot!(
+    marks_that_no_machine_answers,
+    wrong(&by_kernel("stack = \"kernel\"\ncongestion = \"cubic\"\necn = true", ""), &[])
+);
+snapshot!(
+    a_setting_that_a_control_has_not,
+    wrong(&by_kernel("stack = \"kernel\"\ncongestion = { name = \"dctcp\", young = 5 }", ""), &[])
+);
 snapshot!(multipath_without_the_kernel, wrong(&by_kernel("stack = \"headway\"\nmptcp = true", ""), &[]));
 snapshot!(
     transport_beside_the_kernel,

@@ -37,7 +37,10 @@ fn every_control_has_its_machine_with_the_values_that_linux_has() {
     ];
     for (congestion, mptcp, machine) in machines {
         let scenario = with(&format!("stack = \"kernel\"\ncongestion = \"{congestion}\"\nmptcp = {mptcp}"));
-        assert_eq!(second(&scenario), (machine.to_string(), Some(Kernel { congestion, mptcp })));
+        assert_eq!(
+            second(&scenario),
+            (machine.to_string(), Some(Kernel { congestion, mptcp, ecn: false, initial_window: None }))
+        );
         let setup = scenario.setup().expect("a network");
         let preset = ParamValue::Choice("linux-4.19".into());
         assert_eq!(setup.transports[1].params, [("preset".to_string(), preset)]);
@@ -70,4 +73,32 @@ fn the_usual_stack_is_no_part_of_what_identifies_a_run() {
     let (said, unsaid) = (with("transport = \"cubic\"\nstack = \"headway\""), with("transport = \"cubic\""));
     assert_eq!(said.digest(), unsaid.digest());
     assert!(unsaid.resolved_json()["traffic"][1].get("stack").is_none());
+}
+
+#[test]
+fn reno_that_asks_for_marks_is_told_apart_and_has_a_machine_that_answers_them() {
+    let scenario = with("stack = \"kernel\"\ncongestion = \"reno\"\necn = true\ninitial_window = 3");
+    let (machine, kernel) = second(&scenario);
+    let kernel = kernel.expect("of the kernel");
+    assert_eq!((machine.as_str(), kernel.ecn, kernel.initial_window), ("l2dct", true, Some(3)));
+    assert_eq!(kernel.label(), "kernel-reno-ecn");
+    assert_eq!((kernel.asks_by_setting()), Some(true));
+    let shown = &scenario.resolved_json()["traffic"][1];
+    assert_eq!((&shown["ecn"], &shown["initial_window"]), (&true.into(), &3.into()));
+    assert!(shown.get("settings").is_none());
+    // Who asks by itself says nothing more by `ecn`.
+    let dctcp = with("stack = \"kernel\"\ncongestion = \"dctcp\"\necn = true");
+    assert_eq!(dctcp.digest(), with("stack = \"kernel\"\ncongestion = \"dctcp\"").digest());
+}
+
+#[test]
+fn settings_of_a_control_are_those_of_its_machine_and_shown_by_the_entry() {
+    let keys = "congestion = { name = \"l2dct\", young = 100_000, old = 200_000 }";
+    let scenario = with(&format!("stack = \"kernel\"\n{keys}"));
+    let setup = scenario.setup().expect("a network");
+    let young = ("young".to_string(), ParamValue::Int(100_000));
+    assert!(setup.transports[1].params.contains(&young));
+    let shown = &scenario.resolved_json()["traffic"][1];
+    assert_eq!(shown["congestion"], "l2dct");
+    assert_eq!(shown["settings"], serde_json::json!({ "young": 100_000, "old": 200_000 }));
 }

@@ -163,6 +163,9 @@ fn write(arguments: &Arguments, measured: &Measured, wall: Duration) -> Result<J
     let mut about = notes(&measured.notes);
     if let Some(about) = about.as_object_mut() {
         about.insert("packet_sizes".into(), sizes(job));
+        if job.stacks.iter().any(Option::is_some) {
+            about.insert("kernel_packet_sizes".into(), kernel_sizes(job));
+        }
     }
     record(arguments, job, &measured.outcome, (wall, Some(about)), arguments.out.as_deref())
 }
@@ -172,6 +175,15 @@ fn sizes(job: &Job) -> Json {
     json!({
         "payload": sizes.payload, "header": sizes.header, "framing": sizes.framing, "control": sizes.control,
     })
+}
+
+/// Of the segments of the kernel's TCP, in packets as long as Headway's: those of multipath TCP carry a little less.
+fn kernel_sizes(job: &Job) -> Json {
+    /// IPv4, TCP, and the option for time stamps.
+    const HEADERS: u16 = 20 + 20 + 12;
+    let sizes = job.network.sizes();
+    let payload = sizes.payload + sizes.header - HEADERS;
+    json!({ "payload": payload, "header": HEADERS, "framing": sizes.framing })
 }
 
 fn record(

@@ -17,6 +17,12 @@ pub fn check(job: &Job) -> Result<(), TestbedError> {
         let text = format!("{flows} TCP connections from h{src} to h{dst} are more than there are ports for");
         return Err(TestbedError::Unsuitable(text));
     }
+    for host in job.active_hosts() {
+        if let Err(what) = plan::first_window(&job.kernels_from(host)) {
+            let text = format!("h{host} opens {what}: the kernel has one setting for a host");
+            return Err(TestbedError::Unsuitable(text));
+        }
+    }
     let stacks = || job.stacks.iter().flatten();
     if stacks().any(|k| k.mptcp) && !std::path::Path::new("/proc/sys/net/mptcp/enabled").exists() {
         return Err(TestbedError::Missing("multipath TCP: the kernel has none (CONFIG_MPTCP)".into()));

@@ -12,7 +12,7 @@ mod send;
 mod socket;
 
 pub use available::check;
-pub use plan::Plan;
+pub use plan::{Plan, first_window};
 pub use receive::Received;
 pub use send::Sent;
 

@@ -78,6 +78,10 @@ impl Plan {
         if self.outgoing.iter().chain(self.incoming.values()).any(|p| p.kernel.mptcp) {
             settings.push(("net/mptcp/enabled", "1"));
         }
+        // Asked for by every connection that this host opens; accepted where it is asked for anyway.
+        if self.outgoing.iter().any(|p| p.kernel.ecn) {
+            settings.push(("net/ipv4/tcp_ecn", "1"));
+        }
         settings
     }
 }
@@ -102,6 +106,19 @@ fn planned(flows: &[FlowSpec], stacks: &[Option<Kernel>], addresses: &Addresses)
         *rank = rank.saturating_add(1);
     }
     list
+}
+
+/// The first window of the connections that a host opens, and a clause about what a host cannot have at once.
+pub fn first_window(opened: &[Kernel]) -> Result<Option<u32>, &'static str> {
+    let windows: BTreeSet<_> = opened.iter().map(|k| k.initial_window).collect();
+    if windows.len() > 1 {
+        return Err("first windows of several sizes");
+    }
+    let asking: BTreeSet<bool> = opened.iter().filter_map(|k| k.asks_by_setting()).collect();
+    if asking.len() > 1 {
+        return Err("connections that ask for marks and others that do not");
+    }
+    Ok(windows.first().copied().flatten())
 }
 
 /// The largest number of the kernel's flows by one transport between two hosts, and the two.
@@ -137,8 +154,26 @@ mod tests {
     }
 
     #[test]
+    fn a_host_opens_connections_of_one_first_window_and_one_way_to_ask_for_marks() {
+        let kernel =
+            |congestion, ecn, initial_window| Kernel { congestion, mptcp: false, ecn, initial_window };
+        assert_eq!(first_window(&[]), Ok(None));
+        // DCTCP asks by itself, whatever the host's setting is.
+        let both = [kernel("dctcp", false, Some(3)), kernel("reno", true, Some(3))];
+        assert_eq!(first_window(&both), Ok(Some(3)));
+        let plan = |kernel: Kernel| {
+            let list = planned(&[flow(0, 1, 0)], &[Some(kernel)], &Addresses::new(2));
+            Plan { outgoing: list, ..Plan::default() }.settings()
+        };
+        assert!(plan(both[1]).contains(&("net/ipv4/tcp_ecn", "1")));
+        assert!(!plan(both[0]).iter().any(|(name, _)| name.contains("ecn")));
+        assert!(first_window(&[kernel("reno", true, None), kernel("cubic", false, None)]).is_err());
+        assert!(first_window(&[kernel("reno", true, None), kernel("reno", true, Some(3))]).is_err());
+    }
+
+    #[test]
     fn every_connection_has_ends_of_its_own_and_headways_flows_have_none() {
-        let kernel = |congestion| Some(Kernel { congestion, mptcp: false });
+        let kernel = |congestion| Some(Kernel { congestion, mptcp: false, ecn: false, initial_window: None });
         let stacks = [None, kernel("cubic"), kernel("reno")];
         let mut flows: Vec<FlowSpec> = (0..90).map(|i| flow(i % 3, (i + 1) % 3, (i % 2) as u8)).collect();
         flows.extend((0..30).map(|_| flow(0, 1, 2)));

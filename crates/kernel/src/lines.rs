@@ -1,0 +1,82 @@
+//! How many lines of C a control takes beyond DCTCP; of L2DCT the paper says fewer than 75 in the TCP of Linux (§I).
+
+use crate::Control;
+use std::collections::BTreeMap;
+
+const DCTCP: &str = concat!(include_str!("../bpf/dctcp.bpf.c"), "\n");
+const SETTINGS: &str = include_str!("../bpf/settings.h");
+
+/// Files of a control's own, and the fields of `struct settings` that it has and DCTCP has not.
+fn own(control: Control) -> (&'static str, &'static [&'static str]) {
+    match control {
+        Control::Dctcp => (DCTCP, &[]),
+        Control::L2dct => (
+            concat!(include_str!("../bpf/l2dct.bpf.c"), "\n", include_str!("../bpf/l2dct.h")),
+            &["u64 young;", "u64 old;", "u32 increase[", "u16 power["],
+        ),
+        Control::D2tcp => (
+            concat!(include_str!("../bpf/d2tcp.bpf.c"), "\n", include_str!("../bpf/d2tcp.h")),
+            &["u64 deadline_us;", "u64 bytes;", "u32 urgency[", "u16 power["],
+        ),
+    }
+}
+
+/// Lines of C, without comments and blank lines, that a control has and DCTCP has not: those of its own files, of the
+/// settings, and of the function that looks a power up. Tables that the loader fills in are data, and not counted.
+pub fn beyond_dctcp(control: Control) -> usize {
+    let (files, fields) = own(control);
+    let settings: Vec<&str> = SETTINGS.lines().map(str::trim).collect();
+    let shared = settings.iter().filter(|line| fields.iter().any(|field| line.starts_with(field))).count();
+    let lookup = SETTINGS.split("static inline").nth(1).filter(|_| !fields.is_empty());
+    let lookup = lookup.map_or(0, |text| code(text).values().sum());
+    beyond(&code(files), &code(DCTCP)) + shared + lookup
+}
+
+/// Lines with code, without comments, and how often each occurs.
+fn code(text: &str) -> BTreeMap<&str, usize> {
+    let mut lines = BTreeMap::new();
+    let mut comment = false;
+    for line in text.lines().map(str::trim) {
+        let begins = line.starts_with("/*");
+        if !(comment || begins || line.is_empty()) {
+            *lines.entry(line).or_default() += 1;
+        }
+        comment = (comment || begins) && !line.ends_with("*/");
+    }
+    lines
+}
+
+/// Lines of `one` that `other` has not.
+fn beyond(one: &BTreeMap<&str, usize>, other: &BTreeMap<&str, usize>) -> usize {
+    one.iter().map(|(line, count)| count.saturating_sub(other.get(line).copied().unwrap_or(0))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_blank_lines_are_not_counted() {
+        let text = "/* one */\n/*\n * two\n */\n\nint a;\nint a; /* three */\n";
+        assert_eq!(code(text).values().sum::<usize>(), 2);
+        assert_eq!(beyond(&code("int a;\nint b;\nint a;"), &code("int a;")), 2);
+    }
+
+    #[test]
+    fn every_field_of_a_control_is_one_of_the_settings() {
+        for control in Control::ALL {
+            for field in own(control).1 {
+                let found = SETTINGS.lines().filter(|line| line.trim().starts_with(field)).count();
+                assert_eq!(found, 1, "{field}");
+            }
+        }
+    }
+
+    #[test]
+    fn l2dct_takes_fewer_lines_beyond_dctcp_than_the_paper_says() {
+        let lines = beyond_dctcp(Control::L2dct);
+        assert!((20..75).contains(&lines), "{lines}");
+        assert_eq!(beyond_dctcp(Control::Dctcp), 0);
+        assert!(beyond_dctcp(Control::D2tcp) > 20);
+    }
+}
