@@ -69,6 +69,8 @@ pub struct Job {
     pub factor: u64,
     /// The slowed network.
     pub network: Arc<Network>,
+    /// The same with packets as long as handshakes, in both directions.
+    pub handshakes: Arc<Network>,
     /// Its hosts' addresses.
     pub addresses: Addresses,
     /// By number of the transport, the kernel's TCP where it sends the flows.
@@ -89,9 +91,23 @@ impl Job {
         let of_kernel = |number: usize| stacks.get(number).is_some_and(Option::is_some);
         let slow = slow_down(&resolved.spec, factor, sizes, of_kernel);
         let network = Arc::new(build(&slow)?);
+        let mut small = slow.clone();
+        let wire = headway_host::handshake_wire();
+        small.fabric.sizes = Sizes { payload: wire - 1, header: 1, framing: 0, control: wire };
+        let handshakes = Arc::new(build(&small)?);
         let addresses = Addresses::new(network.hosts());
         let ideal_round_trips = args.ideal_round_trips;
-        Ok(Job { scenario, resolved, slow, factor, network, addresses, stacks, ideal_round_trips })
+        Ok(Job {
+            scenario,
+            resolved,
+            slow,
+            factor,
+            network,
+            handshakes,
+            addresses,
+            stacks,
+            ideal_round_trips,
+        })
     }
 
     /// Whether its traffic can be run on one machine; a switch on its own does not ask.

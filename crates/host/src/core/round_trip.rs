@@ -3,29 +3,31 @@
 //! Transports size their first windows, their credit and their time-outs by the base round trip of a path. On real hosts
 //! most of it is the time that kernels and threads take, which nobody can write into a configuration. So it is measured:
 //! the handshake itself, then a few hellos one after another once two endpoints have met, and one more now and then when a
-//! message begins. The shortest counts, because anything longer was waiting.
+//! message begins. Of every eight in a row the median is taken, and of these medians the least counts: the shortest round
+//! trip of all is one where every thread on the way happened to be awake, and a window of that length leaves the link idle
+//! most of the time; and what a queue made longer while others were sending is not taken for the path.
 //!
 //! A hello is answered without any state being kept or changed, by an endpoint of any version. A measuring one shows a
 //! fresh number in place of this endpoint's cookie, and its answer returns that: so a copy of an earlier answer is none,
 //! nor is what somebody sends who does not see the hello.
 
-use super::peers::{PeerKey, Phase};
 use super::Core;
-use crate::config::RoundTrip;
+use super::peers::{PeerKey, Phase};
+use crate::config::{RoundTrip, handshake_wire};
 use crate::seal::Meeting;
-use headway_packet::session::{HANDSHAKE_BYTES, Handshake, HandshakeKind};
+use headway_packet::session::{Handshake, HandshakeKind};
 use headway_transport::Path;
 use headway_units::{Rate, Time};
 use std::net::SocketAddrV4;
 
 /// Measurements in a row when two endpoints have met.
 const AT_FIRST: u32 = 8;
+/// Round trips of which the median is taken.
+const IN_A_ROW: usize = 8;
 /// Between later ones, and after one that was not answered.
 const PAUSE: Time = Time::ms(100);
 /// Numbers of measurements begin here among those that cookies are made from: incarnations of a peer never get so far.
 const FIRST_NUMBER: u64 = 1 << 63;
-/// What a handshake has around it on the wire: IP, UDP and framing.
-const AROUND: u64 = 28 + 38;
 
 /// What is measured of a peer.
 #[derive(Default)]
@@ -38,8 +40,10 @@ pub(super) struct Probing {
     last: Option<Time>,
     /// Measurements so far.
     made: u32,
-    /// The shortest round trip of handshakes.
-    shortest: Option<Time>,
+    /// Round trips of handshakes since the last median was taken.
+    recent: Vec<Time>,
+    /// The least median.
+    least: Option<Time>,
 }
 
 impl Probing {
@@ -54,13 +58,25 @@ impl Probing {
         rested || (self.asked.is_none() && self.made < AT_FIRST)
     }
 
-    /// A round trip; whether it is the shortest so far.
-    fn took(&mut self, time: Time) -> bool {
-        let shorter = self.shortest.is_none_or(|shortest| time < shortest);
-        if shorter {
-            self.shortest = Some(time);
+    /// Takes in a round trip; what is known now.
+    fn took(&mut self, time: Time) -> Time {
+        self.recent.push(time);
+        self.recent.sort_unstable();
+        let median = self.recent[(self.recent.len() - 1) / 2];
+        let known = self.least.map_or(median, |least| least.min(median));
+        if self.recent.len() < IN_A_ROW {
+            // Of fewer, the median is only good enough where there is nothing better.
+            return self.least.unwrap_or(median);
         }
-        shorter
+        self.recent.clear();
+        self.least = Some(known);
+        known
+    }
+
+    /// What is known.
+    fn known(&self) -> Option<Time> {
+        let middle = self.recent.len().saturating_sub(1) / 2;
+        self.least.or_else(|| self.recent.get(middle).copied())
     }
 }
 
@@ -71,15 +87,15 @@ impl Core {
         (path.unwrap_or(self.config.path), path.is_some())
     }
 
-    /// The shortest round trip of a handshake that was measured to a peer.
-    pub fn shortest_round_trip(&self, address: SocketAddrV4) -> Option<Time> {
+    /// The round trip of a handshake that was measured to a peer.
+    pub fn handshake_round_trip(&self, address: SocketAddrV4) -> Option<Time> {
         let peer = self.peers.get(self.peers.find(address)?)?;
-        peer.probing.shortest
+        peer.probing.known()
     }
 
     /// Base round trips of full packets as transports take them for granted now, of peers to which one was measured.
     pub(super) fn base_round_trips(&self) -> Vec<(SocketAddrV4, Time)> {
-        let measured = self.peers.iter().filter(|peer| peer.probing.shortest.is_some());
+        let measured = self.peers.iter().filter(|peer| peer.probing.known().is_some());
         measured.map(|peer| (peer.address, self.paths.get(peer.key.host()).base_rtt)).collect()
     }
 
@@ -131,21 +147,54 @@ impl Core {
 
     fn measured_round_trip(&mut self, key: PeerKey, time: Time) {
         let Some(peer) = self.peers.get_mut(key) else { return };
-        if !peer.probing.took(time) {
-            return;
-        }
+        let time = peer.probing.took(time);
         let address = peer.address;
         let (given, about_it) = self.given_path(address);
         let given = self.config.path_over(given);
-        let measured = time.saturating_add(self.longer_on_the_wire(given.bottleneck));
-        let base_rtt = if about_it { measured.max(given.base_rtt) } else { measured };
+        let known = self.config.handshake_to.as_ref().and_then(|handshake_to| handshake_to(address));
+        let base_rtt = match known {
+            Some(ideal) if about_it => given.base_rtt.saturating_add(time.saturating_sub(ideal)),
+            _ => {
+                let measured = time.saturating_add(self.longer_on_the_wire(given.bottleneck));
+                if about_it { measured.max(given.base_rtt) } else { measured }
+            }
+        };
         let queues = given.max_rtt.saturating_sub(given.base_rtt);
         self.paths.set(key.host(), Path { base_rtt, max_rtt: base_rtt.saturating_add(queues), ..given });
     }
 
     /// How much longer a full packet takes than a handshake on this host's link and on the slowest of the path.
     fn longer_on_the_wire(&self, bottleneck: Rate) -> Time {
-        let bytes = u64::from(self.sizes.full_wire()).saturating_sub(HANDSHAKE_BYTES as u64 + AROUND);
+        let bytes = u64::from(self.sizes.full_wire()).saturating_sub(handshake_wire().into());
         self.config.rate().time_of(bytes) + bottleneck.time_of(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known after each of some round trips, in microseconds.
+    fn known(times: &[u64]) -> Vec<u64> {
+        let mut probing = Probing::default();
+        times.iter().map(|&us| probing.took(Time::us(us)).0 / 1_000_000).collect()
+    }
+
+    #[test]
+    fn one_lucky_round_trip_is_not_taken_for_the_path() {
+        assert_eq!(known(&[90, 30, 95, 91, 92, 93, 94, 96]).last(), Some(&92));
+    }
+
+    #[test]
+    fn what_a_queue_made_longer_does_not_count_later() {
+        let (idle, busy) = ([50; 8], [900; 8]);
+        assert_eq!(known(&[busy, idle].concat())[15], 50, "it was busy at first");
+        assert_eq!(known(&[idle, busy].concat())[15], 50, "it is busy now");
+        assert!(known(&[idle, busy].concat())[8..].iter().all(|us| *us == 50), "nor before eight are there");
+    }
+
+    #[test]
+    fn the_first_counts_until_there_are_more() {
+        assert_eq!(known(&[70, 40, 60]), [70, 40, 60]);
     }
 }

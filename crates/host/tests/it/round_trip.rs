@@ -2,7 +2,7 @@
 
 use crate::wire;
 
-use headway_host::{Config, Count, RoundTrip, sizes};
+use headway_host::{Config, Count, RoundTrip, handshake_wire, sizes};
 use headway_packet::session::HANDSHAKE_BYTES;
 use headway_transport::Path;
 use headway_units::{Rate, Time};
@@ -14,7 +14,7 @@ const WIRE: Time = Time::us(40);
 
 /// What a full packet needs for longer than a handshake on two links of 10 Gb/s.
 fn longer(config: &Config) -> Time {
-    let handshake = HANDSHAKE_BYTES as u64 + 28 + 38;
+    let handshake = u64::from(handshake_wire());
     let full = u64::from(sizes(config.mtu, &config.admission).full_wire());
     Rate::gbps(10).time_of(full - handshake) * 2
 }
@@ -44,7 +44,7 @@ fn both_ends_measure_the_round_trip_and_their_transports_are_told() {
         };
         for host in [0, 1] {
             assert_eq!(path(&world, host), expected, "host {host}");
-            assert_eq!(world.hosts[host].core.shortest_round_trip(address(1 - host)), Some(WIRE));
+            assert_eq!(world.hosts[host].core.handshake_round_trip(address(1 - host)), Some(WIRE));
             assert_eq!(world.hosts[host].counters.get(Count::dropped_handshake), 0, "all were wanted");
         }
     }
@@ -61,7 +61,7 @@ fn nothing_is_measured_where_the_path_is_given() {
     });
     [&mut few, &mut many].into_iter().for_each(|world| world.run(Time::ms(50)));
     assert_eq!(path(&few, 0), Path { bottleneck: Rate::gbps(10), ..given.path });
-    assert_eq!(few.hosts[0].core.shortest_round_trip(address(1)), None);
+    assert_eq!(few.hosts[0].core.handshake_round_trip(address(1)), None);
     let hellos = |world: &World| world.sent.iter().filter(|d| d.bytes.len() == HANDSHAKE_BYTES).count();
     assert_eq!((hellos(&few), hellos(&many)), (4, 4 + 2 * 2 * 8), "eight questions and answers each way");
 }
@@ -78,6 +78,23 @@ fn what_is_known_of_one_path_is_the_least() {
 }
 
 #[test]
+fn what_hosts_take_is_added_where_the_path_is_known() {
+    for (ideal, longer) in
+        [(Time::us(15), Time::us(25)), (Time::us(40), Time::ZERO), (Time::us(50), Time::ZERO)]
+    {
+        let base = config("amrt", prefixes());
+        let known = Path { base_rtt: Time::us(33), max_rtt: Time::us(44), ..base.path };
+        let config = Config {
+            path_to: Some(Arc::new(move |_| Some(known))),
+            handshake_to: Some(Arc::new(move |_| Some(ideal))),
+            ..base
+        };
+        let path = path(&met(&config, Faults::default(), 1), 1);
+        assert_eq!((path.base_rtt, path.max_rtt), (Time::us(33) + longer, Time::us(44) + longer));
+    }
+}
+
+#[test]
 fn copies_and_late_answers_never_make_a_round_trip_shorter() {
     let faults = Faults { loss: 5, duplicate: 60, late: 60, lateness: Time::us(500) };
     let mut copies = 0;
@@ -88,8 +105,11 @@ fn copies_and_late_answers_never_make_a_round_trip_shorter() {
         }
         world.run(Time::s(2));
         for host in [0, 1] {
-            let shortest = world.hosts[host].core.shortest_round_trip(address(1 - host)).expect("some");
-            assert!((WIRE..=WIRE + Time::us(1000)).contains(&shortest), "seed {seed}, host {host}: {shortest}");
+            let shortest = world.hosts[host].core.handshake_round_trip(address(1 - host)).expect("some");
+            assert!(
+                (WIRE..=WIRE + Time::us(1000)).contains(&shortest),
+                "seed {seed}, host {host}: {shortest}"
+            );
             copies += world.hosts[host].counters.get(Count::dropped_handshake);
         }
     }
@@ -126,6 +146,6 @@ fn a_peer_that_restarts_is_measured_anew() {
     world.run(Time::s(2));
     assert_eq!(world.outcomes.get(&2), Some(&Ok(())));
     for host in [0, 1] {
-        assert_eq!(world.hosts[host].core.shortest_round_trip(address(1 - host)), Some(WIRE), "host {host}");
+        assert_eq!(world.hosts[host].core.handshake_round_trip(address(1 - host)), Some(WIRE), "host {host}");
     }
 }

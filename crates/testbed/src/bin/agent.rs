@@ -6,8 +6,8 @@
 
 use clap::Parser;
 use headway_host::{
-    Admission, Config, Endpoint, Limits, Measured, MessageEvent, MessageEventKind, RoundTrip, SendHandle, SendOptions,
-    SinkOf,
+    Admission, Config, Endpoint, Limits, Measured, MessageEvent, MessageEventKind, RoundTrip, SendHandle,
+    SendOptions, SinkOf,
 };
 use headway_network::FlowSpec;
 use headway_switch::Clock;
@@ -230,6 +230,8 @@ impl Agent {
             let path = network.path(host, peer);
             Path { max_rtt: path.max_rtt + HOST_DELAY, ..path }
         };
+        let small = job.handshakes.clone();
+        let handshake = move |peer: u32| small.path(host, peer).base_rtt;
         let peer = self.peers().first().copied().unwrap_or(host);
         let (sizes, largest) =
             (job.network.sizes(), job.slow.flows.iter().map(|f| f.bytes).max().unwrap_or(0));
@@ -246,6 +248,9 @@ impl Agent {
             round_trip: if job.ideal_round_trips { RoundTrip::Given } else { RoundTrip::Measured },
             path_to: Some(Arc::new(move |peer: SocketAddrV4| {
                 addresses.host(*peer.ip()).filter(|h| *h != host).map(&path)
+            })),
+            handshake_to: Some(Arc::new(move |peer: SocketAddrV4| {
+                addresses.host(*peer.ip()).filter(|h| *h != host).map(&handshake)
             })),
             admission: self.admission(),
             limits: Limits {
