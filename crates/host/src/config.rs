@@ -5,6 +5,7 @@ use crate::message_event::MessageEvent;
 use crate::pace::Pace;
 use crate::seal::Cipher;
 use crate::stream::SinkOf;
+use headway_packet::session::HANDSHAKE_BYTES;
 use headway_packet::{Envelope, PacketKind, Sizes, WIRE_HEADER};
 use headway_params::ParamValue;
 use headway_transport::Path;
@@ -79,11 +80,26 @@ impl Default for Limits {
     }
 }
 
+/// Where the base round trip of a path comes from, by which transports size windows and time-outs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum RoundTrip {
+    /// The least median of several that are measured when two endpoints have met, and now and then while they exchange
+    /// messages. Until the first is there, what [`Config::path`] says. Never less than [`Config::path_to`] says, because
+    /// that is about one path, and what a path can do is known there.
+    #[default]
+    Measured,
+    /// What [`Config::path`] and [`Config::path_to`] say; nothing is measured.
+    Given,
+}
+
 /// [`Config::progress_timeout`] counts so many times while other messages to the same peer progress.
 pub const STALL_FACTOR: u64 = 10;
 
 /// What is assumed of the path to a peer; `None` = the default of [`Config::path`].
 pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
+
+/// A time that is known of some peers.
+pub type RoundTripOf = Arc<dyn Fn(SocketAddrV4) -> Option<Time> + Send + Sync>;
 
 /// Hears what happens to messages, on the endpoint's thread: it must not wait.
 pub type Observer = Arc<dyn Fn(&MessageEvent) + Send + Sync>;
@@ -110,6 +126,12 @@ pub struct Config {
     pub path: Path,
     /// What is assumed of the path to some peers.
     pub path_to: Option<PathOf>,
+    /// Round trips of [`handshake_wire`] bytes each way on the paths that [`Config::path_to`] says, through empty queues.
+    /// Where one is known, what was measured to be longer than that is added to the path's base round trip; otherwise
+    /// what a full packet takes longer than a handshake is estimated.
+    pub handshake_to: Option<RoundTripOf>,
+    /// Whether their base round trips are measured. A measured one moves [`Path::max_rtt`] along.
+    pub round_trip: RoundTrip,
     /// Who may talk to this endpoint.
     pub admission: Admission,
     /// Bounds of its memory.
@@ -155,6 +177,8 @@ impl Default for Config {
                 paths: 0,
             },
             path_to: None,
+            handshake_to: None,
+            round_trip: RoundTrip::Measured,
             admission: Admission::Loopback,
             limits: Limits::default(),
             peer_timeout: Time::s(30),
@@ -201,6 +225,11 @@ impl fmt::Debug for Config {
 const IP_UDP: u16 = 20 + 8;
 /// Ethernet header, checksum, preamble and gap.
 const FRAMING: u16 = 38;
+
+/// Bytes of a handshake on the wire.
+pub const fn handshake_wire() -> u16 {
+    HANDSHAKE_BYTES as u16 + IP_UDP + FRAMING
+}
 
 /// Smallest [`Config::mtu`].
 pub const MIN_MTU: u16 = 256;

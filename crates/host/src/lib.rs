@@ -53,7 +53,10 @@ mod stream;
 pub mod tokio;
 mod udp;
 
-pub use config::{Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, STALL_FACTOR, sizes};
+pub use config::{
+    Admission, Config, Limits, MAX_MTU, MIN_MTU, Observer, PathOf, RoundTrip, RoundTripOf, STALL_FACTOR,
+    handshake_wire, sizes,
+};
 pub use core::{Measured, SendOptions};
 pub use counters::{Count, Counters, Stats};
 pub use endpoint::{Endpoint, Received, SendHandle};

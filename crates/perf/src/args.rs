@@ -2,7 +2,7 @@
 
 use crate::error::PerfError;
 use clap::{Args, Parser, Subcommand};
-use headway_host::{Admission, Config, MAX_MTU, MIN_MTU, Pace, PreSharedKey};
+use headway_host::{Admission, Config, MAX_MTU, MIN_MTU, Pace, PreSharedKey, RoundTrip};
 use headway_packet::UDP_PORT;
 use headway_perf::protocol::LARGEST;
 use headway_transport::Path;
@@ -43,9 +43,9 @@ pub(crate) struct TransportArgs {
     /// kernel's rate of the interface to the peer, and no pacing where the kernel has none
     #[arg(long, value_parser = rate)]
     rate_gbps: Option<f64>,
-    /// Round trip without queues, in microseconds
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    rtt_us: u32,
+    /// Round trip without queues, in microseconds; the default is to measure it
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    rtt_us: Option<u32>,
     /// Longest IPv4 packet of the path, in bytes; both ends must have the same
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(MIN_MTU as i64..=MAX_MTU as i64))]
     mtu: u16,
@@ -149,7 +149,8 @@ impl TransportArgs {
     pub(crate) fn config(&self, admission: Admission, pace: &Pace) -> Config {
         let config = Config::default();
         let rate = pace.rate;
-        let base_rtt = Time::us(self.rtt_us.into());
+        let round_trip = if self.rtt_us.is_some() { RoundTrip::Given } else { RoundTrip::Measured };
+        let base_rtt = self.rtt_us.map_or(config.path.base_rtt, |us| Time::us(us.into()));
         let max_rtt = config.path.max_rtt.max(base_rtt * 10);
         let path = Path { base_rtt, max_rtt, bottleneck: rate, paths: 0 };
         Config {
@@ -157,6 +158,7 @@ impl TransportArgs {
             nic: Some(rate),
             mtu: self.mtu,
             path,
+            round_trip,
             admission,
             ..config
         }

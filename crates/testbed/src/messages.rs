@@ -83,9 +83,12 @@ pub struct HostReport {
     pub samples: Vec<(u64, u32, u64)>,
     /// What the host's machines measured, since the start.
     pub machines: Vec<MachineReport>,
+    /// Base round trips by which windows were sized at the end, where they were measured: peer, nanoseconds on the
+    /// slowed network through empty queues by topology, and as measured.
+    pub base_round_trips: Vec<(u32, u64, u64)>,
     /// Datagrams dropped, by reason.
     pub dropped: Vec<(String, u64)>,
-    /// User and system time of the process, in seconds.
+    /// User and system time of the process since the start, in seconds.
     pub cpu_s: f64,
 }
 
@@ -169,7 +172,7 @@ pub struct SwitchReport {
     pub io_reason: String,
     /// Upper bounds of how late frames left, in nanoseconds: median, 99 %, worst.
     pub late_ns: [u64; 3],
-    /// User and system time of the process, in seconds.
+    /// User and system time of the process, in seconds; since the start, where it was told one.
     pub cpu_s: f64,
     /// Frames in the capture, and frames that it missed; `None` without one.
     pub captured: Option<[u64; 2]>,

@@ -21,6 +21,9 @@ pub struct Notes {
     pub switch_cpu_s: f64,
     /// Processor time of all hosts, in seconds.
     pub hosts_cpu_s: f64,
+    /// The shortest and the longest base round trip by which windows were sized, in nanoseconds in the scenario's own
+    /// units: by topology, and as measured; `None` where none was measured.
+    pub base_round_trips_ns: Option<[[u64; 2]; 2]>,
     /// Frames that the switch took from hosts.
     pub frames: u64,
     /// Flows whose bytes arrived otherwise than sent: always empty, or something is badly wrong.
@@ -236,6 +239,7 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
         switch_late_ns: switch.late_ns,
         switch_cpu_s: switch.cpu_s,
         hosts_cpu_s: heard.hosts.iter().map(|h| h.cpu_s).sum(),
+        base_round_trips_ns: base_round_trips(job.factor, heard),
         frames: switch.received,
         corrupted: corrupted(heard).into_iter().collect(),
         dropped,
@@ -244,4 +248,13 @@ fn notes(job: &Job, heard: &Heard, switch: &SwitchReport) -> Notes {
         kernel: kernel_notes(job, heard),
         io: (switch.io.clone(), switch.io_reason.clone()),
     }
+}
+
+/// The least and the greatest base round trip, by topology and as measured.
+fn base_round_trips(factor: u64, heard: &Heard) -> Option<[[u64; 2]; 2]> {
+    let all = || heard.hosts.iter().flat_map(|host| &host.base_round_trips);
+    let span = |of: &dyn Fn(&(u32, u64, u64)) -> u64| {
+        Some([all().map(of).min()? / factor, all().map(of).max()? / factor])
+    };
+    Some([span(&|trip| trip.1)?, span(&|trip| trip.2)?])
 }

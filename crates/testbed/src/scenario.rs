@@ -39,6 +39,9 @@ pub struct JobArgs {
     /// Hosts share a key: their packets are sealed, which makes them longer
     #[arg(long)]
     pub sealed: bool,
+    /// Transports take the base round trips that the topology has, as in the simulator, instead of measured ones
+    #[arg(long)]
+    pub ideal_round_trips: bool,
 }
 
 impl JobArgs {
@@ -49,6 +52,7 @@ impl JobArgs {
         list.extend(self.scale.iter().map(|scale| format!("--scale={scale}")));
         list.extend(self.slowdown.iter().map(|n| format!("--slowdown={n}")));
         list.extend(self.sealed.then(|| "--sealed".to_string()));
+        list.extend(self.ideal_round_trips.then(|| "--ideal-round-trips".to_string()));
         list
     }
 }
@@ -65,10 +69,14 @@ pub struct Job {
     pub factor: u64,
     /// The slowed network.
     pub network: Arc<Network>,
+    /// The same with packets as long as handshakes, in both directions.
+    pub handshakes: Arc<Network>,
     /// Its hosts' addresses.
     pub addresses: Addresses,
     /// By number of the transport, the kernel's TCP where it sends the flows.
     pub stacks: Vec<Option<Kernel>>,
+    /// Whether hosts take the topology's base round trips instead of measuring them.
+    pub ideal_round_trips: bool,
 }
 
 impl Job {
@@ -83,8 +91,23 @@ impl Job {
         let of_kernel = |number: usize| stacks.get(number).is_some_and(Option::is_some);
         let slow = slow_down(&resolved.spec, factor, sizes, of_kernel);
         let network = Arc::new(build(&slow)?);
+        let mut small = slow.clone();
+        let wire = headway_host::handshake_wire();
+        small.fabric.sizes = Sizes { payload: wire - 1, header: 1, framing: 0, control: wire };
+        let handshakes = Arc::new(build(&small)?);
         let addresses = Addresses::new(network.hosts());
-        Ok(Job { scenario, resolved, slow, factor, network, addresses, stacks })
+        let ideal_round_trips = args.ideal_round_trips;
+        Ok(Job {
+            scenario,
+            resolved,
+            slow,
+            factor,
+            network,
+            handshakes,
+            addresses,
+            stacks,
+            ideal_round_trips,
+        })
     }
 
     /// Whether its traffic can be run on one machine; a switch on its own does not ask.

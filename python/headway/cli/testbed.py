@@ -49,6 +49,11 @@ def testbed() -> None:
     help="Divide rates and multiply times by N; default: so that the fastest link runs at 100 Mb/s.",
 )
 @click.option("--sealed", is_flag=True, help="Hosts share a key and seal their packets.")
+@click.option(
+    "--ideal-round-trips",
+    is_flag=True,
+    help="Windows go by the topology's base round trips, as in the simulator, instead of measured ones.",
+)
 @click.option("--csv", is_flag=True, help="Also write flows.csv; needs --out.")
 @click.option(
     "--capture",
@@ -71,6 +76,7 @@ def run(
     variant: str | None,
     slowdown: int | None,
     sealed: bool,
+    ideal_round_trips: bool,
     csv: bool,
     capture: Path | None,
     io: str | None,
@@ -89,6 +95,7 @@ def run(
     if out is not None:
         prepare_run(out, Scenario.load(file.path, sets=sets, scale=scale).digest, overwrite=force)
     command = arguments(file.path, sets, out, scale, slowdown, capture, io, sealed=sealed, csv=csv)
+    command += ["--ideal-round-trips"] if ideal_round_trips else []
     with controls_of(Scenario.load(file.path, sets=sets, scale=scale)):
         status, last = measure(file.name, command)
     if last is None:

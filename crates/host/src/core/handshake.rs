@@ -12,7 +12,8 @@
 //! All have one size, so that no answer is longer than its question. A datagram that shows a wrong cookie is
 //! answered by *stale*, which carries the wrong cookie back: a sender that recognises it knows that its peer has
 //! restarted or has forgotten it. A hello or a confirmation with other terms (version, transport, MTU) is
-//! answered by *refuse*, which says this host's.
+//! answered by *refuse*, which says this host's. Hosts that have met send further hellos to measure their round trip
+//! ([`super::round_trip`]); they are answered like any other, and change nothing.
 //!
 //! An incarnation is an epoch, drawn at random, and a cookie. Epochs have no order, so that no clock can be wrong:
 //! which of two incarnations is the newer is told by the cookies alone. One cookie admits one incarnation. What
@@ -108,13 +109,16 @@ impl Core {
         let first = round_trip.saturating_mul(2).max(FIRST_WAIT);
         let wait = first.saturating_mul(1 << peer.attempts.min(10)).min(LONGEST_WAIT.max(first));
         peer.attempts += 1;
+        // Which of several the answer is to would not be known.
+        let alone = peer.attempts == 1;
+        peer.probing.greeted(now, alone);
         let (address, meeting) = (peer.address, peer.meeting);
         self.timers.arm(now.saturating_add(wait), (key, Deadline::Handshake));
         self.say(kind, address, &meeting);
     }
 
     /// Says `kind` in a meeting.
-    fn say(&mut self, kind: HandshakeKind, to: SocketAddrV4, m: &Meeting) {
+    pub(super) fn say(&mut self, kind: HandshakeKind, to: SocketAddrV4, m: &Meeting) {
         let cipher = self.authority.as_ref().map_or(0, |authority| authority.cipher() as u8);
         let handshake = Handshake {
             kind,
@@ -186,6 +190,9 @@ impl Core {
     }
 
     fn welcome(&mut self, now: Time, key: PeerKey, welcome: &Handshake) -> bool {
+        if self.probe_answered(now, key, welcome) {
+            return true;
+        }
         let Some(peer) = self.peers.get_mut(key) else { return false };
         if !answers(peer, welcome) || peer.phase == Phase::Met {
             return false;
@@ -200,6 +207,7 @@ impl Core {
         }
         peer.phase = Phase::Confirm;
         peer.attempts = 0;
+        self.greeting_answered(now, key);
         self.meet(key, welcome);
         self.greet(now, key);
         true
@@ -247,6 +255,7 @@ impl Core {
         let (address, meeting) = (peer.address, peer.meeting);
         self.ready.push(key);
         self.say(HandshakeKind::Accept, address, &meeting);
+        self.probe(now, key);
     }
 
     /// Notes the other side of a meeting, and makes its keys.
@@ -266,6 +275,8 @@ impl Core {
         if peer.phase == Phase::Confirm {
             (peer.phase, peer.heard) = (Phase::Met, now);
             self.ready.push(key);
+            self.greeting_answered(now, key);
+            self.probe(now, key);
         }
         true
     }

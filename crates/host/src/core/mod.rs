@@ -14,6 +14,7 @@ mod incoming;
 mod outgoing;
 mod peers;
 mod progress;
+mod round_trip;
 mod watch;
 
 use crate::budget::{Budget, Charge};
@@ -181,6 +182,8 @@ pub struct Measured {
     pub gauges: Vec<Gauge>,
     /// From data to its answer; `None` from a machine whose answers do not tell.
     pub round_trips: Option<RoundTrips>,
+    /// Base round trips to peers, where they are measured: of full packets, as transports take them for granted now.
+    pub base_round_trips: Vec<(SocketAddrV4, Time)>,
 }
 
 /// A datagram to send: the first `length` bytes of the buffer.
@@ -298,7 +301,7 @@ impl Core {
     /// What the machine measured of itself until `now`, and which round trips it saw.
     pub fn measured(&self, now: Time) -> Measured {
         let (gauges, round_trips) = (self.machine.gauges(now), self.machine.round_trips().cloned());
-        Measured { at: now, gauges, round_trips }
+        Measured { at: now, gauges, round_trips, base_round_trips: self.base_round_trips() }
     }
 
     /// What happened on the host's own link.

@@ -224,6 +224,7 @@ impl Core {
         let (address, what) =
             (peer.address, MessageEventKind::Opened { ticket: out.ticket, bytes: out.bytes() });
         self.note(now, address, number, what);
+        self.probe(now, key);
         self.machine.open(now, &opened);
         self.watch(now, key);
         self.nic.input(now);

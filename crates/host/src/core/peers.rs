@@ -1,5 +1,6 @@
 //! The table of peers, and what becomes of one.
 
+use super::round_trip::Probing;
 use super::{Core, CoreEvent, Count, SendError};
 use crate::budget::Budget;
 use crate::replay::ReplayWindow;
@@ -82,6 +83,8 @@ pub(super) struct Peer {
     pub(super) progressed: Time,
     /// Whether a deadline for progress is armed.
     pub(super) watched: bool,
+    /// The round trips to it that are measured.
+    pub(super) probing: Probing,
 }
 
 impl Peer {
@@ -119,6 +122,10 @@ impl Peers {
     /// The peer with this number in the machine.
     pub(super) fn of_host(&mut self, host: HostId) -> Option<&mut Peer> {
         self.places.get_mut((host.0 as usize).checked_sub(1)?)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Peer> {
+        self.places.iter().map(|(_, peer)| peer)
     }
 
     /// The peer that has been silent for longest among those with nothing under way.
@@ -161,10 +168,11 @@ impl Core {
             attempts: 0,
             progressed: now,
             watched: false,
+            probing: Probing::default(),
         });
         self.peers.by_address.insert(address, key.place);
-        let path = self.config.path_to.as_ref().and_then(|path_to| path_to(address));
-        self.paths.set(key.host(), self.config.path_over(path.unwrap_or(self.config.path)));
+        let (path, _) = self.given_path(address);
+        self.paths.set(key.host(), self.config.path_over(path));
         self.timers.arm(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
         Some(key)
     }

@@ -467,3 +467,19 @@ fn all_peers_together_take_no_more_memory_than_there_is() {
     assert!(used <= 3 << 20 && used > 2 << 20, "{used}");
     assert_eq!(count(&world, 0, Count::dropped_no_memory), 5, "three of eight have room");
 }
+
+#[test]
+fn no_transport_says_what_its_peer_finds_inconsistent() {
+    for transport in registry::NAMES {
+        let faults = Faults { loss: 10, ..Faults::default() };
+        let mut world = World::new(&config(transport, prefixes()), 2, faults, 3);
+        for n in 0..6 {
+            world.send(Time::ms(n), (n % 2) as usize, 1 - (n % 2) as usize, n, content(n, 200_000));
+        }
+        world.run(Time::s(20));
+        for host in [0, 1] {
+            let wrong = world.hosts[host].counters.get(Count::dropped_inconsistent);
+            assert_eq!(wrong, 0, "{transport}, host {host}");
+        }
+    }
+}

@@ -7,4 +7,5 @@ mod loopback;
 mod lossy;
 mod meeting;
 mod receive;
+mod round_trip;
 mod wire;

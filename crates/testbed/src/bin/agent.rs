@@ -6,8 +6,8 @@
 
 use clap::Parser;
 use headway_host::{
-    Admission, Config, Endpoint, Limits, Measured, MessageEvent, MessageEventKind, SendHandle, SendOptions,
-    SinkOf,
+    Admission, Config, Endpoint, Limits, Measured, MessageEvent, MessageEventKind, RoundTrip, SendHandle,
+    SendOptions, SinkOf,
 };
 use headway_network::FlowSpec;
 use headway_switch::Clock;
@@ -177,6 +177,7 @@ impl Agent {
         let every = self.job.slow.sample.as_ref().map(|s| s.every);
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = FlowLog::new(start, every);
         let before = endpoints.values().map(|e| e.measured()).collect();
+        let cpu_before = cpu_seconds();
         let over = Arc::new(AtomicBool::new(false));
         let running = Running {
             clock: self.clock,
@@ -199,6 +200,7 @@ impl Agent {
         let received = received.transpose().map_err(broken)?.unwrap_or_default();
         let sent = sent.transpose().map_err(broken)?.unwrap_or_default();
         let mut report = self.report(&endpoints, before, failed);
+        report.cpu_s -= cpu_before;
         add_kernels(&mut report, received, sent);
         say(&Answer::Host(Box::new(report)));
         Ok(())
@@ -233,6 +235,8 @@ impl Agent {
             let path = network.path(host, peer);
             Path { max_rtt: path.max_rtt + HOST_DELAY, ..path }
         };
+        let small = job.handshakes.clone();
+        let handshake = move |peer: u32| small.path(host, peer).base_rtt;
         let peer = self.peers().first().copied().unwrap_or(host);
         let (sizes, largest) =
             (job.network.sizes(), job.slow.flows.iter().map(|f| f.bytes).max().unwrap_or(0));
@@ -246,8 +250,12 @@ impl Agent {
             nic: Some(job.network.links()[host as usize].spec.rate),
             mtu: self.mtu,
             path: path(peer),
+            round_trip: if job.ideal_round_trips { RoundTrip::Given } else { RoundTrip::Measured },
             path_to: Some(Arc::new(move |peer: SocketAddrV4| {
                 addresses.host(*peer.ip()).filter(|h| *h != host).map(&path)
+            })),
+            handshake_to: Some(Arc::new(move |peer: SocketAddrV4| {
+                addresses.host(*peer.ip()).filter(|h| *h != host).map(&handshake)
             })),
             admission: self.admission(),
             limits: Limits {
@@ -418,6 +426,14 @@ impl Agent {
         }
     }
 
+    /// Base round trips to the hosts that flows of this host go to or come from.
+    fn base_round_trips(&self, endpoints: &Endpoints) -> Vec<(u32, u64, u64)> {
+        let of = endpoints.values().filter_map(Endpoint::measured).flat_map(|m| m.base_round_trips);
+        let known = of.filter_map(|(peer, time)| Some((self.job.addresses.host(*peer.ip())?, time)));
+        let ideal = |peer| self.job.network.path(self.host, peer).base_rtt;
+        known.map(|(peer, time)| (peer, ideal(peer).0 / 1000, time.0 / 1000)).collect()
+    }
+
     fn report(
         &self,
         endpoints: &Endpoints,
@@ -428,6 +444,7 @@ impl Agent {
         let mut report = seen.report(self.clock.now());
         drop(seen);
         (report.failed, report.unconnected) = (failed, unconnected);
+        report.base_round_trips = self.base_round_trips(&endpoints);
         let machines = endpoints.iter().zip(before);
         let machines = machines.filter_map(|((number, e), before)| Some((*number, since(e, before)?)));
         report.machines = machines.map(machine).collect();

@@ -102,11 +102,12 @@ fn serve(arguments: Arguments) -> Result<(), String> {
     let packet = u64::from(job.network.sizes().full_wire());
     let shortest = job.network.links().iter().map(|l| l.spec.rate.time_of(packet)).min();
     let waiting = RunConfig::for_packets_of(shortest.unwrap_or(Time::MAX));
+    let mut cpu_before = 0.0;
     let seen = match orders {
         Some(orders) => {
             say(&Answer::Ready);
             headway_switch::run(&mut core, &mut interfaces, clock, waiting, &mut |core, _| {
-                obey(core, &orders) && whole()
+                obey(core, &orders, &mut cpu_before) && whole()
             })
         }
         None => {
@@ -126,6 +127,7 @@ fn serve(arguments: Arguments) -> Result<(), String> {
     };
     let seen = seen.map_err(|e| format!("{}: {e}", io.0))?;
     let mut report = report(&mut core, &seen, clock.now(), io).map_err(|e| e.to_string())?;
+    report.cpu_s -= cpu_before;
     drop(core);
     report.captured = recording.map(Recording::finish).transpose().map_err(|e| e.to_string())?;
     if arguments.managed {
@@ -151,11 +153,14 @@ fn explain(error: &headway_testbed::TestbedError) -> String {
     }
 }
 
-/// Carries out what was ordered; `false` when it is time to report.
-fn obey(core: &mut Core, orders: &Receiver<ControlCommand>) -> bool {
+/// Carries out what was ordered; `false` when it is time to report. `cpu_before` is the processor time until the start.
+fn obey(core: &mut Core, orders: &Receiver<ControlCommand>, cpu_before: &mut f64) -> bool {
     match orders.try_recv() {
         Ok(ControlCommand::Open | ControlCommand::Connect) => say(&Answer::Ready),
-        Ok(ControlCommand::Start { at_ns }) => core.start_measuring(Time::ns(at_ns)),
+        Ok(ControlCommand::Start { at_ns }) => {
+            core.start_measuring(Time::ns(at_ns));
+            *cpu_before = cpu_seconds();
+        }
         Ok(ControlCommand::Opened { .. }) => {}
         Ok(ControlCommand::Finish) | Err(TryRecvError::Disconnected) => return false,
         Err(TryRecvError::Empty) => {}

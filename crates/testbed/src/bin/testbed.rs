@@ -141,6 +141,10 @@ fn notes(notes: &Notes) -> Json {
         "wall_s": notes.wall_s,
         "frames": notes.frames,
         "switch_late_ns": { "p50": p50, "p99": p99, "max": worst },
+        "base_round_trips_ns": notes.base_round_trips_ns.map(|[ideal, measured]| json!({
+            "topology": { "min": ideal[0], "max": ideal[1] },
+            "measured": { "min": measured[0], "max": measured[1] },
+        })),
         "switch_cpu_s": notes.switch_cpu_s,
         "hosts_cpu_s": notes.hosts_cpu_s,
         "corrupted_flows": notes.corrupted,

@@ -123,7 +123,9 @@ impl Incoming {
     pub(super) fn grant(&mut self, shared: &mut Shared, (peer, id): Key, count: u32, class: u8) {
         self.state.step(ReceiverEvent::Grant);
         self.class = Some(class);
-        let (first, permitted, echo) = (self.granted, self.granted + count, std::mem::take(&mut self.echo));
+        // Permissions for lost packets come on top of the message's, and name none beyond its end. Aeolus §4
+        let first = self.granted.min(self.packets.saturating_sub(1));
+        let (permitted, echo) = (self.granted + count, std::mem::take(&mut self.echo));
         self.granted = permitted;
         let grant = Grant { first, added: count, permitted, class: class.into(), echo };
         let grant = shared.control_view(grant, peer, id, self.tag, self.entropy);

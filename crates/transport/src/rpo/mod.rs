@@ -92,6 +92,8 @@ headway_params::params! {
         meeting_patience: f64 = 1.5, ParamKind::Float { min: 0.0, max: 1000.0 };
         /// What grants for opportunistic packets say of marks.
         opportunistic_mark: OpportunisticMark = OpportunisticMark::Inherit, ParamKind::Choice(OpportunisticMark::WORDS);
+        /// Whether unmarked grants release an opportunistic packet as well; without, what they cost can be told.
+        opportunistic: bool = true, ParamKind::Bool;
         /// The host's own link marks by its opportunistic queue, as ports do.
         nic_marks: bool = true, ParamKind::Bool;
     }

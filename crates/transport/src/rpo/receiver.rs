@@ -114,7 +114,8 @@ impl Receiver {
             self.complete(shared, key, packet);
             return;
         }
-        let marked = incoming.echo(packet, self.params.opportunistic_mark);
+        let echoed = incoming.echo(packet, self.params.opportunistic_mark);
+        let marked = echoed || !self.params.opportunistic;
         incoming.grant(shared, key, packet, marked);
         if let Some(expected) = &mut incoming.expected {
             expected.permit(now, marked);

@@ -1,0 +1,200 @@
+//! The base round trip to a peer, measured.
+//!
+//! Transports size their first windows, their credit and their time-outs by the base round trip of a path. On real hosts
+//! most of it is the time that kernels and threads take, which nobody can write into a configuration. So it is measured:
+//! the handshake itself, then a few hellos one after another once two endpoints have met, and one more now and then when a
+//! message begins. Of every eight in a row the median is taken, and of these medians the least counts: the shortest round
+//! trip of all is one where every thread on the way happened to be awake, and a window of that length leaves the link idle
+//! most of the time; and what a queue made longer while others were sending is not taken for the path.
+//!
+//! A hello is answered without any state being kept or changed, by an endpoint of any version. A measuring one shows a
+//! fresh number in place of this endpoint's cookie, and its answer returns that: so a copy of an earlier answer is none,
+//! nor is what somebody sends who does not see the hello.
+
+use super::Core;
+use super::peers::{PeerKey, Phase};
+use crate::config::{RoundTrip, handshake_wire};
+use crate::seal::Meeting;
+use headway_packet::session::{Handshake, HandshakeKind};
+use headway_transport::Path;
+use headway_units::{Rate, Time};
+use std::net::SocketAddrV4;
+
+/// Measurements in a row when two endpoints have met.
+const AT_FIRST: u32 = 8;
+/// Round trips of which the median is taken.
+const IN_A_ROW: usize = 8;
+/// Between later ones, and after one that was not answered.
+const PAUSE: Time = Time::ms(100);
+/// Numbers of measurements begin here among those that cookies are made from: incarnations of a peer never get so far.
+const FIRST_NUMBER: u64 = 1 << 63;
+
+/// What is measured of a peer.
+#[derive(Default)]
+pub(super) struct Probing {
+    /// When the handshake was sent that has not been answered, if it was sent once.
+    greeted: Option<Time>,
+    /// The number that the answer to the last measurement has to return, and when that left; `None` = it is answered.
+    asked: Option<(u64, Time)>,
+    /// When the last one left.
+    last: Option<Time>,
+    /// Measurements so far.
+    made: u32,
+    /// Round trips of handshakes since the last median was taken.
+    recent: Vec<Time>,
+    /// The least median.
+    least: Option<Time>,
+}
+
+impl Probing {
+    /// A handshake leaves, whose answer counts if it is the only one.
+    pub(super) fn greeted(&mut self, now: Time, alone: bool) {
+        self.greeted = alone.then_some(now);
+    }
+
+    /// Whether another measurement is due.
+    fn is_due(&self, now: Time) -> bool {
+        let rested = self.last.is_none_or(|last| now >= last.saturating_add(PAUSE));
+        rested || (self.asked.is_none() && self.made < AT_FIRST)
+    }
+
+    /// Takes in a round trip; what is known now.
+    fn took(&mut self, time: Time) -> Time {
+        self.recent.push(time);
+        self.recent.sort_unstable();
+        let median = self.recent[(self.recent.len() - 1) / 2];
+        let known = self.least.map_or(median, |least| least.min(median));
+        if self.recent.len() < IN_A_ROW {
+            // Of fewer, the median is only good enough where there is nothing better.
+            return self.least.unwrap_or(median);
+        }
+        self.recent.clear();
+        self.least = Some(known);
+        known
+    }
+
+    /// What is known.
+    fn known(&self) -> Option<Time> {
+        let middle = self.recent.len().saturating_sub(1) / 2;
+        self.least.or_else(|| self.recent.get(middle).copied())
+    }
+}
+
+impl Core {
+    /// What is said of the path to an address, and whether it is said of this path alone.
+    pub(super) fn given_path(&self, address: SocketAddrV4) -> (Path, bool) {
+        let path = self.config.path_to.as_ref().and_then(|path_to| path_to(address));
+        (path.unwrap_or(self.config.path), path.is_some())
+    }
+
+    /// The round trip of a handshake that was measured to a peer.
+    pub fn handshake_round_trip(&self, address: SocketAddrV4) -> Option<Time> {
+        let peer = self.peers.get(self.peers.find(address)?)?;
+        peer.probing.known()
+    }
+
+    /// Base round trips of full packets as transports take them for granted now, of peers to which one was measured.
+    pub(super) fn base_round_trips(&self) -> Vec<(SocketAddrV4, Time)> {
+        let measured = self.peers.iter().filter(|peer| peer.probing.known().is_some());
+        measured.map(|peer| (peer.address, self.paths.get(peer.key.host()).base_rtt)).collect()
+    }
+
+    /// The path to a peer as its transport knows it.
+    pub fn path(&self, address: SocketAddrV4) -> Option<Path> {
+        Some(self.paths.get(self.peers.find(address)?.host()))
+    }
+
+    /// Measures the round trip to a peer that has been met, if that is due.
+    pub(super) fn probe(&mut self, now: Time, key: PeerKey) {
+        let Some(peer) = self.peers.get_mut(key).filter(|peer| peer.phase == Phase::Met) else { return };
+        if self.config.round_trip == RoundTrip::Given || !peer.probing.is_due(now) {
+            return;
+        }
+        let number = FIRST_NUMBER + u64::from(peer.probing.made);
+        let meeting = peer.meeting;
+        let expected = self.secret.cookie(peer.address, meeting.local_epoch, number);
+        peer.probing.made = peer.probing.made.saturating_add(1);
+        (peer.probing.asked, peer.probing.last) = (Some((expected, now)), Some(now));
+        let address = peer.address;
+        self.say(HandshakeKind::Hello, address, &Meeting { expected, ..meeting });
+    }
+
+    /// Whether a welcome answers the last measurement; if so it is noted, and another may follow.
+    pub(super) fn probe_answered(&mut self, now: Time, key: PeerKey, welcome: &Handshake) -> bool {
+        let Some(peer) = self.peers.get_mut(key) else { return false };
+        let asked = peer.probing.asked.filter(|(number, _)| *number == welcome.shown);
+        let Some((_, at)) = asked.filter(|_| welcome.peer_epoch == peer.meeting.local_epoch) else {
+            return false;
+        };
+        peer.probing.asked = None;
+        peer.heard = peer.heard.max(now);
+        self.measured_round_trip(key, now.saturating_sub(at));
+        if self.peers.get(key).is_some_and(|peer| peer.probing.made < AT_FIRST) {
+            self.probe(now, key);
+        }
+        true
+    }
+
+    /// The handshake that was sent last has been answered.
+    pub(super) fn greeting_answered(&mut self, now: Time, key: PeerKey) {
+        let greeted = self.peers.get_mut(key).and_then(|peer| peer.probing.greeted.take());
+        if let Some(at) = greeted
+            && self.config.round_trip == RoundTrip::Measured
+        {
+            self.measured_round_trip(key, now.saturating_sub(at));
+        }
+    }
+
+    fn measured_round_trip(&mut self, key: PeerKey, time: Time) {
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        let time = peer.probing.took(time);
+        let address = peer.address;
+        let (given, about_it) = self.given_path(address);
+        let given = self.config.path_over(given);
+        let known = self.config.handshake_to.as_ref().and_then(|handshake_to| handshake_to(address));
+        let base_rtt = match known {
+            Some(ideal) if about_it => given.base_rtt.saturating_add(time.saturating_sub(ideal)),
+            _ => {
+                let measured = time.saturating_add(self.longer_on_the_wire(given.bottleneck));
+                if about_it { measured.max(given.base_rtt) } else { measured }
+            }
+        };
+        let queues = given.max_rtt.saturating_sub(given.base_rtt);
+        self.paths.set(key.host(), Path { base_rtt, max_rtt: base_rtt.saturating_add(queues), ..given });
+    }
+
+    /// How much longer a full packet takes than a handshake on this host's link and on the slowest of the path.
+    fn longer_on_the_wire(&self, bottleneck: Rate) -> Time {
+        let bytes = u64::from(self.sizes.full_wire()).saturating_sub(handshake_wire().into());
+        self.config.rate().time_of(bytes) + bottleneck.time_of(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known after each of some round trips, in microseconds.
+    fn known(times: &[u64]) -> Vec<u64> {
+        let mut probing = Probing::default();
+        times.iter().map(|&us| probing.took(Time::us(us)).0 / 1_000_000).collect()
+    }
+
+    #[test]
+    fn one_lucky_round_trip_is_not_taken_for_the_path() {
+        assert_eq!(known(&[90, 30, 95, 91, 92, 93, 94, 96]).last(), Some(&92));
+    }
+
+    #[test]
+    fn what_a_queue_made_longer_does_not_count_later() {
+        let (idle, busy) = ([50; 8], [900; 8]);
+        assert_eq!(known(&[busy, idle].concat())[15], 50, "it was busy at first");
+        assert_eq!(known(&[idle, busy].concat())[15], 50, "it is busy now");
+        assert!(known(&[idle, busy].concat())[8..].iter().all(|us| *us == 50), "nor before eight are there");
+    }
+
+    #[test]
+    fn the_first_counts_until_there_are_more() {
+        assert_eq!(known(&[70, 40, 60]), [70, 40, 60]);
+    }
+}
