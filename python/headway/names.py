@@ -86,7 +86,7 @@ def resolve(text: str) -> ScenarioFile:
 
 
 def _of_figure(text: str, known: Iterable[str]) -> list[str]:
-    """The scenarios of the figure that `text` numbers: `amrt/fig1` is `amrt/fig01-...`, and not the start of `fig11`."""
+    """The scenarios of the figure that `text` numbers: `amrt/fig1` is `amrt/fig01-...`, not the start of `fig11`."""
     asked = _FIGURE.fullmatch(text)
     if asked is None:
         return []

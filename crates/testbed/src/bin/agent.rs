@@ -444,7 +444,7 @@ impl Agent {
         let mut report = seen.report(self.clock.now());
         drop(seen);
         (report.failed, report.unconnected) = (failed, unconnected);
-        report.base_round_trips = self.base_round_trips(&endpoints);
+        report.base_round_trips = self.base_round_trips(endpoints);
         let machines = endpoints.iter().zip(before);
         let machines = machines.filter_map(|((number, e), before)| Some((*number, since(e, before)?)));
         report.machines = machines.map(machine).collect();
