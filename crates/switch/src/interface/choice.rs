@@ -71,12 +71,20 @@ pub struct Opened {
     pub why: String,
 }
 
+/// AF_XDP sockets keep about 10 MB of frames for each interface: for more of them they are only taken when asked for.
+const MOST_BY_THEMSELVES: usize = 24;
+
 /// Opens interfaces of this network namespace, all of one kind, for frames of at most `longest` bytes.
 pub fn open(choice: IoChoice, names: &[&str], longest: usize) -> Result<Opened, InterfaceError> {
     let asked = |interfaces, kind| Opened { interfaces, kind, why: "it was asked for".into() };
     match choice {
         IoChoice::Only(IoKind::AfPacket) => Ok(asked(packet_sockets(names)?, IoKind::AfPacket)),
         IoChoice::Only(IoKind::AfXdp) => Ok(asked(rings(names, longest)?.0, IoKind::AfXdp)),
+        IoChoice::Auto if names.len() > MOST_BY_THEMSELVES => Ok(Opened {
+            interfaces: packet_sockets(names)?,
+            kind: IoKind::AfPacket,
+            why: format!("AF_XDP sockets of {} interfaces take about {} MB", names.len(), 10 * names.len()),
+        }),
         IoChoice::Auto => match rings(names, longest) {
             Ok((interfaces, why)) => Ok(Opened { interfaces, kind: IoKind::AfXdp, why }),
             // What keeps one kind from an interface may keep the other: then that is the error.
