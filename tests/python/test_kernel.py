@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +155,78 @@ def test_marks_reduce_the_window_of_a_real_connection(
     assert 2 <= sent["smallest_cut"] < sent["largest"]
     # A threshold that nobody set lasts one acknowledgement at most: see docs/kernel.md.
     assert sent["strange"] <= 5
+
+
+def nginx(folder: Path) -> list[str]:
+    """A web server of the files of a folder, at port 8000."""
+    (folder / "nginx.conf").write_text(
+        f"daemon off; pid {folder}/pid; error_log stderr; events {{}}\n"
+        f"http {{ access_log off; client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path"
+        f" {folder}/c; uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;"
+        f" server {{ listen 8000; root {folder}; }} }}\n",
+        encoding="utf-8",
+    )
+    folder.chmod(0o755)
+    return ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "user root;"]
+
+
+FILE = ["curl", "--silent", "--fail", "--retry", "9", "--retry-connrefused", "--max-time", "40"]
+
+
+@pytest.mark.parametrize(
+    ("server", "client"),
+    [
+        (nginx, [*FILE, "http://10.77.1.1:8000/file"]),
+        (
+            lambda _: ["iperf3", "--server", "--one-off"],
+            ["iperf3", "--json", "-c", "10.77.1.1", "-R", "-n", "20000000"],
+        ),
+    ],
+    ids=["nginx and curl", "iperf3"],
+)
+def test_an_unmodified_application_runs_through_it(
+    path: Path3, tmp_path_factory: pytest.TempPathFactory, server: Callable[[Path], list[str]], client: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("served")
+    command: list[str] = server(folder)
+    for program in (command[0], client[0]):
+        if shutil.which(program) is None:
+            pytest.skip(f"needs the program `{program}`")
+    data = os.urandom(1000) * 20_000
+    (folder / "file").write_bytes(data)
+    seen = ""
+    with loaded("l2dct") as (name, _):
+        for host in (path.sender, path.receiver):
+            path.run(host, f"sysctl -qw net.ipv4.tcp_congestion_control={name}")
+        serving = subprocess.Popen(path.within(path.sender, *command), stdout=subprocess.DEVNULL)
+        try:
+            # It may take a while until it listens.
+            testbeds.until(lambda: "LISTEN" in sockets(path, "-tln"), f"{command[0]} listens")
+            with (folder / "got").open("wb") as got:
+                asking = subprocess.Popen(path.within(path.receiver, *client), stdout=got)
+                try:
+                    while asking.poll() is None:
+                        seen += sockets(path, "-tin")
+                finally:
+                    asking.kill()
+                    asking.wait(timeout=LIMIT)
+        finally:
+            serving.terminate()
+            serving.wait(timeout=LIMIT)
+            for host in (path.sender, path.receiver):
+                path.run(host, "sysctl -qw net.ipv4.tcp_congestion_control=reno")
+    assert asking.returncode == 0
+    found = (folder / "got").read_bytes()
+    assert found == data or json.loads(found)["end"]["sum_received"]["bytes"] >= len(data)
+    assert name in seen, "connections are under it"
+    assert "delivered_ce:" in seen, "and are marked"
+
+
+def sockets(path: Path3, how: str) -> str:
+    """What `ss` says in the sender's network namespace."""
+    return subprocess.run(
+        path.within(path.sender, "ss", how), capture_output=True, text=True, check=True, timeout=LIMIT
+    ).stdout
 
 
 def test_without_ecn_a_connection_becomes_reno(path: Path3) -> None:
