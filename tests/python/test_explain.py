@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from explaining import Headway, claim, explained
 from headway.claims.choices import Reading, load_choices
 from headway.claims.ledger import known_claims
+from headway.cli.sweep import _Display
 from headway.explain import morris
 from headway.explain import search as searching
 from headway.explain.bench import Stopped
@@ -216,6 +219,23 @@ def test_a_search_that_was_stopped_goes_on(
     assert headway(*arguments).status == 0
     found = json.loads((tmp_path / "out" / EXPLAIN_FILE).read_text(encoding="utf-8"))
     assert {**found, "wall_s": 0} == {**whole, "wall_s": 0}
+
+
+def test_ctrl_c_where_nothing_is_left_to_run_stops_what_would_come_next(
+    headway: Headway, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained(headway, tmp_path / "out", "within-reach", "--search-only")
+    told = _Display.planned
+
+    def press(self: _Display, total: int, done: int, notes: list[str]) -> None:
+        assert total == done
+        os.kill(os.getpid(), signal.SIGINT)
+        told(self, total, done, notes)
+
+    monkeypatch.setattr(_Display, "planned", press)
+    answer = headway("explain", "within-reach", "--out", tmp_path / "out", "--search-only", "--search-seeds", "1")
+    assert answer.status == 130
+    assert "goes on from here" in answer.err
 
 
 def test_a_reading_is_recorded_and_outdated_when_its_choice_changes(

@@ -85,8 +85,7 @@ pub fn inspect(frame: &[u8], host: u32, addresses: &Addresses) -> Result<ParsedF
                 Some(TransportSlice::Udp(udp)) => headway(frame, header.slice().len(), udp.payload()),
                 _ => None,
             };
-            let foreign =
-                || ParsedFrame { packet: foreign(&sliced, frame), header: None, cut: None, subflow: None };
+            let foreign = || ParsedFrame { packet: foreign(&sliced), header: None, cut: None, subflow: None };
             let mut seen = ours.unwrap_or_else(foreign);
             (seen.packet.src, seen.packet.dst) = (HostId(src), HostId(dst));
             seen.packet.ecn = Ecn::from_bits(header.ecn().value());
@@ -147,15 +146,20 @@ fn is_ipv4(frame: &[u8]) -> bool {
 }
 
 /// Somebody else's packet: data behind control, its flow told apart by addresses and ports.
-fn foreign(sliced: &SlicedPacket<'_>, frame: &[u8]) -> Packet {
+fn foreign(sliced: &SlicedPacket<'_>) -> Packet {
     let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(0), 0);
     packet.priority = FOREIGN_PRIORITY;
-    packet.payload = frame.len().min(u16::MAX.into()) as u16;
-    packet.entropy = match &sliced.transport {
-        Some(TransportSlice::Tcp(tcp)) => ports(tcp.source_port(), tcp.destination_port()),
-        Some(TransportSlice::Udp(udp)) => ports(udp.source_port(), udp.destination_port()),
-        _ => 0,
+    let (payload, entropy) = match &sliced.transport {
+        Some(TransportSlice::Tcp(tcp)) => {
+            (tcp.payload().len(), ports(tcp.source_port(), tcp.destination_port()))
+        }
+        Some(TransportSlice::Udp(udp)) => {
+            (udp.payload().len(), ports(udp.source_port(), udp.destination_port()))
+        }
+        _ => (0, 0),
     };
+    packet.payload = payload.min(u16::MAX.into()) as u16;
+    packet.entropy = entropy;
     packet
 }
 

@@ -156,6 +156,8 @@ fn known(name: &str) -> &'static str {
 /// What the switch saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SwitchReport {
+    /// Until when they were counted, on the testbed's clock.
+    pub until_ns: u64,
     /// Every link, in order of number.
     pub links: Vec<LinkMessage>,
     /// Samples of links.

@@ -114,7 +114,7 @@ def explain(
             search.run()
         best = given or (search.best(most) if search is not None else [])
         standings = _held(found, whole, out, runner, best, seen) if whole else []
-    except Stopped:
+    except (Stopped, KeyboardInterrupt):
         click.echo("stopped; the same command goes on from here", err=True)
         return INTERRUPTED
     result = _result(found, search, standings, runner.points, time.monotonic() - began)

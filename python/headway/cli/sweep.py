@@ -91,6 +91,9 @@ def run_watched(
     _print_end(outcome, time.monotonic() - began, quiet)
     in_order = {p.label: display.warnings[p.label] for p in planned.points if warn and p.label in display.warnings}
     print_warnings(in_order, "the `warnings` of each point's manifest.json")
+    # Asked for when nothing was left to stop here, it is meant for what would come next.
+    if stop() and not outcome.interrupted:
+        raise KeyboardInterrupt
     return outcome
 
 

@@ -229,6 +229,7 @@ fn report(
     refused.push(("without a route".into(), core.counters().unroutable));
     let late = &seen.departure_delays;
     Ok(SwitchReport {
+        until_ns: now.0 / 1000,
         links: core.links(now)?.iter().map(Into::into).collect(),
         samples: core.take_samples().iter().filter_map(pack).collect(),
         received: core.counters().received,
