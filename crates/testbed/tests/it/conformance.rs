@@ -3,9 +3,7 @@
 //! What is asserted holds for both: completion and intact bytes, packets a grant, order of finishing. Nothing depends on
 //! how fast the machine is. The matrix holds every transport to completion, marks and recovery from single losses.
 
-mod common;
-
-use common::{Run, arms, link};
+use crate::common::{Run, arms, link};
 use headway_network::FlowState;
 use headway_transport::registry;
 

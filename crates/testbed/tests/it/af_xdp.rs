@@ -2,7 +2,6 @@
 //! says why and takes packet sockets.
 //!
 //! Datagrams go in windows that are waited for, so that nothing depends on how fast the machine is.
-#![cfg(feature = "af-xdp")]
 #![allow(clippy::disallowed_methods, reason = "processes, sockets and real time")]
 #![allow(unsafe_code, reason = "whether there are AF_XDP sockets is asked by opening one")]
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]

@@ -3,9 +3,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 #![allow(clippy::disallowed_methods, reason = "the kernel says in files what it has")]
 
-mod common;
-
-use common::{Run, arms, link, scenario, testbed_available};
+use crate::common::{Run, arms, link, scenario, testbed_available};
 use headway_network::{FlowState, LinkRecord};
 use headway_params::ParamValue;
 use headway_testbed::{Job, JobArgs, TestbedError, kernel};
@@ -106,7 +104,7 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
     let text = dumbbell("drop-tail", &entries.concat());
     let (_file, args) = scenario(&text);
     let job =
-        Job::load(&args, headway_testbed::scenario::sizes(common::MTU, false)).expect("a good scenario");
+        Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false)).expect("a good scenario");
     if !testbed_available() {
         return;
     }
@@ -129,7 +127,7 @@ fn the_timers_of_the_machine_that_stands_for_the_kernel_are_not_slowed_down() {
     let (_file, args) = scenario(&dumbbell("anti-ecn", BESIDE));
     let args = JobArgs { slowdown: Some(100), ..args };
     let job =
-        Job::load(&args, headway_testbed::scenario::sizes(common::MTU, false)).expect("a good scenario");
+        Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false)).expect("a good scenario");
     assert_eq!(job.network.links()[0].spec.rate.bps(), 1_000_000);
     let machine = &job.slow.transports[1];
     let specs = registry::find(&machine.name).expect("a transport").params;
@@ -145,7 +143,7 @@ fn a_control_that_no_kernel_has_is_named_before_anything_is_started() {
     let text = dumbbell("drop-tail", &BESIDE.replace("\"cubic\"", "\"d2tcp\""));
     let (_file, args) = scenario(&text);
     let job =
-        Job::load(&args, headway_testbed::scenario::sizes(common::MTU, false)).expect("a good scenario");
+        Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false)).expect("a good scenario");
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     if listed.is_ok_and(|list| list.split_whitespace().any(|name| name == "d2tcp")) {
         eprintln!("skipped: this kernel has d2tcp");

@@ -1,0 +1,8 @@
+//! The testbed's own tests; the matrix of transports and the soak are programs of their own beside it.
+
+#[cfg(feature = "af-xdp")]
+mod af_xdp;
+#[path = "../common/mod.rs"]
+mod common;
+mod conformance;
+mod kernel;
