@@ -273,7 +273,8 @@ def test_check_reads_every_scenario_of_the_project(headway: Headway) -> None:
         if answer.err:
             odd[entry["name"]] = answer.err
     # One shows what other routes cost, two a transport on the ports of the others.
-    assert sorted(odd) == ["expresspass/incast", "proactmp/fig07-sharing", "proactmp/fig08-fairness"]
+    names = ["expresspass/incast", "proactmp/fig07-kernel", "proactmp/fig07-sharing", "proactmp/fig08-fairness"]
+    assert sorted(odd) == names
     assert '`expresspass` needs `fabric.routing = "symmetric"`' in odd["expresspass/incast"]
 
 

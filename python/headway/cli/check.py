@@ -27,16 +27,16 @@ def check(file: ScenarioFile, sets: tuple[str, ...], scale: str | None, as_json:
     """
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     estimates, warnings, count = [], {}, 0
-    first_seeds: dict[str, int] = {}
+    said: dict[str, list[str]] = {}
     for point in scenario.points():
         count += 1
         # Seeds differ in what is drawn, not in what is written.
         place = json.dumps([point.variant, point.axes], sort_keys=True)
-        if first_seeds.setdefault(place, point.seed) != point.seed:
-            continue
-        one = scenario.at(point)
-        estimates.append(one.estimate)
-        warnings[point.label] = one.warnings
+        if place not in said:
+            one = scenario.at(point)
+            estimates.append(one.estimate)
+            said[place] = one.warnings
+        warnings[point.label] = said[place]
     claims = claims_about(file.name, file.claims) + claims_about(file.name, file.expectations)
     load_choices(file.claims).check(file.name, scenario)
     if as_json:

@@ -13,6 +13,7 @@ mod handshake;
 mod incoming;
 mod outgoing;
 mod peers;
+mod probing;
 mod progress;
 mod round_trip;
 mod watch;

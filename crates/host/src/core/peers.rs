@@ -1,6 +1,6 @@
 //! The table of peers, and what becomes of one.
 
-use super::round_trip::Probing;
+use super::probing::Probing;
 use super::{Core, CoreEvent, Count, SendError};
 use crate::budget::Budget;
 use crate::replay::ReplayWindow;

@@ -103,8 +103,8 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
     });
     let text = dumbbell("drop-tail", &entries.concat());
     let (_file, args) = scenario(&text);
-    let job =
-        Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false)).expect("a good scenario");
+    let job = Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false))
+        .expect("a good scenario");
     if !testbed_available() {
         return;
     }
@@ -126,8 +126,8 @@ fn reno_bbr_and_multipath_connections_arrive_whole() {
 fn the_timers_of_the_machine_that_stands_for_the_kernel_are_not_slowed_down() {
     let (_file, args) = scenario(&dumbbell("anti-ecn", BESIDE));
     let args = JobArgs { slowdown: Some(100), ..args };
-    let job =
-        Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false)).expect("a good scenario");
+    let job = Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false))
+        .expect("a good scenario");
     assert_eq!(job.network.links()[0].spec.rate.bps(), 1_000_000);
     let machine = &job.slow.transports[1];
     let specs = registry::find(&machine.name).expect("a transport").params;
@@ -142,8 +142,8 @@ fn the_timers_of_the_machine_that_stands_for_the_kernel_are_not_slowed_down() {
 fn a_control_that_no_kernel_has_is_named_before_anything_is_started() {
     let text = dumbbell("drop-tail", &BESIDE.replace("\"cubic\"", "\"d2tcp\""));
     let (_file, args) = scenario(&text);
-    let job =
-        Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false)).expect("a good scenario");
+    let job = Job::load(&args, headway_testbed::scenario::sizes(crate::common::MTU, false))
+        .expect("a good scenario");
     let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     if listed.is_ok_and(|list| list.split_whitespace().any(|name| name == "d2tcp")) {
         eprintln!("skipped: this kernel has d2tcp");
