@@ -77,6 +77,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let unconnected: u64 = heard.hosts.iter().map(|h| h.unconnected).sum();
     warnings.extend(headway_network::outcome::unconnected_warning(unconnected));
     warnings.extend(kernel_notes(job, &heard));
+    let whole = heard.done.len() == job.slow.flows.len();
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
         flows: flows(job, &heard),
@@ -86,7 +87,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         round_trips: round_trips(machines(&heard)),
         by_transport: by_transport(job, &heard),
         samples: samples(job, &heard, switch),
-        end: end(job, &heard, switch),
+        end: end(whole, heard.lasted, Time::ns(switch.until_ns).saturating_sub(heard.start)),
         events: switch.received,
         packet_hops,
         digest: 0,
@@ -98,10 +99,8 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
 }
 
 /// The end of the run. A switch that is told late to stop has counted until then, and shares of time are of all of it.
-fn end(job: &Job, heard: &Heard, switch: &SwitchReport) -> Time {
-    let counted = Time::ns(switch.until_ns).saturating_sub(heard.start);
-    let whole = heard.done.len() == job.slow.flows.len();
-    if whole { heard.lasted } else { heard.lasted.max(counted) }
+fn end(whole: bool, lasted: Time, counted: Time) -> Time {
+    if whole { lasted } else { lasted.max(counted) }
 }
 
 /// What is to be known of the kernel's flows.
@@ -264,4 +263,21 @@ fn base_round_trips(factor: u64, heard: &Heard) -> Option<[[u64; 2]; 2]> {
         Some([all().map(of).min()? / factor, all().map(of).max()? / factor])
     };
     Some([span(&|trip| trip.1)?, span(&|trip| trip.2)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_that_counts_on_makes_a_run_that_was_stopped_longer() {
+        let (stop, late) = (Time::ms(100), Time::ms(224));
+        assert_eq!(
+            end(false, stop, late),
+            late,
+            "a link that was busy all the time is at its rate, not above it"
+        );
+        assert_eq!(end(false, stop, Time::ZERO), stop);
+        assert_eq!(end(true, stop, late), stop, "nothing but answers leaves behind the last byte");
+    }
 }
