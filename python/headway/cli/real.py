@@ -40,9 +40,13 @@ def arguments(
     *,
     sealed: bool = False,
     csv: bool = False,
+    ideal: bool = False,
     simulated: bool = True,
 ) -> list[str]:
-    """The command that runs a scenario on real packets, and beside it in the simulator if that is `simulated`."""
+    """The command that runs a scenario on real packets, and beside it in the simulator if that is `simulated`.
+
+    `ideal` has windows go by the topology's base round trips instead of measured ones.
+    """
     found = [str(program(PROGRAM)), str(path), "--managed", *(f"--set={text}" for text in sets)]
     found += [f"--out={out}"] if out is not None else []
     found += [f"--scale={scale}"] if scale is not None else []
@@ -50,6 +54,7 @@ def arguments(
     found += [f"--capture={capture}"] if capture is not None else []
     found += [f"--io={io}"] if io is not None else []
     found += ["--sealed"] if sealed else []
+    found += ["--ideal-round-trips"] if ideal else []
     found += [] if simulated else ["--no-simulator"]
     return [*found, "--csv"] if csv else found
 

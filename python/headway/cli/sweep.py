@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 
 from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
+from headway.data.point import Point
 from headway.data.sentences import one_line, surprising
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
@@ -47,16 +49,18 @@ MOST_ROWS = 60
 
 def _print_numbers(results: Sweep) -> None:
     """A row for each variant and place on the axes: numbers of finished runs, each a mean over seeds."""
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[str, ...], list[Point]] = {}
     keys = list(dict.fromkeys(key for one in results for key in one.axes))
     for one in results:
         place = (one.variant, *(str(one.axes.get(key, "")) for key in keys))
-        groups.setdefault(place, []).append(one.run.summary)
-    rows = [(*place, *_cells(summaries)) for place, summaries in groups.items()]
+        groups.setdefault(place, []).append(one)
+    # Each summary is a file: those of rows that are not shown are not read.
+    shown = itertools.islice(groups.items(), MOST_ROWS)
+    rows = [(*place, *_cells([one.run.summary for one in points])) for place, points in shown]
     heads = ("variant", *keys, "runs", "flows done", "mean FCT", "p99 FCT", "drops")
-    print_table(heads, rows[:MOST_ROWS])
-    if len(rows) > MOST_ROWS:
-        click.echo(f"{len(rows) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
+    print_table(heads, rows)
+    if len(groups) > MOST_ROWS:
+        click.echo(f"{len(groups) - MOST_ROWS} more rows are in the report: headway report {results.directory}")
 
 
 def _cells(summaries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -91,12 +91,14 @@ def run(
     if csv and out is None:
         raise click.UsageError("--csv needs --out DIR")
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
-    sets = (*_variant_sets(scenario, variant), *sets)
+    if variant is not None:
+        sets = (*_variant_sets(scenario, variant), *sets)
+        scenario = Scenario.load(file.path, sets=sets, scale=scale)
     if out is not None:
-        prepare_run(out, Scenario.load(file.path, sets=sets, scale=scale).digest, overwrite=force)
-    command = arguments(file.path, sets, out, scale, slowdown, capture, io, sealed=sealed, csv=csv)
-    command += ["--ideal-round-trips"] if ideal_round_trips else []
-    with controls_of(Scenario.load(file.path, sets=sets, scale=scale)):
+        prepare_run(out, scenario.digest, overwrite=force)
+    ideal = ideal_round_trips
+    command = arguments(file.path, sets, out, scale, slowdown, capture, io, sealed=sealed, csv=csv, ideal=ideal)
+    with controls_of(scenario):
         status, last = measure(file.name, command)
     if last is None:
         return status
@@ -109,10 +111,8 @@ def run(
     return status
 
 
-def _variant_sets(scenario: Scenario, variant: str | None) -> Sequence[str]:
+def _variant_sets(scenario: Scenario, variant: str) -> Sequence[str]:
     """What a variant overrides, as arguments."""
-    if variant is None:
-        return ()
     known = {point.variant: point for point in scenario.points()}
     if variant not in known:
         close = nearest(variant, known)

@@ -18,6 +18,7 @@ from headway.cli.options import force_option, out_option, scale_option, scenario
 from headway.cli.real import arguments, measure, probe
 from headway.cli.reproduce import print_claims
 from headway.cli.sweep import status
+from headway.data.machine import machine_text
 from headway.data.reader import read_list
 from headway.data.units import duration
 from headway.errors import HeadwayError
@@ -125,7 +126,7 @@ def _show(
     machines = about["machine"]
     assert isinstance(machines, list)
     for one in machines:
-        click.echo(f"machine: {one['cpu']}, {one['cores']} cores, Linux {one['kernel']}")
+        click.echo(f"machine: {machine_text([one])}")
     late, work = about["late_s"], about["other_work"]
     assert isinstance(late, float)
     click.echo(
