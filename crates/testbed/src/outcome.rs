@@ -51,6 +51,8 @@ pub(crate) struct Heard {
     pub(crate) start: Time,
     /// How long the run lasted.
     pub(crate) lasted: Time,
+    /// Whether it ended with the last flow that it waits for.
+    pub(crate) whole: bool,
     pub(crate) interrupted: bool,
     /// Hosts whose kernels send faster than their links, and why.
     pub(crate) unshaped: Vec<(u32, String)>,
@@ -77,7 +79,6 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     let unconnected: u64 = heard.hosts.iter().map(|h| h.unconnected).sum();
     warnings.extend(headway_network::outcome::unconnected_warning(unconnected));
     warnings.extend(kernel_notes(job, &heard));
-    let whole = heard.done.len() == job.slow.flows.len();
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
         flows: flows(job, &heard),
@@ -87,7 +88,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
         round_trips: round_trips(machines(&heard)),
         by_transport: by_transport(job, &heard),
         samples: samples(job, &heard, switch),
-        end: end(whole, heard.lasted, Time::ns(switch.until_ns).saturating_sub(heard.start)),
+        end: end(heard.whole, heard.lasted, Time::ns(switch.until_ns).saturating_sub(heard.start)),
         events: switch.received,
         packet_hops,
         digest: 0,

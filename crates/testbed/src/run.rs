@@ -210,7 +210,8 @@ impl Stage {
                 }
             }
         }
-        heard.lasted = match heard.done.len() == wanted {
+        heard.whole = heard.done.len() == wanted;
+        heard.lasted = match heard.whole {
             true => heard.done.values().map(|(at, _)| *at).max().unwrap_or(Time::ZERO),
             false => self.clock.now().saturating_sub(start).min(job.slow.stop),
         };
