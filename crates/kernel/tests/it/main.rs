@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests run compilers")]
 #![allow(clippy::print_stderr, reason = "a skipped test says why")]
 
+mod committed;
 mod objects;
 mod replay;
 mod sequences;

@@ -1,38 +1,6 @@
 //! The committed objects are what the sources compile to.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
 #[test]
 fn objects_are_what_the_sources_compile_to() {
-    let bpf = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
-    let committed = fs::read_to_string(bpf.join("objects/clang-version")).expect("committed");
-    let major = |version: &str| version.split('.').next().map(str::trim).unwrap_or_default().to_string();
-    let here = Command::new("clang").arg("-dumpversion").output();
-    let here = here.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    if major(&here) != major(&committed) {
-        let has = if here.is_empty() { "none".into() } else { format!("{} ", major(&here)) };
-        eprintln!("skipped: the objects are from clang {}, and here is {has}", major(&committed));
-        return;
-    }
-    if Command::new("llvm-strip").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no llvm-strip");
-        return;
-    }
-    let built = tempfile::tempdir().expect("a folder");
-    let status = Command::new(bpf.join("build.sh")).arg(built.path()).status().expect("it runs");
-    assert!(status.success());
-    let mut compared = 0;
-    for entry in fs::read_dir(built.path()).expect("a folder").flatten() {
-        if entry.file_name() == "clang-version" {
-            continue;
-        }
-        let bytes =
-            |path: &Path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let old = bytes(&bpf.join("objects").join(entry.file_name()));
-        assert!(old == bytes(&entry.path()), "{:?} is out of date: make kernel-objects", entry.file_name());
-        compared += 1;
-    }
-    assert_eq!(compared, 4);
+    crate::committed::compare(4);
 }

@@ -1,5 +1,7 @@
 //! The integration tests of `headway-switch`, one module a subject, in one program that links once.
 
+#[path = "../../../kernel/tests/it/committed.rs"]
+mod committed;
 mod core;
 mod frames;
 mod objects;
