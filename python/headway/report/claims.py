@@ -40,7 +40,10 @@ class Real:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One claim as shown. `judged` is what the runs alone gave; `under` what they give under the reading on record."""
+    """One claim as shown. `judged` is what the runs alone gave; `under` what they give under the reading on record.
+
+    `ranged` says that it was measured in repetitions, of which the smallest and the largest are shown.
+    """
 
     id: str
     place: str
@@ -53,6 +56,7 @@ class ClaimRow:
     how: str
     beside: str
     agreement: tuple[Agreement, ...]
+    ranged: bool = False
     reading: str = ""
     judged: str = ""
     under: str = ""
@@ -92,6 +96,7 @@ def _row(claim: Mapping[str, Any]) -> ClaimRow:
         how=str(claim.get("how") or ""),
         beside=value_text(beside) if isinstance(beside, Mapping) and beside else "",
         agreement=tuple(_agreements(claim.get("published"), measured, ends)),
+        ranged=claim.get("range") is not None,
         reading=str(claim.get("reading") or ""),
         judged=str(claim.get("judged") or claim.get("verdict") or "pending"),
         under=str(claim.get("reading_verdict") or ""),
