@@ -145,6 +145,17 @@ impl Changes {
         least.iter().zip(&self.latency).map(|(delay, latency)| *delay + *latency).collect()
     }
 
+    /// For each link, the longest such time.
+    pub fn longest_delays(&self) -> Vec<Time> {
+        let mut longest = self.delays.clone();
+        for (link, step) in self.instants.iter().flat_map(|instant| &instant.steps) {
+            if let Step::Delay(delay) = step {
+                longest[*link as usize] = longest[*link as usize].max(*delay);
+            }
+        }
+        longest.iter().zip(&self.latency).map(|(delay, latency)| *delay + *latency).collect()
+    }
+
     /// The highest rate that each link ever has.
     pub fn highest_rates(&self) -> Vec<Rate> {
         let mut highest = self.rates.clone();
@@ -171,24 +182,24 @@ impl Changes {
         Flight { arrives: far.saturating_add(self.latency[link as usize]), cut }
     }
 
-    /// The port by which `switch` forwards a packet that arrives `at`; `None` when no link that is up leads to its
-    /// destination, as far as routes know.
+    /// The port by which `switch` forwards a packet that arrives over the link of a number at a time; `None` when no
+    /// link that is up leads to its destination, as far as routes know.
     pub fn route(
         &mut self,
-        choice: &mut PathSelector,
+        choice: &PathSelector,
         network: &Network,
         switch: u32,
         packet: &Packet,
-        at: Time,
+        arrival: (u32, Time),
     ) -> Option<u32> {
-        let place = self.epochs.partition_point(|epoch| epoch.from <= at);
+        let place = self.epochs.partition_point(|epoch| epoch.from <= arrival.1);
         match place.checked_sub(1).map(|place| &mut self.epochs[place]) {
             Some(epoch) if !epoch.avoided.is_empty() => {
                 let (avoided, joints) = (&epoch.avoided, &self.joints);
                 let detours = epoch.detours.get_or_insert_with(|| Detours::new(avoided, Arc::clone(joints)));
-                choice.route_around(network, switch, packet, detours)
+                choice.route_around(network, switch, packet, arrival, detours)
             }
-            Some(_) | None => choice.route(network, switch, packet),
+            Some(_) | None => choice.route(network, switch, packet, arrival),
         }
     }
 }

@@ -59,7 +59,8 @@ impl<'a> Ideals<'a> {
         let mut links = vec![flow.src];
         let mut link = flow.src;
         while let Some(switch) = self.network.links()[link as usize].to.checked_sub(self.network.hosts()) {
-            link = self.choice.route(self.network, switch, &packet)?;
+            // Its path is one: it does not matter when it arrives.
+            link = self.choice.route(self.network, switch, &packet, (link, Time::ZERO))?;
             links.push(link);
         }
         Some(links)

@@ -8,15 +8,18 @@ use crate::spec::Routing;
 use crate::topology::Hop;
 use headway_packet::Packet;
 use headway_primitives::mix;
-use rand_core::Rng;
-use rand_pcg::Pcg32;
+use headway_units::Time;
 use rustc_hash::FxHashMap;
 
-/// The choices of a run: routing mode, salts and spray streams.
+/// The choices of a run: routing mode, salts and spray keys.
+///
+/// A choice depends on nothing that was chosen before: it is a function of the seed, the switch and the packet, and
+/// where every packet is sprayed, of the link and the instant in which it arrives. Those who simulate parts of a
+/// network side by side so choose as one who simulates all of it.
 pub struct PathSelector {
     routing: Routing,
     salts: Vec<u64>,
-    spray: Vec<Pcg32>,
+    spray: Vec<u64>,
     symmetric: Symmetric,
 }
 
@@ -25,8 +28,13 @@ impl PathSelector {
     pub fn new(network: &Network, seed: u64) -> PathSelector {
         let (routing, switches) = (network.fabric().routing, network.switches());
         let range = 0..u64::from(switches);
-        let salts = range.clone().map(|s| derive(seed, Purpose::Salt, s)).collect();
-        let spray = range.map(|s| crate::rng::stream(seed, Purpose::Spray, s)).collect();
+        // One of the two is needed, by every packet.
+        let keys = |purpose| range.clone().map(|s| derive(seed, purpose, s)).collect();
+        let (salts, spray) = match routing {
+            Routing::Ecmp => (keys(Purpose::Salt), Vec::new()),
+            Routing::Spray => (Vec::new(), keys(Purpose::Spray)),
+            Routing::Pinned | Routing::Symmetric => (Vec::new(), Vec::new()),
+        };
         let symmetric = match routing {
             Routing::Symmetric => Symmetric::new(network, seed),
             Routing::Ecmp | Routing::Spray | Routing::Pinned => Symmetric::default(),
@@ -34,36 +42,48 @@ impl PathSelector {
         PathSelector { routing, salts, spray, symmetric }
     }
 
-    /// The port by which `switch` forwards `packet`; `None` when its destination is out of reach.
+    /// The port by which `switch` forwards `packet`, which arrives over the link of a number at a time; `None` when its
+    /// destination is out of reach.
     #[inline(always)]
-    pub fn route(&mut self, network: &Network, switch: u32, packet: &Packet) -> Option<u32> {
+    pub fn route(
+        &self,
+        network: &Network,
+        switch: u32,
+        packet: &Packet,
+        arrival: (u32, Time),
+    ) -> Option<u32> {
         let router = &network.router;
         match router.hop(switch, packet.dst.0) {
             Hop::One(port) => Some(port),
-            Hop::Many { first, count, level } => Some(first + self.pick(switch, packet, count, level)),
+            Hop::Many { first, count, level } => {
+                Some(first + self.pick(switch, packet, (count, level), arrival))
+            }
             Hop::Listed { .. } if self.routing == Routing::Symmetric => {
                 self.symmetric.listed(network, switch, packet)
             }
-            Hop::Listed { first, count } => Some(router.listed(first + self.pick(switch, packet, count, 0))),
+            Hop::Listed { first, count } => {
+                Some(router.listed(first + self.pick(switch, packet, (count, 0), arrival)))
+            }
             Hop::Nowhere => None,
         }
     }
 
     /// [`PathSelector::route`] where routes avoid links that are down.
     pub(crate) fn route_around(
-        &mut self,
+        &self,
         network: &Network,
         switch: u32,
         packet: &Packet,
+        arrival: (u32, Time),
         detours: &mut Detours,
     ) -> Option<u32> {
         if self.routing == Routing::Symmetric {
             return self.symmetric.around(network, switch, packet, detours);
         }
         match detours.next(network, switch, packet.dst.0) {
-            Next::Usual => self.route(network, switch, packet),
+            Next::Usual => self.route(network, switch, packet, arrival),
             Next::Few { ports, level } => {
-                let place = self.pick(switch, packet, ports.len() as u32, *level);
+                let place = self.pick(switch, packet, (ports.len() as u32, *level), arrival);
                 ports.get(place as usize).copied()
             }
             Next::Nowhere => None,
@@ -76,13 +96,20 @@ impl PathSelector {
     }
 
     #[inline(always)]
-    fn pick(&mut self, switch: u32, packet: &Packet, count: u32, level: u32) -> u32 {
+    fn pick(
+        &self,
+        switch: u32,
+        packet: &Packet,
+        (count, level): (u32, u32),
+        (link, at): (u32, Time),
+    ) -> u32 {
         let number = match self.routing {
             Routing::Ecmp => {
                 let addresses = u64::from(packet.src.0) << 32 | u64::from(packet.dst.0);
                 mix(mix(addresses ^ self.salts[switch as usize]) ^ u64::from(packet.entropy)) as u32
             }
-            Routing::Spray => self.spray[switch as usize].next_u32(),
+            // A link brings one packet at a time.
+            Routing::Spray => mix((self.spray[switch as usize] ^ at.0).wrapping_add(u64::from(link) << 40)) as u32,
             Routing::Pinned => return packet.entropy / level.max(1) % count,
             Routing::Symmetric => self.symmetric.hash(packet, level.into()),
         };

@@ -23,8 +23,8 @@ pub enum EventKind {
     Timer,
     /// Flows begin.
     FlowStart,
-    /// Gauges are read.
-    Sample,
+    /// A message that its sender gave up is no longer waited for.
+    GivenUp,
     /// Links go down, come up, or change their rate or delay.
     NetworkChange,
 }
@@ -40,7 +40,7 @@ impl fmt::Display for EventKind {
             EventKind::PortRelease => "the port may send again",
             EventKind::Timer => "a timer runs out",
             EventKind::FlowStart => "a flow begins",
-            EventKind::Sample => "samples are taken",
+            EventKind::GivenUp => "a message that was given up is no longer waited for",
             EventKind::NetworkChange => "the network changes",
         })
     }
@@ -53,7 +53,7 @@ pub enum Place {
     Port(u32),
     /// The machine of a host, by the host's number.
     Host(u32),
-    /// Everywhere: the start of flows, samples, changes of the network.
+    /// Everywhere: changes of the network.
     Network,
 }
 

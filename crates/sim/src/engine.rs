@@ -1,50 +1,58 @@
-//! The event loop: hosts, links and ports in virtual time.
+//! The event loop of a shard: hosts, links and ports in virtual time.
 //!
 //! A packet costs one event a hop: its arrival at the far end. Everything a hop touches is a dense array
-//! indexed by number.
+//! indexed by number. A run on one thread has one shard, which is the whole network; what concerns a run as a whole,
+//! such as its end and its samples, is the [conductor](crate::conductor)'s.
 
 use crate::links::{
-    ARRIVED, CHANGE, CLASS_PACKET, DELIVER, FLOW_START, FORWARD, HOST, NUMBER, OF_HOST, PORT_SERVICE,
-    RELEASE, SAMPLE, STEPS, TIMER,
+    ARRIVED, CHANGE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter, NUMBER, OF_HOST, PORT_SERVICE,
+    RELEASE, STEPS, TIMER,
 };
 use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
 use crate::progressing::Progressing;
 use crate::queue::Event;
-use crate::sampler::Sampler;
+use crate::rank;
+use crate::sampler::Deliveries;
+use crate::shared::Shared;
 use headway_fabric::{Fate, Full};
-use headway_gauges::{Gauge, RoundTrips};
-use headway_network::Tap;
-use headway_network::{Arrivals, FlowRecord, FlowState, Outcome, Progress, TransportRecord};
-use headway_network::{BuildError, Ideals, Network};
-use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen, Witness};
-use headway_network::{PER_PACKET, PER_SAMPLE};
+use headway_network::{BuildError, Network};
+use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen};
+use headway_network::FlowState;
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
-use headway_primitives::prefetch_at;
-use headway_transport::endpoint::{Ahead, Around, Checked};
+use headway_primitives::{mix, prefetch};
+use headway_transport::endpoint::{Ahead, Checked};
 use headway_transport::{Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Classes order events of one instant: packets and ports, then timers, then new flows, then samples.
-const CLASS_TIMER: u8 = 1;
-const CLASS_FLOW: u8 = 2;
-const CLASS_SAMPLE: u8 = 3;
-
-/// Events between two looks at what packets and samples take: as many packets may be too many.
-const ROOM_EVENTS: u64 = 1 << 12;
-/// Events between two calls of the progress function, a multiple of the former.
-const PROGRESS_EVENTS: u64 = 1 << 16;
-
-struct Host<E> {
-    endpoint: Checked<E>,
+/// A host of a network.
+pub(crate) struct Host<E> {
+    pub(crate) endpoint: Checked<E>,
     /// Earliest timer event waiting in the queue; `Time::MAX` when none.
     armed: Time,
 }
 
+impl<E: Endpoint> Host<E> {
+    pub(crate) fn new(endpoint: E) -> Host<E> {
+        Host { endpoint: Checked::new(endpoint), armed: Time::MAX }
+    }
+}
+
+/// Why a shard stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stopped {
+    /// It has no event before the limit.
+    Limit,
+    /// It has handled as many events as it was to.
+    Events,
+    /// All flows have ended.
+    Done,
+}
+
 /// An event of the queue in words; `packet` is asked only where there is one.
-fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
+pub(crate) fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
     let number = event.what & NUMBER;
     let (kind, place) = match event.what & !NUMBER {
         FORWARD => (EventKind::Arrival, Place::Port(number)),
@@ -52,177 +60,184 @@ fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
         PORT_SERVICE => (EventKind::PortFree, Place::Port(number)),
         RELEASE => (EventKind::PortRelease, Place::Port(number)),
         TIMER => (EventKind::Timer, Place::Host(number)),
-        FLOW_START => (EventKind::FlowStart, Place::Network),
+        FLOW_START => (EventKind::FlowStart, Place::Host(number)),
         CHANGE if event.what & STEPS == ARRIVED => (EventKind::Interface, Place::Host(number & HOST)),
+        CHANGE if event.what & STEPS == GIVEN_UP => (EventKind::GivenUp, Place::Host(number & HOST)),
         CHANGE if number & OF_HOST != 0 => (EventKind::HostWork, Place::Host(number & HOST)),
         CHANGE => (EventKind::NetworkChange, Place::Network),
-        SAMPLE => (EventKind::Sample, Place::Network),
         kind => unreachable!("{kind:#x} is no kind of event"),
     };
     let carries = matches!(kind, EventKind::Arrival | EventKind::Delivery | EventKind::Interface);
     Seen { at: Time(event.at), kind, place, packet: carries.then(|| packet(event.packet)) }
 }
 
-/// One run in progress.
+/// The flows that may end within a window, and those that cannot (see the conductor).
+pub(crate) struct Nearness {
+    /// Bytes that may be delivered to a host in a window.
+    pub(crate) within: u64,
+    /// Flows that have come near in this shard.
+    pub(crate) came: u64,
+}
+
+/// One shard of a run in progress.
 pub(crate) struct Engine<'a, E> {
     spec: &'a RunSpec,
     network: Arc<Network>,
-    now: Time,
-    ports: Ports<'a>,
-    hosts: Vec<Host<E>>,
+    pub(crate) now: Time,
+    pub(crate) ports: Ports<'a>,
+    pub(crate) hosts: Shared<Host<E>>,
     /// What processors and interfaces of hosts are at, where they take time.
     work: Option<Box<Work>>,
-    /// Flow numbers in order of start; those before `next_flow` have started.
+    /// Numbers of the flows that its hosts send, in order of start and then of host; those before `next_flow` have
+    /// started.
     order: Vec<u32>,
     next_flow: usize,
-    /// What links did while the second half of the flows started.
-    arrivals: Option<Arrivals>,
-    flows: Vec<Progressing>,
+    pub(crate) flows: Arc<[Progressing]>,
     /// Of the next message by sender, receiver and transport.
     message_numbers: FxHashMap<(u32, u32, u8), u32>,
-    /// Responsive flows that have not ended.
-    open: u64,
-    done: u64,
+    /// Responsive flows that have to end before it stops by itself. Of several shards, none does.
+    pub(crate) open: u64,
+    /// Flows that ended here, and the responsive ones among them.
+    pub(crate) done: u64,
+    pub(crate) ended: u64,
     /// Flows whose connection was not open as they began.
-    unconnected: u64,
-    sampler: Option<Sampler>,
-    /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
-    stop: Time,
-    /// What took all the memory that it may.
-    full: Option<&'static str>,
-    /// Bytes that packets in flight and samples may take.
-    pub(crate) room: u64,
-    events: u64,
-    /// The number of events at which the loop looks up: for room, for progress, or for whoever watches each of them.
-    pause: u64,
-    /// Who sees every event.
-    witness: Option<&'a mut dyn Witness>,
-    digest: u64,
+    pub(crate) unconnected: u64,
+    /// What was delivered since the last sample, if flows are sampled.
+    pub(crate) deliveries: Option<Box<Deliveries>>,
+    pub(crate) nearness: Option<Nearness>,
+    /// How long after a sender gave a message up its run still waits for it: no shorter than any window.
+    patience: Time,
+    /// Packets that have come from other shards, by shard.
+    pub(crate) inbox: Vec<Vec<Letter>>,
+    /// When the first of them arrives.
+    pub(crate) first_letter: u64,
+    /// When the next packet that waits begins to leave for another shard, as far as it is known without looking.
+    pub(crate) next_start: u64,
+    pub(crate) events: u64,
+    /// The number of events at which it stops to let the conductor look.
+    pub(crate) pause: u64,
+    /// A sum over all events of what each is and when: the same for every division of the network.
+    pub(crate) digest: u64,
+    /// Changes of the network happen in every shard, and count in the first.
+    counts_changes: bool,
+}
+
+/// What all shards of a run have in common.
+pub(crate) struct Common<'a> {
+    pub(crate) spec: &'a RunSpec,
+    pub(crate) network: Arc<Network>,
+    pub(crate) flows: Arc<[Progressing]>,
+    pub(crate) patience: Time,
+    pub(crate) shards: usize,
 }
 
 impl<'a, E: Endpoint> Engine<'a, E> {
+    /// The shard of a number. `order` are the flows of its hosts.
     pub(crate) fn new(
-        spec: &'a RunSpec,
-        network: Arc<Network>,
-        endpoints: Vec<E>,
-        tap: Option<&'a mut dyn Tap>,
+        common: &Common<'a>,
+        ports: Ports<'a>,
+        hosts: Shared<Host<E>>,
+        order: Vec<u32>,
+        shard: usize,
     ) -> Result<Engine<'a, E>, BuildError> {
-        let mut ports = Ports::new(Arc::clone(&network), spec, tap)?;
+        let Common { spec, shards, patience, .. } = *common;
+        let network = Arc::clone(&common.network);
+        let mut ports = ports;
         let work = Work::new(spec, network.hosts())?;
         if work.is_some() {
-            ports.egress[..network.hosts() as usize].iter_mut().for_each(|egress| egress.armed = true);
+            (0..network.hosts()).for_each(|host| ports.egress[host as usize].armed = true);
         }
-        let hosts = endpoints.into_iter().map(|e| Host { endpoint: Checked::new(e), armed: Time::MAX });
-        let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
-        order.sort_by_key(|&f| spec.flows[f as usize].start);
-        let fresh = Progressing {
-            state: FlowState::Pending,
-            delivered: 0,
-            finish: Time::ZERO,
-            retransmitted: 0,
-            drops: 0,
-            trims: 0,
-            marks: 0,
-        };
-        let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows));
-        Ok(Engine {
+        let open = spec.flows.iter().filter(|f| f.responsive).count() as u64;
+        let mut engine = Engine {
             spec,
             now: Time::ZERO,
             ports,
-            hosts: hosts.collect(),
+            hosts,
             work,
             network,
             order,
             next_flow: 0,
-            arrivals: None,
-            flows: vec![fresh; spec.flows.len()],
+            flows: Arc::clone(&common.flows),
             message_numbers: FxHashMap::default(),
-            open: spec.flows.iter().filter(|f| f.responsive).count() as u64,
+            open: if shards > 1 { u64::MAX } else { open },
             done: 0,
+            ended: 0,
             unconnected: 0,
-            sampler,
-            stop: spec.stop,
-            full: None,
-            room: u64::MAX,
+            deliveries: None,
+            nearness: None,
+            patience,
+            inbox: (0..shards).map(|_| Vec::new()).collect(),
+            first_letter: u64::MAX,
+            next_start: u64::MAX,
             events: 0,
-            pause: ROOM_EVENTS,
-            witness: None,
+            pause: u64::MAX,
             digest: 0,
-        })
+            counts_changes: shard == 0,
+        };
+        engine.schedule_next_flow();
+        Ok(engine)
     }
 
-    /// Shows every event to a witness, if there is one.
-    pub(crate) fn watched_by(&mut self, witness: Option<&'a mut dyn Witness>) {
-        self.pause = if witness.is_some() { 0 } else { ROOM_EVENTS };
-        self.witness = witness;
-    }
-
-    /// Runs to the end; `false` from `progress` stops early.
-    pub(crate) fn run(&mut self, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
-        self.schedule_next_flow();
-        if let Some(every) = self.spec.sample.as_ref().map(|s| s.every) {
-            self.ports.links.queue.push(every.0, CLASS_SAMPLE, SAMPLE, 0);
-        }
+    /// Handles all events before `limit`, unless it has to stop earlier.
+    pub(crate) fn run_before(&mut self, limit: u64) -> Stopped {
         while self.open > 0 {
-            let hosts = &self.hosts;
-            let machine = |host: u32, ahead: Option<Ahead>, packet: Option<&Packet>| match ahead {
-                None => prefetch_at(hosts, host as usize),
-                Some(ahead) => hosts[host as usize].endpoint.anticipate(packet, ahead),
-            };
-            let Some(event) = self.ports.next_event(machine) else { break };
-            if event.at > self.stop.0 {
-                self.now = self.stop;
-                break;
+            if self.events >= self.pause {
+                return Stopped::Events;
             }
-            if self.events == self.pause && !self.goes_on(event, progress) {
-                return false;
-            }
+            let Some(event) = self.next_before(limit) else { return Stopped::Limit };
             self.step(event);
         }
-        self.full.is_none()
+        Stopped::Done
     }
 
-    /// Whether there is room for more, and nobody who looks on has seen enough, `event` being the next.
-    #[cold]
-    fn goes_on(&mut self, event: Event, progress: &mut dyn FnMut(&Progress) -> bool) -> bool {
-        self.pause = (self.events / ROOM_EVENTS + 1) * ROOM_EVENTS;
-        if let Some(witness) = &mut self.witness {
-            self.pause = self.events + 1;
-            let pool = &self.ports.links.pool;
-            if !witness.event(&seen(&event, |handle| *pool.get(handle))) {
-                return false;
+    /// Takes the next event if it is before `limit`.
+    #[inline(always)]
+    pub(crate) fn next_before(&mut self, limit: u64) -> Option<Event> {
+        let hosts = &self.hosts;
+        let machine = |host: u32, ahead: Option<Ahead>, packet: Option<&Packet>| match ahead {
+            None => {
+                if let Some(host) = hosts.get(host as usize) {
+                    prefetch(host);
+                }
             }
-        }
-        if self.events == 0 || !self.events.is_multiple_of(ROOM_EVENTS) {
-            return true;
-        }
-        let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
-        let packets = self.ports.links.pool.slots() * PER_PACKET;
-        if samples + packets > self.room {
-            self.full = Some(if samples > packets { "samples" } else { "packets in flight" });
-            return false;
-        }
-        !self.events.is_multiple_of(PROGRESS_EVENTS) || progress(&self.progress())
+            Some(ahead) => hosts[host as usize].endpoint.anticipate(packet, ahead),
+        };
+        self.ports.next_event(limit, machine)
     }
 
-    fn progress(&self) -> Progress {
-        Progress {
-            now: self.now,
-            stop: self.spec.stop,
-            events: self.events,
-            flows_done: self.done,
-            flows_total: self.flows.len() as u64,
+    /// Handles the next event, wherever it is in time.
+    #[inline(never)]
+    pub(crate) fn step_once(&mut self) {
+        if let Some(event) = self.next_before(u64::MAX) {
+            self.step(event);
         }
+    }
+
+    /// Takes in what other shards have sent.
+    pub(crate) fn take_letters(&mut self) {
+        self.first_letter = u64::MAX;
+        for letters in &mut self.inbox {
+            self.ports.links.receive(letters);
+        }
+    }
+
+    /// Sends everything that leaves for another shard before `until`.
+    pub(crate) fn flush(&mut self, until: u64) {
+        self.next_start = self.ports.flush(until);
+    }
+
+    /// When its next event comes, as far as it knows by itself; the end of time if none does.
+    pub(crate) fn next_event_at(&mut self) -> u64 {
+        self.ports.links.queue.first().map_or(u64::MAX, |(at, _)| at)
     }
 
     /// Inline whatever the size of the machines in it: a call an event is a tenth of what an event takes.
     #[inline(always)]
-    fn step(&mut self, event: Event) {
+    pub(crate) fn step(&mut self, event: Event) {
         self.now = Time(event.at);
         self.events += 1;
-        // Rotation and an odd multiplier: a changed order of equal events changes the digest.
         let word = event.at ^ (u64::from(event.what) << 32);
-        self.digest = (self.digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+        self.digest = self.digest.wrapping_add(mix(word));
         let number = event.what & NUMBER;
         let kind = event.what & !NUMBER;
         // What most events are, ahead of a jump through a table.
@@ -236,9 +251,14 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             FLOW_START => self.start_flows(),
             RELEASE => self.ports.release(number, self.now),
             CHANGE if number & OF_HOST != 0 => self.host_step(event.what, event.packet),
-            CHANGE => self.change(number),
-            SAMPLE => self.sample(),
-            // There are eight kinds of three bits, and the first is above.
+            CHANGE => {
+                if !self.counts_changes {
+                    self.events -= 1;
+                    self.digest = self.digest.wrapping_sub(mix(word));
+                }
+                self.change(number);
+            }
+            // There are seven kinds of three bits, and the first is above.
             kind => unreachable!("{kind:#x} is no kind of event"),
         }
     }
@@ -259,7 +279,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let flow = packet.tag as usize;
         let data = matches!(packet.kind, PacketKind::Data | PacketKind::Header);
         if full.trimmed {
-            self.flows[flow].trims += 1;
+            self.flows[flow].trim();
         }
         let onward = match full.fate {
             Fate::Kept => return,
@@ -273,7 +293,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             Some(port) => self.forward(port, full.handle),
             None => {
                 if data {
-                    self.flows[flow].drops += 1;
+                    self.flows[flow].drop_one();
                 }
                 self.ports.links.pool.release(full.handle);
             }
@@ -296,7 +316,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     fn deliver(&mut self, host: u32, handle: u32) {
         let packet = self.ports.links.pool.get(handle);
         if packet.is_data() && matches!(packet.ecn, Ecn::Spare | Ecn::Ce) {
-            self.flows[packet.tag as usize].marks += 1;
+            self.flows[packet.tag as usize].mark();
         }
         self.hosts[host as usize].endpoint.receive(self.now, packet);
         self.ports.links.pool.release(handle);
@@ -333,7 +353,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         {
             let at = at.max(self.now);
             host.armed = at;
-            self.ports.links.queue.push(at.0, CLASS_TIMER, TIMER | number, 0);
+            self.ports.links.queue.push(at.0, rank::of_timer(number), TIMER | number, 0);
         }
     }
 
@@ -341,34 +361,69 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     fn note(&mut self, event: EndpointEvent) {
         match event {
             EndpointEvent::Delivered { tag, bytes, .. } => {
-                self.flows[tag as usize].delivered += u64::from(bytes);
-                if let Some(sampler) = &mut self.sampler {
-                    sampler.delivered(tag, bytes);
+                let all = self.flows[tag as usize].deliver(bytes);
+                if let Some(deliveries) = &mut self.deliveries {
+                    deliveries.add(tag, bytes);
+                }
+                if let Some(nearness) = &mut self.nearness
+                    && all + nearness.within >= self.spec.flows[tag as usize].bytes
+                {
+                    self.comes_near(tag);
                 }
             }
             EndpointEvent::Completed { tag, .. } => {
                 if !self.waits_to_be_handed_out(tag) {
-                    self.end_flow(tag, FlowState::Done);
+                    self.finish_flow(tag);
                 }
             }
             EndpointEvent::Failed { tag, .. } => {
                 if !self.is_handing_out(tag) {
-                    self.end_flow(tag, FlowState::Failed);
+                    self.give_up(tag);
                 }
             }
             EndpointEvent::Acknowledged { .. } => {}
         }
     }
 
-    fn end_flow(&mut self, tag: u32, state: FlowState) {
-        let flow = &mut self.flows[tag as usize];
-        if flow.state == FlowState::Done {
+    /// A flow may end within a window from now on.
+    #[cold]
+    #[inline(never)]
+    fn comes_near(&mut self, tag: u32) {
+        if let Some(nearness) = &mut self.nearness
+            && self.spec.flows[tag as usize].responsive
+            && self.flows[tag as usize].comes_near()
+        {
+            nearness.came += 1;
+        }
+    }
+
+    fn finish_flow(&mut self, tag: u32) {
+        if self.flows[tag as usize].finish(self.now) {
+            self.end_flow(tag);
+        }
+    }
+
+    fn end_flow(&mut self, tag: u32) {
+        if !self.flows[tag as usize].count() {
             return;
         }
-        flow.state = state;
-        flow.finish = self.now;
         self.done += 1;
-        self.open -= u64::from(self.spec.flows[tag as usize].responsive);
+        let responsive = u64::from(self.spec.flows[tag as usize].responsive);
+        self.ended += responsive;
+        self.open -= responsive;
+    }
+
+    /// A sender gives a message up. Its run goes on for a while: a failure comes without notice, and other shards may
+    /// be ahead.
+    #[cold]
+    #[inline(never)]
+    fn give_up(&mut self, tag: u32) {
+        if self.flows[tag as usize].give_up() {
+            self.comes_near(tag);
+            let what = GIVEN_UP | self.spec.flows[tag as usize].src;
+            let at = self.now.saturating_add(self.patience);
+            self.ports.links.queue.push(at.0, rank::of_work(what), what, tag);
+        }
     }
 
     /// Asks a host for a packet if its wire is free.
@@ -387,14 +442,14 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 return self.pull_in_vain(host);
             }
             egress.armed = true;
-            self.ports.links.queue.push(free_at.0, CLASS_PACKET, PORT_SERVICE | host, 0);
+            self.ports.links.queue.push(free_at.0, rank::of_work(PORT_SERVICE | host), PORT_SERVICE | host, 0);
             return;
         }
         let endpoint = &mut self.hosts[host as usize].endpoint;
         let Some(packet) = endpoint.poll_transmit(self.now) else { return };
         let more = endpoint.wants_transmit();
         if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
-            self.flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
+            self.flows[packet.tag as usize].retransmit(packet.payload);
         }
         self.ports.send(host, packet, self.now, more);
     }
@@ -408,12 +463,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let next = self.now + egress.port.refuse(&packet);
         self.ports.links.dropped.note(packet.tag, packet.is_data());
         egress.armed = true;
-        self.ports.links.queue.push(next.0, CLASS_PACKET, PORT_SERVICE | host, 0);
+        self.ports.links.queue.push(next.0, rank::of_work(PORT_SERVICE | host), PORT_SERVICE | host, 0);
         if packet.is_data() {
-            let flow = &mut self.flows[packet.tag as usize];
-            flow.drops += 1;
+            let flow = &self.flows[packet.tag as usize];
+            flow.drop_one();
             if packet.flags.has(PacketFlags::AGAIN) {
-                flow.retransmitted += u64::from(packet.payload);
+                flow.retransmit(packet.payload);
             }
         }
     }
@@ -431,44 +486,27 @@ impl<'a, E: Endpoint> Engine<'a, E> {
 
     fn schedule_next_flow(&mut self) {
         if let Some(&flow) = self.order.get(self.next_flow) {
-            let at = self.spec.flows[flow as usize].start;
-            self.ports.links.queue.push(at.0, CLASS_FLOW, FLOW_START, 0);
+            let FlowSpec { start, src, .. } = self.spec.flows[flow as usize];
+            self.ports.links.queue.push(start.0, rank::of_start(src), FLOW_START | src, 0);
         }
     }
 
+    /// Starts the flows of one host that start now.
     fn start_flows(&mut self) {
+        let Some(&first) = self.order.get(self.next_flow) else { return };
+        let src = self.spec.flows[first as usize].src;
         while let Some(&number) = self.order.get(self.next_flow) {
             let flow = &self.spec.flows[number as usize];
-            if flow.start > self.now {
+            if flow.start > self.now || flow.src != src {
                 break;
             }
             self.next_flow += 1;
-            self.flows[number as usize].state = FlowState::Unfinished;
+            self.flows[number as usize].begin();
             if !self.waits_to_open(number) {
                 self.open_message(number);
             }
         }
-        if self.arrivals.is_none() && self.next_flow > self.order.len() / 2 {
-            self.arrivals = Some(Arrivals { middle: self.now, end: Time::MAX, busy: self.busy() });
-        }
-        if self.next_flow == self.order.len() {
-            let busy = self.busy();
-            if let Some(arrivals) = &mut self.arrivals {
-                arrivals.end = self.now;
-                arrivals
-                    .busy
-                    .iter_mut()
-                    .zip(busy)
-                    .for_each(|(before, now)| *before = now.saturating_sub(*before));
-            }
-        }
         self.schedule_next_flow();
-    }
-
-    /// Time that each link spent transmitting until now. Ports are not made to catch up, which would settle before its turn
-    /// what happens in this instant: what a port is behind by, at most a packet's way over its link, is missing.
-    fn busy(&self) -> Vec<Time> {
-        self.ports.records(self.now, self.spec.seed).iter().map(|link| link.busy).collect()
     }
 
     /// Hands a flow's message to its machine.
@@ -494,101 +532,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// Whether the connection of a flow is open at both ends: data has arrived over it.
     fn is_connected(&self, flow: u32) -> bool {
         let flow = &self.flows[flow as usize];
-        match flow.state {
+        match flow.state() {
             FlowState::Done => true,
-            FlowState::Unfinished => flow.delivered > 0,
+            FlowState::Unfinished => flow.delivered() > 0,
             FlowState::Pending | FlowState::Failed => false,
         }
     }
-
-    fn sample(&mut self) {
-        self.ports.catch_up_all(self.now);
-        let Some(sampler) = &mut self.sampler else { return };
-        sampler.take(self.now, &mut self.ports.egress, &self.flows);
-        if sampler.is_full() {
-            (self.full, self.stop) = (Some("samples"), self.now);
-        }
-        self.ports.links.queue.push((self.now + sampler.every()).0, CLASS_SAMPLE, SAMPLE, 0);
-    }
-
-    /// Collects the outcome. `machines` are those of a host, each with the position of its transport.
-    pub(crate) fn finish(
-        mut self,
-        interrupted: bool,
-        machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
-    ) -> Outcome {
-        self.ports.catch_up_all(self.now);
-        if let Some(sampler) = &mut self.sampler {
-            sampler.take(self.now, &mut self.ports.egress, &self.flows);
-        }
-        let mut ideals = Ideals::new(&self.network, self.spec);
-        let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
-            state: flow.state,
-            finish: (flow.state == FlowState::Done).then_some(flow.finish),
-            ideal: ideals.of(number),
-            delivered: flow.delivered,
-            retransmitted: Some(flow.retransmitted),
-            drops: Some(flow.drops + self.ports.links.fault_drops(number)),
-            trims: Some(flow.trims),
-            marks: Some(flow.marks),
-        });
-        let flows = flows.collect();
-        let links = self.ports.records(self.now, self.spec.seed);
-        let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
-        let hosts: Vec<_> = self.hosts.iter().map(|host| machines(host.endpoint.inner())).collect();
-        let all = || hosts.iter().flatten().map(|(_, machine)| *machine);
-        Outcome {
-            flows,
-            links,
-            arrivals: self.arrivals.take().filter(|arrivals| arrivals.end < Time::MAX),
-            warnings: self.warnings(interrupted),
-            host_gauges: hosts.iter().map(|host| gauges(host.iter().map(|part| part.1), self.now)).collect(),
-            round_trips: RoundTrips::together(all().filter_map(|machine| machine.round_trips())),
-            by_transport: self.by_transport(&hosts),
-            samples: self.sampler.map(Sampler::finish).unwrap_or_default(),
-            end: self.now,
-            events: self.events,
-            packet_hops,
-            digest: self.digest,
-            interrupted,
-        }
-    }
-
-    /// Of several transports, what no flow's record says.
-    fn by_transport(&self, hosts: &[Vec<(u8, &dyn Endpoint)>]) -> Vec<TransportRecord> {
-        let one = |(number, &(drops, data_drops))| {
-            let own = || hosts.iter().flatten().filter(move |part| usize::from(part.0) == number);
-            TransportRecord {
-                drops: Some(drops),
-                data_drops: Some(data_drops),
-                gauges: gauges(own().map(|part| part.1), self.now),
-                round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
-            }
-        };
-        self.ports.links.dropped.counts().iter().enumerate().map(one).collect()
-    }
-
-    fn warnings(&self, interrupted: bool) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if let Some(what) = self.full {
-            warnings
-                .push(format!("the run ended at {}: its {what} took all the memory that they may", self.now));
-        }
-        let unfinished = self.flows.iter().filter(|f| f.state != FlowState::Done).count();
-        if unfinished > 0 {
-            let why = if interrupted { "the run was interrupted" } else { "the run ended" };
-            warnings.push(format!("{unfinished} of {} flows had not finished when {why}", self.flows.len()));
-        }
-        warnings.extend(headway_network::outcome::unconnected_warning(self.unconnected));
-        if self.ports.links.lost > 0 {
-            warnings.push(format!("{} packets had no route to their destination", self.ports.links.lost));
-        }
-        warnings
-    }
-}
-
-fn gauges<'m>(machines: impl Iterator<Item = &'m dyn Endpoint>, now: Time) -> Vec<Gauge> {
-    machines.flat_map(|machine| machine.gauges(now)).collect()
 }
 
 /// A packet in the pool, for [`Port`].
@@ -603,5 +552,3 @@ mod work;
 
 use work::Work;
 
-#[cfg(test)]
-mod tests;

@@ -3,11 +3,12 @@
 use crate::mixed::Dropped;
 use crate::packet_pool::PacketPool;
 use crate::queue::EventQueue;
-use headway_network::Tap;
+use crate::rank;
 use headway_network::{
     BuildError, Changes, FaultAction, FaultCounts, HostTiming, Injector, Instant, Network, PathSelector,
     RunSpec,
 };
+use headway_packet::Packet;
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -17,7 +18,6 @@ pub(crate) const DELIVER: u32 = 1 << KIND_SHIFT;
 pub(crate) const PORT_SERVICE: u32 = 2 << KIND_SHIFT;
 pub(crate) const TIMER: u32 = 3 << KIND_SHIFT;
 pub(crate) const FLOW_START: u32 = 4 << KIND_SHIFT;
-pub(crate) const SAMPLE: u32 = 5 << KIND_SHIFT;
 pub(crate) const RELEASE: u32 = 6 << KIND_SHIFT;
 /// The rest is the number of an instant of [`headway_network::Changes`], or has the bit [`OF_HOST`].
 pub(crate) const CHANGE: u32 = 7 << KIND_SHIFT;
@@ -44,8 +44,8 @@ pub(crate) const OPENED: u32 = CHANGE | OF_HOST | 4 << 25;
 /// The processor hands a flow's message to the application.
 pub(crate) const HANDED_OUT: u32 = CHANGE | OF_HOST | 5 << 25;
 
-/// Class of packets and ports among events of one instant.
-pub(crate) const CLASS_PACKET: u8 = 0;
+/// A sender that gave a message up is no longer waited for.
+pub(crate) const GIVEN_UP: u32 = CHANGE | OF_HOST | 6 << 25;
 
 /// What is behind a port: the far end, and the time to it.
 #[derive(Clone, Copy)]
@@ -54,8 +54,35 @@ pub(crate) struct Link {
     pub(crate) number: u32,
     /// Node at the far end.
     pub(crate) to: u32,
+    /// Whether that belongs to another shard.
+    pub(crate) cut: bool,
     /// From the last bit's departure to its arrival there, forwarding time of a switch included.
     pub(crate) delay: Time,
+}
+
+/// A packet on its way to another shard.
+pub(crate) struct Letter {
+    pub(crate) at: u64,
+    pub(crate) rank: u64,
+    pub(crate) what: u32,
+    pub(crate) packet: Packet,
+}
+
+/// What leaves a shard.
+pub(crate) struct Post {
+    /// The shard of each node.
+    pub(crate) of_node: Arc<[u8]>,
+    /// By shard.
+    pub(crate) letters: Vec<Vec<Letter>>,
+    /// When the first of them arrives; the end of time without any.
+    pub(crate) first: u64,
+}
+
+/// A packet that began to be sent on a link.
+pub(crate) struct Sighting {
+    pub(crate) start: Time,
+    pub(crate) link: u32,
+    pub(crate) packet: Packet,
 }
 
 /// What goes wrong on links, and to which flows.
@@ -84,15 +111,18 @@ pub(crate) struct Links<'a> {
     pub(crate) network: Arc<Network>,
     hosts: u32,
     choice: PathSelector,
-    tap: Option<&'a mut dyn Tap>,
+    /// What a tap is to be shown, if there is one.
+    pub(crate) seen: Option<Vec<Sighting>>,
+    pub(crate) post: Post,
 }
 
 impl<'a> Links<'a> {
     pub(crate) fn new(
         network: Arc<Network>,
         spec: &'a RunSpec,
-        tap: Option<&'a mut dyn Tap>,
+        tapped: bool,
         queue: EventQueue,
+        post: Post,
     ) -> Result<Links<'a>, BuildError> {
         let choice = PathSelector::new(&network, spec.seed);
         let faults = match &spec.faults[..] {
@@ -110,14 +140,15 @@ impl<'a> Links<'a> {
             queue,
             lost: 0,
             dropped: Dropped::new(spec),
-            special: faults.is_some() || tap.is_some() || timing.is_some() || held,
+            special: faults.is_some() || tapped || timing.is_some() || held,
             faults,
             timing,
             at_host: if held { ARRIVED } else { DELIVER },
             hosts: network.hosts(),
             choice,
             network,
-            tap,
+            seen: tapped.then(Vec::new),
+            post,
         })
     }
 
@@ -136,10 +167,11 @@ impl<'a> Links<'a> {
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
         let packet = *self.pool.get(handle);
         let changes = self.faults.as_ref().and_then(|faults| faults.changes.as_ref());
-        if let Some(tap) = &mut self.tap {
+        if let Some(seen) = &mut self.seen {
             let written = self.network.links()[link.number as usize].spec.rate;
             let rate = changes.map_or(written, |changes| changes.rate(link.number));
-            tap.started(link.number, ends - rate.time_of(u64::from(packet.wire)), &packet);
+            let start = ends - rate.time_of(u64::from(packet.wire));
+            seen.push(Sighting { start, link: link.number, packet });
         }
         let left = match &mut self.timing {
             // A host's link has the host's number.
@@ -206,10 +238,10 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn carry_around(&mut self, link: Link, handle: u32, arrives: Time) {
         let Some(switch) = link.to.checked_sub(self.hosts) else {
-            return self.queue.push(arrives.0, CLASS_PACKET, self.at_host | link.to, handle);
+            return self.bring(link, self.at_host | link.to, handle, arrives);
         };
-        match self.route_around(switch, handle, arrives) {
-            Some(next) => self.queue.push(arrives.0, CLASS_PACKET, FORWARD | next, handle),
+        match self.route_around(switch, handle, (link.number, arrives)) {
+            Some(next) => self.bring(link, FORWARD | next, handle, arrives),
             None => {
                 self.lost += 1;
                 if let Some(faults) = &mut self.faults {
@@ -220,12 +252,12 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// The port by which a switch forwards a packet at a time.
-    fn route_around(&mut self, switch: u32, handle: u32, at: Time) -> Option<u32> {
+    /// The port by which a switch forwards a packet that comes over a link at a time.
+    fn route_around(&mut self, switch: u32, handle: u32, arrival: (u32, Time)) -> Option<u32> {
         let packet = self.pool.get(handle);
         match self.faults.as_mut().and_then(|faults| faults.changes.as_mut()) {
-            Some(changes) => changes.route(&mut self.choice, &self.network, switch, packet, at),
-            None => self.choice.route(&self.network, switch, packet),
+            Some(changes) => changes.route(&self.choice, &self.network, switch, packet, arrival),
+            None => self.choice.route(&self.network, switch, packet, arrival),
         }
     }
 
@@ -254,7 +286,7 @@ impl<'a> Links<'a> {
             at_host | link.to
         } else {
             let switch = link.to - self.hosts;
-            match self.choice.route(&self.network, switch, self.pool.get(handle)) {
+            match self.choice.route(&self.network, switch, self.pool.get(handle), (link.number, arrives)) {
                 Some(next) => FORWARD | next,
                 None => {
                     self.lost += 1;
@@ -262,14 +294,41 @@ impl<'a> Links<'a> {
                 }
             }
         };
-        self.queue.push(arrives.0, CLASS_PACKET, what, handle);
+        self.bring(link, what, handle, arrives);
+    }
+
+    /// Makes the arrival of a packet happen, here or in the shard of the far end.
+    #[inline(always)]
+    fn bring(&mut self, link: Link, what: u32, handle: u32, arrives: Time) {
+        if link.cut {
+            return self.mail(link, what, handle, arrives);
+        }
+        self.queue.push(arrives.0, rank::of_arrival(link.number), what, handle);
+    }
+
+    #[inline(never)]
+    fn mail(&mut self, link: Link, what: u32, handle: u32, arrives: Time) {
+        let shard = self.post.of_node[link.to as usize];
+        let packet = *self.pool.get(handle);
+        self.pool.release(handle);
+        let letter = Letter { at: arrives.0, rank: rank::of_arrival(link.number), what, packet };
+        self.post.first = self.post.first.min(letter.at);
+        self.post.letters[usize::from(shard)].push(letter);
+    }
+
+    /// Takes in packets that come from another shard.
+    pub(crate) fn receive(&mut self, letters: &mut Vec<Letter>) {
+        for Letter { at, rank, what, packet } in letters.drain(..) {
+            let handle = self.pool.insert(packet);
+            self.queue.push(at, rank, what, handle);
+        }
     }
 
     /// The port by which a packet that came back from port `number` goes on; `None` when there is no way.
     #[cold]
     pub(crate) fn way_back(&mut self, number: u32, handle: u32, now: Time) -> Option<u32> {
         let switch = self.network.links()[number as usize].from - self.network.hosts();
-        let port = self.route_around(switch, handle, now);
+        let port = self.route_around(switch, handle, (number, now));
         self.lost += u64::from(port.is_none());
         port
     }

@@ -3,22 +3,24 @@
 //! An event of its own kind, [`CHANGE`], comes for each such instant, before all else that happens in it. It brings the
 //! ports concerned up to date and tells them. A run in which nothing changes has none.
 
-use crate::links::{CHANGE, CLASS_PACKET};
+use crate::links::CHANGE;
 use crate::ports::Ports;
+use crate::rank;
 use headway_network::Step;
 use headway_units::{Rate, Time};
 
 impl Ports<'_> {
-    /// Plans all changes ahead: what is made first comes first among the events of an instant.
+    /// Plans all changes ahead.
     pub(crate) fn expect_changes(&mut self) {
         let Some(changes) = self.links.changes() else { return };
         // Ports are looked after by when their first packet could reach the far end: at the shortest delay.
-        for (egress, least) in self.egress.iter_mut().zip(changes.least_delays()) {
-            egress.delay = least;
+        let least = changes.least_delays();
+        for number in self.own.iter() {
+            self.egress[*number as usize].delay = least[*number as usize];
         }
         let instants: Vec<Time> = changes.instants().iter().map(|instant| instant.at).collect();
         for (number, at) in instants.into_iter().enumerate() {
-            self.links.queue.push(at.0, CLASS_PACKET, CHANGE | number as u32, 0);
+            self.links.queue.push(at.0, rank::of_change(number as u32), CHANGE | number as u32, 0);
         }
     }
 
@@ -28,12 +30,17 @@ impl Ports<'_> {
         // What starts in this instant starts after the change, and what started before it before.
         if let Some(before) = now.0.checked_sub(1) {
             for link in self.links.concerned(number) {
-                self.catch_up(link, Time(before));
+                if self.owns(link) {
+                    self.catch_up(link, Time(before));
+                }
             }
         }
         let mut back = Vec::new();
         let Some(instant) = self.links.pass(number) else { return back };
         for (link, step) in instant.steps {
+            if !self.owns(link) {
+                continue;
+            }
             match step {
                 Step::Down => self.go_down(link, now),
                 Step::Up => {

@@ -2,13 +2,15 @@
 
 mod shaped;
 
-use crate::links::{CLASS_PACKET, DELIVER, FORWARD, Link, Links, NUMBER, PORT_SERVICE, RELEASE, TIMER};
+use crate::division::Division;
+use crate::links::{DELIVER, FORWARD, Link, Links, NUMBER, PORT_SERVICE, Post, RELEASE, TIMER};
 use crate::queue::{Event, EventQueue};
+use crate::rank;
+use crate::shared::Shared;
 use headway_fabric::{Full, Need, Offers, Port, PortContext, Rewrite};
-use headway_network::Tap;
-use headway_network::{BuildError, LinkRecord, LinkStats, Network, RunSpec};
+use headway_network::{BuildError, Network, RunSpec};
 use headway_packet::Packet;
-use headway_primitives::prefetch_at;
+use headway_primitives::{prefetch, prefetch_at};
 use headway_transport::endpoint::Ahead;
 use headway_units::Time;
 use std::sync::Arc;
@@ -32,6 +34,10 @@ pub(crate) struct Egress {
     /// An event is waiting that looks after this port: for a host's link when the wire is free, for a
     /// switch's no later than the first waiting packet's arrival at the far end.
     pub(crate) armed: bool,
+    /// Whether the far end belongs to another shard.
+    cut: bool,
+    /// Whether it is among the ports that are brought up to date at the end of a window.
+    watched: bool,
     /// From the last bit's departure to its arrival there, forwarding time of a switch included.
     pub(crate) delay: Time,
     pub(crate) port: Port<u32>,
@@ -40,20 +46,27 @@ pub(crate) struct Egress {
 impl Egress {
     #[inline(always)]
     pub(crate) fn link(&self, number: u32) -> Link {
-        Link { number, to: self.to, delay: self.delay }
+        Link { number, to: self.to, cut: self.cut, delay: self.delay }
     }
 }
 
 const _: () = assert!(size_of::<Egress>() <= 5 * 64, "four lines for packets, one for drops");
 
-/// All ports of a network, and what is between them.
+/// The ports of a shard, and what is between them.
 ///
 /// A switch port with packets waiting has no event a departure; it is brought up to date when the next
 /// packet arrives at it, and at the latest when the first waiting packet could reach the far end. That is
 /// exact, because a departure depends on nothing later than its own start, and its effect elsewhere comes
 /// a link's delay after that. Ports that may hold packets back are looked after in `ports/shaped.rs`.
 pub(crate) struct Ports<'a> {
-    pub(crate) egress: Vec<Egress>,
+    pub(crate) egress: Shared<Egress>,
+    /// Numbers of the shard's own.
+    pub(crate) own: Arc<[u32]>,
+    /// The shard of each link; empty where there is one shard.
+    of_link: Arc<[u8]>,
+    shard: u8,
+    /// Those whose next packet goes to another shard, and may have to be told of before the port is looked after.
+    watched: Vec<u32>,
     pub(crate) links: Links<'a>,
     /// Whether to ask for what later events touch.
     ahead: bool,
@@ -66,7 +79,11 @@ pub(crate) struct Ports<'a> {
 const OFFERS: Offers = Offers { driver: "the simulator", rewrites: Rewrite::ALL, needs: Need::ALL };
 
 /// The ports of a network, and the longest time from the start of a full packet on a link to its arrival.
-fn egress_of(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildError> {
+pub(crate) fn egress_of(
+    network: &Network,
+    seed: u64,
+    division: &Division,
+) -> Result<(Vec<Egress>, Time), BuildError> {
     let mut egress = Vec::with_capacity(network.links().len());
     let mut reach = Time::ZERO;
     let mut contexts: Vec<Arc<PortContext>> = Vec::new();
@@ -85,31 +102,44 @@ fn egress_of(network: &Network, seed: u64) -> Result<(Vec<Egress>, Time), BuildE
         };
         let delay = network.hop_delay(link);
         reach = reach.max(delay + link.spec.rate.time_of(u64::from(network.sizes().full_wire())));
-        egress.push(Egress { port: Port::new(rules, context), to: link.to, delay, armed: false });
+        let port = Port::new(rules, context);
+        let cut = division.cuts(link);
+        egress.push(Egress { port, to: link.to, delay, armed: false, cut, watched: false });
     }
     Ok((egress, reach))
 }
 
 impl<'a> Ports<'a> {
+    /// The ports of one shard, out of a handle of all.
     pub(crate) fn new(
         network: Arc<Network>,
         spec: &'a RunSpec,
-        tap: Option<&'a mut dyn Tap>,
+        tapped: bool,
+        (egress, reach): (Shared<Egress>, Time),
+        (division, shard): (&Division, u8),
     ) -> Result<Ports<'a>, BuildError> {
-        let (egress, reach) = egress_of(&network, spec.seed)?;
-        let mut queue =
-            EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), egress.len() * BUCKETS_A_PORT);
-        let ahead = egress.len() > CACHED_PORTS;
+        let own = division.links_of(shard);
+        let mut queue = EventQueue::new(reach.0.saturating_mul(2).max(1 << 12), own.len() * BUCKETS_A_PORT);
+        let ahead = own.len() > CACHED_PORTS;
         if ahead {
             queue.look_ahead(3 * STEP);
         }
         let hosts = network.hosts();
-        let shaped = egress.iter().any(|e| e.port.is_shaped());
+        let shaped = own.first().is_some_and(|first| egress[*first as usize].port.is_shaped());
         let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };
-        let links = Links::new(network, spec, tap, queue)?;
-        let mut ports = Ports { egress, links, ahead, releases, hosts };
+        let letters = (0..division.shards()).map(|_| Vec::new()).collect();
+        let post = Post { of_node: Arc::clone(division.of_node()), letters, first: u64::MAX };
+        let links = Links::new(network, spec, tapped, queue, post)?;
+        let of_link = if division.shards() > 1 { Arc::clone(division.of_link()) } else { Arc::new([]) };
+        let watched = Vec::new();
+        let mut ports = Ports { egress, own, of_link, shard, watched, links, ahead, releases, hosts };
         ports.expect_changes();
         Ok(ports)
+    }
+
+    /// Whether a link's port belongs to this shard.
+    pub(crate) fn owns(&self, link: u32) -> bool {
+        self.of_link.get(link as usize).is_none_or(|owner| *owner == self.shard)
     }
 
     /// Looks ahead, or does not, whatever the size of the network.
@@ -119,14 +149,16 @@ impl<'a> Ports<'a> {
         self.links.queue.look_ahead(if on { 3 * STEP } else { 0 });
     }
 
-    /// Takes the earliest event. In a large network it also asks for what later ones will touch; `machine`
-    /// asks for a host's: first for the machine itself, then as far ahead as said, with the packet for it if any.
+    /// Takes the earliest event if it is before `limit`. In a large network it also asks for what later ones will
+    /// touch; `machine` asks for a host's: first for the machine itself, then as far ahead as said, with the packet for
+    /// it if any.
     #[inline(always)]
     pub(crate) fn next_event(
         &mut self,
+        limit: u64,
         machine: impl Fn(u32, Option<Ahead>, Option<&Packet>),
     ) -> Option<Event> {
-        let event = self.links.queue.pop()?;
+        let event = self.links.queue.pop_before(limit)?;
         if self.ahead {
             self.look_ahead(machine);
         }
@@ -142,7 +174,9 @@ impl<'a> Ports<'a> {
         let number = |event: &Event| event.what & NUMBER;
         let kind = |event: &Event| event.what & !NUMBER;
         if let Some(event) = queue.upcoming(3 * STEP) {
-            prefetch_at(egress, number(&event) as usize);
+            if let Some(egress) = egress.get(number(&event) as usize) {
+                prefetch(egress);
+            }
             pool.prefetch(event.packet);
             if self.is_of_host(&event) {
                 machine(number(&event), None, None);
@@ -209,7 +243,11 @@ impl<'a> Ports<'a> {
         }
         egress.port.offer(now, handle, &mut links.pool)?;
         if !egress.armed {
+            let cut = egress.cut;
             self.arm(number);
+            if cut {
+                self.watch_over(number);
+            }
         }
         Ok(())
     }
@@ -220,7 +258,42 @@ impl<'a> Ports<'a> {
         let egress = &self.egress[number as usize];
         if !egress.armed && !egress.port.is_empty() && !egress.port.is_shaped() {
             self.arm(number);
+            self.watch_over(number);
         }
+    }
+
+    /// Brings a port up to date at the end of each window as long as something may wait at it, if its packets go to
+    /// another shard.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn watch_over(&mut self, number: u32) {
+        let egress = &mut self.egress[number as usize];
+        if egress.cut && !egress.watched {
+            egress.watched = true;
+            self.watched.push(number);
+        }
+    }
+
+    /// Sends everything that leaves for another shard before `until`, and answers when the next packet that waits will
+    /// begin to; the end of time without any.
+    pub(crate) fn flush(&mut self, until: u64) -> u64 {
+        let Some(last) = until.checked_sub(1) else { return u64::MAX };
+        let mut watched = std::mem::take(&mut self.watched);
+        let mut next = u64::MAX;
+        watched.retain(|&number| {
+            self.catch_up(number, Time(last));
+            let egress = &mut self.egress[number as usize];
+            if let Some(start) = egress.port.next_start() {
+                next = next.min(start.0);
+            }
+            let released = self.releases.get(number as usize).is_none_or(|at| *at == Time::MAX);
+            egress.watched = egress.armed || !released;
+            egress.watched
+        });
+        // A packet that leaves may have been the reason to look after a port again.
+        watched.append(&mut self.watched);
+        self.watched = watched;
+        next
     }
 
     /// Makes sure that a switch port with packets waiting is looked after in time.
@@ -229,7 +302,7 @@ impl<'a> Ports<'a> {
         let egress = &mut self.egress[number as usize];
         egress.armed = true;
         let at = egress.port.free_at() + egress.delay;
-        self.links.queue.push(at.0, CLASS_PACKET, PORT_SERVICE | number, 0);
+        self.links.queue.push(at.0, rank::of_work(PORT_SERVICE | number), PORT_SERVICE | number, 0);
     }
 
     /// The event that looks after a switch port.
@@ -255,26 +328,14 @@ impl<'a> Ports<'a> {
         let ends = egress.port.transmit_idle(now, links.pool.get_mut(handle));
         if more {
             egress.armed = true;
-            links.queue.push(ends.0, CLASS_PACKET, PORT_SERVICE | host, 0);
+            links.queue.push(ends.0, rank::of_work(PORT_SERVICE | host), PORT_SERVICE | host, 0);
         }
         links.launch(egress.link(host), handle, ends);
     }
 
-    /// Brings every switch port up to date, so that what it shows is the state at this instant.
+    /// Brings every switch port of the shard up to date, so that what it shows is the state at this instant.
     pub(crate) fn catch_up_all(&mut self, now: Time) {
-        for number in self.hosts..self.egress.len() as u32 {
-            self.catch_up(number, now);
-        }
-    }
-
-    /// What every link did until `now`.
-    ///
-    /// # Panics
-    /// When a port's counters contradict each other: only a bug can cause that.
-    pub(crate) fn records(&self, now: Time, seed: u64) -> Vec<LinkRecord> {
-        let ports = self.egress.iter().map(|egress| &egress.port);
-        let faults = |number| self.links.fault_counts(number);
-        let records = LinkStats::of_fresh_ports(Time::ZERO).records(now, &self.links.network, ports, faults);
-        records.unwrap_or_else(|broken| panic!("{broken} (seed {seed})"))
+        let (own, hosts) = (Arc::clone(&self.own), self.hosts);
+        own.iter().filter(|number| **number >= hosts).for_each(|number| self.catch_up(*number, now));
     }
 }

@@ -1,16 +1,128 @@
 //! What becomes of a flow while the run goes on.
+//!
+//! Shards of a network share these records. Each number but two belongs to one shard: what arrives to the receiver's,
+//! what is sent again to the sender's. Those that any switch may count are added up atomically. Numbers of several
+//! flows are read together only while all shards rest.
 
 use headway_network::FlowState;
 use headway_units::Time;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+const PENDING: u8 = 0;
+const UNFINISHED: u8 = 1;
+const DONE: u8 = 2;
+const FAILED: u8 = 3;
 
 /// What a flow has gone through so far.
-#[derive(Clone, Copy)]
+#[derive(Default)]
 pub(crate) struct Progressing {
-    pub(crate) state: FlowState,
-    pub(crate) delivered: u64,
-    pub(crate) finish: Time,
-    pub(crate) retransmitted: u64,
-    pub(crate) drops: u32,
-    pub(crate) trims: u32,
-    pub(crate) marks: u32,
+    delivered: AtomicU64,
+    finish: AtomicU64,
+    retransmitted: AtomicU64,
+    drops: AtomicU32,
+    trims: AtomicU32,
+    marks: AtomicU32,
+    state: AtomicU8,
+    /// Whether it counts among the flows that have ended.
+    counted: AtomicBool,
+    /// Whether its end may come within a window (see the conductor).
+    near: AtomicBool,
+}
+
+/// Adds to a number that no other shard writes.
+#[inline(always)]
+fn add(own: &AtomicU64, more: u64) -> u64 {
+    let sum = own.load(Relaxed) + more;
+    own.store(sum, Relaxed);
+    sum
+}
+
+impl Progressing {
+    pub(crate) fn state(&self) -> FlowState {
+        match self.state.load(Relaxed) {
+            PENDING => FlowState::Pending,
+            UNFINISHED => FlowState::Unfinished,
+            DONE => FlowState::Done,
+            _ => FlowState::Failed,
+        }
+    }
+
+    pub(crate) fn begin(&self) {
+        self.state.store(UNFINISHED, Relaxed);
+    }
+
+    /// All its bytes are there. `false` if they were before.
+    pub(crate) fn finish(&self, now: Time) -> bool {
+        let first = self.state.swap(DONE, Relaxed) != DONE;
+        if first {
+            self.finish.store(now.0, Relaxed);
+        }
+        first
+    }
+
+    /// Its sender gives it up. `false` if all its bytes are there, or it has been given up before.
+    pub(crate) fn give_up(&self) -> bool {
+        self.state.compare_exchange(UNFINISHED, FAILED, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Counts it among the flows that have ended. `false` if it counted before.
+    pub(crate) fn count(&self) -> bool {
+        !self.counted.swap(true, Relaxed)
+    }
+
+    /// Notes that its end may come within a window. `false` if that was known.
+    pub(crate) fn comes_near(&self) -> bool {
+        !self.near.swap(true, Relaxed)
+    }
+
+    /// Time of its end, if all its bytes are there.
+    pub(crate) fn finished(&self) -> Option<Time> {
+        (self.state() == FlowState::Done).then(|| Time(self.finish.load(Relaxed)))
+    }
+
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered.load(Relaxed)
+    }
+
+    /// So many bytes more have arrived; answers how many all are.
+    #[inline(always)]
+    pub(crate) fn deliver(&self, bytes: u32) -> u64 {
+        add(&self.delivered, bytes.into())
+    }
+
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.retransmitted.load(Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn retransmit(&self, bytes: u16) {
+        add(&self.retransmitted, bytes.into());
+    }
+
+    pub(crate) fn marks(&self) -> u32 {
+        self.marks.load(Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn mark(&self) {
+        self.marks.store(self.marks.load(Relaxed) + 1, Relaxed);
+    }
+
+    pub(crate) fn drops(&self) -> u32 {
+        self.drops.load(Relaxed)
+    }
+
+    /// A port dropped one of its packets.
+    pub(crate) fn drop_one(&self) {
+        self.drops.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn trims(&self) -> u32 {
+        self.trims.load(Relaxed)
+    }
+
+    /// A port trimmed one of its packets.
+    pub(crate) fn trim(&self) {
+        self.trims.fetch_add(1, Relaxed);
+    }
 }

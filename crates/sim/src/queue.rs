@@ -1,8 +1,11 @@
 //! The event queue: a ring of buckets for the near future, a heap for the rest.
 //!
-//! Events come out by (time, class, order of insertion). Almost all events of a network are at most a
-//! link's delay ahead, so they land in a ring of buckets of a fixed width; a bucket is sorted when its
-//! turn comes. Timers and flow starts further ahead wait in a heap until the ring reaches them.
+//! Events come out by (time, rank), and in the order of their insertion where both are equal. The rank says what
+//! an event is, not when it was made: the order of events of one instant is the same however many queues share them.
+//!
+//! Almost all events of a network are at most a link's delay ahead, so they land in a ring of buckets of a fixed
+//! width; a bucket is sorted when its turn comes. Timers and flow starts further ahead wait in a heap until the ring
+//! reaches them.
 //!
 //! In a large network nothing that an event touches is in cache. Then the next events are sorted some way
 //! ahead of their turn ([`EventQueue::look_ahead`]), and the engine asks for their memory in the meantime.
@@ -23,7 +26,7 @@ pub(crate) struct Event {
 }
 
 /// An event in the ring. Its bucket gives the high bits of its time; `key` orders it within the bucket:
-/// the low bits of its time, then its class, then the order of insertion.
+/// the low bits of its time, then its rank.
 #[derive(Clone, Copy)]
 struct Near {
     key: u64,
@@ -39,18 +42,18 @@ impl Near {
     }
 }
 
-/// An event beyond the ring, by (time, class and order of insertion).
+/// An event beyond the ring, by (time, rank, order of insertion).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Far {
     at: u64,
     rank: u64,
+    inserted: u64,
     what: u32,
     packet: u32,
 }
 
-/// Bits of a key for class and order of insertion: 4 classes, 2^42 events.
-const RANK_BITS: u32 = 44;
-const CLASS_SHIFT: u32 = 42;
+/// Bits of a key for the rank.
+pub(crate) const RANK_BITS: u32 = 44;
 /// Widest bucket, so that a time within it fits above the rank: 2^20 ps, about a microsecond.
 const MAX_SHIFT: u32 = 64 - RANK_BITS;
 
@@ -133,6 +136,7 @@ pub(crate) struct EventQueue {
     /// At or beyond `bucket + ring length`, and the bucket of the first of them.
     far: BinaryHeap<Reverse<Far>>,
     far_bucket: u64,
+    /// Events that ever were in `far`.
     inserted: u64,
 }
 
@@ -171,30 +175,41 @@ impl EventQueue {
         self.enough = self.current.len().saturating_sub(events);
     }
 
-    /// Adds an event of a class from 0 to 3; `at` is not before the last one popped.
+    /// Adds an event. `at` is not before the last one popped, and the rank is below 2^[`RANK_BITS`].
     #[inline(always)]
-    pub(crate) fn push(&mut self, at: u64, class: u8, what: u32, packet: u32) {
-        let rank = u64::from(class) << CLASS_SHIFT | self.inserted;
-        self.inserted += 1;
+    pub(crate) fn push(&mut self, at: u64, rank: u64, what: u32, packet: u32) {
+        debug_assert!(rank >> RANK_BITS == 0, "{rank:#x} is no rank");
         let bucket = at >> self.shift;
         // Ahead by 1 ..= mask: in the ring. By nothing, or more than the ring holds: elsewhere.
         if bucket.wrapping_sub(self.bucket).wrapping_sub(1) < self.mask {
             let key = self.key(at, rank);
             self.insert_ring(bucket, Near { key, what, packet });
         } else {
-            self.insert_elsewhere(bucket, Far { at, rank, what, packet });
+            self.insert_elsewhere(bucket, at, rank, (what, packet));
         }
     }
 
-    /// Takes the earliest event.
+    /// Takes the earliest event if it is before `limit`.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<Event> {
+    pub(crate) fn pop_before(&mut self, limit: u64) -> Option<Event> {
         if self.taken >= self.enough {
             self.replenish();
         }
         let due = self.current.get(self.taken)?;
+        if due.at >= limit {
+            return None;
+        }
         self.taken += 1;
         Some(Event { at: due.at, what: due.what, packet: due.packet })
+    }
+
+    /// Time and rank of the earliest event.
+    pub(crate) fn first(&mut self) -> Option<(u64, u64)> {
+        if self.taken >= self.enough {
+            self.replenish();
+        }
+        let due = self.current.get(self.taken)?;
+        Some((due.at, due.key & ((1 << RANK_BITS) - 1)))
     }
 
     /// The event `place` events after the next one, if it is known already: what, with which packet, when.
@@ -309,16 +324,17 @@ impl EventQueue {
 
     #[cold]
     #[inline(never)]
-    fn insert_elsewhere(&mut self, bucket: u64, event: Far) {
+    fn insert_elsewhere(&mut self, bucket: u64, at: u64, rank: u64, (what, packet): (u32, u32)) {
         if bucket <= self.bucket {
             // Sorted already; it is near, so this is rare and short.
-            let due = self.near(event).due(self.shift, bucket);
-            let later = |other: &Due| (other.at, other.key) < (due.at, due.key);
-            let place = self.taken + self.current[self.taken..].partition_point(later);
+            let due = Due { at, key: self.key(at, rank), what, packet };
+            let before = |other: &Due| (other.at, other.key) <= (due.at, due.key);
+            let place = self.taken + self.current[self.taken..].partition_point(before);
             self.current.insert(place, due);
             self.enough = self.current.len().saturating_sub(self.ahead);
         } else {
-            self.far.push(Reverse(event));
+            self.inserted += 1;
+            self.far.push(Reverse(Far { at, rank, inserted: self.inserted, what, packet }));
             self.far_bucket = self.far_bucket.min(bucket);
         }
     }
@@ -440,7 +456,8 @@ impl EventQueue {
     }
 }
 
-/// Sorts events that come in the order of their insertion, which is nearly the order of time.
+/// Sorts events that come in the order of their insertion, which is nearly the order of time. Equal ones keep their
+/// order.
 #[inline(always)]
 fn sort(events: &mut [Due]) {
     if events.len() > SMALL {
@@ -458,7 +475,7 @@ fn sort(events: &mut [Due]) {
 #[inline(never)]
 fn sort_many(events: &mut [Due]) {
     if !events.is_sorted_by_key(|e| e.key) {
-        events.sort_unstable_by_key(|e| e.key);
+        events.sort_by_key(|e| e.key);
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a specification to an outcome.
 
-use crate::engine::Engine;
+use crate::conductor::{Conductor, Trial, Watch};
 use crate::mixed::{self, Machine, Mixed};
 use headway_network::Network;
 use headway_network::{FlowSpec, Outcome, Progress, RunError, Tap, Witness};
@@ -10,10 +10,29 @@ use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
 use std::sync::Arc;
 
+/// What a run may take, and who looks on. None of it changes the outcome.
+pub struct Around<'a> {
+    /// Threads that share the run; 1 by default. Fewer are used where the network cannot be divided so often.
+    pub threads: usize,
+    /// Bytes for what grows while a run lasts, its packets in flight and its samples. A run that has none left ends
+    /// there, as one that was interrupted, and its warnings say why. No limit by default.
+    pub room: u64,
+    /// Is shown every packet as it starts on a link.
+    pub tap: Option<&'a mut dyn Tap>,
+    /// Measures what each of `threads` shards does in each window. They then take turns on one thread.
+    pub trial: Option<&'a mut dyn Trial>,
+}
+
+impl Default for Around<'_> {
+    fn default() -> Self {
+        Around { threads: 1, room: u64::MAX, tap: None, trial: None }
+    }
+}
+
 /// Runs a specification to its end. `progress` is called now and then; `false` stops the run, and the
 /// outcome holds what happened until then.
 pub fn run(spec: &RunSpec, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, RunError> {
-    run_within(spec, u64::MAX, None, progress)
+    run_within(spec, Around::default(), progress)
 }
 
 /// As [`run`], and shows every packet to `tap` as it starts on a link. The outcome is the same.
@@ -22,18 +41,17 @@ pub fn run_tapped(
     tap: &mut dyn Tap,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    run_within(spec, u64::MAX, Some(tap), progress)
+    run_within(spec, Around { tap: Some(tap), ..Around::default() }, progress)
 }
 
-/// The same with a tap or without, and with so many bytes for what grows while a run lasts, its packets in flight and
-/// its samples. A run that has none left ends there, as one that was interrupted, and its warnings say why.
+/// As [`run`], with all that may be around a run.
 pub fn run_within<'a>(
     spec: &'a RunSpec,
-    room: u64,
-    tap: Option<&'a mut dyn Tap>,
+    around: Around<'a>,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    watched(spec, Watch { progress, tap, witness: None, room })
+    let Around { threads, room, tap, trial } = around;
+    watched(spec, Watch { progress, tap, witness: None, room, threads, trial })
 }
 
 /// As [`run`], and shows every event to `witness` before it is handled; when that has seen enough, the run ends there.
@@ -42,15 +60,8 @@ pub fn run_witnessed<'a>(
     witness: &'a mut dyn Witness,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    watched(spec, Watch { progress, tap: None, witness: Some(witness), room: u64::MAX })
-}
-
-/// Who looks on while a run lasts.
-struct Watch<'a> {
-    progress: &'a mut dyn FnMut(&Progress) -> bool,
-    tap: Option<&'a mut dyn Tap>,
-    witness: Option<&'a mut dyn Witness>,
-    room: u64,
+    let (tap, trial) = (None, None);
+    watched(spec, Watch { progress, tap, witness: Some(witness), room: u64::MAX, threads: 1, trial })
 }
 
 fn watched<'a>(spec: &'a RunSpec, watch: Watch<'a>) -> Result<Outcome, RunError> {
@@ -120,18 +131,16 @@ impl TransportVisitor for Single<'_> {
     }
 }
 
-fn drive<'a, E: Endpoint>(
+fn drive<'a, E: Endpoint + Send>(
     spec: &'a RunSpec,
     network: Arc<Network>,
     endpoints: Vec<E>,
-    watch: Watch<'a>,
+    mut watch: Watch<'a>,
     machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
 ) -> Result<Outcome, RunError> {
-    let mut engine = Engine::new(spec, network, endpoints, watch.tap)?;
-    engine.room = watch.room;
-    engine.watched_by(watch.witness);
-    let completed = engine.run(watch.progress);
-    Ok(engine.finish(!completed, machines))
+    let mut conductor = Conductor::new(spec, network, endpoints, &watch)?;
+    let completed = conductor.run(&mut watch);
+    Ok(conductor.finish(!completed, machines))
 }
 
 /// Parameters of a transport, with what the specification sets.

@@ -5,18 +5,51 @@ use crate::progressing::Progressing;
 use headway_network::{Entity, FlowState, LinkSampler, Metric, Network, Sample};
 use headway_network::{FlowChoice, FlowSpec, SampleSpec};
 use headway_units::Time;
+use std::sync::Arc;
 
-/// What is sampled, and what the last sample saw.
-pub(crate) struct Sampler {
-    every: Time,
-    last: Time,
-    /// Whether a flow is sampled; empty when none is.
-    wanted: Vec<bool>,
-    /// Bytes delivered since the last sample, by flow.
+/// What a shard has delivered since the last sample.
+pub(crate) struct Deliveries {
+    /// Whether a flow is sampled.
+    wanted: Arc<[bool]>,
+    /// Bytes delivered, by flow.
     fresh: Vec<u64>,
     /// Sampled flows that have had a byte delivered since the last sample, or are still open.
     active: Vec<u32>,
     listed: Vec<bool>,
+}
+
+impl Deliveries {
+    #[inline]
+    pub(crate) fn add(&mut self, tag: u32, bytes: u32) {
+        let flow = tag as usize;
+        if !self.wanted[flow] {
+            return;
+        }
+        self.fresh[flow] += u64::from(bytes);
+        if !self.listed[flow] {
+            self.listed[flow] = true;
+            self.active.push(tag);
+        }
+    }
+
+    /// Flows and their bytes since the last sample.
+    fn take(&mut self, flows: &[Progressing], all: &mut Vec<(u32, u64)>) {
+        all.extend(self.active.iter().map(|&tag| (tag, std::mem::take(&mut self.fresh[tag as usize]))));
+        // An open flow stays listed: a stall is a row of zero, not a missing row.
+        let listed = &mut self.listed;
+        self.active.retain(|&tag| {
+            let open = flows[tag as usize].state() == FlowState::Unfinished;
+            listed[tag as usize] = open;
+            open
+        });
+    }
+}
+
+/// What is sampled, and what has been.
+pub(crate) struct Sampler {
+    every: Time,
+    last: Time,
+    wanted: Option<Arc<[bool]>>,
     links: LinkSampler,
     samples: Vec<Sample>,
     most: u64,
@@ -24,21 +57,30 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     pub(crate) fn new(spec: &SampleSpec, network: &Network, flows: &[FlowSpec]) -> Sampler {
-        let mut wanted = vec![spec.flows == FlowChoice::All; flows.len()];
-        if let FlowChoice::Some(list) = &spec.flows {
-            list.iter().for_each(|&f| wanted[f as usize] = true);
-        }
+        let wanted = match &spec.flows {
+            FlowChoice::None => None,
+            FlowChoice::All => Some(vec![true; flows.len()]),
+            FlowChoice::Some(list) => {
+                let mut wanted = vec![false; flows.len()];
+                list.iter().for_each(|&f| wanted[f as usize] = true);
+                Some(wanted)
+            }
+        };
         Sampler {
             every: spec.every,
             last: Time::ZERO,
-            fresh: vec![0; flows.len()],
-            active: Vec::new(),
-            listed: vec![false; flows.len()],
-            wanted,
+            wanted: wanted.map(Into::into),
             links: LinkSampler::new(network, &spec.links),
             samples: Vec::new(),
             most: spec.most,
         }
+    }
+
+    /// What a shard has to count for it.
+    pub(crate) fn deliveries(&self) -> Option<Box<Deliveries>> {
+        let wanted = Arc::clone(self.wanted.as_ref()?);
+        let (fresh, listed) = (vec![0; wanted.len()], vec![false; wanted.len()]);
+        Some(Box::new(Deliveries { wanted, fresh, active: Vec::new(), listed }))
     }
 
     /// Rows so far.
@@ -55,46 +97,28 @@ impl Sampler {
         self.every
     }
 
-    #[inline]
-    pub(crate) fn delivered(&mut self, tag: u32, bytes: u32) {
-        let flow = tag as usize;
-        if !self.wanted[flow] {
-            return;
-        }
-        self.fresh[flow] += u64::from(bytes);
-        if !self.listed[flow] {
-            self.listed[flow] = true;
-            self.active.push(tag);
-        }
-    }
-
     /// Takes a sample of the time since the last one.
-    pub(crate) fn take(&mut self, now: Time, egress: &mut [Egress], flows: &[Progressing]) {
+    pub(crate) fn take<'d>(
+        &mut self,
+        now: Time,
+        egress: &mut [Egress],
+        flows: &[Progressing],
+        deliveries: impl Iterator<Item = &'d mut Deliveries>,
+    ) {
         let length = now - self.last;
         if length == Time::ZERO {
             return;
         }
         self.last = now;
-        self.sample_flows(now, length, flows);
-        self.links.sample((now, now, length), egress, |egress| &mut egress.port, &mut self.samples);
-    }
-
-    fn sample_flows(&mut self, now: Time, length: Time, flows: &[Progressing]) {
-        let mut active = std::mem::take(&mut self.active);
-        active.sort_unstable();
-        for &tag in &active {
-            let bits = std::mem::take(&mut self.fresh[tag as usize]) as f64 * 8.0;
-            let value = bits / length.as_secs_f64();
+        let mut fresh = Vec::new();
+        deliveries.for_each(|shard| shard.take(flows, &mut fresh));
+        fresh.sort_unstable();
+        for (tag, bytes) in fresh {
+            let value = bytes as f64 * 8.0 / length.as_secs_f64();
             let (at, entity, metric) = (now, Entity::Flow(tag), Metric::ThroughputBps);
             self.samples.push(Sample { at, entity, metric, value });
         }
-        // An open flow stays listed: a stall is a row of zero, not a missing row.
-        active.retain(|&tag| {
-            let open = flows[tag as usize].state == FlowState::Unfinished;
-            self.listed[tag as usize] = open;
-            open
-        });
-        self.active = active;
+        self.links.sample((now, now, length), egress, |egress| &mut egress.port, &mut self.samples);
     }
 
     pub(crate) fn finish(self) -> Vec<Sample> {

@@ -356,7 +356,7 @@ impl Core {
             Fate::Returned => {
                 let from = self.network.links()[number as usize].from;
                 let back = from.checked_sub(self.network.hosts());
-                match back.and_then(|switch| self.route(switch, frame, self.now)) {
+                match back.and_then(|switch| self.route(switch, frame, (number, self.now))) {
                     Some(port) => self.offer(port, frame),
                     None => {
                         self.counters.unroutable += 1;
@@ -474,7 +474,7 @@ impl Core {
             return self.push(arrives, EventKind::Deliver { host: to, frame });
         }
         let switch = to - self.network.hosts();
-        match self.route(switch, frame, arrives) {
+        match self.route(switch, frame, (number, arrives)) {
             Some(port) => self.push(arrives, EventKind::Arrive { port, frame }),
             None => {
                 if self.changes.is_some() {
@@ -486,12 +486,14 @@ impl Core {
         }
     }
 
-    /// The port by which a switch forwards a frame at a time, if there is a way.
-    fn route(&mut self, switch: u32, frame: u32, at: Time) -> Option<u32> {
+    /// The port by which a switch forwards a frame that comes over a link at a time, if there is a way.
+    fn route(&mut self, switch: u32, frame: u32, (link, at): (u32, Time)) -> Option<u32> {
         let packet = self.frames.packet(frame);
         match (&mut self.changes, self.measuring.measured_for(at)) {
-            (Some(changes), Some(at)) => changes.route(&mut self.choice, &self.network, switch, packet, at),
-            _ => self.choice.route(&self.network, switch, packet),
+            (Some(changes), Some(at)) => {
+                changes.route(&self.choice, &self.network, switch, packet, (link, at))
+            }
+            _ => self.choice.route(&self.network, switch, packet, (link, at)),
         }
     }
 }

@@ -74,7 +74,7 @@ fn reached(network: &Network, from: u32, dead: &BTreeSet<u32>) -> BTreeSet<u32> 
 /// Links that a packet crosses from a host, or `None` when it ends at a switch without a way on.
 fn way(
     network: &Network,
-    (changes, choice): (&mut Changes, &mut PathSelector),
+    (changes, choice): (&mut Changes, &PathSelector),
     (src, dst, entropy): (u32, u32, u32),
     at: Time,
 ) -> Option<Vec<u32>> {
@@ -86,7 +86,8 @@ fn way(
         if node == dst {
             return Some(links);
         }
-        links.push(changes.route(choice, network, node - network.hosts(), &packet, at)?);
+        let arrival = (links[links.len() - 1], at);
+        links.push(changes.route(choice, network, node - network.hosts(), &packet, arrival)?);
         assert!(links.len() < 30, "{src} to {dst} goes round in circles: {links:?}");
     }
 }
@@ -100,7 +101,7 @@ fn packets_reach_whoever_can_be_reached_over_links_that_are_up() {
             if links.is_empty() {
                 continue;
             }
-            let mut choice = PathSelector::new(&network, number);
+            let choice = PathSelector::new(&network, number);
             let spec = down(&network, &links);
             let mut changes = Changes::new(&[spec], &network, &choice).expect("valid").expect("changes");
             let names = network.link_names();
@@ -119,7 +120,7 @@ fn packets_reach_whoever_can_be_reached_over_links_that_are_up() {
                 let home = network.links()[src as usize].to;
                 let can = reached(&network, home, &dead).contains(&dst);
                 for entropy in 0..4 {
-                    let found = way(&network, (&mut changes, &mut choice), (src, dst, entropy), Time::us(7));
+                    let found = way(&network, (&mut changes, &choice), (src, dst, entropy), Time::us(7));
                     assert_eq!(found.is_some(), can, "{routing:?} {src} to {dst} without {dead:?}");
                     let used = found.unwrap_or_default();
                     assert!(
@@ -128,7 +129,7 @@ fn packets_reach_whoever_can_be_reached_over_links_that_are_up() {
                     );
                     if routing == Routing::Symmetric && can {
                         let back =
-                            way(&network, (&mut changes, &mut choice), (dst, src, entropy), Time::us(7));
+                            way(&network, (&mut changes, &choice), (dst, src, entropy), Time::us(7));
                         let nodes = |links: &[u32]| -> Vec<(u32, u32)> {
                             links
                                 .iter()
@@ -157,7 +158,7 @@ fn routes_are_the_usual_ones_before_after_and_where_nothing_is_down() {
         let spec = down(&network, &links);
         let choices = || (PathSelector::new(&network, 1), PathSelector::new(&network, 1));
         for at in [Time::ZERO, Time::us(6) - Time(1), Time::us(10), Time::s(1)] {
-            let (mut usual, mut other) = choices();
+            let (usual, other) = choices();
             let mut changes =
                 Changes::new(std::slice::from_ref(&spec), &network, &other).expect("valid").expect("changes");
             for (switch, dst) in
@@ -166,21 +167,21 @@ fn routes_are_the_usual_ones_before_after_and_where_nothing_is_down() {
                 let mut packet =
                     Packet::new(PacketKind::Data, HostId((dst + 1) % network.hosts()), HostId(dst), 0);
                 packet.entropy = switch;
-                let expected = usual.route(&network, switch, &packet);
+                let expected = usual.route(&network, switch, &packet, (0, at));
                 assert_eq!(
-                    changes.route(&mut other, &network, switch, &packet, at),
+                    changes.route(&other, &network, switch, &packet, (0, at)),
                     expected,
                     "{routing:?} {at}"
                 );
             }
         }
         // A link that carries nothing between two hosts does not move their packets.
-        let (mut usual, mut other) = choices();
+        let (usual, other) = choices();
         let spec = down(&network, &[network.links().len() as u32 - 1]);
         let mut changes = Changes::new(&[spec], &network, &other).expect("valid").expect("changes");
         let packet = Packet::new(PacketKind::Data, HostId(1), HostId(0), 0);
         let home = network.links()[0].to - network.hosts();
-        let expected = usual.route(&network, home, &packet);
-        assert_eq!(changes.route(&mut other, &network, home, &packet, Time::us(7)), expected);
+        let expected = usual.route(&network, home, &packet, (0, Time::us(7)));
+        assert_eq!(changes.route(&other, &network, home, &packet, (0, Time::us(7))), expected);
     }
 }

@@ -23,7 +23,7 @@ fn network(topology: &TopologySpec, routing: Routing) -> Network {
 }
 
 /// Links that a packet crosses.
-fn way(network: &Network, choice: &mut PathSelector, src: u32, dst: u32, entropy: u32) -> Vec<u32> {
+fn way(network: &Network, choice: &PathSelector, src: u32, dst: u32, entropy: u32) -> Vec<u32> {
     let mut packet = Packet::new(PacketKind::Data, HostId(src), HostId(dst), 0);
     packet.entropy = entropy;
     let mut links = vec![src];
@@ -33,7 +33,8 @@ fn way(network: &Network, choice: &mut PathSelector, src: u32, dst: u32, entropy
             return links;
         }
         let switch = node - network.hosts();
-        links.push(choice.route(network, switch, &packet).expect("a route"));
+        let arrival = (links[links.len() - 1], Time::ZERO);
+        links.push(choice.route(network, switch, &packet, arrival).expect("a route"));
         assert!(links.len() < 20, "{src} to {dst} goes round in circles");
     }
 }
@@ -50,13 +51,13 @@ fn places(network: &Network, links: &[u32]) -> Vec<(u32, u32, usize)> {
 }
 
 fn is_symmetric(network: &Network, seed: u64) -> bool {
-    let mut choice = PathSelector::new(network, seed);
+    let choice = PathSelector::new(network, seed);
     let mut same = true;
     for src in 0..network.hosts() {
         for dst in (0..network.hosts()).filter(|dst| *dst != src) {
             for entropy in 0..5 {
-                let out = way(network, &mut choice, src, dst, entropy);
-                let back = way(network, &mut choice, dst, src, entropy);
+                let out = way(network, &choice, src, dst, entropy);
+                let back = way(network, &choice, dst, src, entropy);
                 assert_eq!(out.len(), network.links_between(src, dst).expect("a path").len(), "no detours");
                 let turned = places(network, &back).into_iter().rev().map(|(a, b, n)| (b, a, n));
                 same &= places(network, &out).into_iter().eq(turned);
@@ -122,8 +123,8 @@ fn flows_are_spread_over_all_paths_and_seeds_differ() {
         let last = network.hosts() - 1;
         let (src, dst) = if name == "graph" { (0, 3) } else { (0, last) };
         let ways = |seed| -> Vec<Vec<u32>> {
-            let mut choice = PathSelector::new(&network, seed);
-            (0..400).map(|entropy| way(&network, &mut choice, src, dst, entropy)).collect()
+            let choice = PathSelector::new(&network, seed);
+            (0..400).map(|entropy| way(&network, &choice, src, dst, entropy)).collect()
         };
         let paths = network.path_numbers(src, dst) as usize;
         let used: BTreeSet<_> = ways(1).into_iter().collect();

@@ -10,11 +10,12 @@
 //! then for the processor; then the machine receives it. **Messages** wait for the processor as they are handed to the
 //! machine, and again as they are handed out.
 
-use super::{CLASS_FLOW, Engine};
+use super::Engine;
 use crate::links::{
-    ARRIVED, CLASS_PACKET, DELIVER, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS,
+    ARRIVED, DELIVER, GIVEN_UP, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS,
 };
-use headway_network::{BuildError, FlowState, HostCosts, Processor, RunSpec, merged};
+use crate::rank;
+use headway_network::{BuildError, HostCosts, Processor, RunSpec, merged};
 use headway_packet::{Packet, PacketFlags};
 use headway_transport::Endpoint;
 use headway_units::Time;
@@ -86,6 +87,7 @@ impl<E: Endpoint> Engine<'_, E> {
             }
             OPENED => self.open_message(item),
             HANDED_OUT => self.handed_out(item),
+            GIVEN_UP => self.end_flow(item),
             other => debug_assert!(false, "no step of a host has the number {other:#x}"),
         }
     }
@@ -101,7 +103,7 @@ impl<E: Endpoint> Engine<'_, E> {
         if one.until.is_none() {
             let until = self.now.saturating_add(costs.coalesce);
             one.until = Some(until);
-            self.ports.links.queue.push(until.0, CLASS_PACKET, HANDED_UP | host, 0);
+            self.ports.links.queue.push(until.0, rank::of_work(HANDED_UP | host), HANDED_UP | host, 0);
         }
     }
 
@@ -125,7 +127,7 @@ impl<E: Endpoint> Engine<'_, E> {
         for group in grouped.chunk_by(|a, b| a.0 == b.0) {
             let done = one.processor.done(self.now, costs.packet);
             for (_, handle) in group {
-                links.queue.push(done.0, CLASS_PACKET, DELIVER | host, *handle);
+                links.queue.push(done.0, rank::of_arrival(host), DELIVER | host, *handle);
             }
         }
     }
@@ -140,11 +142,11 @@ impl<E: Endpoint> Engine<'_, E> {
             return;
         }
         let endpoint = &mut self.hosts[host as usize].endpoint;
-        let (flows, now) = (&mut self.flows, self.now);
+        let (flows, now) = (&self.flows, self.now);
         let mut pull = || {
             let packet = endpoint.poll_transmit(now)?;
             if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
-                flows[packet.tag as usize].retransmitted += u64::from(packet.payload);
+                flows[packet.tag as usize].retransmit(packet.payload);
             }
             Some(packet)
         };
@@ -162,7 +164,7 @@ impl<E: Endpoint> Engine<'_, E> {
         }
         if !one.next.is_empty() {
             let done = one.processor.done(now, costs.packet);
-            self.ports.links.queue.push(done.0, CLASS_PACKET, PREPARED | host, 0);
+            self.ports.links.queue.push(done.0, rank::of_work(PREPARED | host), PREPARED | host, 0);
         }
     }
 
@@ -188,7 +190,7 @@ impl<E: Endpoint> Engine<'_, E> {
         if let Some(work) = &mut self.work {
             work.hosts[host as usize].sends = true;
         }
-        self.ports.links.queue.push(free_at.0, CLASS_PACKET, SENT | host, 0);
+        self.ports.links.queue.push(free_at.0, rank::of_work(SENT | host), SENT | host, 0);
         if begins {
             self.prepare(host);
             self.arm(host);
@@ -203,7 +205,9 @@ impl<E: Endpoint> Engine<'_, E> {
         }
         let takes = self.ports.egress[host as usize].port.refuse(&packet);
         self.ports.links.dropped.note(packet.tag, packet.is_data());
-        self.flows[packet.tag as usize].drops += u32::from(packet.is_data());
+        if packet.is_data() {
+            self.flows[packet.tag as usize].drop_one();
+        }
         self.now + takes
     }
 
@@ -214,7 +218,7 @@ impl<E: Endpoint> Engine<'_, E> {
         };
         let src = self.spec.flows[flow as usize].src;
         let done = work.hosts[src as usize].processor.done(self.now, work.costs.message);
-        self.ports.links.queue.push(done.0, CLASS_FLOW, OPENED | src, flow);
+        self.ports.links.queue.push(done.0, rank::of_opening(flow), OPENED | src, flow);
         true
     }
 
@@ -227,7 +231,7 @@ impl<E: Endpoint> Engine<'_, E> {
         let dst = self.spec.flows[flow as usize].dst;
         let done = work.hosts[dst as usize].processor.done(self.now, work.costs.message);
         work.handing_out.insert(flow);
-        self.ports.links.queue.push(done.0, CLASS_PACKET, HANDED_OUT | dst, flow);
+        self.ports.links.queue.push(done.0, rank::of_work(HANDED_OUT | dst), HANDED_OUT | dst, flow);
         true
     }
 
@@ -240,7 +244,7 @@ impl<E: Endpoint> Engine<'_, E> {
         if let Some(work) = &mut self.work {
             work.handing_out.remove(&flow);
         }
-        self.end_flow(flow, FlowState::Done);
+        self.finish_flow(flow);
     }
 }
 

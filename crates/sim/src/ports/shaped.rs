@@ -4,7 +4,8 @@
 //! that is held back could reach the far end. An arrival that goes first moves it.
 
 use super::Ports;
-use crate::links::{CLASS_PACKET, RELEASE};
+use crate::links::RELEASE;
+use crate::rank;
 use headway_fabric::Full;
 use headway_units::Time;
 
@@ -47,6 +48,7 @@ impl Ports<'_> {
             // What arrives meanwhile may be first to leave, as soon as the wire is free.
             if !egress.armed {
                 self.arm(number);
+                self.watch_over(number);
             }
             return;
         }
@@ -54,7 +56,8 @@ impl Ports<'_> {
         let release = &mut self.releases[number as usize];
         if at < *release {
             *release = at;
-            self.links.queue.push(at.0, CLASS_PACKET, RELEASE | number, 0);
+            self.links.queue.push(at.0, rank::of_work(RELEASE | number), RELEASE | number, 0);
+            self.watch_over(number);
         }
     }
 

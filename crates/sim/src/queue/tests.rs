@@ -21,7 +21,7 @@ impl Pair {
     /// Adds an event `ahead` picoseconds from now.
     fn push(&mut self, ahead: u64, class: u8) {
         let at = self.now + ahead;
-        self.queue.push(at, class, self.made, !self.made);
+        self.queue.push(at, u64::from(class) << 42, self.made, !self.made);
         self.heap.push(Reverse((at, class, self.made)));
         self.made += 1;
     }
@@ -29,7 +29,7 @@ impl Pair {
     /// Takes an event from both; `false` when there is none.
     fn pop(&mut self) -> bool {
         let known = self.queue.upcoming(0);
-        let (got, want) = (self.queue.pop(), self.heap.pop().map(|Reverse(event)| event));
+        let (got, want) = (self.queue.pop_before(u64::MAX), self.heap.pop().map(|Reverse(event)| event));
         let expected = want.map(|(at, _, what)| Event { at, what, packet: !what });
         assert_eq!(got, expected, "after {} events, at {}", self.made, self.now);
         assert!(known.is_none() || known == got, "{known:?} was announced, {got:?} came");

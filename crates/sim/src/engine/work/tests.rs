@@ -1,11 +1,11 @@
 //! Hosts that take time, against closed forms: machines here send all they have and answer nothing.
 
-use super::super::Engine;
+use crate::conductor::{Conductor, Watch};
 use headway_fabric::{Buffer, Limit};
 use headway_gauges::Gauge;
 use headway_network::topology::SingleSwitch;
 use headway_network::{
-    FabricSpec, FlowSpec, HostCosts, LinkSpec, Network, Outcome, Routing, RunSpec, TopologySpec,
+    FabricSpec, FlowSpec, HostCosts, LinkSpec, Network, Outcome, Progress, Routing, RunSpec, TopologySpec,
     TransportSpec,
 };
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
@@ -144,21 +144,18 @@ fn run(spec: &RunSpec) -> (Outcome, Vec<Vec<Receipt>>) {
         events: VecDeque::new(),
         received: Vec::new(),
     };
-    let mut engine = Engine::new(spec, network, (0..HOSTS).map(machine).collect(), None).expect("an engine");
-    assert!(engine.run(&mut |_| true));
-    let received = engine.hosts.iter().map(|host| host.endpoint.received()).collect();
-    (engine.finish(false, |only: &Plain| vec![(0, only as &dyn Endpoint)]), received)
-}
-
-trait Received {
-    fn received(&self) -> Vec<Receipt>;
-}
-
-impl Received for headway_transport::endpoint::Checked<Plain> {
-    fn received(&self) -> Vec<Receipt> {
-        use headway_transport::endpoint::Around;
-        self.inner().received.clone()
-    }
+    let mut progress = |_: &Progress| true;
+    let mut watch =
+        Watch { progress: &mut progress, tap: None, witness: None, room: u64::MAX, threads: 1, trial: None };
+    let machines = (0..HOSTS).map(machine).collect();
+    let mut conductor = Conductor::new(spec, network, machines, &watch).expect("a run");
+    assert!(conductor.run(&mut watch));
+    let received = std::cell::RefCell::new(Vec::new());
+    let outcome = conductor.finish(false, |only: &Plain| {
+        received.borrow_mut().push(only.received.clone());
+        vec![(0, only as &dyn Endpoint)]
+    });
+    (outcome, received.into_inner())
 }
 
 /// When flows finished.

@@ -1,10 +1,10 @@
-//! Looking ahead is a matter of speed alone.
+//! Looking ahead is a matter of speed alone, and so is the number of threads.
 
 use super::*;
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::FatTree;
 use headway_network::{
-    FabricSpec, FlowChoice, LinkChoice, LinkSpec, Routing, SampleSpec, TopologySpec, TransportSpec,
+    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Routing, SampleSpec, TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
 use headway_transport::endpoint::Transport;
@@ -53,29 +53,43 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
     }
 }
 
-fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool) -> Outcome {
+fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool, threads: usize) -> Outcome {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
     let endpoint = |host| T::endpoint(&T::Params::default(), network.host_context(host));
     let endpoints = (0..network.hosts()).map(endpoint).collect();
-    let mut engine = Engine::new(spec, Arc::clone(&network), endpoints, None).expect("an engine");
-    engine.ports.force_look_ahead(look_ahead);
-    assert!(engine.run(&mut |_| true));
-    engine.finish(false, |only: &T::Endpoint| vec![(0, only as &dyn headway_transport::Endpoint)])
+    let mut progress = |_: &Progress| true;
+    let mut watch = Watch {
+        progress: &mut progress,
+        tap: None,
+        witness: None,
+        room: u64::MAX,
+        threads,
+        trial: None,
+    };
+    let mut conductor = Conductor::new(spec, Arc::clone(&network), endpoints, &watch).expect("a run");
+    conductor.force_look_ahead(look_ahead);
+    assert!(conductor.run(&mut watch));
+    conductor.finish(false, |only: &T::Endpoint| vec![(0, only as &dyn headway_transport::Endpoint)])
 }
 
 fn assert_same<T: Transport>() {
     let spec = crowded(T::INFO.name, T::INFO.discipline);
-    let (with, without) = (outcome::<T>(&spec, true), outcome::<T>(&spec, false));
+    let (with, without) = (outcome::<T>(&spec, true, 1), outcome::<T>(&spec, false, 1));
     assert!(
         with.links.iter().any(|link| link.counters.drops() + link.counters.trimmed > 0),
         "nothing was crowded"
     );
     assert_eq!(with.digest, without.digest, "{}", T::INFO.name);
     assert_eq!(with, without, "{}", T::INFO.name);
+    for threads in [2, 3, 4, 8] {
+        let shared = outcome::<T>(&spec, threads % 2 == 0, threads);
+        assert_eq!(shared.digest, with.digest, "{} on {threads} threads", T::INFO.name);
+        assert_eq!(shared, with, "{} on {threads} threads", T::INFO.name);
+    }
 }
 
 #[test]
-fn a_run_that_looks_ahead_is_the_run_that_does_not() {
+fn a_run_that_looks_ahead_or_has_several_threads_is_the_run_that_does_not() {
     assert_same::<Amrt>();
     assert_same::<Phost>();
     assert_same::<Ndp>();

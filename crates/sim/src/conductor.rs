@@ -1,0 +1,635 @@
+//! A run as a whole: its shards, how far they may go, its samples and its end.
+//!
+//! **Windows.** Shards go on side by side for the shortest time that a packet takes from one to another, so that nothing
+//! that happens in one in that time concerns another before the window is over. Then they hand over what they sent to
+//! each other. Samples, and all else that looks at the network as a whole, happen between two windows.
+//!
+//! **The end.** A run ends with the event that ends its last flow, and what would have happened after it must not have
+//! happened anywhere. Shards go on side by side only while some flow cannot end within the window: one that starts later,
+//! or that has more bytes to come than its receiver's link brings in that time. Else all events of the window happen one
+//! by one in the order that they have on one thread. A sender that gives up a message does that without notice; a run
+//! whose last flow ends so goes on for the longest delay of a link.
+//!
+//! **The same for any number of shards.** An event happens at the same time and in the same order among those of its host
+//! or switch, whoever simulates it: see [`crate::rank`]. All that is counted is either of one host or port, or a sum.
+
+use crate::crew::with_crew;
+use crate::division::Division;
+use crate::engine::{Common, Engine, Host, Nearness, Stopped, seen};
+use crate::links::Sighting;
+use crate::ports::{Egress, Ports, egress_of};
+use crate::progressing::Progressing;
+use crate::sampler::Sampler;
+use crate::shared::Shared;
+use headway_gauges::{Gauge, RoundTrips};
+use headway_network::{Arrivals, FlowRecord, FlowState, Ideals, LinkRecord, LinkStats, Outcome, Progress};
+use headway_network::{BuildError, FaultCounts, Network, RunSpec, Tap, TransportRecord, Witness};
+use headway_network::{PER_PACKET, PER_SAMPLE};
+use headway_transport::Endpoint;
+use headway_transport::endpoint::Around;
+use headway_units::Time;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Events between two looks at what packets and samples take: as many packets may be too many.
+const ROOM_EVENTS: u64 = 1 << 12;
+/// Events between two calls of the progress function, a multiple of the former.
+const PROGRESS_EVENTS: u64 = 1 << 16;
+
+/// Who looks on while a run lasts, and what it may take.
+pub(crate) struct Watch<'w> {
+    pub(crate) progress: &'w mut dyn FnMut(&Progress) -> bool,
+    pub(crate) tap: Option<&'w mut dyn Tap>,
+    pub(crate) witness: Option<&'w mut dyn Witness>,
+    /// Bytes that packets in flight and samples may take.
+    pub(crate) room: u64,
+    pub(crate) threads: usize,
+    pub(crate) trial: Option<&'w mut dyn Trial>,
+}
+
+/// Measures what each shard does in each window. Shards then take turns on one thread.
+pub trait Trial {
+    /// A shard begins with its part of a window.
+    fn begins(&mut self);
+    /// It is done with it.
+    fn ends(&mut self, shard: usize);
+    /// All are done with the window. `together` says whether they could have gone on side by side.
+    fn window(&mut self, together: bool);
+}
+
+/// One run in progress.
+pub(crate) struct Conductor<'a, E> {
+    spec: &'a RunSpec,
+    network: Arc<Network>,
+    division: Division,
+    flows: Arc<[Progressing]>,
+    shards: Vec<Mutex<Engine<'a, E>>>,
+    now: Time,
+    /// Responsive flows.
+    responsive: u64,
+    /// Those that cannot end within a window, as long as they do not come near.
+    far: u64,
+    /// The last start of a responsive flow.
+    last_start: Time,
+    /// Starts of flows that ask for the state of another shard, in order.
+    asking: Vec<u64>,
+    sampler: Option<Sampler>,
+    next_sample: Time,
+    /// Starts of the flow in the middle and of the last one, as long as they are to come.
+    middle: Option<Time>,
+    last: Option<Time>,
+    arrivals: Option<Arrivals>,
+    /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
+    stop: Time,
+    /// What took all the memory that it may.
+    full: Option<&'static str>,
+    /// The number of events at which to look for room and progress next.
+    next_look: u64,
+    /// Packets that a tap has not been shown yet.
+    unseen: Vec<Sighting>,
+}
+
+type Guards<'g, 'a, E> = Vec<MutexGuard<'g, Engine<'a, E>>>;
+
+impl<'a, E: Endpoint + Send> Conductor<'a, E> {
+    pub(crate) fn new(
+        spec: &'a RunSpec,
+        network: Arc<Network>,
+        endpoints: Vec<E>,
+        watch: &Watch<'_>,
+    ) -> Result<Conductor<'a, E>, BuildError> {
+        let division = Division::new(&network, spec, if watch.witness.is_some() { 1 } else { watch.threads });
+        let shards = division.shards();
+        let flows: Arc<[Progressing]> = spec.flows.iter().map(|_| Progressing::default()).collect();
+        let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows));
+        let (egress, reach) = egress_of(&network, spec.seed, &division)?;
+        let egress = Shared::of(egress, shards, division.of_link());
+        let of_host: Arc<[u8]> = division.of_node()[..network.hosts() as usize].into();
+        let hosts = Shared::of(endpoints.into_iter().map(Host::new).collect(), shards, &of_host);
+        let mut orders: Vec<Vec<u32>> = vec![Vec::new(); shards];
+        for flow in in_order(spec) {
+            orders[usize::from(of_host[spec.flows[flow as usize].src as usize])].push(flow);
+        }
+        let common = Common {
+            spec,
+            network: Arc::clone(&network),
+            flows: Arc::clone(&flows),
+            patience: division.longest,
+            shards,
+        };
+        let within = (shards > 1).then(|| within(spec, &network, &division));
+        let made = egress.into_iter().zip(hosts).zip(orders).enumerate();
+        let made = made.map(|(shard, ((egress, hosts), order))| {
+            let place = (&division, shard as u8);
+            let ports =
+                Ports::new(Arc::clone(&network), spec, watch.tap.is_some(), (egress, reach), place)?;
+            let mut engine = Engine::new(&common, ports, hosts, order, shard)?;
+            engine.deliveries = sampler.as_ref().and_then(Sampler::deliveries);
+            engine.nearness = within.map(|within| Nearness { within, came: 0 });
+            Ok(Mutex::new(engine))
+        });
+        let shards = made.collect::<Result<Vec<_>, BuildError>>()?;
+        let mut far = 0;
+        for (flow, progress) in spec.flows.iter().zip(flows.iter()).filter(|(flow, _)| flow.responsive) {
+            if within.is_some_and(|within| flow.bytes <= within) {
+                progress.comes_near();
+            } else {
+                far += 1;
+            }
+        }
+        let order = in_order(spec);
+        let start_of = |place: usize| order.get(place).map(|flow| spec.flows[*flow as usize].start);
+        let starts = spec.flows.iter().filter(|f| f.responsive).map(|f| f.start);
+        Ok(Conductor {
+            responsive: spec.flows.iter().filter(|f| f.responsive).count() as u64,
+            far,
+            last_start: starts.max().unwrap_or(Time::ZERO),
+            asking: asking(spec, &of_host),
+            next_sample: sampler.as_ref().map_or(Time::MAX, Sampler::every),
+            middle: start_of(order.len() / 2),
+            last: order.len().checked_sub(1).and_then(start_of),
+            spec,
+            network,
+            division,
+            flows,
+            shards,
+            now: Time::ZERO,
+            sampler,
+            arrivals: None,
+            stop: spec.stop,
+            full: None,
+            next_look: ROOM_EVENTS,
+            unseen: Vec::new(),
+        })
+    }
+
+    /// Looks ahead, or does not, whatever the size of the network.
+    #[cfg(test)]
+    pub(crate) fn force_look_ahead(&mut self, on: bool) {
+        self.shards.iter().for_each(|shard| lock(shard).ports.force_look_ahead(on));
+    }
+
+    /// Runs to the end; `false` when stopped early.
+    pub(crate) fn run(&mut self, watch: &mut Watch<'_>) -> bool {
+        // Threads lock their shard for a window; the conductor has all of them in between.
+        let shards = std::mem::take(&mut self.shards);
+        let limit = AtomicU64::new(0);
+        let work = |number: usize| {
+            let mut shard = lock(&shards[number]);
+            let limit = limit.load(Relaxed);
+            shard.take_letters();
+            shard.run_before(limit);
+            shard.flush(limit);
+        };
+        let threads = if watch.trial.is_some() { 1 } else { shards.len() };
+        let completed = with_crew(threads, &work, |crew| {
+            let side_by_side = |until: u64| {
+                limit.store(until, Relaxed);
+                crew.together();
+            };
+            self.conduct(&shards, watch, &side_by_side)
+        });
+        self.shards = shards;
+        completed
+    }
+
+    fn conduct(
+        &mut self,
+        shards: &[Mutex<Engine<'a, E>>],
+        watch: &mut Watch<'_>,
+        side_by_side: &dyn Fn(u64),
+    ) -> bool {
+        loop {
+            let mut all: Guards<'_, 'a, E> = shards.iter().map(lock).collect();
+            let next = exchange(&mut all);
+            let control = self.next_control();
+            if self.is_over(&all) {
+                self.now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
+                self.show(&mut all, watch, true);
+                return self.full.is_none();
+            }
+            if next > control.0 {
+                if next == u64::MAX && self.sampler.is_none() && control == self.stop {
+                    // Nothing will ever happen again.
+                    self.now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
+                    self.show(&mut all, watch, true);
+                    return true;
+                }
+                self.now = control;
+                self.look_around(&mut all);
+                if control >= self.stop {
+                    self.show(&mut all, watch, true);
+                    return self.full.is_none();
+                }
+                continue;
+            }
+            let alone = all.len() == 1;
+            let span = match watch.tap {
+                // What a tap has not seen yet must not become too much.
+                Some(_) if alone => self.division.longest.max(Time::us(1)),
+                _ => self.division.window(),
+            };
+            let until = next.saturating_add(span.0).min(control.0.saturating_add(1));
+            if alone {
+                if !self.alone(&mut all, until, watch) {
+                    return self.interrupted(&mut all, watch);
+                }
+            } else if self.may_part(next, until) {
+                drop(all);
+                match &mut watch.trial {
+                    Some(trial) => take_turns(shards, until, *trial),
+                    None => side_by_side(until),
+                }
+                all = shards.iter().map(lock).collect();
+            } else {
+                if let Some(trial) = &mut watch.trial {
+                    trial.begins();
+                }
+                self.one_by_one(&mut all, until);
+                if let Some(trial) = &mut watch.trial {
+                    trial.ends(0);
+                    trial.window(false);
+                }
+            }
+            self.far -= all.iter_mut().filter_map(|s| s.nearness.as_mut()).map(|n| std::mem::take(&mut n.came)).sum::<u64>();
+            self.show(&mut all, watch, false);
+            let events: u64 = all.iter().map(|shard| shard.events).sum();
+            if !alone && events >= self.next_look {
+                self.now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
+                if !self.goes_on(&all, watch, events) {
+                    return self.interrupted(&mut all, watch);
+                }
+            }
+        }
+    }
+
+    fn interrupted(&mut self, all: &mut Guards<'_, 'a, E>, watch: &mut Watch<'_>) -> bool {
+        self.now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
+        self.show(all, watch, true);
+        false
+    }
+
+    /// Whether all flows have ended that the run waits for.
+    fn is_over(&self, all: &Guards<'_, 'a, E>) -> bool {
+        all.iter().map(|shard| shard.ended).sum::<u64>() == self.responsive
+    }
+
+    /// The next instant at which the network is looked at as a whole, or the run ends.
+    fn next_control(&self) -> Time {
+        let looks = [self.middle, self.last].into_iter().flatten().fold(self.next_sample, Time::min);
+        looks.min(self.stop)
+    }
+
+    /// Whether shards may go on side by side until a time: see the module.
+    fn may_part(&self, from: u64, until: u64) -> bool {
+        let asked = self.asking.partition_point(|at| *at < from);
+        let asks = self.asking.get(asked).is_some_and(|at| *at < until);
+        !asks && (self.far > 0 || self.last_start.0 >= until)
+    }
+
+    /// Events of the only shard before a time, or as many as may pass unseen. `false` when it is to go no further.
+    fn alone(&mut self, all: &mut Guards<'_, 'a, E>, until: u64, watch: &mut Watch<'_>) -> bool {
+        let shard = &mut all[0];
+        if let Some(witness) = &mut watch.witness {
+            while let Some(event) = if shard.open > 0 { shard.next_before(until) } else { None } {
+                let pool = &shard.ports.links.pool;
+                if !witness.event(&seen(&event, |handle| *pool.get(handle))) {
+                    return false;
+                }
+                shard.step(event);
+            }
+            return true;
+        }
+        shard.pause = self.next_look;
+        if shard.run_before(until) != Stopped::Events {
+            return true;
+        }
+        self.now = shard.now;
+        let events = shard.events;
+        self.goes_on(all, watch, events)
+    }
+
+    /// All events of all shards before a time, in their order, up to the end of the last flow.
+    fn one_by_one(&mut self, all: &mut Guards<'_, 'a, E>, until: u64) {
+        all.iter_mut().for_each(|shard| shard.take_letters());
+        while !self.is_over(all) {
+            let first = |(number, shard): (usize, &mut MutexGuard<'_, Engine<'a, E>>)| {
+                let (at, rank) = shard.ports.links.queue.first()?;
+                (at < until).then_some((at, rank, number))
+            };
+            let Some((.., number)) = all.iter_mut().enumerate().filter_map(first).min() else { break };
+            all[number].step_once();
+            if all[number].ports.links.post.first < u64::MAX {
+                hand_over(all);
+                all.iter_mut().for_each(|shard| shard.take_letters());
+            }
+        }
+        if !self.is_over(all) {
+            all.iter_mut().for_each(|shard| shard.flush(until));
+        }
+    }
+
+    /// Whether there is room for more, and nobody who looks on has seen enough.
+    #[cold]
+    fn goes_on(&mut self, all: &Guards<'_, 'a, E>, watch: &mut Watch<'_>, events: u64) -> bool {
+        let reports = events / PROGRESS_EVENTS > (self.next_look - 1) / PROGRESS_EVENTS;
+        self.next_look = (events / ROOM_EVENTS + 1) * ROOM_EVENTS;
+        let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
+        let packets = all.iter().map(|shard| shard.ports.links.pool.slots()).sum::<u64>() * PER_PACKET;
+        if samples + packets > watch.room {
+            self.full = Some(if samples > packets { "samples" } else { "packets in flight" });
+            return false;
+        }
+        let progress = Progress {
+            now: self.now,
+            stop: self.spec.stop,
+            events,
+            flows_done: all.iter().map(|shard| shard.done).sum(),
+            flows_total: self.flows.len() as u64,
+        };
+        !reports || (watch.progress)(&progress)
+    }
+
+    /// What is measured of the network as a whole, all events of this instant being over.
+    fn look_around(&mut self, all: &mut Guards<'_, 'a, E>) {
+        let now = self.now;
+        let samples = self.next_sample == now;
+        let (middle, last) = (self.middle == Some(now), self.last == Some(now));
+        if !(samples || middle || last) {
+            return;
+        }
+        all.iter_mut().for_each(|shard| shard.ports.catch_up_all(now));
+        if middle {
+            self.middle = None;
+            self.arrivals = Some(Arrivals { middle: now, end: Time::MAX, busy: busy(all, now) });
+        }
+        if last {
+            self.last = None;
+            if let Some(arrivals) = &mut self.arrivals {
+                arrivals.end = now;
+                let pairs = arrivals.busy.iter_mut().zip(busy(all, now));
+                pairs.for_each(|(before, now)| *before = now.saturating_sub(*before));
+            }
+        }
+        if samples {
+            self.take_sample(all);
+            if self.sampler.as_ref().is_some_and(Sampler::is_full) {
+                (self.full, self.stop) = (Some("samples"), now);
+            }
+        }
+    }
+
+    fn take_sample(&mut self, all: &mut Guards<'_, 'a, E>) {
+        let Some(sampler) = &mut self.sampler else { return };
+        let mut shards: Vec<&mut Engine<'a, E>> = all.iter_mut().map(|guard| &mut **guard).collect();
+        let mut deliveries: Vec<_> = shards.iter_mut().map(|shard| shard.deliveries.take()).collect();
+        sampler.take(
+            self.now,
+            whole(&mut shards[0].ports.egress),
+            &self.flows,
+            deliveries.iter_mut().flatten().map(|shard| &mut **shard),
+        );
+        shards.iter_mut().zip(deliveries).for_each(|(shard, own)| shard.deliveries = own);
+        self.next_sample = self.now.saturating_add(sampler.every());
+    }
+
+    /// Shows a tap what it has not seen and what is complete: in order of time, and of links in one instant.
+    fn show(&mut self, all: &mut Guards<'_, 'a, E>, watch: &mut Watch<'_>, everything: bool) {
+        let Some(tap) = &mut watch.tap else { return };
+        if everything {
+            all.iter_mut().for_each(|shard| shard.ports.catch_up_all(self.now));
+        }
+        for shard in all.iter_mut() {
+            if let Some(seen) = &mut shard.ports.links.seen {
+                self.unseen.append(seen);
+            }
+        }
+        // A port is behind by a link's delay at most.
+        let now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
+        let complete = now.saturating_sub(self.division.longest);
+        self.unseen.sort_by_key(|seen| (seen.start, seen.link));
+        let count = self.unseen.partition_point(|seen| everything || seen.start < complete);
+        for Sighting { start, link, packet } in self.unseen.drain(..count) {
+            tap.started(link, start, &packet);
+        }
+    }
+
+    /// Collects the outcome. `machines` are those of a host, each with the position of its transport.
+    pub(crate) fn finish(
+        mut self,
+        interrupted: bool,
+        machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
+    ) -> Outcome {
+        let now = self.now;
+        let shards = std::mem::take(&mut self.shards);
+        let mut all: Guards<'_, 'a, E> = shards.iter().map(lock).collect();
+        all.iter_mut().for_each(|shard| shard.ports.catch_up_all(now));
+        if self.sampler.is_some() {
+            self.take_sample(&mut all);
+        }
+        let lost = |number| all.iter().map(|shard| shard.ports.links.fault_drops(number)).sum::<u32>();
+        let mut ideals = Ideals::new(&self.network, self.spec);
+        let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
+            state: flow.state(),
+            finish: flow.finished(),
+            ideal: ideals.of(number),
+            delivered: flow.delivered(),
+            retransmitted: Some(flow.retransmitted()),
+            drops: Some(flow.drops() + lost(number)),
+            trims: Some(flow.trims()),
+            marks: Some(flow.marks()),
+        });
+        let flows: Vec<FlowRecord> = flows.collect();
+        let warnings = self.warnings(&all, &flows, interrupted);
+        let links = self.records(&mut all);
+        let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
+        let dropped = dropped(&all);
+        let (events, digest) = all.iter().fold((0u64, 0u64), |(events, digest), shard| {
+            (events + shard.events, digest.wrapping_add(shard.digest))
+        });
+        let hosts: Vec<_> =
+            whole(&mut all[0].hosts).iter().map(|host| machines(host.endpoint.inner())).collect();
+        let machines = || hosts.iter().flatten().map(|(_, machine)| *machine);
+        Outcome {
+            flows,
+            links,
+            arrivals: self.arrivals.take().filter(|arrivals| arrivals.end < Time::MAX),
+            warnings,
+            host_gauges: hosts.iter().map(|host| gauges(host.iter().map(|part| part.1), now)).collect(),
+            round_trips: RoundTrips::together(machines().filter_map(|machine| machine.round_trips())),
+            by_transport: by_transport(&dropped, &hosts, now),
+            samples: self.sampler.take().map(Sampler::finish).unwrap_or_default(),
+            end: now,
+            events,
+            packet_hops,
+            digest,
+            interrupted,
+        }
+    }
+
+    /// What every link did.
+    ///
+    /// # Panics
+    /// When a port's counters contradict each other: only a bug can cause that.
+    fn records(&self, all: &mut Guards<'_, 'a, E>) -> Vec<LinkRecord> {
+        let faults: Vec<FaultCounts> = {
+            let of = |link: usize| all[usize::from(self.division.of_link()[link])].ports.links.fault_counts(link);
+            (0..self.network.links().len()).map(of).collect()
+        };
+        let ports = whole(&mut all[0].ports.egress).iter().map(|egress| &egress.port);
+        let fresh = LinkStats::of_fresh_ports(Time::ZERO);
+        let records = fresh.records(self.now, &self.network, ports, |link| faults[link]);
+        records.unwrap_or_else(|broken| panic!("{broken} (seed {})", self.spec.seed))
+    }
+
+    fn warnings(&self, all: &Guards<'_, 'a, E>, flows: &[FlowRecord], interrupted: bool) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(what) = self.full {
+            warnings
+                .push(format!("the run ended at {}: its {what} took all the memory that they may", self.now));
+        }
+        let unfinished = flows.iter().filter(|f| f.state != FlowState::Done).count();
+        if unfinished > 0 {
+            let why = if interrupted { "the run was interrupted" } else { "the run ended" };
+            warnings.push(format!("{unfinished} of {} flows had not finished when {why}", flows.len()));
+        }
+        let unconnected = all.iter().map(|shard| shard.unconnected).sum();
+        warnings.extend(headway_network::outcome::unconnected_warning(unconnected));
+        let lost: u64 = all.iter().map(|shard| shard.ports.links.lost).sum();
+        if lost > 0 {
+            warnings.push(format!("{lost} packets had no route to their destination"));
+        }
+        warnings
+    }
+}
+
+/// Flows in the order in which they start: those of one instant by their host, and those of one host as they are given.
+fn in_order(spec: &RunSpec) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
+    order.sort_by_key(|&f| (spec.flows[f as usize].start, spec.flows[f as usize].src));
+    order
+}
+
+/// Starts of flows over a connection whose ends belong to several shards: whether it is open is known at both.
+fn asking(spec: &RunSpec, of_host: &[u8]) -> Vec<u64> {
+    let apart = |flow: &&headway_network::FlowSpec| {
+        flow.connection.is_some() && of_host[flow.src as usize] != of_host[flow.dst as usize]
+    };
+    let mut starts: Vec<u64> = spec.flows.iter().filter(apart).map(|flow| flow.start.0).collect();
+    starts.sort_unstable();
+    starts
+}
+
+/// No more bytes than these are delivered to a host in a window.
+fn within(spec: &RunSpec, network: &Network, division: &Division) -> u64 {
+    let hosts = network.hosts();
+    let rates = network.links().iter().filter(|link| link.to < hosts).map(|link| link.spec.rate.bps());
+    let raised = spec.faults.iter().filter_map(|fault| match &fault.what {
+        headway_network::Fault::Change(change) => change.rate.map(|rate| rate.bps()),
+        _ => None,
+    });
+    let fastest = u128::from(rates.chain(raised).max().unwrap_or(0));
+    // Packets that a fault delays may arrive beside those that were sent later, once for each fault.
+    let times = 1 + spec.faults.len() as u128;
+    let span = u128::from(division.window().0) + u128::from(spec.jitter.0);
+    let bits = fastest * span / 1_000_000_000_000 * times;
+    u64::try_from(bits / 8).unwrap_or(u64::MAX).saturating_add(2 * 65_536)
+}
+
+fn lock<T>(shard: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A thread that panics ends the run, whatever its shard looks like.
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Every element of a list that shards share.
+#[allow(unsafe_code, reason = "the conductor holds all shards, so that none of them runs")]
+fn whole<T>(list: &mut Shared<T>) -> &mut [T] {
+    // SAFETY: called only with a shard out of guards of all, and the other shards' handles are behind those.
+    unsafe { list.whole() }
+}
+
+/// Hands over what shards sent to each other, and answers when the next thing happens; the end of time if nothing will.
+fn exchange<E: Endpoint>(all: &mut Guards<'_, '_, E>) -> u64 {
+    hand_over(all);
+    let next = |shard: &mut MutexGuard<'_, Engine<'_, E>>| {
+        shard.next_event_at().min(shard.first_letter).min(shard.next_start)
+    };
+    all.iter_mut().map(next).min().unwrap_or(u64::MAX)
+}
+
+fn hand_over<E: Endpoint>(all: &mut Guards<'_, '_, E>) {
+    for from in 0..all.len() {
+        let first = std::mem::replace(&mut all[from].ports.links.post.first, u64::MAX);
+        if first == u64::MAX {
+            continue;
+        }
+        for to in (0..all.len()).filter(|to| *to != from) {
+            let mut letters = std::mem::take(&mut all[from].ports.links.post.letters[to]);
+            if letters.is_empty() {
+                all[from].ports.links.post.letters[to] = letters;
+                continue;
+            }
+            let inbox = &mut all[to];
+            inbox.first_letter = inbox.first_letter.min(first);
+            if inbox.inbox[from].is_empty() {
+                std::mem::swap(&mut inbox.inbox[from], &mut letters);
+            } else {
+                inbox.inbox[from].append(&mut letters);
+            }
+            all[from].ports.links.post.letters[to] = letters;
+        }
+    }
+}
+
+/// Shards one after the other, while somebody measures how long each takes.
+fn take_turns<E: Endpoint>(shards: &[Mutex<Engine<'_, E>>], until: u64, trial: &mut dyn Trial) {
+    for (number, shard) in shards.iter().enumerate() {
+        let mut shard = lock(shard);
+        trial.begins();
+        shard.take_letters();
+        shard.run_before(until);
+        shard.flush(until);
+        trial.ends(number);
+    }
+    trial.window(true);
+}
+
+/// Time that each link spent transmitting until now.
+fn busy<E: Endpoint>(all: &mut Guards<'_, '_, E>, now: Time) -> Vec<Time> {
+    whole::<Egress>(&mut all[0].ports.egress).iter().map(|egress| egress.port.busy_until(now)).collect()
+}
+
+/// Packets that ports dropped, all and data among them, by transport where there are several.
+fn dropped<E: Endpoint>(all: &Guards<'_, '_, E>) -> Vec<(u64, u64)> {
+    let mut sum: Vec<(u64, u64)> = all[0].ports.links.dropped.counts().to_vec();
+    for shard in &all[1..] {
+        let counts = shard.ports.links.dropped.counts();
+        sum.iter_mut().zip(counts).for_each(|(sum, more)| *sum = (sum.0 + more.0, sum.1 + more.1));
+    }
+    sum
+}
+
+/// Of several transports, what no flow's record says.
+fn by_transport(
+    dropped: &[(u64, u64)],
+    hosts: &[Vec<(u8, &dyn Endpoint)>],
+    now: Time,
+) -> Vec<TransportRecord> {
+    let one = |(number, &(drops, data_drops))| {
+        let own = || hosts.iter().flatten().filter(move |part| usize::from(part.0) == number);
+        TransportRecord {
+            drops: Some(drops),
+            data_drops: Some(data_drops),
+            gauges: gauges(own().map(|part| part.1), now),
+            round_trips: RoundTrips::together(own().filter_map(|part| part.1.round_trips())),
+        }
+    };
+    dropped.iter().enumerate().map(one).collect()
+}
+
+fn gauges<'m>(machines: impl Iterator<Item = &'m dyn Endpoint>, now: Time) -> Vec<Gauge> {
+    machines.flat_map(|machine| machine.gauges(now)).collect()
+}
+
+#[cfg(test)]
+mod tests;
