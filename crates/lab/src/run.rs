@@ -9,6 +9,7 @@ use crate::text::{LabError, Problem, ScenarioError};
 use headway_network::Witness;
 use headway_network::{Change, Down, Fault, FaultSpec, FlowState, Outcome, Progress, RunError};
 use std::cell::Cell;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ pub struct Options<'a> {
     pub commit: Option<String>,
     /// Also write a capture of packets.
     pub capture: Option<Capture>,
+    /// Threads that share the run; one without. The results do not depend on it.
+    pub threads: Option<NonZeroUsize>,
 }
 
 /// The progress of a run.
@@ -80,7 +83,9 @@ pub fn run_scenario(
         progress(&report(state, elapsed))
     };
     let tap = recorder.as_mut().map(|recorder| recorder as &mut dyn headway_network::Tap);
-    let outcome = headway_sim::run_within(&resolved.spec, setup.room()?, tap, &mut watch);
+    let threads = options.threads.map_or(1, NonZeroUsize::get);
+    let around = headway_sim::Around { threads, room: setup.room()?, tap, trial: None };
+    let outcome = headway_sim::run_within(&resolved.spec, around, &mut watch);
     let wall = clock.elapsed();
     recorder.map_or(Ok(()), Recorder::finish)?;
     let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;

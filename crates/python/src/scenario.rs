@@ -8,6 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value as Json;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// Commit that the module was built from.
@@ -191,8 +192,9 @@ impl PyScenario {
 
     /// Runs it. `progress` is called about five times a second and stops the run by returning False; an
     /// exception in it (and Ctrl-C) stops the run too, and is raised when what there is has been written.
-    /// `capture` is a pcapng file to write, `capture_links` the links to capture, all if there is none.
-    #[pyo3(signature = (out = None, progress = None, csv = false, capture = None, capture_links = Vec::new()))]
+    /// `capture` is a pcapng file to write, `capture_links` the links to capture, all if there is none. `threads` share the
+    /// run, whose results do not depend on them.
+    #[pyo3(signature = (out = None, progress = None, csv = false, capture = None, capture_links = Vec::new(), threads = NonZeroUsize::MIN))]
     fn run(
         &self,
         py: Python<'_>,
@@ -201,9 +203,11 @@ impl PyScenario {
         csv: bool,
         capture: Option<PathBuf>,
         capture_links: Vec<String>,
+        threads: NonZeroUsize,
     ) -> PyResult<RunResult> {
         let capture = capture.map(|file| Capture { file, links: capture_links });
-        let options = Options { out: out.as_deref(), csv, commit: COMMIT.map(str::to_string), capture };
+        let commit = COMMIT.map(str::to_string);
+        let options = Options { out: out.as_deref(), csv, commit, capture, threads: Some(threads) };
         let mut raised: Option<PyErr> = None;
         let output = py.detach(|| {
             run_scenario(&self.inner, &options, &mut |report| {

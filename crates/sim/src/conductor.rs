@@ -13,7 +13,7 @@
 //! **The same for any number of shards.** An event happens at the same time and in the same order among those of its host
 //! or switch, whoever simulates it: see [`crate::rank`]. All that is counted is either of one host or port, or a sum.
 
-use crate::crew::with_crew;
+use crate::crew::{threads_for, with_crew};
 use crate::division::Division;
 use crate::engine::{Common, Engine, Host, Nearness, Stopped, seen};
 use crate::links::Sighting;
@@ -35,6 +35,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const ROOM_EVENTS: u64 = 1 << 12;
 /// Events between two calls of the progress function, a multiple of the former.
 const PROGRESS_EVENTS: u64 = 1 << 16;
+
+/// Events of a window from which on the next one is worth it that threads wait for each other: with fewer, one thread
+/// does them in the time that the waiting takes.
+const WORTH_MEETING: u64 = 128;
 
 /// Who looks on while a run lasts, and what it may take.
 pub(crate) struct Watch<'w> {
@@ -85,6 +89,9 @@ pub(crate) struct Conductor<'a, E> {
     full: Option<&'static str>,
     /// The number of events at which to look for room and progress next.
     next_look: u64,
+    /// Events after the last window, and in it.
+    events: u64,
+    busy: u64,
     /// Packets that a tap has not been shown yet.
     unseen: Vec<Sighting>,
 }
@@ -159,6 +166,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             stop: spec.stop,
             full: None,
             next_look: ROOM_EVENTS,
+            events: 0,
+            busy: 0,
             unseen: Vec::new(),
         })
     }
@@ -174,14 +183,16 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         // Threads lock their shard for a window; the conductor has all of them in between.
         let shards = std::mem::take(&mut self.shards);
         let limit = AtomicU64::new(0);
+        let threads = if watch.trial.is_some() { 1 } else { threads_for(shards.len()) };
         let work = |number: usize| {
-            let mut shard = lock(&shards[number]);
             let limit = limit.load(Relaxed);
-            shard.take_letters();
-            shard.run_before(limit);
-            shard.flush(limit);
+            for shard in shards.iter().skip(number).step_by(threads) {
+                let mut shard = lock(shard);
+                shard.take_letters();
+                shard.run_before(limit);
+                shard.flush(limit);
+            }
         };
-        let threads = if watch.trial.is_some() { 1 } else { shards.len() };
         let completed = with_crew(threads, &work, |crew| {
             let side_by_side = |until: u64| {
                 limit.store(until, Relaxed);
@@ -237,10 +248,13 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             } else if self.may_part(next, until) {
                 drop(all);
                 match &mut watch.trial {
-                    Some(trial) => take_turns(shards, until, *trial),
+                    Some(trial) => take_turns(shards, until, Some(*trial)),
+                    None if self.busy < WORTH_MEETING => take_turns(shards, until, None),
                     None => side_by_side(until),
                 }
                 all = shards.iter().map(lock).collect();
+                let events = all.iter().map(|shard| shard.events).sum();
+                (self.busy, self.events) = (events - self.events, events);
             } else {
                 if let Some(trial) = &mut watch.trial {
                     trial.begins();
@@ -581,17 +595,23 @@ fn hand_over<E: Endpoint>(all: &mut Guards<'_, '_, E>) {
     }
 }
 
-/// Shards one after the other, while somebody measures how long each takes.
-fn take_turns<E: Endpoint>(shards: &[Mutex<Engine<'_, E>>], until: u64, trial: &mut dyn Trial) {
+/// Shards one after the other, on this thread.
+fn take_turns<E: Endpoint>(shards: &[Mutex<Engine<'_, E>>], until: u64, mut trial: Option<&mut dyn Trial>) {
     for (number, shard) in shards.iter().enumerate() {
         let mut shard = lock(shard);
-        trial.begins();
+        if let Some(trial) = &mut trial {
+            trial.begins();
+        }
         shard.take_letters();
         shard.run_before(until);
         shard.flush(until);
-        trial.ends(number);
+        if let Some(trial) = &mut trial {
+            trial.ends(number);
+        }
     }
-    trial.window(true);
+    if let Some(trial) = trial {
+        trial.window(true);
+    }
 }
 
 /// Time that each link spent transmitting until now.

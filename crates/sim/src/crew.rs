@@ -2,35 +2,51 @@
 
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::{Acquire, Relaxed, Release}};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How often a thread looks before it lets others have its core: a window takes microseconds to milliseconds.
-const LOOKS: u32 = 1 << 12;
+/// How often a thread looks before it goes to sleep, some ten microseconds: longer than most waits where every thread has
+/// a core, and little where it has none.
+const LOOKS: u32 = 1 << 13;
 
-/// Where threads of a crew wait for each other. Waiting is a matter of microseconds, so it is done awake.
+/// Where threads of a crew wait for each other: awake at first, since a wait is a matter of microseconds.
 struct Meeting {
     threads: usize,
     /// Threads that are there, and meetings so far.
     there: AtomicUsize,
     meetings: AtomicUsize,
+    /// Threads that sleep, and what wakes them.
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    bell: Condvar,
 }
 
 impl Meeting {
     /// Waits until all threads are there. What each did before is seen by all after it.
-    #[allow(clippy::disallowed_methods, reason = "threads of one run wait for each other here, and nowhere else")]
     fn wait(&self) {
-        let meeting = self.meetings.load(Relaxed);
-        if self.there.fetch_add(1, std::sync::atomic::Ordering::AcqRel) + 1 == self.threads {
-            self.there.store(0, Relaxed);
-            self.meetings.store(meeting + 1, Release);
+        let meeting = self.meetings.load(SeqCst);
+        if self.there.fetch_add(1, SeqCst) + 1 == self.threads {
+            self.there.store(0, SeqCst);
+            self.meetings.store(meeting + 1, SeqCst);
+            if self.sleepers.load(SeqCst) > 0 {
+                // Whoever is about to sleep has looked again with the lock in hand, or sleeps by now.
+                drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
+                self.bell.notify_all();
+            }
             return;
         }
-        let mut looks = 0;
-        while self.meetings.load(Acquire) == meeting {
-            looks += 1;
-            if looks % LOOKS == 0 { std::thread::yield_now() } else { spin_loop() }
+        for _ in 0..LOOKS {
+            if self.meetings.load(SeqCst) != meeting {
+                return;
+            }
+            spin_loop();
         }
+        let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sleepers.fetch_add(1, SeqCst);
+        while self.meetings.load(SeqCst) == meeting {
+            bed = self.bell.wait(bed).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleepers.fetch_sub(1, SeqCst);
     }
 }
 
@@ -80,11 +96,19 @@ impl Crew<'_> {
     }
 }
 
+/// Threads for so many pieces of work: no more than there are cores, since those would only wait for each other.
+#[allow(clippy::disallowed_methods, reason = "the number of threads changes the speed of a run alone")]
+pub(crate) fn threads_for(pieces: usize) -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(pieces)
+}
+
 /// Runs `conduct` with a crew of so many threads, of which the caller is one. Whenever it asks them to, thread `n` does
 /// `work(n)`.
 #[allow(clippy::disallowed_methods, reason = "a run on several threads makes them here, and nowhere else")]
 pub(crate) fn with_crew<R>(threads: usize, work: &(dyn Fn(usize) + Sync), conduct: impl FnOnce(&Crew<'_>) -> R) -> R {
-    let meeting = Meeting { threads, there: AtomicUsize::new(0), meetings: AtomicUsize::new(0) };
+    let zero = || AtomicUsize::new(0);
+    let (there, meetings, sleepers) = (zero(), zero(), zero());
+    let meeting = Meeting { threads, there, meetings, sleepers, bed: Mutex::new(()), bell: Condvar::new() };
     let crew = Crew { work, meeting, over: AtomicBool::new(false), panic: Mutex::new(None) };
     if threads == 1 {
         return conduct(&crew);

@@ -274,7 +274,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// A full queue at this port hit a packet.
     #[inline(never)]
     fn overflowed(&mut self, number: u32, full: Full<u32>) {
-        self.ports.overflowed(number);
+        self.ports.overflowed(number, self.now);
         let packet = self.ports.links.pool.get(full.handle);
         let flow = packet.tag as usize;
         let data = matches!(packet.kind, PacketKind::Data | PacketKind::Header);

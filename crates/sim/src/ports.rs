@@ -254,9 +254,13 @@ impl<'a> Ports<'a> {
 
     /// After a full queue hit a packet at a port: something may wait there that did not before.
     #[cold]
-    pub(crate) fn overflowed(&mut self, number: u32) {
+    pub(crate) fn overflowed(&mut self, number: u32, now: Time) {
         let egress = &self.egress[number as usize];
-        if !egress.armed && !egress.port.is_empty() && !egress.port.is_shaped() {
+        if egress.port.is_shaped() {
+            // The same whether the port was up to date before or not.
+            return self.watch_shaped(number, now);
+        }
+        if !egress.armed && !egress.port.is_empty() {
             self.arm(number);
             self.watch_over(number);
         }

@@ -7,7 +7,8 @@ use crate::simulate::simulate;
 use crate::{links, memory};
 use headway_lab::results::manifest::RunInfo;
 use headway_lab::{Options, Scenario, write_results};
-use headway_network::Network;
+use headway_network::{Network, RunSpec};
+use headway_primitives::mix;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -49,7 +50,7 @@ pub enum Verdict {
     Failed(Failure),
 }
 
-/// Runs a scenario twice and holds it against every invariant; `folder` is for its files.
+/// Runs a scenario twice, the second time on several threads, and holds it against every invariant; `folder` is for its files.
 pub fn judge(case: &Case, folder: &Path, invariants: &[Invariant]) -> Verdict {
     let scenario = match guarded(|| case.load(folder).map_err(|e| e.to_string())) {
         Ok(Ok(scenario)) => scenario,
@@ -69,7 +70,8 @@ fn examine(scenario: &Scenario, invariants: &[Invariant]) -> Verdict {
         Err(refusal) => return Verdict::Refused(refusal),
     };
     run.peak = peak;
-    run.again = simulate(&run.spec).ok();
+    let threads = threads(&run.spec);
+    run.again = simulate(&run.spec, threads).ok().map(|outcome| (threads, outcome));
     for invariant in invariants {
         if let Err(found) = (invariant.holds)(&run) {
             return Verdict::Failed(Failure { invariant: invariant.name.into(), found });
@@ -80,12 +82,18 @@ fn examine(scenario: &Scenario, invariants: &[Invariant]) -> Verdict {
     Verdict::Passed(Facts { events, done, flows, peak, said: run.said })
 }
 
+/// Threads of the second run: 1 to 8, drawn from what is run.
+fn threads(spec: &RunSpec) -> usize {
+    let bytes: u64 = spec.flows.iter().map(|flow| flow.bytes).sum();
+    1 + (mix(spec.seed ^ bytes) % 8) as usize
+}
+
 /// Everything that `headway run` does, but for the files.
 fn whole(scenario: &Scenario) -> Result<Run<'_>, String> {
     let setup = scenario.setup().map_err(|e| e.render())?;
     let resolved = setup.resolve(scenario.seed).map_err(|e| e.render())?;
     let estimate = setup.check_memory().map_err(|e| e.render())?;
-    let outcome = simulate(&resolved.spec)?;
+    let outcome = simulate(&resolved.spec, 1)?;
     // A run without a `stop` may go on for longer than was expected; what it samples then is bounded by the limit alone.
     let samples = outcome.samples.len() as u64 * headway_network::PER_SAMPLE;
     let said = estimate.memory_bytes + samples.saturating_sub(estimate.sample_bytes);

@@ -22,8 +22,8 @@ pub struct Run<'a> {
     pub said: u64,
     /// Most bytes of the heap; 0 where nobody counted.
     pub peak: u64,
-    /// What came out when the same was run once more.
-    pub again: Option<Outcome>,
+    /// What came out when the same was run once more, on so many threads.
+    pub again: Option<(usize, Outcome)>,
 }
 
 impl Run<'_> {

@@ -1,18 +1,20 @@
 //! A run of the simulator, within bounds that no draw needs.
 
 use headway_network::{Outcome, RunSpec};
+use headway_sim::Around;
 
 /// Events after which a run counts as one that does not end: many times what its packets need.
 const EVENTS: u64 = 20_000_000;
 /// The same for each packet of data.
 const EVENTS_A_PACKET: u64 = 2_000;
 
-/// Runs it; one that takes more events or more memory than any draw needs is stopped.
-pub(crate) fn simulate(spec: &RunSpec) -> Result<Outcome, String> {
+/// Runs it on so many threads; one that takes more events or more memory than any draw needs is stopped.
+pub(crate) fn simulate(spec: &RunSpec, threads: usize) -> Result<Outcome, String> {
     let packets: u64 = spec.flows.iter().map(|f| spec.fabric.sizes.packets(f.bytes)).sum();
     let most = EVENTS + EVENTS_A_PACKET * packets;
     let mut watch = |progress: &headway_network::Progress| progress.events < most;
-    headway_sim::run_within(spec, ROOM, None, &mut watch).map_err(|e| e.to_string())
+    let around = Around { threads, room: ROOM, ..Around::default() };
+    headway_sim::run_within(spec, around, &mut watch).map_err(|e| e.to_string())
 }
 
 /// Bytes for what grows while a run lasts; no draw needs so many.
