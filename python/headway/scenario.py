@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from headway import _headway, names, store
 from headway.data.point import Point
@@ -19,6 +20,9 @@ from headway.errors import NameNotFound
 from headway.report.table import check_report
 
 Progress = Callable[[dict[str, Any]], bool]
+
+# More parts than this no network is divided into.
+MOST_THREADS = 128
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,7 @@ class Scenario:
         capture: str | Path | None = None,
         capture_links: Sequence[str] = (),
         stored: bool = True,
+        threads: int | Literal["auto"] = 1,
     ) -> Run:
         """Run it; with `out`, also write the run directory. `progress` may return False to stop early.
 
@@ -193,19 +198,30 @@ class Scenario:
 
         With `out`, a run that is in the store is taken from there, and one that is not is kept there, unless `stored`
         is false. One with a CSV table or a capture is made in any case. `Run.reused` says which it was.
+
+        `threads` share the run; `"auto"` is one for each core. Results are the same to the byte for any number.
         """
+        count = thread_count(threads)
         file = str(capture) if capture is not None else None
         if out is None:
-            return Run(None, self._native.run(None, progress, csv, file, list(capture_links)))
+            return Run(None, self._native.run(None, progress, csv, file, list(capture_links), count))
         prepare_run(out, self.digest, overwrite=overwrite)
         if stored and not csv and capture is None and store.has(self.digest):
             clear_run(Path(out))
             if store.take(self._native, Path(out)):
                 return Run(Path(out), reused=True)
-        run = Run(Path(out), self._native.run(str(out), progress, csv, file, list(capture_links)))
+        run = Run(Path(out), self._native.run(str(out), progress, csv, file, list(capture_links), count))
         if stored and not run.interrupted:
             run.note = store.keep(self._native, Path(out), _headway.version())
         return run
+
+    def scaling(self, threads: Sequence[int] = (2, 4, 8, 16, 32, 64)) -> dict[str, Any]:
+        """What more threads would give its run, from a count of what each part of the network has to do.
+
+        The run is made once for each number. Of the answer, `threads` has a row for each with the estimated `speedup`
+        and its `limit`; docs/scaling.md says how it is made.
+        """
+        return dict(json.loads(self._native.scaling_json([thread_count(number) for number in threads])))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {self.title}>"
@@ -221,6 +237,15 @@ class Scenario:
         }
         rows = "".join(f"<tr><th>{key}</th><td>{html.escape(str(value))}</td></tr>" for key, value in facts.items())
         return f"<div><b>{html.escape(self.name)}</b> {html.escape(self.title)}<table>{rows}</table></div>"
+
+
+def thread_count(threads: int | Literal["auto"]) -> int:
+    """A number of threads; of `"auto"`, the cores that this process may use."""
+    if threads == "auto":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise ValueError(f"threads is a number from 1 to {MOST_THREADS} or 'auto', not {threads!r}")
+    return threads
 
 
 def assignments(sets: Mapping[str, Any] | Sequence[str]) -> list[str]:

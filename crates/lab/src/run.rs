@@ -1,5 +1,9 @@
 //! From a scenario to a run directory.
 
+mod scaling;
+
+pub use scaling::scaling;
+
 use crate::capture::{Capture, Recorder};
 use crate::results::manifest::{self, RunInfo};
 use crate::results::{RunOutput, summary, tables, write};

@@ -33,7 +33,7 @@ impl HostTiming {
     }
 
     /// When a packet whose last bit leaves `host` at `ends` counts as having left: later by a random time below
-    /// the jitter, and never before one that the host sent earlier.
+    /// the jitter, and after one that the host sent earlier.
     ///
     /// The latter cannot add up: the one before was late by less than the jitter as well, and left earlier.
     #[inline]
@@ -41,7 +41,7 @@ impl HostTiming {
         let OneHost { stream, last } = &mut self.hosts[host as usize];
         // The upper half of the product is evenly spread below the jitter.
         let late = (u128::from(stream.next_u64()) * u128::from(self.jitter.0)) >> 64;
-        *last = ends.saturating_add(Time(late as u64)).max(*last);
+        *last = ends.saturating_add(Time(late as u64)).max(last.saturating_add(Time(1)));
         *last
     }
 }

@@ -3,7 +3,7 @@
 use crate::result::RunResult;
 use crate::{diagnostic, lab_error};
 use headway_lab::scenario::ExportFormat;
-use headway_lab::{Capture, Options, Request, RunProgress, run_scenario};
+use headway_lab::{Capture, Options, Request, RunProgress, run_scenario, scaling};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -188,6 +188,12 @@ impl PyScenario {
             other => return Err(PyValueError::new_err(format!("{other:?} is neither \"cm\" nor \"csv\""))),
         };
         self.inner.export_flows(format).map_err(|e| diagnostic(&e))
+    }
+
+    /// What more threads would give its run, as JSON: a count of what each of so many parts has to do.
+    fn scaling_json(&self, py: Python<'_>, threads: Vec<usize>) -> PyResult<String> {
+        let found = py.detach(|| scaling(&self.inner, &threads));
+        found.map(|rows| rows.to_string()).map_err(|error| lab_error(&error))
     }
 
     /// Runs it. `progress` is called about five times a second and stops the run by returning False; an

@@ -4,8 +4,8 @@
 //! that happens in one in that time concerns another before the window is over. Then they hand over what they sent to
 //! each other. Samples, and all else that looks at the network as a whole, happen between two windows.
 //!
-//! **The end.** A run ends with the event that ends its last flow, and what would have happened after it must not have
-//! happened anywhere. Shards go on side by side only while some flow cannot end within the window: one that starts later,
+//! **The end.** A run ends with the instant in which its last flow ends, and what would have happened after it must not
+//! have happened anywhere. Shards go on side by side only while some flow cannot end within the window: one that starts later,
 //! or that has more bytes to come than its receiver's link brings in that time. Else all events of the window happen one
 //! by one in the order that they have on one thread. A sender that gives up a message does that without notice; a run
 //! whose last flow ends so goes on for the longest delay of a link.
@@ -51,14 +51,11 @@ pub(crate) struct Watch<'w> {
     pub(crate) trial: Option<&'w mut dyn Trial>,
 }
 
-/// Measures what each shard does in each window. Shards then take turns on one thread.
+/// Counts what each shard does in each window. Shards then take turns on one thread.
 pub trait Trial {
-    /// A shard begins with its part of a window.
-    fn begins(&mut self);
-    /// It is done with it.
-    fn ends(&mut self, shard: usize);
-    /// All are done with the window. `together` says whether they could have gone on side by side.
-    fn window(&mut self, together: bool);
+    /// All shards are done with a window, in which each handled so many events. `together` says whether they could have
+    /// gone on side by side.
+    fn window(&mut self, events: &[u64], together: bool);
 }
 
 /// One run in progress.
@@ -210,7 +207,10 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         watch: &mut Watch<'_>,
         side_by_side: &dyn Fn(u64),
     ) -> bool {
+        // What a trial has seen of each shard.
+        let mut tried = vec![0; shards.len()];
         loop {
+            let mut together = true;
             let mut all: Guards<'_, 'a, E> = shards.iter().map(lock).collect();
             let next = exchange(&mut all);
             let control = self.next_control();
@@ -247,23 +247,23 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                 }
             } else if self.may_part(next, until) {
                 drop(all);
-                match &mut watch.trial {
-                    Some(trial) => take_turns(shards, until, Some(*trial)),
-                    None if self.busy < WORTH_MEETING => take_turns(shards, until, None),
-                    None => side_by_side(until),
+                if watch.trial.is_some() || self.busy < WORTH_MEETING {
+                    take_turns(shards, until);
+                } else {
+                    side_by_side(until);
                 }
                 all = shards.iter().map(lock).collect();
                 let events = all.iter().map(|shard| shard.events).sum();
                 (self.busy, self.events) = (events - self.events, events);
             } else {
-                if let Some(trial) = &mut watch.trial {
-                    trial.begins();
-                }
+                together = false;
                 self.one_by_one(&mut all, until);
-                if let Some(trial) = &mut watch.trial {
-                    trial.ends(0);
-                    trial.window(false);
-                }
+            }
+            if let Some(trial) = &mut watch.trial {
+                let events: Vec<u64> = all.iter().map(|shard| shard.events).collect();
+                let since: Vec<u64> = events.iter().zip(&tried).map(|(now, before)| now - before).collect();
+                trial.window(&since, together);
+                tried = events;
             }
             self.far -= all.iter_mut().filter_map(|s| s.nearness.as_mut()).map(|n| std::mem::take(&mut n.came)).sum::<u64>();
             self.show(&mut all, watch, false);
@@ -305,7 +305,9 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     fn alone(&mut self, all: &mut Guards<'_, 'a, E>, until: u64, watch: &mut Watch<'_>) -> bool {
         let shard = &mut all[0];
         if let Some(witness) = &mut watch.witness {
-            while let Some(event) = if shard.open > 0 { shard.next_before(until) } else { None } {
+            loop {
+                let until = if shard.open > 0 { until } else { until.min(shard.now.0 + 1) };
+                let Some(event) = shard.next_before(until) else { break };
                 let pool = &shard.ports.links.pool;
                 if !witness.event(&seen(&event, |handle| *pool.get(handle))) {
                     return false;
@@ -323,16 +325,19 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         self.goes_on(all, watch, events)
     }
 
-    /// All events of all shards before a time, in their order, up to the end of the last flow.
-    fn one_by_one(&mut self, all: &mut Guards<'_, 'a, E>, until: u64) {
+    /// All events of all shards before a time, in their order, up to the instant in which the last flow ends.
+    fn one_by_one(&mut self, all: &mut Guards<'_, 'a, E>, mut until: u64) {
         all.iter_mut().for_each(|shard| shard.take_letters());
-        while !self.is_over(all) {
+        loop {
             let first = |(number, shard): (usize, &mut MutexGuard<'_, Engine<'a, E>>)| {
                 let (at, rank) = shard.ports.links.queue.first()?;
                 (at < until).then_some((at, rank, number))
             };
             let Some((.., number)) = all.iter_mut().enumerate().filter_map(first).min() else { break };
             all[number].step_once();
+            if self.is_over(all) {
+                until = until.min(all[number].now.0 + 1);
+            }
             if all[number].ports.links.post.first < u64::MAX {
                 hand_over(all);
                 all.iter_mut().for_each(|shard| shard.take_letters());
@@ -596,21 +601,12 @@ fn hand_over<E: Endpoint>(all: &mut Guards<'_, '_, E>) {
 }
 
 /// Shards one after the other, on this thread.
-fn take_turns<E: Endpoint>(shards: &[Mutex<Engine<'_, E>>], until: u64, mut trial: Option<&mut dyn Trial>) {
-    for (number, shard) in shards.iter().enumerate() {
+fn take_turns<E: Endpoint>(shards: &[Mutex<Engine<'_, E>>], until: u64) {
+    for shard in shards {
         let mut shard = lock(shard);
-        if let Some(trial) = &mut trial {
-            trial.begins();
-        }
         shard.take_letters();
         shard.run_before(until);
         shard.flush(until);
-        if let Some(trial) = &mut trial {
-            trial.ends(number);
-        }
-    }
-    if let Some(trial) = trial {
-        trial.window(true);
     }
 }
 

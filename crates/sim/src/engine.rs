@@ -47,7 +47,7 @@ pub(crate) enum Stopped {
     Limit,
     /// It has handled as many events as it was to.
     Events,
-    /// All flows have ended.
+    /// All flows have ended, and so has the instant in which the last did.
     Done,
 }
 
@@ -187,6 +187,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             let Some(event) = self.next_before(limit) else { return Stopped::Limit };
             self.step(event);
         }
+        while let Some(event) = self.next_before(self.now.0 + 1) {
+            self.step(event);
+        }
         Stopped::Done
     }
 
@@ -290,7 +293,11 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             Fate::Returned => self.ports.links.way_back(number, full.handle, self.now),
         };
         match onward {
-            Some(port) => self.forward(port, full.handle),
+            // After all that arrives in this instant.
+            Some(port) => {
+                let rank = rank::of_return(number);
+                self.ports.links.queue.push(self.now.0, rank, FORWARD | port, full.handle);
+            }
             None => {
                 if data {
                     self.flows[flow].drop_one();

@@ -20,4 +20,4 @@ mod sampler;
 mod shared;
 
 pub use conductor::Trial;
-pub use run::{Around, parameters, run, run_tapped, run_within, run_witnessed};
+pub use run::{Around, meet, parameters, run, run_tapped, run_within, run_witnessed};

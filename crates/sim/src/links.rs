@@ -158,7 +158,7 @@ impl<'a> Links<'a> {
         if self.special {
             return self.launch_special(link, handle, ends);
         }
-        self.carry(link, handle, ends, DELIVER);
+        self.carry(link, handle, ends, (DELIVER, false));
     }
 
     /// The same where somebody watches, links may lose, double or delay packets, or hosts are not punctual or take time.
@@ -178,7 +178,7 @@ impl<'a> Links<'a> {
             Some(timing) if link.number < self.hosts => timing.leaves(link.number, ends),
             _ => ends,
         };
-        let Some(faults) = &mut self.faults else { return self.carry(link, handle, left, self.at_host) };
+        let Some(faults) = &mut self.faults else { return self.carry(link, handle, left, (self.at_host, true)) };
         let action = faults.injector.judge(link.number, &packet, ends);
         if action == FaultAction::Drop {
             return self.lose(handle);
@@ -191,7 +191,7 @@ impl<'a> Links<'a> {
             FaultAction::Duplicate => (self.first_of_two(link, handle, left), left),
             FaultAction::Delay(by) => (handle, left.saturating_add(by)),
         };
-        self.carry(link, handle, left, self.at_host);
+        self.carry(link, handle, left, (self.at_host, true));
     }
 
     /// Carries a packet and gives the copy that follows it.
@@ -199,7 +199,7 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn first_of_two(&mut self, link: Link, handle: u32, left: Time) -> u32 {
         let copy = self.pool.insert(*self.pool.get(handle));
-        self.carry(link, handle, left, self.at_host);
+        self.carry(link, handle, left, (self.at_host, true));
         copy
     }
 
@@ -238,10 +238,10 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn carry_around(&mut self, link: Link, handle: u32, arrives: Time) {
         let Some(switch) = link.to.checked_sub(self.hosts) else {
-            return self.bring(link, self.at_host | link.to, handle, arrives);
+            return self.bring_one(link, self.at_host | link.to, handle, arrives);
         };
         match self.route_around(switch, handle, (link.number, arrives)) {
-            Some(next) => self.bring(link, FORWARD | next, handle, arrives),
+            Some(next) => self.bring_one(link, FORWARD | next, handle, arrives),
             None => {
                 self.lost += 1;
                 if let Some(faults) = &mut self.faults {
@@ -278,9 +278,9 @@ impl<'a> Links<'a> {
         Some(self.faults.as_mut()?.changes.as_mut()?.pass(number as usize))
     }
 
-    /// Brings a packet to its host, where `at_host` happens, or to the next port.
+    /// Brings a packet to its host, where `at_host` happens, or to the next port; `special` as the field.
     #[inline(always)]
-    fn carry(&mut self, link: Link, handle: u32, ends: Time, at_host: u32) {
+    fn carry(&mut self, link: Link, handle: u32, ends: Time, (at_host, special): (u32, bool)) {
         let arrives = ends + link.delay;
         let what = if link.to < self.hosts {
             at_host | link.to
@@ -294,24 +294,33 @@ impl<'a> Links<'a> {
                 }
             }
         };
-        self.bring(link, what, handle, arrives);
+        if special {
+            return self.bring_one(link, what, handle, arrives);
+        }
+        self.bring(link, (what, handle), arrives, rank::of_arrival(link.number));
+    }
+
+    /// The same where a fault may bring several packets at once.
+    fn bring_one(&mut self, link: Link, what: u32, handle: u32, arrives: Time) {
+        let rank = rank::of_one_arrival(link.number, self.pool.get(handle));
+        self.bring(link, (what, handle), arrives, rank);
     }
 
     /// Makes the arrival of a packet happen, here or in the shard of the far end.
     #[inline(always)]
-    fn bring(&mut self, link: Link, what: u32, handle: u32, arrives: Time) {
+    fn bring(&mut self, link: Link, (what, handle): (u32, u32), arrives: Time, rank: u64) {
         if link.cut {
-            return self.mail(link, what, handle, arrives);
+            return self.mail(link.to, (what, handle), arrives, rank);
         }
-        self.queue.push(arrives.0, rank::of_arrival(link.number), what, handle);
+        self.queue.push(arrives.0, rank, what, handle);
     }
 
     #[inline(never)]
-    fn mail(&mut self, link: Link, what: u32, handle: u32, arrives: Time) {
-        let shard = self.post.of_node[link.to as usize];
+    fn mail(&mut self, to: u32, (what, handle): (u32, u32), arrives: Time, rank: u64) {
+        let shard = self.post.of_node[to as usize];
         let packet = *self.pool.get(handle);
         self.pool.release(handle);
-        let letter = Letter { at: arrives.0, rank: rank::of_arrival(link.number), what, packet };
+        let letter = Letter { at: arrives.0, rank, what, packet };
         self.post.first = self.post.first.min(letter.at);
         self.post.letters[usize::from(shard)].push(letter);
     }

@@ -1,7 +1,7 @@
 //! The event queue: a ring of buckets for the near future, a heap for the rest.
 //!
-//! Events come out by (time, rank), and in the order of their insertion where both are equal. The rank says what
-//! an event is, not when it was made: the order of events of one instant is the same however many queues share them.
+//! Events come out by (time, rank). The rank says what an event is, not when it was made: the order of events of one
+//! instant is the same however many queues share them. Of events with equal times and ranks, any may come first.
 //!
 //! Almost all events of a network are at most a link's delay ahead, so they land in a ring of buckets of a fixed
 //! width; a bucket is sorted when its turn comes. Timers and flow starts further ahead wait in a heap until the ring
@@ -35,6 +35,17 @@ struct Near {
 }
 
 impl Near {
+    /// In one word, which sorts as the event does.
+    #[inline(always)]
+    fn word(&self) -> u128 {
+        u128::from(self.key) << 64 | u128::from(self.what) << 32 | u128::from(self.packet)
+    }
+
+    #[inline(always)]
+    fn of(word: u128) -> Near {
+        Near { key: (word >> 64) as u64, what: (word >> 32) as u32, packet: word as u32 }
+    }
+
     #[inline(always)]
     fn due(&self, shift: u32, bucket: u64) -> Due {
         let at = bucket << shift | self.key >> RANK_BITS;
@@ -42,12 +53,11 @@ impl Near {
     }
 }
 
-/// An event beyond the ring, by (time, rank, order of insertion).
+/// An event beyond the ring, by (time, rank).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Far {
     at: u64,
     rank: u64,
-    inserted: u64,
     what: u32,
     packet: u32,
 }
@@ -119,6 +129,8 @@ pub(crate) struct EventQueue {
     /// Events of the buckets up to that one in order; those before `taken` are gone.
     current: Vec<Due>,
     taken: usize,
+    /// Events of the bucket that is being sorted.
+    sorting: Vec<u128>,
     /// How far `taken` may come before more events have to be sorted: the length of `current` less `ahead`.
     enough: usize,
     /// How many events to hold in `current` beyond the next one.
@@ -136,8 +148,6 @@ pub(crate) struct EventQueue {
     /// At or beyond `bucket + ring length`, and the bucket of the first of them.
     far: BinaryHeap<Reverse<Far>>,
     far_bucket: u64,
-    /// Events that ever were in `far`.
-    inserted: u64,
 }
 
 /// Buckets with more events than this are sorted by the library; fewer by insertion.
@@ -155,6 +165,7 @@ impl EventQueue {
             bucket: 0,
             current: Vec::new(),
             taken: 0,
+            sorting: Vec::new(),
             enough: 0,
             ahead: 0,
             heads: vec![Place::NONE; buckets].into(),
@@ -165,7 +176,6 @@ impl EventQueue {
             free: Place::NONE,
             far: BinaryHeap::new(),
             far_bucket: u64::MAX,
-            inserted: 0,
         }
     }
 
@@ -333,8 +343,7 @@ impl EventQueue {
             self.current.insert(place, due);
             self.enough = self.current.len().saturating_sub(self.ahead);
         } else {
-            self.inserted += 1;
-            self.far.push(Reverse(Far { at, rank, inserted: self.inserted, what, packet }));
+            self.far.push(Reverse(Far { at, rank, what, packet }));
             self.far_bucket = self.far_bucket.min(bucket);
         }
     }
@@ -384,14 +393,16 @@ impl EventQueue {
     /// Sorts the events of the bucket reached last, whose list begins at `head`, into `current`.
     #[inline(always)]
     fn drain(&mut self, head: Place) {
-        let start = self.current.len();
+        self.sorting.clear();
         let chunks = self.release(head);
         let mut place = self.free;
         for _ in 1..chunks {
             place = self.take(place, CHUNK);
         }
         self.take(place, head.len());
-        sort(&mut self.current[start..]);
+        sort(&mut self.sorting);
+        let due = |event: &u128| Near::of(*event).due(self.shift, self.bucket);
+        self.current.extend(self.sorting.iter().map(due));
     }
 
     /// Releases a list's chunks and says how many they are. The newest comes first in the list, and each is
@@ -413,12 +424,11 @@ impl EventQueue {
         chunks
     }
 
-    /// Copies the first `len` events of a chunk into `current`, and names the chunk after it.
+    /// Copies the first `len` events of a chunk to where they are sorted, and names the chunk after it.
     #[inline(always)]
     fn take(&mut self, place: Place, len: usize) -> Place {
         let chunk = &self.chunks[place.chunk()];
-        let due = |place: usize| chunk.events[place].due(self.shift, self.bucket);
-        self.current.extend((0..len).map(due));
+        self.sorting.extend(chunk.events[..len].iter().map(Near::word));
         chunk.next
     }
 
@@ -456,27 +466,26 @@ impl EventQueue {
     }
 }
 
-/// Sorts events that come in the order of their insertion, which is nearly the order of time. Equal ones keep their
-/// order.
+/// Sorts events that come in the order of their insertion: nearly the order of time, and any order in one instant.
 #[inline(always)]
-fn sort(events: &mut [Due]) {
+fn sort(events: &mut [u128]) {
     if events.len() > SMALL {
         return sort_many(events);
     }
     for end in 1..events.len() {
+        let event = events[end];
         let mut hole = end;
-        while hole > 0 && events[hole - 1].key > events[hole].key {
-            events.swap(hole - 1, hole);
+        while hole > 0 && events[hole - 1] > event {
+            events[hole] = events[hole - 1];
             hole -= 1;
         }
+        events[hole] = event;
     }
 }
 
 #[inline(never)]
-fn sort_many(events: &mut [Due]) {
-    if !events.is_sorted_by_key(|e| e.key) {
-        events.sort_by_key(|e| e.key);
-    }
+fn sort_many(events: &mut [u128]) {
+    events.sort_unstable();
 }
 
 #[cfg(test)]

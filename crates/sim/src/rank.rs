@@ -3,25 +3,49 @@
 //! It comes from what an event is, and not from when it was made: whoever simulates a part of the network on its own
 //! makes the same events in another order. Only events at one host or one switch have to be in order, since whatever
 //! happens at one reaches another a link's delay later. First come changes of the network, then packets by the link
-//! that they came over, then what ports and processors of hosts do, then timers, then new flows.
+//! that they came over, then what ports and processors of hosts do, then packets that
+//! a switch sends back, then timers, then new flows.
+//!
+//! Two events of one instant with the same rank are the same event twice, or of different hosts. A link brings one
+//! packet at a time. Where faults bring two at once, what is in them decides.
 
 use crate::queue::RANK_BITS;
+use headway_packet::Packet;
+use headway_primitives::mix;
 
-const CLASS: u32 = RANK_BITS - 2;
-const TIMERS: u64 = 1 << CLASS;
-const STARTS: u64 = 2 << CLASS;
-const ARRIVALS: u64 = 1 << 32;
-const OWN_WORK: u64 = 2 << 32;
+const TIMERS: u64 = 1 << (RANK_BITS - 2);
+const STARTS: u64 = 2 << (RANK_BITS - 2);
+const ARRIVALS: u64 = 1 << (RANK_BITS - 4);
+const OWN_WORK: u64 = 2 << (RANK_BITS - 4);
+const RETURNS: u64 = 3 << (RANK_BITS - 4);
+/// Bits for which of several packets of one link it is.
+const WHICH: u32 = 10;
 
 /// A change of the network, by its number.
 pub(crate) fn of_change(number: u32) -> u64 {
     number.into()
 }
 
-/// A packet at the end of a link.
+/// A packet at the end of a link that brings one at a time.
 #[inline(always)]
 pub(crate) fn of_arrival(link: u32) -> u64 {
-    ARRIVALS | u64::from(link)
+    ARRIVALS | u64::from(link) << WHICH
+}
+
+/// The same where a fault may bring others at once: two packets differ, or it does not matter which comes first.
+pub(crate) fn of_one_arrival(link: u32, packet: &Packet) -> u64 {
+    let what = u64::from(packet.tag) << 32 ^ u64::from(packet.index) << 4 ^ packet.kind as u64;
+    of_arrival(link) | mix(what) >> (64 - WHICH)
+}
+
+/// A packet that the processor of a host is done with, one of several in this order.
+pub(crate) fn of_delivery(host: u32, place: usize) -> u64 {
+    of_arrival(host) | (place as u64).min((1 << WHICH) - 1)
+}
+
+/// A packet that a full port sends back by another port of its switch.
+pub(crate) fn of_return(port: u32) -> u64 {
+    RETURNS | u64::from(port)
 }
 
 /// What a port or a host has to do, by kind and number.

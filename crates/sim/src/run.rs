@@ -1,6 +1,7 @@
 //! From a specification to an outcome.
 
 use crate::conductor::{Conductor, Trial, Watch};
+use crate::crew::with_crew;
 use crate::mixed::{self, Machine, Mixed};
 use headway_network::Network;
 use headway_network::{FlowSpec, Outcome, Progress, RunError, Tap, Witness};
@@ -19,7 +20,7 @@ pub struct Around<'a> {
     pub room: u64,
     /// Is shown every packet as it starts on a link.
     pub tap: Option<&'a mut dyn Tap>,
-    /// Measures what each of `threads` shards does in each window. They then take turns on one thread.
+    /// Counts what each of `threads` shards does in each window. They then take turns on one thread.
     pub trial: Option<&'a mut dyn Trial>,
 }
 
@@ -52,6 +53,11 @@ pub fn run_within<'a>(
 ) -> Result<Outcome, RunError> {
     let Around { threads, room, tap, trial } = around;
     watched(spec, Watch { progress, tap, witness: None, room, threads, trial })
+}
+
+/// Lets threads wait for each other so many times, for whoever wants to know how long that takes.
+pub fn meet(threads: usize, times: u64) {
+    with_crew(threads, &|_| {}, |crew| (0..times).for_each(|_| crew.together()));
 }
 
 /// As [`run`], and shows every event to `witness` before it is handled; when that has seen enough, the run ends there.

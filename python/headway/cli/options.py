@@ -11,6 +11,7 @@ import click
 from headway import names
 from headway.directories import directory_of
 from headway.errors import HeadwayError
+from headway.scenario import MOST_THREADS, thread_count
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -68,6 +69,34 @@ def scale_option(command: Command) -> Command:
         "--scale",
         type=click.Choice(["smoke", "proxy", "paper"]),
         help="Apply the scenario's [scale.NAME] table; default: none.",
+    )(command)
+
+
+class ThreadsParameter(click.ParamType[int]):
+    """A number of threads, or `auto` for one on each core."""
+
+    name = "threads"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
+        try:
+            return thread_count("auto" if value == "auto" else int(value))
+        except ValueError:
+            self.fail(f"{value!r} is neither a number from 1 to {MOST_THREADS} nor 'auto'", param, ctx)
+
+
+def threads_option(command: Command) -> Command:
+    """`--threads N|auto`."""
+    return click.option(
+        "--threads",
+        type=ThreadsParameter(),
+        default=1,
+        metavar="N|auto",
+        help="Threads that share a run; 'auto' is one for each core. The results are the same for any number.",
     )(command)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option, threads_option
 from headway.cli.terminal import Progress, Stop
 from headway.data.sentences import one_line, surprising, transport_lines
 from headway.names import ScenarioFile
@@ -25,6 +25,12 @@ INTERRUPTED = 130
 @out_option(required=False)
 @force_option
 @scale_option
+@threads_option
+@click.option(
+    "--dry-scaling",
+    is_flag=True,
+    help="Print by how much 2 to 64 threads would shorten the run, and write nothing: each is counted on one thread.",
+)
 @click.option("--csv", is_flag=True, help="Also write flows.csv; needs --out.")
 @click.option(
     "--capture",
@@ -44,6 +50,8 @@ def run(
     out: Path | None,
     force: bool,
     scale: str | None,
+    threads: int,
+    dry_scaling: bool,
     csv: bool,
     capture: Path | None,
     capture_links: str | None,
@@ -56,8 +64,14 @@ def run(
         raise click.UsageError("--capture-links needs --capture OUT.pcapng")
     links = _links(capture_links)
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    if dry_scaling:
+        if out is not None or capture is not None:
+            raise click.UsageError("--dry-scaling writes nothing: leave out --out and --capture")
+        found = scenario.scaling(sorted({2, 4, 8, 16, 32, 64} | ({threads} if threads > 1 else set())))
+        click.echo(json.dumps(found, indent=2) if as_json else scaling_table(file.name, found))
+        return 0
     with _watched(file.name) as progress:
-        result = scenario.run(out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links)
+        result = scenario.run(out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links, threads=threads)
     if as_json:
         click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:
@@ -70,6 +84,26 @@ def run(
         if out is not None:
             click.echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)
     return INTERRUPTED if result.interrupted else 0
+
+
+def scaling_table(name: str, found: dict[str, Any]) -> str:
+    """What `Scenario.scaling` found, in words and a table."""
+    rows = [("threads", "parts", "windows", "events a window", "speed-up", "without waiting", "what limits it most")]
+    for row in found["threads"]:
+        if row["parts"] == 1:
+            rows.append((str(row["threads"]), "1", "-", "-", "1.0", "1.0", "the network cannot be divided"))
+            continue
+        events = found["events"] / max(row["windows"], 1)
+        ups = (f"{row[key]:.1f}" for key in ("speedup", "speedup_without_waiting"))
+        parts = (str(row[key]) for key in ("threads", "parts", "windows"))
+        rows.append((*parts, f"{events:.0f}", *ups, row["limit"]))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    head = (
+        f"{name}: {found['events'] / 1e6:.3g} M events in {found['wall_s']:.3g} s on one thread; two threads wait for"
+        f" each other in {found['meeting_s'] * 1e6:.2g} us"
+    )
+    return "\n".join([head, *lines])
 
 
 def _links(text: str | None) -> list[str]:

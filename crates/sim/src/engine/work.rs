@@ -126,8 +126,8 @@ impl<E: Endpoint> Engine<'_, E> {
         grouped.sort_by_key(|(group, _)| *group);
         for group in grouped.chunk_by(|a, b| a.0 == b.0) {
             let done = one.processor.done(self.now, costs.packet);
-            for (_, handle) in group {
-                links.queue.push(done.0, rank::of_arrival(host), DELIVER | host, *handle);
+            for (place, (_, handle)) in group.iter().enumerate() {
+                links.queue.push(done.0, rank::of_delivery(host, place), DELIVER | host, *handle);
             }
         }
     }

@@ -21,7 +21,7 @@ impl Pair {
     /// Adds an event `ahead` picoseconds from now.
     fn push(&mut self, ahead: u64, class: u8) {
         let at = self.now + ahead;
-        self.queue.push(at, u64::from(class) << 42, self.made, !self.made);
+        self.queue.push(at, u64::from(class) << 42 | u64::from(self.made), self.made, !self.made);
         self.heap.push(Reverse((at, class, self.made)));
         self.made += 1;
     }
@@ -103,7 +103,7 @@ fn agrees_with_a_heap_over_many_turns_of_the_ring() {
 }
 
 #[test]
-fn events_of_one_instant_come_by_class_and_then_in_the_order_of_their_making() {
+fn events_of_one_instant_come_by_rank() {
     for ahead in [0, 10] {
         let mut pair = Pair::new(1 << 20, 1, ahead);
         for class in [3, 0, 2, 0, 1, 3, 0] {
