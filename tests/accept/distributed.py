@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from clusters import Recordings, dask, differences, has_slurm, namespaces, slurm, tiny_scenario
+from clusters import Recordings, dask, differences, has_slurm, namespaces, slurm, tiny_scenario, until
 from headway.names import resolve
 from headway.sweeps import plan
 from headway.sweeps.capacity import cores
@@ -172,15 +172,87 @@ def part_shards(folder: Path, file: Path, local: Path, local_s: float, points: i
     identical(local, out)
 
 
+# The command line with tasks of about a second, so that a short sweep is several arrays.
+SHORT = (
+    "from headway.sweeps.packing import Limits; from headway.sweeps.executors.slurm import ArrayLane;"
+    "ArrayLane.limits = Limits(1.0, 1.0); from headway.cli.main import main; main()"
+)
+
+
 def part_slurm(folder: Path, file: Path, local: Path, local_s: float, points: int, kills: int) -> None:
-    """Slurm's own daemons with a limit of 5 tasks an array; one task is requeued while it runs."""
+    """Slurm's own daemons with a limit of 5 tasks an array."""
     if why := has_slurm():
         print(f"    skipped: {why}")
         return
-    out = folder / "slurm"
-    with slurm(folder / "slurm-daemons", 5) as environment, Recordings(out / "points") as seen:
-        took = sweep(file, out, "--executor", "slurm", environment=environment)
-    print(f"    {took:.1f} s on Slurm's one node of 2 cores, arrays of at most 5 tasks")
+    with slurm(folder / "slurm-daemons", 5) as environment:
+        os.environ.update(environment)
+        out = folder / "slurm"
+        with Recordings(out / "points") as seen:
+            took = sweep(file, out, "--executor", "slurm")
+        print(f"    {took:.1f} s on Slurm's one node of 2 cores")
+        recorded_once(seen, out)
+        identical(local, out)
+        longer = tiny_scenario(folder / "longer", 60, "100 MB", "1 s")
+        sweep(longer, folder / "longer-local")
+        slurm_goes_on(longer, folder / "longer-local", folder / "resumed")
+        slurm_stops(longer, folder / "longer-local", folder / "stopped")
+
+
+def start_short(file: Path, out: Path) -> subprocess.Popen[str]:
+    """A sweep on Slurm in tasks of about a second."""
+    command = [sys.executable, "-c", SHORT, "sweep", str(file), "--out", str(out), "--executor", "slurm"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def queue(state: str = "PENDING,RUNNING,COMPLETING") -> set[str]:
+    """The tasks in Slurm's queue, by the name of their job."""
+    command = ["squeue", "--noheader", "--array", f"--states={state}", "--format=%i %j"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return {line.split()[0] for line in lines if line.split()[1] == "headway-tiny"}
+
+
+def slurm_goes_on(file: Path, local: Path, out: Path) -> None:
+    """The command is killed, and a task is put back into the queue while it runs; the same command goes on."""
+    with Recordings(out / "points") as seen:
+        process = start_short(file, out)
+        until(lambda: seen.times, "a point is there")
+        process.kill()
+        process.wait()
+        left = queue()
+        assert left, "Slurm has nothing left to do"
+        process = start_short(file, out)
+        until(lambda: queue("RUNNING"), "a task is running")
+        requeued = sorted(queue("RUNNING"))[0]
+        subprocess.run(["scontrol", "requeue", requeued], check=False)
+        said, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+    assert "of an earlier command are still in Slurm's queue: they go on" in said, said
+    print(
+        f"    command killed with {len(left)} tasks in the queue, the next one went on with them; {requeued} requeued"
+    )
+    recorded_once(seen, out)
+    identical(local, out)
+
+
+def slurm_stops(file: Path, local: Path, out: Path) -> None:
+    """Ctrl-C takes what the command submitted out of the queue, and no other job."""
+    command = ["sbatch", "--parsable", "--job-name=foreign", "--output=/dev/null", "--mem=100M", "--wrap=sleep 600"]
+    foreign = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    with Recordings(out / "points") as seen:
+        process = start_short(file, out)
+        until(lambda: seen.times, "a point is there")
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=120)
+        assert process.returncode == 130, said
+        until(lambda: not queue(), "no task of the command is left", 30)
+        state = ["squeue", "--noheader", "--format=%T", f"--jobs={foreign}"]
+        assert subprocess.run(state, check=True, capture_output=True, text=True).stdout.strip() == "RUNNING"
+        done = len(seen.times)
+        process = start_short(file, out)
+        said, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+    subprocess.run(["scancel", foreign], check=True)
+    print(f"    Ctrl-C after {done} points emptied the queue but for a foreign job; the same command went on")
     recorded_once(seen, out)
     identical(local, out)
 

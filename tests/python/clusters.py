@@ -55,11 +55,12 @@ seeds = SEEDS
 """
 
 
-def tiny_scenario(folder: Path, points: int) -> Path:
-    """A scenario with so many points of milliseconds; an even number."""
+def tiny_scenario(folder: Path, points: int, size: str = "10 kB", stop: str = "2 ms") -> Path:
+    """A scenario with so many points, an even number; of milliseconds, unless its flows are larger."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "tiny.toml"
-    path.write_text(TINY.replace("SEEDS", str(points // 2)), encoding="utf-8")
+    text = TINY.replace("SEEDS", str(points // 2)).replace("10 kB", size).replace("2 ms", stop)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
