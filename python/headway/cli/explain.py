@@ -28,7 +28,7 @@ from headway.files import write_json
 from headway.layout import EXPLAIN_FILE
 from headway.sweeps import State, SweepOutcome, SweepPlan
 from headway.sweeps.executor import Executor
-from headway.sweeps.forecast import forecast
+from headway.sweeps.forecast import MOST_WORKERS, forecast
 
 
 @click.command()
@@ -109,8 +109,9 @@ def explain(
     search = None if given else _search(found, out, runner, search_seeds, trajectories)
     if not as_json:
         held = len(given) or most
-        short = ahead.of_search(search.bench, trajectories, jobs) if search is not None else None
-        long = ahead.of_holding(whole, found.choices, held, jobs) if whole else None
+        remote = executor.remote(MOST_WORKERS, jobs)
+        short = ahead.of_search(search.bench, trajectories, jobs, remote) if search is not None else None
+        long = ahead.of_holding(whole, found.choices, held, jobs, remote) if whole else None
         runner.say(ahead.in_words(short, long))
     try:
         if search is not None:
@@ -147,7 +148,7 @@ class _Runner:
 
     def __call__(self, plan: SweepPlan) -> SweepOutcome:
         if not self._quiet:
-            remote = self._executor.remote(plan.points, self._jobs)
+            remote = self._executor.remote(len(plan.points), self._jobs)
             announce(forecast(plan.points, plan.file.name, self._jobs, remote=remote), f"    {plan.file.name}: ")
         outcome = run_watched(plan, self._jobs, quiet=True, overwrite=self._force, executor=self._executor, warn=False)
         self.points += len(plan.points)

@@ -37,7 +37,7 @@ from headway.names import ScenarioFile
 from headway.scenario import Scenario
 from headway.sweeps import Shard, SweepOutcome, SweepPlan, plan
 from headway.sweeps.executor import Executor
-from headway.sweeps.forecast import NOTHING, forecast
+from headway.sweeps.forecast import NOTHING, Forecast, forecast
 from headway.sweeps.pace import learn_after
 
 if TYPE_CHECKING:
@@ -180,15 +180,7 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     papers = _papers(paper)
     figures = [figure for named in papers.values() for figure in named]
     plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
-    ahead = sum(
-        (
-            forecast(
-                one.points, name, request.jobs, judged=True, remote=request.executor.remote(one.points, request.jobs)
-            )
-            for name, one in plans.items()
-        ),
-        NOTHING,
-    )
+    ahead = sum((_ahead(name, one, request) for name, one in plans.items()), NOTHING)
     announce(ahead, f"{len(plans)} figures, ")
     done: dict[str, Done] = {}
     for figure in figures:
@@ -202,6 +194,11 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     click.echo(f"\nevery claim: {write_site(out, pages, request.scale, stopped)}")
     worst = [status(one.outcome) for one in done.values()]
     return max(worst, default=0)
+
+
+def _ahead(name: str, planned: SweepPlan, request: Request) -> Forecast:
+    remote = request.executor.remote(len(planned.points), request.jobs)
+    return forecast(planned.points, name, request.jobs, judged=True, remote=remote)
 
 
 def _papers(name: str | None) -> dict[str, list[ScenarioFile]]:

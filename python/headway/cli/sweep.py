@@ -120,7 +120,7 @@ def run_watched(
     began = time.monotonic()
     with Stop().listening() as stop, Progress(quiet=quiet) as bars:
         mine = planned.points if shard is None else shard.of(planned.points)
-        remote = executor.remote(mine, jobs)
+        remote = executor.remote(len(mine), jobs)
         ahead = partial(forecast, mine, planned.file.name, jobs, judged=judged, remote=remote)
         display = _Display(bars, planned.file.name, ahead, quiet=quiet)
         outcome = run_sweep(

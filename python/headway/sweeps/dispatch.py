@@ -44,8 +44,8 @@ FRUITLESS = 20
 class Handle(Protocol):
     """A task that was handed out."""
 
-    def done(self) -> bool:
-        """Whether it has ended, however."""
+    def done(self, said: bool) -> bool:
+        """Whether it has ended, however; `said` is whether it said itself that it came to its end."""
 
     def error(self) -> str:
         """Of one that has: why it ended before its points did; empty if it came to its end.
@@ -292,7 +292,7 @@ class Dispatch:
 
     def _end_tasks(self) -> None:
         """See to what is left of tasks that have ended."""
-        ended = [given for given in self.given if given.handle.done()]
+        ended = [given for given in self.given if given.handle.done(given.ended)]
         if not ended:
             return
         # What was written before the end is read before it is looked at.

@@ -6,11 +6,9 @@ and looks first whether it is finished.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from headway.sweeps.board import Board
-from headway.sweeps.plan import Job
 
 
 class Executor(Protocol):
@@ -23,8 +21,8 @@ class Executor(Protocol):
         returns or raises.
         """
 
-    def remote(self, points: Sequence[Job], jobs: int | None) -> int | None:
-        """How many points run at once elsewhere; None if they run on this machine."""
+    def remote(self, points: int, jobs: int | None) -> int | None:
+        """How many of so many points run at once elsewhere; None if they run on this machine."""
 
     def close(self) -> None:
         """Give back what the executor holds: its connection, if there is one."""

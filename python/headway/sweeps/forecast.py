@@ -124,8 +124,12 @@ def forecast(
         start_expected(paces).seconds.plus(runs).times(contention(workers) if remote is None else 1.0).plus(after),
         share * sum(run.bytes for run in expected),
         round(share * sum(not run.measured for run in expected)),
-        HERE if remote is None else f"on {remote} workers",
+        _where(remote),
     )
+
+
+def _where(remote: int | None) -> str:
+    return HERE if remote is None else f"on {remote} workers"
 
 
 def _together(seconds: Sequence[float], share: float, workers: int) -> float:
@@ -138,7 +142,7 @@ def _together(seconds: Sequence[float], share: float, workers: int) -> float:
     return max(free)
 
 
-def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None) -> Forecast:
+def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None, *, remote: int | None = None) -> Forecast:
     """What so many runs like these take, as if none of them were finished or in the store."""
     if not like or not count:
         return NOTHING
@@ -146,11 +150,12 @@ def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None) -> For
     side_by_side = (list(like) * (1 + MOST_WORKERS // len(like)))[: min(count, MOST_WORKERS)]
     expected = [run_expected(paces, name, *_expected(point)) for point in like]
     share = count / len(like)
-    workers = min(worker_count(jobs, side_by_side), cores())
+    workers = min(worker_count(jobs, side_by_side), cores()) if remote is None else min(remote, count)
     runs = Span(*(share * sum(one) / workers for one in zip(*(run.seconds for run in expected), strict=True)))
     size_of = share * sum(run.bytes for run in expected)
     guessed = round(share * sum(not run.measured for run in expected))
-    return Forecast(count, 0, 0, start_expected(paces).seconds.plus(runs).times(contention(workers)), size_of, guessed)
+    seconds = start_expected(paces).seconds.plus(runs).times(contention(workers) if remote is None else 1.0)
+    return Forecast(count, 0, 0, seconds, size_of, guessed, _where(remote))
 
 
 def spread(things: Sequence[T], most: int) -> list[T]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from headway.errors import HeadwayError
 from headway.sweeps.board import Board
 from headway.sweeps.executors.futures import Futures, said
-from headway.sweeps.plan import Job
 
 # `distributed` is optional and has few types: its client is not named here.
 Client = Any
@@ -32,7 +30,7 @@ class Dask:
         if board.pending():
             self._futures().run(board, jobs)
 
-    def remote(self, points: Sequence[Job], jobs: int | None) -> int | None:
+    def remote(self, points: int, jobs: int | None) -> int | None:
         """As many as the cluster has threads."""
         return self._futures().remote(points, jobs)
 

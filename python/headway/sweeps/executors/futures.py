@@ -3,6 +3,7 @@ processes. Only `submit` is needed, and `done`, `result` and `cancel` of what it
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, Protocol
@@ -12,11 +13,12 @@ from headway.sweeps.board import Board
 from headway.sweeps.capacity import cores
 from headway.sweeps.dispatch import Dispatch, Handle, opened
 from headway.sweeps.packing import Limits
-from headway.sweeps.plan import Job
 from headway.sweeps.task import Task, run_task
 
 # Handing out a task takes some milliseconds. At the end of a sweep workers are idle for half of the longest task.
 LIMITS = Limits(least_s=1.0, most_s=60.0)
+# How often workers are counted.
+COUNT_S = 5.0
 # Names under which pools say how many workers they have.
 WIDTHS = ("_max_workers", "num_workers", "max_workers")
 
@@ -46,7 +48,7 @@ class Futures:
         if not board.pending():
             return
         with opened(board.plan.out) as desk:
-            dispatch = Dispatch(board, PoolLane(self._pool, jobs or self.workers(), self.memory()), desk)
+            dispatch = Dispatch(board, PoolLane(self._pool, self, jobs), desk)
             try:
                 dispatch.run()
             except BaseException:
@@ -65,9 +67,9 @@ class Futures:
         """Bytes of memory that its workers have together, if it says so."""
         return None
 
-    def remote(self, points: Sequence[Job], jobs: int | None) -> int | None:
+    def remote(self, points: int, jobs: int | None) -> int | None:
         """As many as the pool has workers."""
-        return max(1, min(jobs or self.workers(), len(points)))
+        return max(1, min(jobs or self.workers(), points))
 
     def close(self) -> None:
         """The pool is its owner's."""
@@ -79,22 +81,30 @@ class PoolLane:
     limits = LIMITS
     batch = 1
 
-    def __init__(self, pool: Pool, width: int, memory: int | None) -> None:
+    def __init__(self, pool: Pool, owner: Futures, jobs: int | None) -> None:
         self._pool = pool
-        self._width = width
-        self._memory = memory
+        self._owner = owner
+        self._jobs = jobs
+        self._count_from = 0.0
+        self._count = 1
+        self._bytes: int | None = None
 
     def width(self) -> int:
-        """Workers."""
-        return self._width
+        """Workers: those that are there now, since some join and leave."""
+        if time.monotonic() >= self._count_from:
+            self._count_from = time.monotonic() + COUNT_S
+            self._count = self._jobs or self._owner.workers()
+            self._bytes = self._owner.memory()
+        return self._count
 
     def in_hand(self) -> int:
         """One task under way and one in reserve for each."""
-        return 2 * self._width
+        return 2 * self.width()
 
     def memory(self) -> int | None:
         """Bytes of all workers together."""
-        return self._memory
+        self.width()
+        return self._bytes
 
     def submit(self, tasks: Sequence[Task]) -> Sequence[Handle]:
         """Hand out tasks one by one."""
@@ -115,7 +125,7 @@ class PoolHandle:
     def __init__(self, future: Future) -> None:
         self._future = future
 
-    def done(self) -> bool:
+    def done(self, said: bool) -> bool:
         """Whether it has ended."""
         return bool(self._future.done())
 

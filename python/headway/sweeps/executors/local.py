@@ -29,7 +29,7 @@ class Local:
         """Run every pending point; as many at once as `jobs` says, or as there are cores and memory for."""
         _Pools(board).run_all(jobs)
 
-    def remote(self, points: Sequence[Job], jobs: int | None) -> int | None:
+    def remote(self, points: int, jobs: int | None) -> int | None:
         """None: they run here."""
         return None
 

@@ -21,15 +21,14 @@ from headway.files import write_json, write_text
 from headway.sweeps.board import Board
 from headway.sweeps.dispatch import Desk, Dispatch, Given, Handle, opened, orphans
 from headway.sweeps.packing import Limits
-from headway.sweeps.plan import Job
 from headway.sweeps.task import Task
 
 # A task starts Python and waits for its turn: some seconds. None is to be as long as most partitions allow.
 LIMITS = Limits(least_s=60.0, most_s=4 * 3600.0)
 JOBS_FILE = "jobs.json"
 LOGS = "logs"
-# Slurm is asked so often what became of tasks, and may take so long to answer.
-ASK_S = 2.0
+# Slurm is asked so often what became of tasks that do not say it themselves, and may take so long to answer.
+ASK_S = 10.0
 ANSWER_S = 60.0
 # States of which no more is to come, also in a queue that shows jobs for some minutes after their end.
 OVER = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
@@ -68,9 +67,9 @@ class Slurm:
                 dispatch.give_up()
                 raise
 
-    def remote(self, points: Sequence[Job], jobs: int | None) -> int | None:
+    def remote(self, points: int, jobs: int | None) -> int | None:
         """As many as may be in an array, which is more than the cluster runs at once."""
-        return max(1, min(jobs or array_limit(), len(points)))
+        return max(1, min(jobs or array_limit(), points))
 
     def close(self) -> None:
         """There is nothing to give back."""
@@ -154,12 +153,6 @@ class ArrayLane:
             self._ask()
         return name in self._queued
 
-    def cancel(self, name: str) -> None:
-        """Take a task out of the queue."""
-        with suppress(HeadwayError):
-            ask("scancel", "--quiet", name)
-        self._queued.discard(name)
-
     def stopped(self) -> None:
         """Take what waits out of the queue. What runs sees by itself that nobody wants it, and stops."""
         if self._jobs:
@@ -201,9 +194,9 @@ class ArrayHandle:
         self._log = log
         self._cancelled = False
 
-    def done(self) -> bool:
-        """Whether it is out of the queue."""
-        return self._cancelled or not self._lane.is_queued(self.name)
+    def done(self, said: bool) -> bool:
+        """Whether it is out of the queue, or is about to be."""
+        return said or self._cancelled or not self._lane.is_queued(self.name)
 
     def error(self) -> str:
         """The last line of its log."""
@@ -213,9 +206,8 @@ class ArrayHandle:
         return f"Slurm's task {self.name} ended"
 
     def cancel(self) -> None:
-        """Take it out of the queue."""
+        """Give it up. `stopped` takes all that wait out of the queue at once."""
         self._cancelled = True
-        self._lane.cancel(self.name)
 
 
 def memory_mb(task: Task) -> int:
