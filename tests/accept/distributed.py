@@ -192,7 +192,7 @@ def part_slurm(folder: Path, file: Path, local: Path, local_s: float, points: in
         print(f"    {took:.1f} s on Slurm's one node of 2 cores")
         recorded_once(seen, out)
         identical(local, out)
-        longer = tiny_scenario(folder / "longer", 60, "100 MB", "1 s")
+        longer = tiny_scenario(folder / "longer", 60, "300 MB", "3 s")
         sweep(longer, folder / "longer-local")
         slurm_goes_on(longer, folder / "longer-local", folder / "resumed")
         slurm_stops(longer, folder / "longer-local", folder / "stopped")
@@ -221,11 +221,14 @@ def slurm_goes_on(file: Path, local: Path, out: Path) -> None:
         left = queue()
         assert left, "Slurm has nothing left to do"
         process = start_short(file, out)
-        until(lambda: queue("RUNNING"), "a task is running")
-        requeued = sorted(queue("RUNNING"))[0]
-        subprocess.run(["scontrol", "requeue", requeued], check=False)
+        requeued = ""
+        while process.poll() is None and not requeued:
+            running = sorted(queue("RUNNING"))
+            if running and subprocess.run(["scontrol", "requeue", running[0]], check=False).returncode == 0:
+                requeued = running[0]
         said, _ = process.communicate(timeout=300)
         assert process.returncode == 0, said
+    assert requeued, "no task was running any more"
     assert "of an earlier command are still in Slurm's queue: they go on" in said, said
     print(
         f"    command killed with {len(left)} tasks in the queue, the next one went on with them; {requeued} requeued"

@@ -76,8 +76,8 @@ class Lane(Protocol):
     def submit(self, tasks: Sequence[Task]) -> Sequence[Handle]:
         """Hand out tasks; raises `HeadwayError` if it takes none."""
 
-    def stopped(self) -> None:
-        """The sweep was stopped: end what was handed out."""
+    def withdraw(self) -> None:
+        """Nothing more is wanted: take back whatever still waits somewhere."""
 
 
 @dataclass
@@ -168,9 +168,9 @@ class Dispatch:
     next_number: int = 0
 
     def __post_init__(self) -> None:
-        points = {point.label for given in self.given for point in given.task.points}
-        pending = (point.absolute() for point in self.board.pending() if point.label not in points)
-        self._packer = Packer(pending, self.board.plan.file.name, self.lane.limits)
+        in_hand = {point.label for given in self.given for point in given.task.points}
+        pending = (point.absolute() for point in self.board.pending())
+        self._packer = Packer(pending, self.board.plan.file.name, self.lane.limits, in_hand)
         self._inbox = Inbox(self.desk.folder)
         # How often each point began without an end.
         self._begins: Counter[str] = Counter()
@@ -194,6 +194,8 @@ class Dispatch:
                 self._hand_out()
                 if not self.given and not self._packer and not self._alone:
                     if not self._busy:
+                        # A batch system may have put a task back into its queue just when it was through.
+                        self.lane.withdraw()
                         return
                     if told != self._busy:
                         told = list(self._busy)
@@ -205,7 +207,7 @@ class Dispatch:
         self.desk.open_file.unlink(missing_ok=True)
         for given in self.given:
             given.handle.cancel()
-        self.lane.stopped()
+        self.lane.withdraw()
 
     def _stops(self) -> bool:
         """Whether the sweep is being stopped; the first time, tell everybody."""
@@ -215,7 +217,7 @@ class Dispatch:
             for given in self.given:
                 if not given.begun:
                     given.handle.cancel()
-            self.lane.stopped()
+            self.lane.withdraw()
             self.given = [given for given in self.given if given.begun]
         return self._stopping > 0.0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -41,14 +41,15 @@ class Limits:
 class Packer:
     """Cuts what is left of a sweep into tasks, as workers ask for them."""
 
-    def __init__(self, points: Iterable[Job], name: str, limits: Limits) -> None:
+    def __init__(self, points: Iterable[Job], name: str, limits: Limits, in_hand: Collection[str] = ()) -> None:
+        """`in_hand` are the labels of points that are in tasks already."""
         self._left: dict[int, deque[Job]] = {}
         self._limits = limits
         points = list(points)
         self._expected = expected_seconds(points, name)
         self._ended = 0
         self._took = self._forecast = 0.0
-        self.put_back(points)
+        self.put_back(point for point in points if point.label not in in_hand)
 
     def __len__(self) -> int:
         return sum(map(len, self._left.values()))

@@ -99,7 +99,9 @@ def run_task(task: Task) -> str:
         if _ending or not box.is_wanted():
             break
         _run(point, task, box)
-    box.send({"task": task.number, "begins": False})
+    # A task that a batch system ends may be in its queue again: it is not through.
+    if not _ending:
+        box.send({"task": task.number, "begins": False})
     return ""
 
 

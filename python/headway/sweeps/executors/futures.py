@@ -115,7 +115,7 @@ class PoolLane:
         except Exception as error:
             raise HeadwayError(f"the executor takes no task: {said(error)}") from error
 
-    def stopped(self) -> None:
+    def withdraw(self) -> None:
         """Tasks see by themselves that nobody wants them."""
 
 

@@ -153,7 +153,7 @@ class ArrayLane:
             self._ask()
         return name in self._queued
 
-    def stopped(self) -> None:
+    def withdraw(self) -> None:
         """Take what waits out of the queue. What runs sees by itself that nobody wants it, and stops."""
         if self._jobs:
             with suppress(HeadwayError):
@@ -206,7 +206,7 @@ class ArrayHandle:
         return f"Slurm's task {self.name} ended"
 
     def cancel(self) -> None:
-        """Give it up. `stopped` takes all that wait out of the queue at once."""
+        """Give it up. `withdraw` takes all that wait out of the queue at once."""
         self._cancelled = True
 
 
