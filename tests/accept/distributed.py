@@ -90,10 +90,10 @@ def part_dask(folder: Path, file: Path, local: Path, local_s: float, points: int
     point_s = alone(file, folder / "alone")
     with dask(folder / "cluster", 4) as cluster:
         out = folder / "dask"
-        before = cluster.processor_s() + children_s()
+        before, commands = cluster.processor_s() + children_s(), children_s()
         with Recordings(out / "points") as seen:
             took = sweep(file, out, "--executor", f"dask:{cluster.address}")
-        spent = cluster.processor_s() + children_s() - before
+        spent, command_s = cluster.processor_s() + children_s() - before, children_s() - commands
         recorded_once(seen, out)
         identical(local, out)
         over = 1e3 * (spent / points - point_s)
@@ -101,7 +101,8 @@ def part_dask(folder: Path, file: Path, local: Path, local_s: float, points: int
             f"    {took:.1f} s by the clock on {cores()} cores, {1e3 * took / points:.2f} ms a point; "
             f"the local run took {local_s:.1f} s\n"
             f"    processor time a point: {1e3 * spent / points:.2f} ms with scheduler, workers and command, "
-            f"{1e3 * point_s:.2f} ms alone: {over:.2f} ms of overhead"
+            f"{1e3 * point_s:.2f} ms alone: {over:.2f} ms of overhead\n"
+            f"    of the overhead {1e3 * command_s / points:.2f} ms are the command's own"
         )
         assert over <= MOST_MS, f"{over:.2f} ms a point are more than {MOST_MS}"
         out = folder / "killed"

@@ -25,6 +25,7 @@ from headway.errors import HeadwayError
 from headway.layout import TASKS
 from headway.locks import acquire
 from headway.names import resolve
+from headway.report import build_page
 from headway.sweeps import Job, Shard, State, plan, run_sweep
 from headway.sweeps.board import Silent
 from headway.sweeps.capacity import divided
@@ -50,6 +51,7 @@ class Machines:
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """Network namespaces as machines, which share nothing but the file system; without root, processes alone."""
+    pytest.importorskip("distributed")
     folder = tmp_path_factory.mktemp("cluster")
     if os.geteuid() == 0 and shutil.which("ip") is not None:
         with namespaces(3) as nets, dask(folder, 0, nets[0][1], nets[0][0]) as cluster:
@@ -81,6 +83,9 @@ def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines
     with Recordings(tmp_path / "far" / "points") as seen:
         process = start(machines, file, tmp_path / "far")
         until(lambda: seen.times or process.poll() is not None, "the first point is there")
+        # A report of what is finished can be made meanwhile.
+        until(lambda: '"done"' in (tmp_path / "far" / "sweep.json").read_text("utf-8"), "the list of points says so")
+        assert build_page(tmp_path / "far")[0].exists()
         killed = 0
         while process.poll() is None and killed < 4:
             if alive := machines.cluster.workers():
