@@ -4,6 +4,7 @@
 #   make test     all tests, Rust and Python, on what is installed, or else on unoptimised builds
 #   make soak     20,000 random scenarios; SEEDS="9001 20000" goes on at seed 9001
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
+#   make accept-distributed  sweeps on real Dask and Slurm daemons whose workers are killed all the time (minutes; parts need root)
 #   make bench    install, then the numbers that Headway is measured by
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
@@ -36,7 +37,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak bench gate kernel-objects docs lint publish-check clean
+.PHONY: help tools install develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -116,6 +117,9 @@ soak: tools
 
 testbed-matrix: tools
 	cargo test --workspace --test matrix -- --full
+
+accept-distributed: tools $(VENV)/.tested
+	$(BIN)/python tests/accept/distributed.py $(PARTS)
 
 bench: install
 	cargo bench -p headway-sim --bench engine

@@ -12,6 +12,7 @@ from headway.data.sweep import Sweep, read_sweep
 from headway.data.table import Table
 from headway.errors import HeadwayError, NameNotFound, ResultsError, ScenarioError
 from headway.scenario import Scenario
+from headway.sweeps.api import sweep
 
 __version__: str = _version()
 
@@ -30,4 +31,5 @@ __all__ = [
     "__version__",
     "read",
     "read_sweep",
+    "sweep",
 ]

@@ -20,6 +20,7 @@ RUN_FILES = (
     "series.parquet",
 )
 LOCKS = ".locks"
+TASKS = ".tasks"
 PARTIAL = ".partial"
 CLAIMS_FILE = "claims.json"
 EXPECTATIONS_FILE = "expectations.json"

@@ -20,8 +20,9 @@ from headway.errors import ResultsError, ScenarioError
 from headway.locks import acquire
 from headway.names import resolve
 from headway.sweeps import Job, State, SweepOutcome, plan, run_sweep
+from headway.sweeps.board import Silent
+from headway.sweeps.capacity import worker_count
 from headway.sweeps.plan import folder_name
-from headway.sweeps.run import Silent, worker_count
 from headway.sweeps.sharing import entered
 from headway.sweeps.worker import Finished
 

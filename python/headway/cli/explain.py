@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from headway.claims.choices import Choices, Reading
-from headway.cli.options import force_option, jobs_option, out_option
+from headway.cli.options import executor_option, force_option, jobs_option, out_option
 from headway.cli.reproduce import show
 from headway.cli.sweep import FAILED, INTERRUPTED, announce, run_watched
 from headway.cli.terminal import print_table
@@ -27,13 +27,15 @@ from headway.explain.targets import SEARCH_SEEDS, Target, find
 from headway.files import write_json
 from headway.layout import EXPLAIN_FILE
 from headway.sweeps import State, SweepOutcome, SweepPlan
-from headway.sweeps.forecast import forecast
+from headway.sweeps.executor import Executor
+from headway.sweeps.forecast import MOST_WORKERS, forecast
 
 
 @click.command()
 @click.argument("target", metavar="CLAIM|FIGURE|PAPER")
 @out_option(required=True)
 @jobs_option
+@executor_option
 @force_option
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Seeds of whole figures.")
 @click.option(
@@ -73,6 +75,7 @@ def explain(
     target: str,
     out: Path,
     jobs: int | None,
+    executor: Executor,
     force: bool,
     seeds: int,
     search_seeds: int,
@@ -96,7 +99,7 @@ def explain(
         raise click.UsageError("--search-only leaves no reading to hold")
     began = time.monotonic()
     found = find(target)
-    runner = _Runner(jobs, quiet=as_json, force=force)
+    runner = _Runner(jobs, executor, quiet=as_json, force=force)
     given = [found.choices.parse(text.split(",")) for text in readings]
     for reading in given:
         if conflict := found.choices.conflict(reading):
@@ -106,8 +109,9 @@ def explain(
     search = None if given else _search(found, out, runner, search_seeds, trajectories)
     if not as_json:
         held = len(given) or most
-        short = ahead.of_search(search.bench, trajectories, jobs) if search is not None else None
-        long = ahead.of_holding(whole, found.choices, held, jobs) if whole else None
+        remote = executor.remote(MOST_WORKERS, jobs)
+        short = ahead.of_search(search.bench, trajectories, jobs, remote) if search is not None else None
+        long = ahead.of_holding(whole, found.choices, held, jobs, remote) if whole else None
         runner.say(ahead.in_words(short, long))
     try:
         if search is not None:
@@ -134,17 +138,19 @@ def explain(
 class _Runner:
     """Runs sweeps and counts what they ran."""
 
-    def __init__(self, jobs: int | None, *, quiet: bool, force: bool) -> None:
+    def __init__(self, jobs: int | None, executor: Executor, *, quiet: bool, force: bool) -> None:
         self.points = 0
         self.failed = 0
         self._jobs = jobs
+        self._executor = executor
         self._quiet = quiet
         self._force = force
 
     def __call__(self, plan: SweepPlan) -> SweepOutcome:
         if not self._quiet:
-            announce(forecast(plan.points, plan.file.name, self._jobs), f"    {plan.file.name}: ")
-        outcome = run_watched(plan, self._jobs, quiet=True, overwrite=self._force, warn=False)
+            remote = self._executor.remote(len(plan.points), self._jobs)
+            announce(forecast(plan.points, plan.file.name, self._jobs, remote=remote), f"    {plan.file.name}: ")
+        outcome = run_watched(plan, self._jobs, quiet=True, overwrite=self._force, executor=self._executor, warn=False)
         self.points += len(plan.points)
         self.failed += outcome.count(State.FAILED)
         return outcome

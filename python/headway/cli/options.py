@@ -12,6 +12,9 @@ from headway import names
 from headway.directories import directory_of
 from headway.errors import HeadwayError
 from headway.scenario import MOST_THREADS, thread_count
+from headway.sweeps import Shard
+from headway.sweeps.executor import Executor
+from headway.sweeps.executors import executor_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -103,7 +106,68 @@ def threads_option(command: Command) -> Command:
 def jobs_option(command: Command) -> Command:
     """`--jobs N`."""
     return click.option(
-        "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes; default: one for each core."
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Number of processes, or of tasks at once elsewhere; default: one for each core.",
+    )(command)
+
+
+class ExecutorParameter(click.ParamType[Executor]):
+    """Where points run; closed when the command ends."""
+
+    name = "executor"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Executor:
+        try:
+            executor = executor_of(value)
+        except HeadwayError as error:
+            self.fail(str(error), param, ctx)
+        if ctx is not None:
+            ctx.call_on_close(executor.close)
+        return executor
+
+
+class ShardParameter(click.ParamType[Shard]):
+    """`K/N`."""
+
+    name = "shard"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Shard:
+        try:
+            return value if isinstance(value, Shard) else Shard.parse(str(value))
+        except HeadwayError as error:
+            self.fail(str(error), param, ctx)
+
+
+def executor_option(command: Command) -> Command:
+    """`--executor WHERE`."""
+    return click.option(
+        "--executor",
+        type=ExecutorParameter(),
+        metavar="WHERE",
+        default="local",
+        help="Where points run: local (default), slurm, slurm:partition=short,... or dask:ADDRESS (docs/scaling.md).",
+    )(command)
+
+
+def shard_option(command: Command) -> Command:
+    """`--shard K/N`."""
+    return click.option(
+        "--shard",
+        type=ShardParameter(),
+        metavar="K/N",
+        help="Run only the Kth of N parts; others run the other parts in the same directory.",
     )(command)
 
 

@@ -18,7 +18,15 @@ from headway.claims.evaluate import Result, evaluate_claims, finished_runs, writ
 from headway.claims.ledger import Claim, claims_about, known_claims, load_ledger
 from headway.claims.record import record as put_on_record
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
-from headway.cli.options import force_option, jobs_option, out_option, scale_option, set_option
+from headway.cli.options import (
+    executor_option,
+    force_option,
+    jobs_option,
+    out_option,
+    scale_option,
+    set_option,
+    shard_option,
+)
 from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
 from headway.data.reader import read_list
@@ -27,8 +35,9 @@ from headway.explain.record import CANNOT, CONTRADICTS, listed
 from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
-from headway.sweeps import State, SweepOutcome, SweepPlan, plan
-from headway.sweeps.forecast import NOTHING, forecast
+from headway.sweeps import Shard, SweepOutcome, SweepPlan, plan
+from headway.sweeps.executor import Executor
+from headway.sweeps.forecast import NOTHING, Forecast, forecast
 from headway.sweeps.pace import learn_after
 
 if TYPE_CHECKING:
@@ -43,6 +52,8 @@ if TYPE_CHECKING:
 @scale_option
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds for each point, instead of its own.")
 @jobs_option
+@executor_option
+@shard_option
 @set_option
 @force_option
 @click.option("--record", is_flag=True, help="Write the verdicts to verdicts.json in the folder of claims.toml.")
@@ -54,6 +65,8 @@ def reproduce(
     scale: str | None,
     seeds: int | None,
     jobs: int | None,
+    executor: Executor,
+    shard: Shard | None,
     sets: tuple[str, ...],
     force: bool,
     record: bool,
@@ -69,7 +82,7 @@ def reproduce(
         raise click.UsageError("--record is for the scenario as it is written, without --set")
     if seeds is not None:
         sets = (*sets, f"sweep.seeds={seeds}")
-    request = Request(sets, scale, jobs, force, record, quiet=as_json)
+    request = Request(sets, scale, jobs, executor, shard, force, record, quiet=as_json)
     if everything:
         if as_json:
             raise click.UsageError("--json prints the claims of one figure; with --all they are in its claims.json")
@@ -90,6 +103,8 @@ class Request:
     sets: tuple[str, ...]
     scale: str | None
     jobs: int | None
+    executor: Executor
+    shard: Shard | None
     force: bool
     record: bool
     quiet: bool
@@ -110,8 +125,17 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     quiet, scale, out = request.quiet, request.scale, planned.out
     claims = claims_about(file.name, file.claims)
     expectations = claims_about(file.name, file.expectations)
-    outcome = run_watched(planned, request.jobs, quiet=quiet, overwrite=request.force, judged=True)
+    outcome = run_watched(
+        planned,
+        request.jobs,
+        quiet=quiet,
+        overwrite=request.force,
+        executor=request.executor,
+        shard=request.shard,
+        judged=True,
+    )
     began = time.process_time()
+    unjudged = outcome.left > 0
     runs, needs_runs = finished_runs(out, read_list(out / SWEEP_FILE, "points")), bool(outcome.plan.points)
     judged = evaluate_claims(claims, runs, needs_runs=needs_runs)
     expected = evaluate_claims(expectations, runs, needs_runs=needs_runs, stated=EXPECTED)
@@ -124,7 +148,9 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
         if expected:
             click.echo("\nexpected beyond the paper's claims:")
             print_claims(expected, EXPECTED)
-    if request.record and not outcome.interrupted:
+    if unjudged:
+        click.echo("not all shards are finished: verdicts are of what is, and none goes on record", err=True)
+    if request.record and not outcome.interrupted and not unjudged:
         written_to = put_on_record(file, judged, scale)
         if not quiet:
             click.echo(f"on record: {written_to}")
@@ -132,7 +158,7 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
         click.echo("smoke scale: fewer and smaller runs than the paper's; verdicts that count need --scale paper")
     if outcome.interrupted:
         click.echo("stopped early: verdicts are of what is finished", err=True)
-    report = bool(outcome.count(State.DONE) or not outcome.plan.points)
+    report = bool(runs or not outcome.plan.points)
     drawn: Picture | None = None
     if report:
         from headway.report import build_page
@@ -154,7 +180,7 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     papers = _papers(paper)
     figures = [figure for named in papers.values() for figure in named]
     plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
-    ahead = sum((forecast(one.points, name, request.jobs, judged=True) for name, one in plans.items()), NOTHING)
+    ahead = sum((_ahead(name, one, request) for name, one in plans.items()), NOTHING)
     announce(ahead, f"{len(plans)} figures, ")
     done: dict[str, Done] = {}
     for figure in figures:
@@ -168,6 +194,11 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     click.echo(f"\nevery claim: {write_site(out, pages, request.scale, stopped)}")
     worst = [status(one.outcome) for one in done.values()]
     return max(worst, default=0)
+
+
+def _ahead(name: str, planned: SweepPlan, request: Request) -> Forecast:
+    remote = request.executor.remote(len(planned.points), request.jobs)
+    return forecast(planned.points, name, request.jobs, judged=True, remote=remote)
 
 
 def _papers(name: str | None) -> dict[str, list[ScenarioFile]]:

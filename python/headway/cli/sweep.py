@@ -1,23 +1,34 @@
-"""`headway sweep`: every point of a scenario's sweep, on the cores of this machine."""
+"""`headway sweep`: every point of a scenario's sweep, on the cores of this machine or elsewhere."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from headway.cli.options import force_option, jobs_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.options import (
+    executor_option,
+    force_option,
+    jobs_option,
+    out_option,
+    scale_option,
+    scenario_argument,
+    set_option,
+    shard_option,
+)
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
 from headway.data.point import Point
 from headway.data.sentences import one_line, surprising
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.names import ScenarioFile
-from headway.sweeps import Job, State, SweepOutcome, SweepPlan, plan, run_sweep
+from headway.sweeps import Job, Shard, State, SweepOutcome, SweepPlan, plan, run_sweep
+from headway.sweeps.executor import Executor
 from headway.sweeps.forecast import Forecast, forecast
 from headway.sweeps.worker import Finished
 
@@ -32,12 +43,22 @@ INTERRUPTED = 130
 @set_option
 @scale_option
 @jobs_option
+@executor_option
+@shard_option
 @force_option
 def sweep(
-    file: ScenarioFile, out: Path, sets: tuple[str, ...], scale: str | None, jobs: int | None, force: bool
+    file: ScenarioFile,
+    out: Path,
+    sets: tuple[str, ...],
+    scale: str | None,
+    jobs: int | None,
+    executor: Executor,
+    shard: Shard | None,
+    force: bool,
 ) -> int:
     """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
-    outcome = run_watched(plan(file, out, sets=sets, scale=scale), jobs, quiet=False, overwrite=force)
+    planned = plan(file, out, sets=sets, scale=scale)
+    outcome = run_watched(planned, jobs, quiet=False, overwrite=force, executor=executor, shard=shard)
     if outcome.plan.points:
         _print_numbers(read_sweep(out))
     return status(outcome)
@@ -82,7 +103,15 @@ def status(outcome: SweepOutcome) -> int:
 
 
 def run_watched(
-    planned: SweepPlan, jobs: int | None, *, quiet: bool, overwrite: bool, warn: bool = True, judged: bool = False
+    planned: SweepPlan,
+    jobs: int | None,
+    *,
+    quiet: bool,
+    overwrite: bool,
+    executor: Executor,
+    shard: Shard | None = None,
+    warn: bool = True,
+    judged: bool = False,
 ) -> SweepOutcome:
     """Run a sweep with progress, one line a point, and a closing line.
 
@@ -90,9 +119,20 @@ def run_watched(
     """
     began = time.monotonic()
     with Stop().listening() as stop, Progress(quiet=quiet) as bars:
-        display = _Display(bars, planned, jobs, quiet=quiet, judged=judged)
-        outcome = run_sweep(planned, jobs=jobs, observer=display, stop_requested=stop, overwrite=overwrite)
-    _print_end(outcome, time.monotonic() - began, quiet)
+        mine = planned.points if shard is None else shard.of(planned.points)
+        remote = executor.remote(len(mine), jobs)
+        ahead = partial(forecast, mine, planned.file.name, jobs, judged=judged, remote=remote)
+        display = _Display(bars, planned.file.name, ahead, quiet=quiet)
+        outcome = run_sweep(
+            planned,
+            jobs=jobs,
+            observer=display,
+            stop_requested=stop,
+            overwrite=overwrite,
+            executor=executor,
+            shard=shard,
+        )
+    _print_end(outcome, shard, time.monotonic() - began, quiet)
     in_order = {p.label: display.warnings[p.label] for p in planned.points if warn and p.label in display.warnings}
     print_warnings(in_order, "the `warnings` of each point's manifest.json")
     # Asked for when nothing was left to stop here, it is meant for what would come next.
@@ -110,13 +150,11 @@ def announce(ahead: Forecast, before: str = "") -> None:
 class _Display:
     """Shows a sweep on the terminal: one line a point, bars for those under way and for the whole."""
 
-    def __init__(self, bars: Progress, plan: SweepPlan, jobs: int | None, *, quiet: bool, judged: bool) -> None:
+    def __init__(self, bars: Progress, name: str, ahead: Callable[[], Forecast], *, quiet: bool) -> None:
         self._bars = bars
-        self._name = plan.file.name
-        self._plan = plan
-        self._jobs = jobs
+        self._name = name
+        self._ahead = ahead
         self._quiet = quiet
-        self._judged = judged
         self._began = time.monotonic()
         self._total = self._ended = self._reused = 0
         self._fractions: dict[str, float] = {}
@@ -126,9 +164,12 @@ class _Display:
     def planned(self, total: int, done: int, notes: list[str]) -> None:
         self._total, self._ended, self._reused = total, done, done
         if not self._quiet and total > 1:
-            self._bars.say(forecast(self._plan.points, self._name, self._jobs, judged=self._judged).text())
+            self._bars.say(self._ahead().text())
         for note in notes:
             self._bars.note(note)
+
+    def noted(self, text: str) -> None:
+        self._bars.note(text, error=True)
 
     def progressed(self, label: str, state: dict[str, Any] | None) -> None:
         self._fractions[label] = (state or {}).get("fraction", 0.0)
@@ -150,6 +191,11 @@ class _Display:
     def failed(self, point: Job, error: str) -> None:
         self._end(point)
         self._bars.note(f"[{self._ended}/{self._total}] {point.label}: failed: {error}", error=True)
+
+    def lost(self, label: str) -> None:
+        self._bars.remove(label)
+        self._fractions.pop(label, None)
+        self._show_whole()
 
     def waiting(self, points: Sequence[Job]) -> None:
         labels = ", ".join(point.label for point in points[:3]) + (" ..." if len(points) > 3 else "")
@@ -177,12 +223,14 @@ class _Display:
         self._bars.overall(self._name, begun / self._total, note)
 
 
-def _print_end(outcome: SweepOutcome, wall_s: float, quiet: bool) -> None:
+def _print_end(outcome: SweepOutcome, shard: Shard | None, wall_s: float, quiet: bool) -> None:
     if not outcome.plan.points:
         click.echo(f"{outcome.plan.file.name}: a model, nothing to run", err=quiet)
         return
     done, failed = outcome.count(State.DONE), outcome.count(State.FAILED)
-    text = f"{outcome.plan.file.name}: {done}/{len(outcome.plan.points)} points done"
+    part = f", shard {shard}" if shard is not None else ""
+    total = len(outcome.plan.points) - len(outcome.others)
+    text = f"{outcome.plan.file.name}{part}: {done}/{total} points done"
     if outcome.reused:
         text += f" ({outcome.reused} from before)"
     if outcome.stored:
@@ -195,6 +243,9 @@ def _print_end(outcome: SweepOutcome, wall_s: float, quiet: bool) -> None:
         text += ", stopped; the same command goes on from here"
     if not quiet or failed or outcome.interrupted:
         click.echo(f"{text}, in {duration(wall_s)}; {outcome.plan.out}", err=quiet)
+    if outcome.others and not quiet:
+        left = outcome.left
+        click.echo(f"other shards: {len(outcome.others) - left}/{len(outcome.others)} points done")
 
 
 COMMAND = sweep

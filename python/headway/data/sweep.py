@@ -18,17 +18,20 @@ from headway.layout import MANIFEST_FILE, POINT_FILE, SWEEP_FILE
 
 
 class Sweep:
-    """The finished runs of a sweep, in the order of the scenario.
+    """The finished runs of a sweep, in the order of the scenario; `failed` are the errors of others, by label.
 
     >>> sweep = headway.read_sweep("out/fig14-fct-load")
     >>> sweep.summary.to_polars().group_by("variant", "traffic.0.load").mean()
     >>> [one.run.flows for one in sweep if one.variant == "amrt"]
     """
 
-    def __init__(self, directory: Path, runs: list[Point], unfinished: int) -> None:
+    def __init__(
+        self, directory: Path, runs: list[Point], unfinished: int, failed: Mapping[str, str] | None = None
+    ) -> None:
         self.directory = directory
         self.runs = tuple(runs)
         self.unfinished = unfinished
+        self.failed = dict(failed or {})
 
     def __iter__(self) -> Iterator[Point]:
         return iter(self.runs)
@@ -85,7 +88,8 @@ def read_sweep(directory: str | Path) -> Sweep:
         Point(_label(entry), entry["variant"], entry["axes"], entry["seed"], results=Run(path / entry["dir"]))
         for entry in done
     ]
-    return Sweep(path, runs, len(listed) - len(done))
+    failed = {_label(entry): str(entry.get("error")) for entry in listed if entry.get("state") == "failed"}
+    return Sweep(path, runs, len(listed) - len(done), failed)
 
 
 def check_entry(directory: Path, entry: Mapping[str, Any]) -> None:

@@ -46,7 +46,7 @@ def in_words(search: Ahead | None, whole: Ahead | None) -> str:
     return "\n".join(lines)
 
 
-def of_search(bench: Bench, trajectories: int, jobs: int | None) -> Ahead:
+def of_search(bench: Bench, trajectories: int, jobs: int | None, remote: int | None = None) -> Ahead:
     """What a search takes at most."""
     names = [figure.name for figure in bench.figures]
     choices = Choices([c for c in bench.choices.all if any(c.in_scope(name) for name in names)])
@@ -57,9 +57,9 @@ def of_search(bench: Bench, trajectories: int, jobs: int | None) -> Ahead:
         readings = in_all(own, most_readings(own, len(bench.claims), trajectories))
         points = looked_at(figure)
         for reading in (own.reading({c.id: v}) for c in own.all if c.costly for v in c.grid(LEVELS) if v != c.default):
-            runs += _runs(figure, bench.choices, points, 1 + ROUNDS, jobs, reading)
+            runs += _runs(figure, bench.choices, points, 1 + ROUNDS, jobs, remote, reading)
             readings -= 1 + ROUNDS
-        runs += _runs(figure, bench.choices, points, readings, jobs)
+        runs += _runs(figure, bench.choices, points, readings, jobs, remote)
     return Ahead(in_all(choices, steps), runs, steps)
 
 
@@ -92,16 +92,18 @@ def in_all(choices: Choices, steps: Mapping[str, int]) -> int:
     return min(most, math.prod(len(choice.values) for choice in choices.all))
 
 
-def of_holding(figures: Sequence[Figure], choices: Choices, readings: int, jobs: int | None) -> Ahead:
+def of_holding(
+    figures: Sequence[Figure], choices: Choices, readings: int, jobs: int | None, remote: int | None = None
+) -> Ahead:
     """What it takes to hold readings against whole figures, and as stated what is not on record."""
     runs = NOTHING
     for figure in figures:
         points = looked_at(figure)
         recorded = on_record(figure) is not None
-        runs += _runs(figure, choices, points, readings if recorded else readings + 1, jobs)
+        runs += _runs(figure, choices, points, readings if recorded else readings + 1, jobs, remote)
         if recorded:
             first = [point for point in points if point.seed == figure.first_seed]
-            runs += _runs(figure, choices, first, 1, jobs)
+            runs += _runs(figure, choices, first, 1, jobs, remote)
     return Ahead(readings, runs)
 
 
@@ -111,7 +113,8 @@ def _runs(
     points: Sequence[Point],
     readings: int,
     jobs: int | None,
+    remote: int | None,
     under: Reading | None = None,
 ) -> Forecast:
     like = [job_of(figure, choices, under or Reading(), point, Path()) for point in spread(points, LOOKED_AT)]
-    return at_most(like, len(points) * readings, figure.name, jobs)
+    return at_most(like, len(points) * readings, figure.name, jobs, remote=remote)

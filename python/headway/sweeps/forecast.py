@@ -15,10 +15,10 @@ from typing import TypeVar
 from headway import store
 from headway.data.units import size, wait
 from headway.scenario import Scenario
+from headway.sweeps.capacity import cores, worker_count
 from headway.sweeps.contention import contention
 from headway.sweeps.pace import Span, after_expected, known, run_expected, start_expected, transport_of
 from headway.sweeps.plan import Job
-from headway.sweeps.run import cores, worker_count
 
 T = TypeVar("T")
 
@@ -27,6 +27,7 @@ LOOKED_AT = 100
 # More do not run side by side on one machine.
 MOST_WORKERS = 1024
 NO_TIME = Span(0.0, 0.0, 0.0)
+HERE = "here"
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Forecast:
     span: Span
     bytes: float
     guessed: int
+    where: str = HERE
 
     @property
     def to_run(self) -> int:
@@ -63,6 +65,7 @@ class Forecast:
             self.span.plus(other.span),
             self.bytes + other.bytes,
             self.guessed + other.guessed,
+            self.where if self.points else other.where,
         )
 
     def text(self) -> str:
@@ -79,7 +82,7 @@ class Forecast:
 
     def costs(self) -> str:
         """What it takes, in words."""
-        text = f"about {wait(self.seconds)} here and {size(self.bytes)} of disk"
+        text = f"about {wait(self.seconds)} {self.where} and {size(self.bytes)} of disk"
         return text if self.measured else f"{text} ({self._doubt()})"
 
     def _doubt(self) -> str:
@@ -92,10 +95,13 @@ class Forecast:
 NOTHING = Forecast(0, 0, 0, NO_TIME, 0.0, 0)
 
 
-def forecast(points: Sequence[Job], name: str, jobs: int | None, *, judged: bool = False) -> Forecast:
+def forecast(
+    points: Sequence[Job], name: str, jobs: int | None, *, judged: bool = False, remote: int | None = None
+) -> Forecast:
     """What the points of a sweep of the scenario `name` will take, on as many cores as `jobs` says.
 
-    `judged` adds what judging all of them and drawing their report takes.
+    `judged` adds what judging all of them and drawing their report takes. With `remote`, so many run at once on other
+    machines, which are taken to be like this one and free.
     """
     paces = known()
     after = after_expected(paces, name).seconds.times(contention(1) * len(points)) if judged else NO_TIME
@@ -109,16 +115,21 @@ def forecast(points: Sequence[Job], name: str, jobs: int | None, *, judged: bool
     looked_at = spread(todo, LOOKED_AT)
     expected = [run_expected(paces, name, *_expected(point)) for point in looked_at]
     share = len(todo) / len(looked_at)
-    workers = min(worker_count(jobs, todo), cores())
+    workers = min(worker_count(jobs, todo), cores()) if remote is None else remote
     runs = Span(*(_together(one, share, workers) for one in zip(*(run.seconds for run in expected), strict=True)))
     return Forecast(
         len(points),
         len(finished),
         len(stored),
-        start_expected(paces).seconds.plus(runs).times(contention(workers)).plus(after),
+        start_expected(paces).seconds.plus(runs).times(contention(workers) if remote is None else 1.0).plus(after),
         share * sum(run.bytes for run in expected),
         round(share * sum(not run.measured for run in expected)),
+        _where(remote),
     )
+
+
+def _where(remote: int | None) -> str:
+    return HERE if remote is None else f"on {remote} workers"
 
 
 def _together(seconds: Sequence[float], share: float, workers: int) -> float:
@@ -131,7 +142,7 @@ def _together(seconds: Sequence[float], share: float, workers: int) -> float:
     return max(free)
 
 
-def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None) -> Forecast:
+def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None, *, remote: int | None = None) -> Forecast:
     """What so many runs like these take, as if none of them were finished or in the store."""
     if not like or not count:
         return NOTHING
@@ -139,11 +150,12 @@ def at_most(like: Sequence[Job], count: int, name: str, jobs: int | None) -> For
     side_by_side = (list(like) * (1 + MOST_WORKERS // len(like)))[: min(count, MOST_WORKERS)]
     expected = [run_expected(paces, name, *_expected(point)) for point in like]
     share = count / len(like)
-    workers = min(worker_count(jobs, side_by_side), cores())
+    workers = min(worker_count(jobs, side_by_side), cores()) if remote is None else min(remote, count)
     runs = Span(*(share * sum(one) / workers for one in zip(*(run.seconds for run in expected), strict=True)))
     size_of = share * sum(run.bytes for run in expected)
     guessed = round(share * sum(not run.measured for run in expected))
-    return Forecast(count, 0, 0, start_expected(paces).seconds.plus(runs).times(contention(workers)), size_of, guessed)
+    seconds = start_expected(paces).seconds.plus(runs).times(contention(workers) if remote is None else 1.0)
+    return Forecast(count, 0, 0, seconds, size_of, guessed, _where(remote))
 
 
 def spread(things: Sequence[T], most: int) -> list[T]:

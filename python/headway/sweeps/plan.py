@@ -6,7 +6,9 @@ import enum
 import hashlib
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -21,10 +23,15 @@ from headway.directories import drop_derived, prepare_sweep
 from headway.errors import HeadwayError, ResultsError
 from headway.files import write_json
 from headway.layout import LOCKS, MANIFEST_FILE, PARTIAL, POINT_FILE, POINTS, SCENARIO_FILE, SWEEP_FILE
+from headway.locks import acquire
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
 
 REPLACED = ".replaced"
+# Who writes the list of points holds this lock, and the last to write it waits so long for another.
+RECORD_LOCK = "record.lock"
+RECORD_WAIT_S = 60.0
+RECORD_POLL_S = 0.01
 
 
 class State(enum.StrEnum):
@@ -38,7 +45,10 @@ class State(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Job:
-    """A point that is to be run: what to load, and where its directory goes."""
+    """A point that is to be run: what to load, and where its directory goes.
+
+    `threads` is how many cores its run is given; the results do not depend on it.
+    """
 
     point: Point
     digest: str
@@ -46,6 +56,7 @@ class Job:
     scale: str | None
     memory_bytes: int
     directory: Path
+    threads: int = 1
 
     @property
     def label(self) -> str:
@@ -67,6 +78,35 @@ class Job:
         """Whether its results are there, by the looks of them."""
         return (self.directory / MANIFEST_FILE).exists() and recorded(self) == self.digest
 
+    def absolute(self) -> Job:
+        """The same point with its directory from the root on, for processes that work in another directory."""
+        return replace(self, directory=self.directory.absolute())
+
+    def to_json(self) -> dict[str, Any]:
+        """As a file holds it that a worker elsewhere reads."""
+        return {
+            **self.identity(),
+            "sets": list(self.point.sets),
+            "scenario": self.scenario,
+            "scale": self.scale,
+            "memory_bytes": self.memory_bytes,
+            "threads": self.threads,
+            "dir": str(self.directory),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Job:
+        """What `to_json` wrote."""
+        return cls(
+            point=Point(value["label"], value["variant"], value["axes"], value["seed"], tuple(value["sets"])),
+            digest=value["digest"],
+            scenario=value["scenario"],
+            scale=value["scale"],
+            memory_bytes=value["memory_bytes"],
+            directory=Path(value["dir"]),
+            threads=value["threads"],
+        )
+
     def identity(self) -> dict[str, Any]:
         """The part of `sweep.json` that says which run this is."""
         return {
@@ -77,6 +117,29 @@ class Job:
             "digest": self.digest,
             "dir": f"{POINTS}/{self.directory.name}",
         }
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several equal parts of a sweep, counted from 1: every `count`th point, so that all variants are in it."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """From `3/40`; raises `HeadwayError` for anything else."""
+        found = re.fullmatch(r"\s*(\d+)\s*/\s*(\d+)\s*", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            raise HeadwayError(f"{text!r} is no shard: write K/N with K from 1 to N, such as 3/40")
+        return cls(int(found[1]), int(found[2]))
+
+    def of(self, points: Sequence[Job]) -> tuple[Job, ...]:
+        """Its points."""
+        return tuple(points[self.number - 1 :: self.count])
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
 
 
 @dataclass(frozen=True)
@@ -104,14 +167,17 @@ class SweepPlan:
         """Record where the sweep begins. Verdicts and reports of fewer or other points would mislead: they go."""
         if not self.is_recorded or not all(point.is_finished for point in self.points):
             drop_derived(self.out)
-        self.record({point.label: State.PENDING for point in self.points}, {})
+        self._write({point.label: State.PENDING for point in self.points}, {}, {})
 
-    def survey(self) -> tuple[dict[str, State], list[str]]:
-        """Which points are finished already, and what is worth telling about those that are not."""
-        states: dict[str, State] = {}
+    def survey(self, points: Sequence[Job] | None = None) -> tuple[dict[str, State], list[str]]:
+        """Which points are finished already, and what is worth telling about those that are not.
+
+        Only `points` are looked at, if they are given: all others count as pending.
+        """
+        states = {point.label: State.PENDING for point in self.points}
         notes: list[str] = []
         others = unchecked = 0
-        for point in self.points:
+        for point in self.points if points is None else points:
             finished, note = look_at(point)
             states[point.label] = State.DONE if finished else State.PENDING
             notes += [note] if note else []
@@ -126,22 +192,53 @@ class SweepPlan:
             notes.append(f"{unchecked} finished points have no {CHECKSUMS_FILE}: damage in them would go unnoticed")
         return states, notes
 
-    def record(self, states: Mapping[str, State], errors: Mapping[str, str]) -> None:
+    def record(self, states: Mapping[str, State], errors: Mapping[str, str], *, final: bool = False) -> None:
         """Write `sweep.json` as things stand, and the scenario that it is a sweep of.
 
-        What is pending here another process may have finished.
+        What is pending here another process may have finished, or failed at. One process writes at a time, or else
+        the older look at the points could be written last. The last look of a command waits for its turn, any other
+        is left out if another process is writing.
         """
+        with _alone(self.out / LOCKS / RECORD_LOCK, RECORD_WAIT_S if final else 0.0) as alone:
+            if not alone and not final:
+                return
+            said = self._failed_elsewhere() if State.PENDING in states.values() else {}
+            self._write(states, errors, said)
+
+    def _write(self, states: Mapping[str, State], errors: Mapping[str, str], said: Mapping[str, str]) -> None:
+        """`said` are the errors of points at which others failed."""
         rows = []
         for point in self.points:
-            state = states[point.label]
+            state, error = states[point.label], errors.get(point.label)
             if state is State.PENDING and point.is_finished:
                 state = State.DONE
+            elif state is State.PENDING and point.label in said:
+                state, error = State.FAILED, said[point.label]
             row: dict[str, Any] = {**point.identity(), "state": str(state)}
-            if point.label in errors:
-                row["error"] = errors[point.label]
+            if error is not None:
+                row["error"] = error
             rows.append(row)
         write_json(self.out / SWEEP_FILE, rows)
         write_json(self.out / SCENARIO_FILE, self.scenario)
+
+    def _failed_elsewhere(self) -> dict[str, str]:
+        """The errors of points that the list says have failed; who runs one again has it in `states`."""
+        rows = glance(self.out / SWEEP_FILE)
+        known = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        return {row["label"]: row.get("error", "") for row in known if row.get("state") == State.FAILED}
+
+
+@contextmanager
+def _alone(path: Path, wait_s: float) -> Iterator[bool]:
+    """Hold the lock at `path`, waiting so long for it; gives whether it is held."""
+    until = time.monotonic() + wait_s
+    while (lock := acquire(path)) is None and time.monotonic() < until:
+        time.sleep(RECORD_POLL_S)
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            lock.release()
 
 
 def plan(file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str | None = None) -> SweepPlan:

@@ -18,8 +18,8 @@ from headway.directories import drop_derived
 from headway.errors import HeadwayError
 from headway.layout import MANIFEST_FILE, POINT_FILE
 from headway.locks import held
+from headway.sweeps.board import SweepOutcome
 from headway.sweeps.plan import Job, State, SweepPlan, settle
-from headway.sweeps.run import SweepOutcome
 from headway.sweeps.sharing import entered
 
 # Runs a point into its partial directory; whether it came to its end.

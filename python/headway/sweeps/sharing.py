@@ -17,8 +17,8 @@ from headway.locks import Lock, acquire, holder
 from headway.sweeps.plan import SweepPlan
 
 SWEEP_LOCK = "sweep.lock"
-# How long another process may take to make the directory ready.
-TIMEOUT_S = 60.0
+# How long another process may take to make the directory ready: it writes the list of points, and may have a million.
+TIMEOUT_S = 600.0
 WAIT_S = 0.05
 
 

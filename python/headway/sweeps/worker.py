@@ -1,13 +1,15 @@
-"""What runs in a worker process of a sweep: one point at a time, reporting to the parent."""
+"""What runs in a worker process of a sweep: one point at a time, reporting to whoever started it."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import platform
 import shutil
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,34 +87,51 @@ def _end_with_parent() -> None:
 
 
 def run_point(point: Job) -> Finished | Elsewhere | Failed:
-    """Run one point unless another process does; whatever goes wrong with it is told and costs the others nothing."""
+    """Run one point in a process of a local pool, which `initialise` has prepared."""
+    reports, stop = _channel.reports, _channel.stop
+    if reports is None or stop is None:
+        raise RuntimeError("the worker was not initialised")
+    return run_one(point, reports.put, stop.is_set)
+
+
+def run_one(
+    point: Job, report: Callable[[PointProgress], None], stopped: Callable[[], bool], *, remember: bool = True
+) -> Finished | Elsewhere | Failed:
+    """Run one point unless another process does; whatever goes wrong with it is told and costs the others nothing.
+
+    `remember` says whether what it took is worth remembering.
+    """
     try:
         with held(point.lock) as mine:
             if not mine:
                 return Elsewhere(point.label, finished=False)
             if look_at(point)[0]:
                 return Elsewhere(point.label, finished=True)
-            return _run(point)
+            return _run(point, report, stopped, remember=remember)
     except HeadwayError as error:
         return Failed(point.label, str(error))
     except Exception as error:
         return Failed(point.label, f"{type(error).__name__}: {error}")
 
 
-def _run(point: Job) -> Finished:
+def _run(
+    point: Job, report: Callable[[PointProgress], None], stopped: Callable[[], bool], *, remember: bool
+) -> Finished:
     """Run one point into its partial directory, then put it in place unless it was stopped."""
-    reports, stop = _channel.reports, _channel.stop
-    if reports is None or stop is None:
-        raise RuntimeError("the worker was not initialised")
-    reports.put(PointProgress(point.label, began_cpu_s=time.process_time()))
+    report(PointProgress(point.label, began_cpu_s=time.process_time()))
 
     def progress(state: dict[str, Any]) -> bool:
-        reports.put(PointProgress(point.label, state))
-        return not stop.is_set()
+        report(PointProgress(point.label, state))
+        return not stopped()
 
     shutil.rmtree(point.partial, ignore_errors=True)
     began, began_cpu = time.monotonic(), time.process_time()
     scenario = Scenario.load(point.scenario, sets=point.point.sets, scale=point.scale)
+    if scenario.digest != point.digest:
+        raise HeadwayError(
+            f"{point.scenario} is another run on {platform.node()} than where the sweep was planned: the file, what it "
+            f"names or Headway's version differ"
+        )
     run = scenario.run(point.partial, progress=progress)
     # Read before the directory moves: a run of the store is read from there.
     summary, manifest = (
@@ -122,7 +141,7 @@ def _run(point: Job) -> Finished:
     if not run.interrupted:
         files = sum(file.stat().st_size for file in point.partial.iterdir() if file.is_file())
         settle(point)
-        if not run.reused:
+        if remember and not run.reused:
             # No clock says what the simulation alone took of the processor; its share of the time does.
             share = float(manifest["wall_s"] or 0.0) / (time.monotonic() - began)
             learn(scenario, time.process_time() - began_cpu, share, files)

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 pub const SCALES: [&str; 3] = ["smoke", "proxy", "paper"];
 
 /// More runs than anybody means.
-const MOST_POINTS: usize = 100_000;
+const MOST_POINTS: usize = 1_000_000;
 /// More seeds than anybody means.
 const MOST_SEEDS: u64 = 10_000;
 

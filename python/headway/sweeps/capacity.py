@@ -1,0 +1,56 @@
+"""What this machine has for a sweep: cores and memory, and how both are divided among runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from headway.sweeps.plan import Job
+
+MEMORY_SHARE = 0.8
+
+
+class Division(NamedTuple):
+    """How cores are divided: so many runs at once, each with so many threads."""
+
+    at_once: int
+    threads: int
+
+
+def worker_count(jobs: int | None, points: Sequence[Job]) -> int:
+    """As many workers as asked for, or as there are cores and memory for."""
+    if jobs is not None:
+        return max(1, min(jobs, len(points)))
+    largest = max((p.memory_bytes for p in points), default=0)
+    return divided(cores(), available_memory(), len(points), largest).at_once
+
+
+def divided(cores: int, memory_bytes: int, points: int, largest_bytes: int, most_threads: int = 1) -> Division:
+    """Many runs at once as long as there are points and memory for them; what cores are left over become threads.
+
+    Runs side by side need no barrier between them, so they come first. `most_threads` is what a run can use: the
+    simulator runs on one.
+    """
+    at_once = min(cores, points)
+    if largest_bytes:
+        at_once = min(at_once, int(memory_bytes * MEMORY_SHARE) // largest_bytes)
+    at_once = max(1, at_once)
+    return Division(at_once, max(1, min(most_threads, cores // at_once)))
+
+
+def cores() -> int:
+    """Cores that this process may use, where the system says; otherwise all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def available_memory() -> int:
+    """Bytes that new processes may take, where the system says; otherwise a careful 2 GB."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 2_000_000_000

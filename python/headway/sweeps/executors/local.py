@@ -1,0 +1,160 @@
+"""Runs the points of a sweep in processes of this machine. Points are independent: one that fails, or takes its
+process with it, costs the others nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any
+
+from headway.locks import is_free
+from headway.sweeps.board import Board
+from headway.sweeps.capacity import worker_count
+from headway.sweeps.pace import learn_start
+from headway.sweeps.plan import Job
+from headway.sweeps.worker import Elsewhere, Failed, Finished, PointProgress, initialise, run_point
+
+POLL_S = 0.1
+
+
+class Local:
+    """The cores of this machine."""
+
+    def run(self, board: Board, jobs: int | None) -> None:
+        """Run every pending point; as many at once as `jobs` says, or as there are cores and memory for."""
+        _Pools(board).run_all(jobs)
+
+    def remote(self, points: int, jobs: int | None) -> int | None:
+        """None: they run here."""
+        return None
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+class _Pools:
+    """Runs lists of points, each list in one pool of processes."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._start_cpu_s: float | None = None
+
+    def run_all(self, jobs: int | None) -> None:
+        """Run every pending point; those that other processes are running, if these do not finish them."""
+        waiting: Sequence[Job] = ()
+        while not self._board.stop_requested() and (todo := self._board.pending()):
+            free = [point for point in todo if point.is_finished or is_free(point.lock)]
+            if free:
+                suspects = self.run(free, worker_count(jobs, free))
+                for suspect in suspects:
+                    if self.run([suspect], 1):
+                        self._board.fail(suspect, "its process died twice (out of memory, or killed)")
+                continue
+            if todo != waiting:
+                waiting = todo
+                self._board.observer.waiting(todo)
+            time.sleep(POLL_S)
+
+    def run(self, points: Sequence[Job], workers: int) -> list[Job]:
+        """Run `points`; returns those that were under way when a process died."""
+        suspects: list[Job] = []
+        untouched: Sequence[Job] = points
+        while untouched and not self._board.stop_requested():
+            lost, untouched = self._one_pool(untouched, workers)
+            suspects += lost
+        return suspects
+
+    def _one_pool(self, points: Sequence[Job], workers: int) -> tuple[list[Job], list[Job]]:
+        """Run `points` until they are through, the user stops, or a process dies.
+
+        A death breaks the whole pool: returned are the points that were under way then, and those not begun.
+        """
+        self._start_cpu_s = None
+        context = multiprocessing.get_context("spawn")
+        reports = context.SimpleQueue()
+        stop = context.Event()
+        lost: list[Job] = []
+        waiting = iter(points)
+        with _pool(workers, context, (reports, stop)) as pool:
+            running: dict[Future[Finished | Elsewhere | Failed], Job] = {}
+            try:
+                _fill(pool, waiting, running, workers)
+                while running:
+                    finished, _ = wait(running, timeout=POLL_S, return_when=FIRST_COMPLETED)
+                    self._drain(reports)
+                    if self._board.stop_requested():
+                        stop.set()
+                    for future in finished:
+                        point = running.pop(future)
+                        if not self._account(point, future):
+                            lost.append(point)
+                    if not stop.is_set() and not lost:
+                        _fill(pool, waiting, running, workers)
+            except BaseException:
+                # Ctrl-C in a notebook: the pool waits for its processes, and these for the word to stop.
+                stop.set()
+                raise
+        if self._start_cpu_s is not None and not lost:
+            learn_start(self._start_cpu_s)
+        return lost, list(waiting)
+
+    def _drain(self, reports: Any) -> None:  # noqa: ANN401  (a SimpleQueue has no public type)
+        while not reports.empty():
+            report: PointProgress = reports.get()
+            if self._start_cpu_s is None:
+                self._start_cpu_s = report.began_cpu_s
+            self._board.observer.progressed(report.label, report.progress)
+
+    def _account(self, point: Job, future: Future[Finished | Elsewhere | Failed]) -> bool:
+        """Note how a point ended; False if its process died and it must be looked at again."""
+        try:
+            result = future.result()
+        except BrokenProcessPool:
+            return False
+        self._board.end(point, result)
+        return True
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that begin in here never hear Ctrl-C, not even before their first line of ours is run. Ours waits."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _fill(
+    pool: ProcessPoolExecutor,
+    waiting: Iterator[Job],
+    running: dict[Future[Finished | Elsewhere | Failed], Job],
+    workers: int,
+) -> None:
+    """Hand out points, one a worker, so that a death leaves few to look at again."""
+    while len(running) < workers and (point := next(waiting, None)) is not None:
+        try:
+            with _deaf():
+                running[pool.submit(run_point, point)] = point
+        except BrokenProcessPool as error:
+            broken: Future[Finished | Elsewhere | Failed] = Future()
+            broken.set_exception(error)
+            running[broken] = point
+            return
+
+
+@contextmanager
+def _pool(workers: int, context: Any, arguments: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:  # noqa: ANN401
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=initialise, initargs=arguments)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,277 @@
+"""Slurm: arrays of tasks that are submitted with `sbatch`, without any library.
+
+A command that is killed leaves its arrays to Slurm. The same command finds them again, and goes on with them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from headway.data.reader import glance
+from headway.errors import HeadwayError
+from headway.files import write_json, write_text
+from headway.sweeps.board import Board
+from headway.sweeps.dispatch import Desk, Dispatch, Given, Handle, opened, orphans
+from headway.sweeps.packing import Limits
+from headway.sweeps.task import Task
+
+# A task starts Python and waits for its turn: some seconds. None is to be as long as most partitions allow.
+LIMITS = Limits(least_s=60.0, most_s=4 * 3600.0)
+JOBS_FILE = "jobs.json"
+LOGS = "logs"
+# Slurm is asked so often what became of tasks that do not say it themselves, and may take so long to answer.
+ASK_S = 10.0
+ANSWER_S = 60.0
+# States of which no more is to come, also in a queue that shows jobs for some minutes after their end.
+OVER = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
+# What Python takes besides a run, and how much more than its estimate a run may take.
+BASE_MB = 512
+SPARE = 1.25
+# Options that the script sets; the user cannot.
+OURS = ("array", "output", "error", "open-mode", "requeue", "no-requeue", "wrap", "wait", "parsable")
+KEY = re.compile(r"[a-z][a-z-]*")
+
+
+class Slurm:
+    """The cluster that `sbatch` submits to. `options` are further options of it, such as `partition`."""
+
+    def __init__(self, options: Mapping[str, str] | None = None) -> None:
+        self._options = dict(options or {})
+        for key in self._options:
+            if not KEY.fullmatch(key) or key in OURS:
+                known = "set by Headway" if key in OURS else "no long option of sbatch"
+                raise HeadwayError(f"--executor slurm: {key!r} is {known}; write slurm:partition=short,time=60")
+
+    def run(self, board: Board, jobs: int | None) -> None:
+        """Run every pending point in arrays."""
+        if not board.pending():
+            return
+        limit = array_limit()
+        with opened(board.plan.out, found := adopted(board.plan.out)) as desk:
+            lane = ArrayLane(desk, board.plan.file.name, self._options, limit, jobs)
+            given, next_number = lane.resume() if found is not None else ([], 0)
+            if given:
+                board.observer.noted(f"{len(given)} tasks of an earlier command are still in Slurm's queue: they go on")
+            dispatch = Dispatch(board, lane, desk, given, next_number)
+            try:
+                dispatch.run()
+            except BaseException:
+                dispatch.give_up()
+                raise
+
+    def remote(self, points: int, jobs: int | None) -> int | None:
+        """As many as may be in an array, which is more than the cluster runs at once."""
+        return max(1, min(jobs or array_limit(), points))
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def adopted(out: Path) -> Desk | None:
+    """The folder of a command that died while tasks of it were in Slurm's queue."""
+    chosen: Desk | None = None
+    for desk in orphans(out):
+        if chosen is None and (desk.folder / JOBS_FILE).exists():
+            chosen = desk
+        else:
+            desk.lock.release()
+    return chosen
+
+
+class ArrayLane:
+    """Submits tasks as arrays, and asks Slurm what became of them."""
+
+    limits = LIMITS
+
+    def __init__(self, desk: Desk, name: str, options: Mapping[str, str], limit: int, jobs: int | None) -> None:
+        self._desk = desk
+        self._name = name
+        self._options = dict(options)
+        self._limit = limit
+        self._width = min(jobs or limit, limit)
+        # Filling single places would be an array each.
+        self.batch = max(1, self._width // 4)
+        self._jobs: dict[str, list[int]] = {}
+        self._queued: set[str] = set()
+        self._ask_from = 0.0
+
+    def width(self) -> int:
+        """Tasks that may run at once."""
+        return self._width
+
+    def in_hand(self) -> int:
+        """As many as may be in an array."""
+        return self._width
+
+    def memory(self) -> int | None:
+        """Each task asks for what it needs, and Slurm waits until that is free."""
+        return None
+
+    def submit(self, tasks: Sequence[Task]) -> Sequence[Handle]:
+        """Submit tasks: those that need the same memory and cores in one array."""
+        handles: dict[int, Handle] = {}
+        kinds: dict[tuple[int, int], list[Task]] = {}
+        for task in tasks:
+            task.write()
+            kinds.setdefault((memory_mb(task), task.threads), []).append(task)
+        for (memory, threads), alike in kinds.items():
+            job = self._submit(script(self._desk.folder, self._name, alike, memory, threads, self._options), alike[0])
+            self._jobs[job] = [task.number for task in alike]
+            write_json(self._desk.folder / JOBS_FILE, self._jobs)
+            for place, task in enumerate(alike):
+                handles[task.number] = ArrayHandle(self, f"{job}_{place}", self._log(job, place))
+        # A job is seen in the queue from now on.
+        self._queued |= {one.name for one in handles.values() if isinstance(one, ArrayHandle)}
+        self._ask_from = time.monotonic() + ASK_S
+        return [handles[task.number] for task in tasks]
+
+    def resume(self) -> tuple[list[Given], int]:
+        """The tasks of an earlier command that have not ended, and the number of the next one."""
+        jobs = glance(self._desk.folder / JOBS_FILE)
+        self._jobs = {str(job): list(numbers) for job, numbers in jobs.items()} if isinstance(jobs, dict) else {}
+        self._ask()
+        given = [
+            Given(Task.read(self._desk.folder, number), ArrayHandle(self, f"{job}_{place}", self._log(job, place)))
+            for job, numbers in self._jobs.items()
+            for place, number in enumerate(numbers)
+            if f"{job}_{place}" in self._queued
+        ]
+        self._desk.open_file.touch()
+        return given, 1 + max((number for numbers in self._jobs.values() for number in numbers), default=-1)
+
+    def is_queued(self, name: str) -> bool:
+        """Whether a task waits or runs."""
+        if time.monotonic() >= self._ask_from:
+            self._ask()
+        return name in self._queued
+
+    def withdraw(self) -> None:
+        """Take what waits out of the queue. What runs sees by itself that nobody wants it, and stops."""
+        if self._jobs:
+            with suppress(HeadwayError):
+                ask("scancel", "--quiet", "--state=PENDING", *self._jobs)
+
+    def _submit(self, text: str, first: Task) -> str:
+        path = self._desk.folder / f"array-{first.number}.sh"
+        (self._desk.folder / LOGS).mkdir(exist_ok=True)
+        write_text(path, text)
+        return ask("sbatch", "--parsable", str(path)).strip().partition(";")[0]
+
+    def _ask(self) -> None:
+        """Which tasks are in the queue. A controller that does not answer is asked again: its jobs run on."""
+        self._ask_from = time.monotonic() + ASK_S
+        if not self._jobs:
+            self._queued = set()
+            return
+        try:
+            text = ask("squeue", "--noheader", "--array", "--states=all", "--format=%i %T", "--me")
+        except HeadwayError:
+            return
+        lines = (line.split() for line in text.splitlines())
+        states = {fields[0]: fields[1] for fields in lines if len(fields) == 2}
+        self._queued = {
+            name for name, state in states.items() if state not in OVER and name.partition("_")[0] in self._jobs
+        }
+
+    def _log(self, job: str, place: int) -> Path:
+        return self._desk.folder / LOGS / f"{job}_{place}.txt"
+
+
+class ArrayHandle:
+    """A task of an array."""
+
+    def __init__(self, lane: ArrayLane, name: str, log: Path) -> None:
+        self._lane = lane
+        self.name = name
+        self._log = log
+        self._cancelled = False
+
+    def done(self, said: bool) -> bool:
+        """Whether it is out of the queue, or is about to be."""
+        return said or self._cancelled or not self._lane.is_queued(self.name)
+
+    def error(self) -> str:
+        """The last line of its log."""
+        with suppress(OSError, UnicodeDecodeError):
+            if lines := self._log.read_text(encoding="utf-8").strip().splitlines():
+                return f"Slurm's task {self.name}: {lines[-1]}"
+        return f"Slurm's task {self.name} ended"
+
+    def cancel(self) -> None:
+        """Give it up. `withdraw` takes all that wait out of the queue at once."""
+        self._cancelled = True
+
+
+def memory_mb(task: Task) -> int:
+    """What a task asks for."""
+    needed = BASE_MB + int(task.memory_bytes * SPARE / (1 << 20))
+    return -(-needed // 256) * 256
+
+
+def script(
+    folder: Path, name: str, tasks: Sequence[Task], memory: int, threads: int, options: Mapping[str, str]
+) -> str:
+    """The script of an array: each of its tasks runs one of `tasks`, and begins again after a failure of its node."""
+    ours = {
+        "job-name": f"headway-{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}",
+        "array": f"0-{len(tasks) - 1}",
+        "output": str(folder / LOGS / "%A_%a.txt"),
+        "open-mode": "append",
+        "ntasks": "1",
+        "cpus-per-task": str(threads),
+        "mem": f"{memory}M",
+        **options,
+    }
+    lines = [f"#SBATCH --{key}={_quoted(value)}" for key, value in ours.items()]
+    numbers = " ".join(str(task.number) for task in tasks)
+    command = shlex.join([sys.executable, "-m", "headway.sweeps.task", str(folder)])
+    return "\n".join(
+        [
+            "#!/bin/bash",
+            *lines,
+            "#SBATCH --requeue",
+            f"tasks=({numbers})",
+            f'exec {command} "${{tasks[$SLURM_ARRAY_TASK_ID]}}"',
+            "",
+        ]
+    )
+
+
+def _quoted(value: str) -> str:
+    return f'"{value}"' if re.search(r"\s", value) else value
+
+
+def array_limit() -> int:
+    """How many tasks the site allows in an array."""
+    for program in ("scontrol", "sbatch", "squeue", "scancel"):
+        if shutil.which(program) is None:
+            raise HeadwayError(
+                f"--executor slurm: {program} is not on this machine; a login node of the cluster has it"
+            )
+    found = re.search(r"^MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config"), re.MULTILINE)
+    limit = int(found[1]) if found else 0
+    if limit < 1:
+        raise HeadwayError("Slurm's MaxArraySize is 0: this site allows no arrays of jobs")
+    return limit
+
+
+def ask(*command: str) -> str:
+    """What a command of Slurm answers; raises `HeadwayError` with what it complains of."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise HeadwayError(f"{command[0]} does not answer within {ANSWER_S:.0f} s") from None
+    except OSError as error:
+        raise HeadwayError(f"{command[0]} cannot be run ({error.strerror or error})") from None
+    if done.returncode:
+        complaint = (done.stderr or done.stdout).strip().splitlines()
+        raise HeadwayError(f"{command[0]}: {complaint[-1] if complaint else f'exit status {done.returncode}'}")
+    return done.stdout

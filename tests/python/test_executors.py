@@ -1,0 +1,526 @@
+"""Sweeps elsewhere: whatever happens to workers, each point is recorded once, and all is as in a local run."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headway
+from clusters import Dask, Recordings, dask, differences, has_slurm, namespaces, slurm, tiny_scenario, until
+from headway.errors import HeadwayError
+from headway.layout import TASKS
+from headway.locks import acquire
+from headway.names import resolve
+from headway.report import build_page
+from headway.sweeps import Job, Shard, State, plan, run_sweep
+from headway.sweeps.board import Silent
+from headway.sweeps.capacity import divided
+from headway.sweeps.dispatch import DEATHS, EMPTY_HANDED
+from headway.sweeps.executors import Futures, named
+from headway.sweeps.executors.slurm import ArrayLane, Slurm, memory_mb, script
+from headway.sweeps.mail import Inbox, Outbox, outbox
+from headway.sweeps.packing import Limits, Packer
+from headway.sweeps.task import Task, run_task
+from support import Answer
+
+HEADWAY = [sys.executable, "-m", "headway"]
+
+
+@dataclass(frozen=True)
+class Machines:
+    """A cluster of two machines with two workers each, and what runs a command beside its scheduler."""
+
+    cluster: Dask
+    prefix: list[str]
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    """Network namespaces as machines, which share nothing but the file system; without root, processes alone."""
+    pytest.importorskip("distributed")
+    folder = tmp_path_factory.mktemp("cluster")
+    if os.geteuid() == 0 and shutil.which("ip") is not None:
+        with namespaces(3) as nets, dask(folder, 0, nets[0][1], nets[0][0]) as cluster:
+            for number, (prefix, _) in enumerate(nets[1:]):
+                cluster.add_workers(2, folder / f"workers-{number}", prefix)
+            yield Machines(cluster, nets[0][0])
+    else:
+        with dask(folder, 4) as cluster:
+            yield Machines(cluster, [])
+
+
+def start(machines: Machines, file: Path, out: Path) -> subprocess.Popen[str]:
+    """A sweep on a cluster, by the command line."""
+    where = ["--executor", f"dask:{machines.cluster.address}"]
+    command = [*machines.prefix, *HEADWAY, "sweep", str(file), "--out", str(out), *where]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def local(file: Path, out: Path) -> Path:
+    """The same sweep on this machine."""
+    run_sweep(plan(resolve(str(file)), out), jobs=2)
+    return out
+
+
+def test_killed_workers_lose_nothing_and_record_nothing_twice(machines: Machines, tmp_path: Path) -> None:
+    file = tiny_scenario(tmp_path, 200)
+    chance = random.Random(18)
+    until(lambda: len(machines.cluster.workers()) == 4, "the workers are there")
+    with Recordings(tmp_path / "far" / "points") as seen:
+        process = start(machines, file, tmp_path / "far")
+        until(lambda: seen.times or process.poll() is not None, "the first point is there")
+        # A report of what is finished can be made meanwhile.
+        until(lambda: '"done"' in (tmp_path / "far" / "sweep.json").read_text("utf-8"), "the list of points says so")
+        assert build_page(tmp_path / "far")[0].exists()
+        killed = 0
+        while process.poll() is None and killed < 4:
+            if alive := machines.cluster.workers():
+                os.kill(chance.choice(alive), signal.SIGKILL)
+                killed += 1
+            time.sleep(chance.uniform(0.05, 0.2))
+        said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert killed, "the sweep was over before any worker was killed"
+    assert "200/200 points done" in said
+    assert not seen.missed
+    assert len(seen.times) == 200
+    assert set(seen.times.values()) == {1}
+    assert differences(local(file, tmp_path / "near"), tmp_path / "far") == []
+    assert not (tmp_path / "far" / TASKS).exists()
+
+
+def test_ctrl_c_stops_what_the_command_started_and_nothing_else(
+    machines: Machines, long_scenario_file: Path, tmp_path: Path
+) -> None:
+    """Two commands run the same long sweep; one of them is stopped."""
+    until(lambda: len(machines.cluster.workers()) == 4, "the workers are there")
+    text = long_scenario_file.read_text(encoding="utf-8").replace("seeds = 2", "seeds = 1")
+    long_scenario_file.write_text(text, encoding="utf-8")
+    other, out = tmp_path / "other", tmp_path / "out"
+    first, second = start(machines, long_scenario_file, other), start(machines, long_scenario_file, out)
+
+    def under_way(folder: Path) -> int:
+        return len(list((folder / "points").glob("*.partial")))
+
+    try:
+        until(lambda: under_way(other) == under_way(out) == 2, "all four points are under way")
+        second.send_signal(signal.SIGINT)
+        said, _ = second.communicate(timeout=60)
+        assert second.returncode == 130, said
+        assert "stopped; the same command goes on from here" in said
+        partial = [path for path in (out / "points").glob("*.partial") if (path / "manifest.json").exists()]
+        assert len(partial) == 2, "stopped runs keep what they have"
+        assert all(headway.read(path).interrupted for path in partial)
+        assert first.poll() is None
+        assert [path for path in (other / "points").glob("*.partial") if (path / "manifest.json").exists()] == []
+    finally:
+        first.send_signal(signal.SIGINT)
+        first.communicate(timeout=60)
+
+
+def test_a_cluster_that_is_not_there_is_named(
+    headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.sweeps.executors.dask.CONNECT_S", 0.5)
+    answer = headway("sweep", scenario_file, "--out", tmp_path / "o", "--executor", "dask:tcp://127.0.0.1:9")
+    assert answer.status == 2
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--executor", "slrum"), "nearest: slurm"),
+        (("--executor", "dask"), "dask:tcp://HOST:8786"),
+        (("--executor", "slurm:partition"), "'partition' is no option"),
+        (("--executor", "slurm:array=1-3"), "'array' is set by Headway"),
+        (("--executor", "local:4"), "write local, slurm"),
+        (("--shard", "0/4"), "K from 1 to N"),
+        (("--shard", "5/4"), "K from 1 to N"),
+        (("--shard", "a"), "such as 3/40"),
+    ],
+)
+def test_options_that_say_nothing_useful(
+    headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path, options: tuple[str, str], complaint: str
+) -> None:
+    answer = headway("sweep", scenario_file, "--out", tmp_path / "out", *options)
+    assert answer.status == 2
+    assert complaint in " ".join(answer.err.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_shards_are_the_whole_and_no_point_is_in_two(scenario_file: Path, tmp_path: Path) -> None:
+    points = plan(resolve(str(scenario_file)), tmp_path / "out", sets=["sweep.seeds=7"]).points
+    for count in (1, 2, 3, 5, 20):
+        parts = [Shard(number, count).of(points) for number in range(1, count + 1)]
+        assert sorted(point.label for part in parts for point in part) == sorted(point.label for point in points)
+        assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_shards_together_are_the_sweep(headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = headway("sweep", scenario_file, "--out", out, "--shard", "1/2", "--jobs", "1")
+    assert first.status == 0
+    assert "shard 1/2: 2/2 points done" in first.out
+    assert "other shards: 0/2 points done" in first.out
+    second = headway("sweep", scenario_file, "--out", out, "--shard", "2/2", "--jobs", "1")
+    assert "other shards: 2/2 points done" in second.out
+    assert differences(local(scenario_file, tmp_path / "near"), out) == []
+
+
+def test_what_failed_in_another_shard_stays_on_the_list(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    planned = plan(resolve(str(scenario_file)), out)
+    victim = planned.points[0]
+    victim.partial.parent.mkdir(parents=True)
+    victim.partial.write_text("a file where a directory must go", encoding="utf-8")
+    lock = acquire(out / ".locks" / "sweep.lock")
+    assert lock is not None
+    planned.prepare()
+    planned.begin()
+    lock.share()
+    run_sweep(planned, jobs=1, shard=Shard(1, 2))
+    run_sweep(planned, jobs=1, shard=Shard(2, 2))
+    lock.release()
+    found = headway.read_sweep(out)
+    assert list(found.failed) == [victim.label]
+    assert len(found) == 3
+
+
+def test_no_claim_is_judged_for_good_while_shards_are_missing(headway: Callable[..., Answer], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ("reproduce", "amrt/fig01", "--scale", "smoke", "--out", out, "--jobs", "1", "--shard")
+    assert "not all shards are finished" in headway(*command, "1/2").err
+    assert "not all shards are finished" not in headway(*command, "2/2").err
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_any_pool_of_python_runs_a_sweep(pool: Callable[[int], Any], scenario_file: Path, tmp_path: Path) -> None:
+    with pool(2) as workers:
+        found = headway.sweep(scenario_file, tmp_path / "far", executor=workers)
+        assert len(found) == 4
+        assert not found.failed
+        assert workers.submit(len, "its owner's").result() == 11
+    assert differences(local(scenario_file, tmp_path / "near"), tmp_path / "far") == []
+
+
+def test_submitit_runs_a_sweep(scenario_file: Path, tmp_path: Path) -> None:
+    submitit: Any = pytest.importorskip("submitit")
+    executor = submitit.LocalExecutor(tmp_path / "jobs")
+    executor.update_parameters(timeout_min=5)
+    assert len(headway.sweep(scenario_file, tmp_path / "far", executor=executor, jobs=1)) == 4
+
+
+def test_an_object_that_is_no_executor_is_refused(scenario_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(HeadwayError, match="dict is no executor"):
+        headway.sweep(scenario_file, tmp_path / "out", executor={})
+
+
+class Broken:
+    """A pool in this process. `dies` says of a task whether its worker dies, after it began the first point."""
+
+    def __init__(self, dies: Callable[[Task], bool], begins: bool = True) -> None:
+        self.dies = dies
+        self.begins = begins
+        self.ran: list[list[str]] = []
+
+    def submit(self, fn: Callable[[Task], str], task: Task) -> Future[str]:
+        """Run it now, or die."""
+        future: Future[str] = Future()
+        self.ran.append([point.label for point in task.points])
+        if not self.dies(task):
+            future.set_result(fn(task))
+            return future
+        if self.begins:
+            box = Outbox(task.folder)
+            box.send({"task": task.number, "begins": True})
+            box.send({"task": task.number, "point": task.points[0].label})
+        future.set_exception(RuntimeError("a worker died"))
+        return future
+
+
+class Told(Silent):
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.lost_points: list[str] = []
+        self.done: list[str] = []
+
+    def noted(self, text: str) -> None:
+        self.notes.append(text)
+
+    def lost(self, label: str) -> None:
+        self.lost_points.append(label)
+
+    def finished(self, point: Job, result: object) -> None:
+        self.done.append(point.label)
+
+
+def test_a_point_that_kills_its_workers_fails_alone(scenario_file: Path, tmp_path: Path) -> None:
+    planned = plan(resolve(str(scenario_file)), tmp_path / "out")
+    victim = planned.points[0].label
+    pool = Broken(lambda task: task.points[0].label == victim)
+    told = Told()
+    outcome = run_sweep(planned, jobs=1, executor=Futures(pool), observer=told)
+    assert outcome.states.pop(victim) is State.FAILED
+    assert set(outcome.states.values()) == {State.DONE}
+    assert outcome.errors[victim].startswith(f"{DEATHS} processes died while they ran it")
+    assert told.lost_points == [victim] * DEATHS
+    assert told.notes == ["a task ended early, its points are run again: RuntimeError: a worker died"]
+    assert pool.ran[-1] == [victim], "the last attempt costs the others nothing"
+
+
+def test_a_pool_that_runs_nothing_ends_the_sweep(scenario_file: Path, tmp_path: Path) -> None:
+    pool = Broken(lambda _: True, begins=False)
+    with pytest.raises(HeadwayError, match=r"(?s)3 tasks ended before they began: RuntimeError: a worker died.*help:"):
+        headway.sweep(scenario_file, tmp_path / "out", executor=pool, jobs=1)
+    assert EMPTY_HANDED <= len(pool.ran) <= EMPTY_HANDED + 1, "one more may be in hand"
+    assert not (tmp_path / "out" / TASKS).exists()
+    assert headway.read_sweep(tmp_path / "out").unfinished == 4
+
+
+def test_a_pool_that_takes_nothing_ends_the_sweep(scenario_file: Path, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pass
+    with pytest.raises(HeadwayError, match="the executor takes no task: RuntimeError: cannot schedule new futures"):
+        headway.sweep(scenario_file, tmp_path / "out", executor=pool)
+
+
+def test_a_worker_with_another_version_is_refused(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.sweeps.dispatch.Task", partial(Task, version="0.0.9"))
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(HeadwayError, match=r"the sweep is of 0\.0\.9 .*: install the same version there"),
+    ):
+        headway.sweep(scenario_file, tmp_path / "out", executor=pool)
+
+
+def test_a_file_that_changed_since_the_plan_is_no_result(scenario_file: Path, tmp_path: Path) -> None:
+    planned = plan(resolve(str(scenario_file)), tmp_path / "out")
+    text = scenario_file.read_text(encoding="utf-8")
+    scenario_file.write_text(text.replace("100 kB", "90 kB"), encoding="utf-8")
+    outcome = run_sweep(planned, jobs=1)
+    assert set(outcome.states.values()) == {State.FAILED}
+    assert all("is another run on" in error for error in outcome.errors.values())
+
+
+def test_what_another_process_holds_is_awaited(scenario_file: Path, tmp_path: Path) -> None:
+    planned = plan(resolve(str(scenario_file)), tmp_path / "out")
+    held = acquire(planned.points[1].lock)
+    assert held is not None
+    release = held.release
+
+    class Waits(Told):
+        def waiting(self, points: Any) -> None:  # noqa: ANN401  (not looked at)
+            self.notes += [point.label for point in points]
+            release()
+
+    told = Waits()
+    outcome = run_sweep(planned, jobs=1, executor=Futures(Broken(lambda _: False)), observer=told)
+    assert told.notes == [planned.points[1].label]
+    assert outcome.count(State.DONE) == 4
+    assert len(told.done) == len(set(told.done)) == 4
+
+
+def test_a_point_that_nobody_told_of_is_found(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its worker died between putting it in place and saying so."""
+    send = Outbox.send
+    monkeypatch.setattr(Outbox, "send", lambda box, letter: None if "ended" in letter else send(box, letter))
+    told = Told()
+    outcome = run_sweep(
+        plan(resolve(str(scenario_file)), tmp_path / "out"),
+        jobs=1,
+        executor=Futures(Broken(lambda _: False)),
+        observer=told,
+    )
+    assert outcome.count(State.DONE) == len(told.done) == 4
+    assert outcome.elsewhere == 0
+
+
+def test_half_a_letter_is_not_read_until_it_is_whole(tmp_path: Path) -> None:
+    inbox, box = Inbox(tmp_path), Outbox(tmp_path)
+    box.send({"point": "a"})
+    path = next(tmp_path.glob("*.jsonl"))
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"point": ')
+    assert list(inbox.letters()) == [{"point": "a"}]
+    with path.open("a", encoding="utf-8") as file:
+        file.write('"b"}\n[1]\nnonsense\n{"point": "c"}\n')
+    assert list(inbox.letters()) == [{"point": "b"}, {"point": "c"}]
+    assert list(inbox.letters()) == []
+    assert outbox(tmp_path) is outbox(tmp_path)
+
+
+def test_a_task_ends_when_nobody_wants_it(scenario_file: Path, tmp_path: Path) -> None:
+    planned = plan(resolve(str(scenario_file)), tmp_path / "out")
+    planned.prepare()
+    folder = tmp_path / "out" / TASKS / "mine"
+    folder.mkdir(parents=True)
+    assert run_task(Task(0, folder, planned.points, 1.0)) == ""
+    assert not any(point.is_finished for point in planned.points)
+
+
+def jobs_of(count: int, memory: Callable[[int], int], tmp_path: Path, file: Path) -> list[Job]:
+    one = plan(resolve(str(file)), tmp_path / "out").points[0]
+    return [replace(one, point=replace(one.point, label=f"p{n}", seed=n), memory_bytes=memory(n)) for n in range(count)]
+
+
+def test_tasks_last_about_as_long_as_they_should(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.sweeps.packing._expected", lambda *_: 0.5)
+    points = jobs_of(1200, lambda _: 1 << 20, tmp_path, scenario_file)
+    packer = Packer(points, "two-flows", Limits(1.0, 60.0))
+    # 600 s in all, for 10 workers of which each is to come back six times.
+    cut, seconds = packer.cut(10)
+    assert len(cut) == 20
+    assert seconds == pytest.approx(10.0)
+    for point in cut:
+        packer.learn(point, 0.05)
+    cut, seconds = packer.cut(10)
+    assert seconds == pytest.approx(1.0, abs=0.051)
+    assert len(cut) in (19, 20), "points take a tenth of what was expected"
+    assert len(packer) == 1200 - 20 - len(cut)
+    taken = {point.label for point in cut}
+    while packer:
+        cut, _ = packer.cut(10)
+        assert taken.isdisjoint(point.label for point in cut)
+        taken |= {point.label for point in cut}
+    assert len(taken) == 1180
+
+
+def test_large_points_are_packed_apart_and_first(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.sweeps.packing._expected", lambda *_: 0.1)
+    points = jobs_of(12, lambda n: (4 << 30) if n % 4 == 0 else (1 << 20), tmp_path, scenario_file)
+    packer = Packer(points, "two-flows", Limits(100.0, 200.0))
+    assert [point.label for point in packer.cut(1)[0]] == ["p0", "p4", "p8"]
+    assert len(packer.cut(1)[0]) == 9
+
+
+def test_no_more_memory_is_in_hand_than_workers_have(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway.sweeps.packing._expected", lambda *_: 100.0)
+    planned = plan(resolve(str(scenario_file)), tmp_path / "out")
+    planned = replace(planned, points=tuple(replace(point, memory_bytes=3 << 30) for point in planned.points))
+    at_once: list[int] = []
+
+    class Slow(Futures):
+        def memory(self) -> int:
+            return 7 << 30
+
+    class Pool:
+        """Runs a task when it is asked whether it is done, and counts those that wait."""
+
+        def __init__(self) -> None:
+            self.waiting: list[Any] = []
+
+        def submit(self, fn: Callable[[Task], str], task: Task) -> Any:  # noqa: ANN401
+            pool = self
+
+            class Later(Future[str]):
+                def done(self) -> bool:
+                    at_once.append(len(pool.waiting))
+                    if self in pool.waiting:
+                        pool.waiting.remove(self)
+                        self.set_result(fn(task))
+                    return True
+
+            self.waiting.append(later := Later())
+            return later
+
+    outcome = run_sweep(planned, jobs=4, executor=Slow(Pool()))
+    assert outcome.count(State.DONE) == 4
+    assert max(at_once) == 2
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory_gb", "points", "largest_gb", "most", "expected"),
+    [
+        (16, 64, 1000, 1, 16, (16, 1)),
+        (16, 64, 4, 1, 16, (4, 4)),
+        (16, 64, 1000, 20, 16, (2, 8)),
+        (16, 64, 1000, 20, 1, (2, 1)),
+        (16, 64, 1, 100, 8, (1, 8)),
+        (2, 8, 3, 1, 8, (2, 1)),
+    ],
+)
+def test_cores_are_for_runs_side_by_side_first(
+    cores: int, memory_gb: int, points: int, largest_gb: int, most: int, expected: tuple[int, int]
+) -> None:
+    assert divided(cores, memory_gb << 30, points, largest_gb << 30, most) == expected
+
+
+def test_a_script_for_slurm_asks_for_what_its_tasks_need(scenario_file: Path, tmp_path: Path) -> None:
+    points = plan(resolve(str(scenario_file)), tmp_path / "out").points
+    large = replace(points[0], memory_bytes=3 << 30, threads=4)
+    tasks = [Task(7, tmp_path, (large,), 1.0), Task(9, tmp_path, (points[1],), 1.0)]
+    assert memory_mb(tasks[0]) == 4352
+    assert memory_mb(tasks[1]) == 768
+    text = script(tmp_path, "amrt/fig01 x", tasks, 4352, 4, {"partition": "short", "time": "60", "comment": "a b"})
+    for line in ("array=0-1", "mem=4352M", "cpus-per-task=4", "partition=short", "time=60", 'comment="a b"', "requeue"):
+        assert f"#SBATCH --{line}\n" in text
+    assert "tasks=(7 9)\n" in text
+    assert "--job-name=headway-amrt-fig01-x\n" in text
+    subprocess.run(["bash", "-n"], input=text, text=True, check=True)
+
+
+def test_a_machine_without_slurm_says_so(
+    headway: Callable[..., Answer], scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    answer = headway("sweep", scenario_file, "--out", tmp_path / "o", "--executor", "slurm")
+    assert answer.status == 2
+    assert "scontrol is not on this machine" in answer.err
+
+
+def test_options_of_slurm() -> None:
+    assert isinstance(named("slurm:partition=short,time=1:00:00"), Slurm)
+
+
+def test_slurm_runs_a_sweep_in_arrays_no_larger_than_the_site_allows(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why := has_slurm():
+        pytest.skip(why)
+    monkeypatch.setattr(ArrayLane, "limits", Limits(0.1, 0.1))
+    monkeypatch.setattr("headway.sweeps.packing._expected", lambda *_: 0.02)
+    file = tiny_scenario(tmp_path, 20)
+    arrays: list[str] = []
+    submit = ArrayLane._submit
+
+    def listen(lane: ArrayLane, text: str, first: Task) -> str:
+        arrays.extend(re.findall(r"--array=0-(\d+)", text))
+        return submit(lane, text, first)
+
+    monkeypatch.setattr(ArrayLane, "_submit", listen)
+    with slurm(Path(tmp_path_factory.mktemp("slurm")), 2) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        with Recordings(tmp_path / "far" / "points") as seen:
+            headway.sweep(file, tmp_path / "far", executor="slurm")
+    assert len(arrays) >= 2
+    assert set(arrays) <= {"0", "1"}
+    assert set(seen.times.values()) == {1}
+    assert differences(local(file, tmp_path / "near"), tmp_path / "far") == []
