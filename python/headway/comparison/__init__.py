@@ -6,19 +6,18 @@ follows, and `result` tells it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from headway.errors import HeadwayError, NameNotFound
 from headway.scenario import assignments
 
 from .neighbours import Far, Neighbour
-from .numbers import NUMBERS, Band, Ratio
+from .numbers import NUMBERS, Band, Ratio, bound, checked
 from .pairs import WAYS, pair
 from .result import Comparison, judged_names, lines
 from .sides import Sample, Side, of_own_list, of_reference, of_run
+from .until import until_sender
 
 __all__ = ["NUMBERS", "WAYS", "Band", "Comparison", "Far", "Neighbour", "Ratio", "bound", "compare", "lines"]
 
@@ -64,27 +63,10 @@ def compare(
     theirs = of_own_list(ours, column) if reference is None else of_reference(reference, column, at=reference_at)
     both = _beside(ours, theirs)
     if until == "sender":
-        both = [(_until_sender(mine), others) for mine, others in both]
+        both = [(until_sender(mine), others) for mine, others in both]
     pairs = tuple(pair(mine, others, match) for mine, others in both)
-    limit = bound(within) if isinstance(within, str) else _checked(within)
+    limit = bound(within) if isinstance(within, str) else checked(within)
     return Comparison(ours.name, theirs.name, tuple(both), pairs, limit, judged_names(of), until == "sender")
-
-
-def bound(text: str) -> float:
-    """A bound as people write it: `3%`, `3 %` or `0.03`."""
-    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(%?)\s*", text)
-    if match is None:
-        raise HeadwayError(f"`{text}` is no bound: write 3% or 0.03")
-    value = float(match[1])
-    if not match[2] and value > 1.0:
-        raise HeadwayError(f"`{text}` is no bound: write {match[1]}% or {value / 100:g}")
-    return _checked(value / 100.0 if match[2] else value)
-
-
-def _checked(value: float) -> float:
-    if not 0.0 <= value < float("inf"):
-        raise HeadwayError(f"a bound is a share of at least 0, not {value}")
-    return value
 
 
 def _beside(ours: Side, theirs: Side) -> list[tuple[Sample, Sample]]:
@@ -98,14 +80,3 @@ def _beside(ours: Side, theirs: Side) -> list[tuple[Sample, Sample]]:
     if not both:
         raise HeadwayError(f"{ours.name} and {theirs.name} have no seed in common")
     return both
-
-
-def _until_sender(sample: Sample) -> Sample:
-    """The same with the way of a control packet back through the empty network, when the sender knows."""
-    import polars
-
-    if sample.native is None:
-        raise HeadwayError(f"{sample.name}: the way back is not known; a file of the scenario has changed since")
-    ways = sample.native.flow_ways()
-    back = polars.Series([ways[number][1] / 1e12 for number in sample.flows["flow"].to_list()], dtype=polars.Float64)
-    return replace(sample, flows=sample.flows.with_columns((sample.flows["fct_s"] + back).alias("fct_s")))

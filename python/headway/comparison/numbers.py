@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from headway.data.samples import Array
 from headway.data.statistics import Estimate, estimate
+from headway.errors import HeadwayError
 
 from .pairs import Pairs
 
@@ -106,3 +108,21 @@ def bands(pairs: Sequence[Pairs], sizes: Sequence[Array]) -> tuple[Band, ...]:
             count = sum(a.size for a, _ in samples)
             found.append(Band(least, most, count, numbers, close if close is not None else 0.0))
     return tuple(found)
+
+
+def bound(text: str) -> float:
+    """A bound as people write it: `3%`, `3 %` or `0.03`."""
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(%?)\s*", text)
+    if match is None:
+        raise HeadwayError(f"`{text}` is no bound: write 3% or 0.03")
+    value = float(match[1])
+    if not match[2] and value > 1.0:
+        raise HeadwayError(f"`{text}` is no bound: write {match[1]}% or {value / 100:g}")
+    return checked(value / 100.0 if match[2] else value)
+
+
+def checked(value: float) -> float:
+    """A bound that is one."""
+    if not 0.0 <= value < float("inf"):
+        raise HeadwayError(f"a bound is a share of at least 0, not {value}")
+    return value

@@ -189,7 +189,9 @@ def lines(found: Comparison) -> Iterator[str]:
         seeds = f" ± {100 * one.ratio.half_width:.2f}" if one.ratio.half_width is not None else ""
         judged = one.verdict(found.within) if one.name in found.judged else "not judged"
         times = f"{duration(one.ours):>10}  reference {duration(one.theirs):>10}"
-        yield f"  {one.name:6} {times}  {100 * (one.ratio.mean - 1):+8.2f}{seeds} %  {judged}"
+        # Less than half a hundredth of a per cent has no sign.
+        apart = 0.0 if abs(one.ratio.mean - 1) < 5e-5 else 100 * (one.ratio.mean - 1)
+        yield f"  {one.name:6} {times}  {apart:+8.2f}{seeds} %  {judged}"
     yield from (f"  {text}" for text in facts(found))
     if found.bands:
         yield "  by size (ratios of mean, median, p99, max; share within 1 %):"

@@ -107,7 +107,7 @@ def of_own_list(side: Side, column: str | None) -> Side:
         what = "no table of flows with other columns" if not paths else f"several tables of flows: {', '.join(paths)}"
         raise HeadwayError(f"{side.name}: its scenario names {what}; name the reference")
     folder = Path(written["folder"]) if isinstance(written, dict) else Path()
-    return of_reference(folder / paths[0], column)
+    return replace(of_reference(folder / paths[0], column), name=paths[0])
 
 
 def _of_directory(path: Path, at: str | None) -> Side:
