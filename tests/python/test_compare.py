@@ -144,6 +144,16 @@ def test_a_ratio_is_noise_if_seeds_make_as_much_of_it() -> None:
     assert of(1.28, 1.3, 1.29) == BEYOND
 
 
+def test_an_arrow_table_is_a_reference_too(scenario: Path, tmp_path: Path) -> None:
+    run = Scenario.load(scenario).run()
+    table = run.flows.to_polars().select("name", "fct_s")
+    assert compare(run, table, within=0.0).same == 1.0
+    with pytest.raises(HeadwayError, match="row 1 of the table: a completion time is above 0 and not -1"):
+        compare(run, table.with_columns(fct_s=polars.Series([1.0, -1.0, 1.0])))
+    with pytest.raises(HeadwayError, match="the table has no column `fct_s`; it has name"):
+        compare(run, table.select("name"))
+
+
 def test_until_the_sender_knows_is_a_way_back_later(scenario: Path, tmp_path: Path) -> None:
     run = Scenario.load(scenario).run()
     found = compare(run, tmp_path / "flows.csv", until="sender")

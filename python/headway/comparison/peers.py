@@ -7,6 +7,7 @@ how it was run, and which numbers are compared with which bound. `docs/compared.
 from __future__ import annotations
 
 import re
+import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from .sides import Sample, Side, of_own_list, of_reference, of_run
 from .until import until_sender
 
 SAME, NEARLY = "same", "nearly"
+WIDTH = 120
 # What a number of completion times is called: one of NUMBERS, or a quantile such as q0.9901.
 _QUANTILE = re.compile(r"q(0\.\d+)")
 _RANGE = re.compile(r"(.+?) to (.+)")
@@ -265,7 +267,7 @@ def page(found: Sequence[tuple[Peer, Sequence[tuple[Row, Sequence[Found]]]]]) ->
 def _section(peer: Peer, rows: Sequence[tuple[Row, Sequence[Found]]]) -> Iterator[str]:
     yield f"## {peer.name}\n"
     yield f"{peer.about}\n"
-    yield f"Code: {peer.repository}, {peer.commit}. Measured there {peer.measured}.\n"
+    yield f"Code: {peer.repository}, {peer.commit}. Run on {peer.measured}.\n"
     yield "| case | number | theirs | here | difference | bound |"
     yield "|---|---|---|---|---|---|"
     for row, numbers in rows:
@@ -275,8 +277,15 @@ def _section(peer: Peer, rows: Sequence[tuple[Row, Sequence[Found]]]) -> Iterato
     for row, _ in rows:
         if row.rule:
             rules.setdefault(row.rule, []).append(row.what)
-    yield from (f"* {rule}\n  *{'; '.join(cases)}*" for rule, cases in rules.items())
-    yield ("\n" if rules else "") + f"**To run the other side.** {peer.how}\n"
+    if rules:
+        yield "What makes the differences:\n"
+    for rule, cases in rules.items():
+        yield textwrap.fill(f"* *{'; '.join(cases)}*: {rule}", WIDTH, subsequent_indent="  ", break_long_words=False)
+    yield (
+        ("\n" if rules else "")
+        + textwrap.fill(f"To run the other side: {peer.how}", WIDTH, break_long_words=False)
+        + "\n"
+    )
 
 
 def table_lines(row: Row, numbers: Sequence[Found]) -> list[str]:

@@ -175,6 +175,10 @@ def _of_frame(table: ArrowStream) -> polars.DataFrame:
     frame = polars.DataFrame(table)
     if "fct_s" not in frame.columns:
         raise HeadwayError(f"the table has no column `fct_s`; it has {', '.join(frame.columns)}")
+    wrong = frame.with_row_index("row").filter(frame["fct_s"] <= 0.0)
+    if wrong.height:
+        first = wrong["fct_s"][0]
+        raise HeadwayError(f"row {wrong['row'][0]} of the table: a completion time is above 0 and not {first}")
     if "name" not in frame.columns and "id" in frame.columns:
         frame = frame.with_columns(frame["id"].cast(polars.String).alias("name"))
     return frame.select([name for name in KEPT if name in frame.columns])
