@@ -10,7 +10,7 @@ use headway_transport::InitialWindow;
 pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let flows = match csv::parse(&Source::new("flows.csv", text)) {
-        Ok(flows) => flows,
+        Ok(table) => table.flows,
         Err(error) => {
             let at = error.origin().expect("a place");
             assert!(at.span.end <= text.len());
@@ -20,14 +20,20 @@ pub fn check(bytes: &[u8]) {
     assert!(!flows.is_empty());
     for flow in &flows {
         let places = &flow.places;
-        for place in [&places.row, &places.src, &places.dst, &places.bytes] {
+        let given = [
+            flow.path.as_ref().map(|given| &given.at),
+            flow.share.as_ref().map(|given| &given.at),
+            flow.transport.as_ref().map(|given| &given.at),
+        ];
+        let always = [&places.row, &places.src, &places.dst, &places.bytes];
+        for place in always.into_iter().chain(given.into_iter().flatten()) {
             assert!(text.get(place.clone()).is_some_and(|part| !part.is_empty()), "{place:?}");
         }
     }
     let Some(specs) = flows.iter().map(spec).collect::<Option<Vec<_>>>() else { return };
     let written = csv::write(flows.iter().map(|flow| flow.id.as_str()).zip(&specs));
     let written = written.expect("a name that was read from a table fits into one");
-    let again = csv::parse(&Source::new("again.csv", written)).expect("what was written");
+    let again = csv::parse(&Source::new("again.csv", written)).expect("what was written").flows;
     // A class that is not given is written as the class that it is.
     let key = |f: &ImportedFlow| {
         (f.id.clone(), f.src, f.dst, f.bytes, f.start, f.class.unwrap_or_default(), f.deadline)

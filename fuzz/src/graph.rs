@@ -19,7 +19,9 @@ pub fn check(bytes: &[u8]) {
     };
     let again = read().expect("it was read before");
     assert_eq!((&found.graph, &found.resolved), (&again.graph, &again.resolved));
-    let Graph { hosts, switches, links } = &found.graph;
+    let Graph { hosts, switches, links, back } = &found.graph;
+    assert!(back.iter().all(|(link, _)| (*link as usize) < links.len()));
+    assert!(back.is_sorted_by(|one, other| one.0 < other.0));
     let pieces = found.graph.pieces().expect("a graph may be in pieces");
     assert_eq!(pieces.len(), *hosts as usize);
     let mut ends = vec![0; *hosts as usize];

@@ -6,6 +6,7 @@
 """
 
 from headway._headway import version as _version
+from headway.comparison import Comparison, compare
 from headway.data.point import Point, SweepRun
 from headway.data.run import Run, RunPart, read
 from headway.data.sweep import Sweep, read_sweep
@@ -17,6 +18,7 @@ from headway.sweeps.api import sweep
 __version__: str = _version()
 
 __all__ = [
+    "Comparison",
     "HeadwayError",
     "NameNotFound",
     "Point",
@@ -29,6 +31,7 @@ __all__ = [
     "SweepRun",
     "Table",
     "__version__",
+    "compare",
     "read",
     "read_sweep",
     "sweep",

@@ -8,7 +8,16 @@ from pathlib import Path
 
 from headway._headway import HeadwayError, ScenarioError
 
-__all__ = ["ClaimsError", "HeadwayError", "NameNotFound", "ResultsError", "ScenarioError", "nearest", "nearest_paths"]
+__all__ = [
+    "ClaimsError",
+    "HeadwayError",
+    "NameNotFound",
+    "ResultsError",
+    "ScenarioError",
+    "TableError",
+    "nearest",
+    "nearest_paths",
+]
 
 LIKE_ENOUGH = 0.6
 
@@ -48,6 +57,25 @@ class ClaimsError(HeadwayError):
         if source:
             gutter = f"{line} | "
             text += f"\n  {gutter}{source}\n  {' ' * (len(gutter) + column)}^"
+        super().__init__(text)
+
+
+class TableError(HeadwayError):
+    """A mistake in a table that somebody brought, at its line, or at its row where the file has no lines."""
+
+    def __init__(
+        self, path: Path, line: int, message: str, source: str = "", column: int = 0, lined: bool = True
+    ) -> None:
+        self.path = path
+        self.line = line
+        self.column = column + 1
+        place = f"{path}:{line}:{column + 1}" if lined else f"{path}, row {line}"
+        text = f"{message}\n  --> {place}"
+        if source:
+            gutter = f"{line} | "
+            # What stands before the caret is as wide as in the line above it, tabs included.
+            before = "".join("\t" if sign == "\t" else " " for sign in source[:column])
+            text += f"\n  {gutter}{source}\n  {' ' * len(gutter)}{before}^"
         super().__init__(text)
 
 

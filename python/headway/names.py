@@ -18,6 +18,7 @@ EXPECTATIONS_FILE = "expectations.toml"
 VERDICTS_FILE = "verdicts.json"
 # A figure of a paper by its number, as scenarios are named.
 _FIGURE = re.compile(r"([\w-]+/fig)(\d+)(?!\d)")
+PEER_FILE = "peer.toml"
 TESTBED_FILE = "testbed.json"
 
 
@@ -111,8 +112,8 @@ def _name_of(path: Path) -> str:
 
 
 def _is_scenario(path: Path) -> bool:
-    """Folders of scenarios also hold claims and topologies. A file that is not TOML counts: running it says why."""
-    if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE):
+    """Folders of scenarios also hold claims, peers, topologies. A file that is not TOML counts: running it says why."""
+    if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE, PEER_FILE):
         return False
     try:
         document = parsed(path.read_text(encoding="utf-8"))

@@ -187,7 +187,7 @@ mod tests {
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
         };
-        let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links });
+        let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links, back: Vec::new() });
         Network::build(&topology, &fabric).expect("a network")
     }
 
@@ -206,7 +206,12 @@ mod tests {
             connection: None,
         };
         RunSpec {
-            topology: TopologySpec::Graph(Graph { hosts: 2, switches: 4, links: Vec::new() }),
+            topology: TopologySpec::Graph(Graph {
+                hosts: 2,
+                switches: 4,
+                links: Vec::new(),
+                back: Vec::new(),
+            }),
             fabric: fork(Routing::Pinned).fabric().clone(),
             transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
             flows: vec![flow],

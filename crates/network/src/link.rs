@@ -20,6 +20,8 @@ pub struct Link {
     pub to: u32,
     /// Rate and delay.
     pub spec: LinkSpec,
+    /// Delay of the other direction of it.
+    pub back: Time,
 }
 
 /// A choice of links by name.

@@ -171,7 +171,8 @@ impl Network {
         for &number in &links {
             let link = &self.links[number as usize];
             let rate = link.spec.rate;
-            base += rate.time_of(full) + rate.time_of(control) + self.hop_delay(link) * 2;
+            let latency = self.hop_delay(link) - link.spec.delay;
+            base += rate.time_of(full) + rate.time_of(control) + link.spec.delay + link.back + latency * 2;
             if link.from >= self.hosts {
                 queueing += self.fabric.buffer.data.drain_time(rate, sizes.full_wire());
             }

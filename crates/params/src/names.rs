@@ -28,6 +28,19 @@ fn likeness(word: &str, candidate: &str) -> f64 {
     if inside { (1.0 - edits / longest).max(0.6) } else { 1.0 - edits / longest }
 }
 
+/// The candidate that `word` was surely meant to be: one letter away, or the same but for case or the unit at its end.
+pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    candidates.into_iter().find(|candidate| {
+        let stem = |name: &'_ str| UNITS.iter().find_map(|u| name.strip_suffix(u)).map(str::len);
+        let (own, other) = (stem(&lower).unwrap_or(lower.len()), stem(candidate).unwrap_or(candidate.len()));
+        strsim::damerau_levenshtein(&lower, candidate) <= 1 || lower[..own] == candidate[..other]
+    })
+}
+
+/// Endings that say the unit of a time.
+const UNITS: [&str; 5] = ["_s", "_ms", "_us", "_ns", "_ps"];
+
 /// Names without repeats, in the order of their first.
 pub fn once_each<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut once: Vec<&str> = Vec::new();
@@ -55,6 +68,18 @@ pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slip_is_less_than_a_likeness() {
+        let columns = ["deadline_s", "path", "share", "transport"];
+        for (word, meant) in [("paths", "path"), ("Deadline_S", "deadline_s"), ("deadline", "deadline_s")] {
+            assert_eq!(slip(word, columns), Some(meant));
+        }
+        assert_eq!(slip("deadline_us", columns), Some("deadline_s"));
+        for word in ["state", "fct_s", "ideal_s", "slowdown", "grün_s", ""] {
+            assert_eq!(slip(word, columns), None, "{word}");
+        }
+    }
 
     #[test]
     fn slips_find_their_word_and_strangers_do_not() {

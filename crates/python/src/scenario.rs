@@ -175,6 +175,13 @@ impl PyScenario {
         Ok(Some(dict))
     }
 
+    /// Of every flow, the links that all of its packets take, as positions in the table of links, and the picoseconds
+    /// that a control packet takes back through the empty network.
+    fn flow_ways(&self) -> PyResult<Vec<(Vec<u32>, u64)>> {
+        let ways = self.inner.flow_ways().map_err(|e| diagnostic(&e))?;
+        Ok(ways.into_iter().map(|way| (way.links, way.back.0)).collect())
+    }
+
     /// What looks odd in it before it is run.
     fn warnings(&self) -> Vec<String> {
         self.inner.setup.as_ref().map_or_else(Vec::new, |setup| setup.warnings())

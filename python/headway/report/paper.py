@@ -203,6 +203,9 @@ def _line(axes: Axes, line: Curve, style: Style, y: Axis) -> None:
     if line.step:
         xs, ys = [xs[0], *xs], [max(y.low, 0.0), *ys]
     marker = {"marker": "o", "markersize": 2.6, "markeredgewidth": 0} if line.markers else {}
+    if line.dots:
+        axes.plot(xs, ys, "o", color=style.light, markersize=1.8, markeredgewidth=0, alpha=0.5)
+        return
     axes.plot(xs, ys, drawstyle="steps-post" if line.step else "default", **_pen(style), **marker)  # type: ignore[arg-type]
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=style.light, alpha=0.16, linewidth=0)

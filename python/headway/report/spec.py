@@ -25,7 +25,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line. `key` ties it to a legend entry (a variant or a flow); NaN breaks the line."""
+    """One line. `key` ties it to a legend entry (a variant or a flow); NaN breaks the line. `dots` have no line."""
 
     key: str
     x: tuple[float, ...]
@@ -34,6 +34,7 @@ class Curve:
     high: tuple[float, ...] | None = None
     markers: bool = False
     step: bool = False
+    dots: bool = False
     name: str | None = None
 
 

@@ -167,6 +167,9 @@ def _line(series: Curve, frame: Frame, slots: Slots) -> str:
         upper = [f"{frame.px(x):.1f},{frame.py(y):.1f}" for x, y in zip(series.x, series.high, strict=True)]
         lower = [f"{frame.px(x):.1f},{frame.py(y):.1f}" for x, y in zip(series.x, series.low, strict=True)]
         parts.append(f'<polygon class="band" points="{" ".join(upper + lower[::-1])}"/>')
+    if series.dots:
+        parts += [f'<circle class="sample" cx="{p[0]:.1f}" cy="{p[1]:.1f}" r="1.8"/>' for p in points if p]
+        return group(series.key, slots, "".join(parts))
     parts.append(f'<path class="line" d="{_path(points, series.step, frame)}"/>')
     if series.markers:
         parts += [f'<circle class="marker" cx="{p[0]:.1f}" cy="{p[1]:.1f}" r="3.2"/>' for p in points if p]

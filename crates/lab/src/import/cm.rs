@@ -141,7 +141,19 @@ impl Matrix<'_> {
         }
         let id = id.map_or_else(|| (self.flows.len() + 1).to_string(), |id| id.to_string());
         let places = Places::of(self.source, text, [from, to, size]);
-        Ok(ImportedFlow { id, src, dst, bytes, start: Time(start), class: None, deadline: None, places })
+        Ok(ImportedFlow {
+            id,
+            src,
+            dst,
+            bytes,
+            start: Time(start),
+            class: None,
+            deadline: None,
+            path: None,
+            share: None,
+            transport: None,
+            places,
+        })
     }
 
     fn finish(self) -> Result<Imported, ScenarioError> {

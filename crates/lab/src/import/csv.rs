@@ -1,30 +1,60 @@
-//! Flow tables: `id,src,dst,bytes,start_s` and, if wanted, `class` and `deadline_s` (from the start).
+//! Flow tables: `src,dst,bytes,start_s`, `id` or `name`, and if wanted `class`, `deadline_s` (from the start), `path`,
+//! `share` and `transport`. Other columns are kept for those who read the table too, such as `headway compare`.
 
-use super::{ImportedFlow, Places};
+use super::{Given, ImportedFlow, Places};
 use crate::text::error::counted;
 use crate::text::source::BYTE_ORDER_MARK;
 use crate::text::{Origin, Problem, ScenarioError, Source, names, quantity};
 use headway_network::FlowSpec;
 use headway_units::Time;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
-const COLUMNS: [&str; 7] = ["id", "src", "dst", "bytes", "start_s", "class", "deadline_s"];
-const REQUIRED: usize = 5;
+const COLUMNS: [&str; 11] =
+    ["id", "name", "src", "dst", "bytes", "start_s", "class", "deadline_s", "path", "share", "transport"];
+const ID: usize = 0;
+const NAME: usize = 1;
+const SRC: usize = 2;
+const DST: usize = 3;
+const BYTES: usize = 4;
+const START: usize = 5;
+const CLASS: usize = 6;
+const DEADLINE: usize = 7;
+const PATH: usize = 8;
+const SHARE: usize = 9;
+const TRANSPORT: usize = 10;
+/// The columns that a table must have, beside `id` or `name`.
+const REQUIRED: [usize; 4] = [SRC, DST, BYTES, START];
+/// How a table begins that has what is needed, for messages.
+const SHORTEST: &str = "id,src,dst,bytes,start_s";
+/// What is written: all that every flow has.
+const WRITTEN: &str = "id,src,dst,bytes,start_s,class,deadline_s";
+/// A line above the header that is for people only.
+const COMMENT: char = '#';
+
+/// A table as its file gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// Its flows.
+    pub flows: Vec<ImportedFlow>,
+    /// Columns that say nothing about what is sent, in their order.
+    pub kept: Vec<String>,
+}
 
 /// Reads a table; columns may stand in any order.
-pub fn parse(source: &Arc<Source>) -> Result<Vec<ImportedFlow>, ScenarioError> {
+pub fn parse(source: &Arc<Source>) -> Result<Imported, ScenarioError> {
     let mut lines = source.text.lines().enumerate().map(|(i, l)| (i + 1, l.trim()));
     let header = lines.find_map(|(n, l)| {
         let header = l.trim_start_matches(BYTE_ORDER_MARK);
-        (!header.is_empty()).then_some((n, header))
+        (!header.is_empty() && !header.starts_with(COMMENT)).then_some((n, header))
     });
     let Some((number, header)) = header else {
         let problem = Problem::Syntax("the table is empty".into());
-        let help = format!("a table of flows begins with the header {}", COLUMNS[..REQUIRED].join(","));
+        let help = format!("a table of flows begins with the header {SHORTEST}");
         return Err(ScenarioError::new(problem, &Origin::line(source, 1)).help(help));
     };
-    let order = columns(source, number, header)?;
+    let (order, kept) = columns(source, number, header)?;
     let mut flows = Vec::new();
     for (_, line) in lines.filter(|(_, l)| !l.is_empty()) {
         flows.push(Row::new(source, line, &order)?.flow()?);
@@ -33,34 +63,94 @@ pub fn parse(source: &Arc<Source>) -> Result<Vec<ImportedFlow>, ScenarioError> {
         let problem = Problem::Syntax("the table has no flow: nothing follows its header".into());
         return Err(ScenarioError::new(problem, &Origin::line(source, number)));
     }
-    Ok(flows)
+    Ok(Imported { flows, kept })
 }
 
-/// For each known column, its position in the file.
-fn columns(source: &Arc<Source>, line: usize, header: &str) -> Result<Order, ScenarioError> {
+/// For each known column, its position in the file; and the names of the others.
+fn columns(source: &Arc<Source>, line: usize, header: &str) -> Result<(Order, Vec<String>), ScenarioError> {
     let fail = |text: String| ScenarioError::new(Problem::Syntax(text), &Origin::line(source, line));
     let fail_at =
         |part: &str, text: String| ScenarioError::new(Problem::Syntax(text), &Origin::part(source, part));
-    let found: Vec<&str> = header.split(',').map(str::trim).collect();
+    let found = fields(source, header)?;
     let mut order = Order { position: [None; COLUMNS.len()], width: found.len() };
+    let mut others: Vec<&str> = Vec::new();
     for (position, name) in found.iter().enumerate() {
-        let Some(column) = COLUMNS.iter().position(|c| c == name) else {
-            return Err(fail_at(name, format!("unknown column `{name}`"))
-                .maybe_help(names::suggestion(name, COLUMNS)));
+        let column = COLUMNS.iter().position(|c| c == name);
+        let twice = match column {
+            Some(column) => order.position[column].replace(position).is_some(),
+            None => others.contains(name),
         };
-        if order.position[column].replace(position).is_some() {
+        if twice {
             return Err(fail_at(name, format!("the column `{name}` is there twice")));
         }
+        if column.is_none() {
+            others.push(name);
+        }
     }
-    match (0..REQUIRED).find(|c| order.position[*c].is_none()) {
-        Some(missing) => Err(fail(format!("the column `{}` is missing", COLUMNS[missing]))),
-        None => Ok(order),
+    // A slip in the name of a column would be one that is silently left out.
+    let absent = || (0..COLUMNS.len()).filter(|c| order.position[*c].is_none()).map(|c| COLUMNS[c]);
+    for name in &others {
+        if let Some(meant) = names::slip(name, absent()) {
+            let text = format!("unknown column `{name}`");
+            let help = format!(
+                "did you mean `{meant}`? Columns of other names are kept and say nothing about the flow"
+            );
+            return Err(fail_at(name, text).help(help));
+        }
+    }
+    if order.position[ID].is_none() && order.position[NAME].is_none() {
+        return Err(fail("the column `id` is missing".into()));
+    }
+    match REQUIRED.iter().find(|c| order.position[**c].is_none()) {
+        Some(missing) => Err(fail(format!("the column `{}` is missing", COLUMNS[*missing]))),
+        None => Ok((order, others.into_iter().map(str::to_string).collect())),
     }
 }
 
 struct Order {
     position: [Option<usize>; COLUMNS.len()],
     width: usize,
+}
+
+/// The fields of a line, as slices of it: what stands between commas, or in quotes, in which a quote is doubled.
+fn fields<'a>(source: &Arc<Source>, line: &'a str) -> Result<Vec<&'a str>, ScenarioError> {
+    let fail = |part: &str, text: &str| {
+        ScenarioError::new(Problem::Syntax(text.into()), &Origin::part(source, part))
+    };
+    let mut found = Vec::new();
+    let mut rest = line;
+    loop {
+        let field = rest.trim_start();
+        let end = if let Some(quoted) = field.strip_prefix('"') {
+            let close = closing(quoted).ok_or_else(|| fail(field, "a quote is not closed on its line"))?;
+            found.push(&quoted[..close]);
+            let after = quoted[close + 1..].trim_start();
+            if !(after.is_empty() || after.starts_with(',')) {
+                return Err(fail(after, "a comma or the end of the line follows a quoted field"));
+            }
+            after
+        } else {
+            let end = field.find(',').unwrap_or(field.len());
+            found.push(field[..end].trim_end());
+            &field[end..]
+        };
+        match end.strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return Ok(found),
+        }
+    }
+}
+
+/// Where a quoted text ends: at its first quote that is not doubled.
+fn closing(text: &str) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].find('"')?;
+        if !text[at + 1..].starts_with('"') {
+            return Some(at);
+        }
+        from = at + 2;
+    }
 }
 
 /// One row, by known column.
@@ -73,7 +163,7 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn new(source: &'a Arc<Source>, text: &'a str, order: &Order) -> Result<Row<'a>, ScenarioError> {
-        let values: Vec<&str> = text.split(',').map(str::trim).collect();
+        let values = fields(source, text)?;
         let mut row = Row { source, text, fields: [None; COLUMNS.len()] };
         if values.len() != order.width {
             let (fields, columns) =
@@ -117,6 +207,21 @@ impl<'a> Row<'a> {
         text.parse().map_err(wrong)
     }
 
+    /// A whole number of a column that may be left out, from `least` to `most`.
+    fn optional<T>(&self, column: usize, least: T, most: T) -> Result<Option<Given<T>>, ScenarioError>
+    where
+        T: TryFrom<u64> + PartialOrd + std::fmt::Display,
+    {
+        let Some(text) = self.given(column) else { return Ok(None) };
+        let number = self.whole(column)?;
+        let value = T::try_from(number).ok().filter(|value| *value >= least && *value <= most);
+        let beyond = || {
+            let text = format!("`{}` is {number}, and must be from {least} to {most}", COLUMNS[column]);
+            self.fail_at(self.given(column).unwrap_or(self.text), &text)
+        };
+        Ok(Some(Given { value: value.ok_or_else(beyond)?, at: Origin::part(self.source, text).span }))
+    }
+
     fn seconds(&self, column: usize) -> Result<Time, ScenarioError> {
         let text = self.text(column)?;
         match quantity::parse(&format!("{text} s")) {
@@ -133,27 +238,44 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn flow(&self) -> Result<ImportedFlow, ScenarioError> {
-        let bytes = self.whole(3)?;
-        if bytes == 0 {
-            return Err(self.fail_at(self.text(3)?, "`bytes` is 0"));
-        }
-        let narrow = |text: &str, class: u64| {
-            u16::try_from(class).map_err(|_| self.fail_at(text, "`class` is above 65535"))
+    /// What the flow is called: its name, or else its number in the file.
+    fn called(&self) -> Result<String, ScenarioError> {
+        let text = match (self.given(NAME), self.fields[ID]) {
+            (Some(name), _) => name,
+            (None, Some(_)) => self.text(ID)?,
+            (None, None) => self.text(NAME)?,
         };
-        let class = self.given(5).map(|text| narrow(text, self.whole(5)?)).transpose()?;
-        let deadline = self.given(6).map(|_| self.seconds(6)).transpose()?;
+        Ok(unquoted(text).into_owned())
+    }
+
+    fn flow(&self) -> Result<ImportedFlow, ScenarioError> {
+        let bytes = self.whole(BYTES)?;
+        if bytes == 0 {
+            return Err(self.fail_at(self.text(BYTES)?, "`bytes` is 0"));
+        }
+        let transport = self.given(TRANSPORT).map(|text| Given {
+            value: unquoted(text).into_owned(),
+            at: Origin::part(self.source, text).span,
+        });
         Ok(ImportedFlow {
-            id: self.text(0)?.into(),
-            src: self.whole(1)?,
-            dst: self.whole(2)?,
+            id: self.called()?,
+            src: self.whole(SRC)?,
+            dst: self.whole(DST)?,
             bytes,
-            start: self.seconds(4)?,
-            class,
-            deadline,
-            places: Places::of(self.source, self.text, [self.text(1)?, self.text(2)?, self.text(3)?]),
+            start: self.seconds(START)?,
+            class: self.optional(CLASS, 0, u16::MAX)?.map(|class| class.value),
+            deadline: self.given(DEADLINE).map(|_| self.seconds(DEADLINE)).transpose()?,
+            path: self.optional(PATH, 0, u32::MAX)?,
+            share: self.optional(SHARE, 1, u32::MAX)?,
+            transport,
+            places: Places::of(self.source, self.text, [self.text(SRC)?, self.text(DST)?, self.text(BYTES)?]),
         })
     }
+}
+
+/// A quoted field's text, in which each quote is doubled.
+fn unquoted(field: &str) -> Cow<'_, str> {
+    if field.contains("\"\"") { field.replace("\"\"", "\"").into() } else { field.into() }
 }
 
 /// Seconds with all their picoseconds.
@@ -169,14 +291,11 @@ pub fn seconds(time: Time) -> String {
 /// Writes flows as a table.
 ///
 /// # Errors
-/// The first name that a table without quotes cannot hold.
+/// The first name that a row cannot hold.
 pub fn write<'a>(flows: impl IntoIterator<Item = (&'a str, &'a FlowSpec)>) -> Result<String, String> {
-    let mut out = COLUMNS.join(",");
-    out.push('\n');
+    let mut out = format!("{WRITTEN}\n");
     for (id, spec) in flows {
-        if id.is_empty() || id.trim() != id || id.contains([',', '\n', '\r']) {
-            return Err(id.into());
-        }
+        let id = quoted(id).ok_or(id)?;
         let deadline = spec.deadline.map_or(String::new(), |d| seconds(d - spec.start));
         let row = (spec.src, spec.dst, spec.bytes, seconds(spec.start), spec.class);
         // Writing to a string cannot fail.
@@ -185,12 +304,23 @@ pub fn write<'a>(flows: impl IntoIterator<Item = (&'a str, &'a FlowSpec)>) -> Re
     Ok(out)
 }
 
+/// A name as a field: in quotes where it has to be. `None` if there is none or if it goes over several lines.
+fn quoted(name: &str) -> Option<Cow<'_, str>> {
+    if name.is_empty() || name.contains(['\n', '\r']) {
+        return None;
+    }
+    if name.trim() == name && !name.contains([',', '"']) {
+        return Some(name.into());
+    }
+    Some(format!("\"{}\"", name.replace('"', "\"\"")).into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<ImportedFlow>, ScenarioError> {
-        parse(&Source::new("x.csv", text))
+        parse(&Source::new("x.csv", text)).map(|table| table.flows)
     }
 
     #[test]
@@ -204,11 +334,50 @@ mod tests {
     }
 
     #[test]
+    fn what_a_flow_may_have_is_read_and_other_columns_are_kept() {
+        let text = "# made by hand, 2 flows\n\"name\",src,dst,bytes,start_s,path,share,transport,class,fct_s,note\n\
+                    \"a, \"\"b\"\"\",1,2,1000,0,3,2,dctcp,7,1e-3,\"x, y\"\nc,2,1,5,0,,,,,,\n";
+        let table = parse(&Source::new("x.csv", text)).expect("flows");
+        assert_eq!(table.kept, ["fct_s", "note"]);
+        let [first, second] = &table.flows[..] else { panic!("two flows") };
+        assert_eq!((first.id.as_str(), first.class), ("a, \"b\"", Some(7)));
+        assert_eq!(first.path.as_ref().map(|given| given.value), Some(3));
+        assert_eq!(first.share.as_ref().map(|given| given.value), Some(2));
+        let transport = first.transport.as_ref().expect("a transport");
+        assert_eq!((transport.value.as_str(), &text[transport.at.clone()]), ("dctcp", "dctcp"));
+        assert_eq!((&second.path, &second.share, &second.transport), (&None, &None, &None));
+        assert_eq!(second.class, None);
+    }
+
+    #[test]
+    fn a_name_stands_before_an_id() {
+        let flows = read("id,name,src,dst,bytes,start_s\n7,web,1,2,1000,0\n8,,1,2,1000,0\n").expect("flows");
+        assert_eq!([flows[0].id.as_str(), flows[1].id.as_str()], ["web", "8"]);
+    }
+
+    #[test]
     fn tables_that_are_none_say_why() {
         let cases = [
             ("id,src,dst,bytes\n", "the column `start_s` is missing"),
             ("id,src,dst,byte,start_s\n", "unknown column `byte`"),
+            ("id,src,dst,bytes,start_s,deadline_us\n", "unknown column `deadline_us`"),
+            ("id,src,dst,bytes,start_s,Path\n", "unknown column `Path`"),
+            ("src,dst,bytes,start_s\n", "the column `id` is missing"),
             ("id,src,dst,bytes,start_s,id\n", "the column `id` is there twice"),
+            ("id,src,dst,bytes,start_s,x,x\n", "the column `x` is there twice"),
+            ("id,src,dst,bytes,start_s\n\"0,1,2,3,0\n", "a quote is not closed on its line"),
+            (
+                "id,src,dst,bytes,start_s\n\"0\"x,1,2,3,0\n",
+                "a comma or the end of the line follows a quoted field",
+            ),
+            (
+                "id,src,dst,bytes,start_s,share\n0,1,2,3,0,0\n",
+                "`share` is 0, and must be from 1 to 4294967295",
+            ),
+            (
+                "id,src,dst,bytes,start_s,class\n0,1,2,3,0,65536\n",
+                "`class` is 65536, and must be from 0 to 65535",
+            ),
             ("id,src,dst,bytes,start_s\n0,1,2,3\n", "4 fields under 5 columns"),
             ("id,src,dst,bytes,start_s\n0,1,2,0,0\n", "`bytes` is 0"),
             ("id,src,dst,bytes,start_s\n0,1,x,3,0\n", "`dst` is `x`, which is not a whole number"),

@@ -25,8 +25,23 @@ pub struct ImportedFlow {
     pub class: Option<u16>,
     /// Deadline from the start, where the file says.
     pub deadline: Option<Time>,
+    /// Number of its path, where the file says.
+    pub path: Option<Given<u32>>,
+    /// As one of how many flows it starts, where the file says.
+    pub share: Option<Given<u32>>,
+    /// Name of its transport, where the file says.
+    pub transport: Option<Given<String>>,
     /// Places of the flow in its file.
     pub places: Places,
+}
+
+/// A value, and the bytes of the file in which it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given<T> {
+    /// The value.
+    pub value: T,
+    /// Its place.
+    pub at: Range<usize>,
 }
 
 /// The bytes of the file in which a flow stands.

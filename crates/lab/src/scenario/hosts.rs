@@ -2,7 +2,6 @@
 
 use super::Setup;
 use crate::text::{Reader, ScenarioError};
-use crate::traffic::Entry;
 use headway_network::{FlowSpec, HostCosts, Network};
 use headway_units::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -138,17 +137,17 @@ impl Setup {
     /// Flows of a thousand packets or more whose senders find their own rate.
     fn long_flows(&self) -> impl Iterator<Item = FlowSpec> {
         let (sizes, hosts) = (self.fabric.sizes, self.topology.hosts);
-        let grows = |entry: &&Entry| {
-            let transport = &self.transports[usize::from(entry.common.transport)];
+        let grows = |flow: &FlowSpec| {
+            let transport = &self.transports[usize::from(flow.transport)];
             headway_transport::registry::find(&transport.name)
                 .is_some_and(|found| found.capabilities.window_grows)
         };
-        self.traffic.iter().filter(grows).flat_map(move |entry| {
+        self.traffic.iter().flat_map(move |entry| {
             let mut flows = Vec::new();
             if !entry.pattern.is_spread() && entry.expected_flows(hosts) <= LOOKED_AT {
                 entry.generate(0, 0, hosts, &mut flows);
             }
-            flows.into_iter().map(|f| f.spec).filter(move |f| sizes.packets(f.bytes) >= LONG)
+            flows.into_iter().map(|f| f.spec).filter(move |f| sizes.packets(f.bytes) >= LONG && grows(f))
         })
     }
 }

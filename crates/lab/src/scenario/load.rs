@@ -11,6 +11,7 @@ use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
 use headway_network::{Network, Routing};
 use headway_units::Time;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -173,21 +174,29 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
     let fabric_table = table.get("fabric").map(|i| i.table()).transpose()?;
     // Traffic depends on sizes and routing, the default discipline on the transports that traffic names.
     let at = own_item.as_ref().map_or(topology_item.at(), Item::at).clone();
-    let known: Vec<_> = own.iter().cloned().collect();
     let probe = fabric::sizes_and_routing(fabric_table.as_ref())?;
     let (sizes, routing) = (probe.0, probe.1.unwrap_or(Routing::Ecmp));
-    let context = traffic::Context { topology: &topology, sizes, routing, folder, start };
-    let mut transports = traffic::Transports::default();
+    let transports = RefCell::default();
+    let context = traffic::Context {
+        topology: &topology,
+        sizes,
+        routing,
+        folder,
+        start,
+        own: own.as_ref(),
+        transports,
+    };
     let traffic_item = table.need("traffic")?;
     let mut entries = Vec::new();
     let entries_of =
         traffic_item.list().map_err(|e| e.help("traffic is a list of tables: write [[traffic]]"));
     for item in entries_of? {
-        entries.push(traffic::read(&item, &context, &mut transports, known.first())?);
+        entries.push(traffic::read(&item, &context)?);
     }
     if entries.is_empty() {
         return Err(traffic_item.range("at least one entry", "an empty list"));
     }
+    let transports = context.transports.into_inner();
     if let (Some(item), Some(own)) = (&own_item, &own)
         && !transports.has_own(own)
     {

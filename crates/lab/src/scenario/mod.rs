@@ -146,7 +146,7 @@ impl Scenario {
             let text = format!("a table cannot hold the name `{name}`");
             let entry = flows.iter().find(|f| f.name.as_ref() == Some(&name)).map_or(0, |f| f.entry);
             ScenarioError::new(Problem::Contradiction(text), setup.origin_of(entry, Some(&name)))
-                .help("commas, line breaks and outer spaces do not survive in a CSV: rename the flow")
+                .help("a row of the table is one line, and each has a name: rename the flow")
         })
     }
 

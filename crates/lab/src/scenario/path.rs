@@ -1,7 +1,8 @@
 //! The path that a choice of a paper is a formula of: the longest that the scenario's flows take.
 
 use super::Scenario;
-use headway_network::Network;
+use crate::text::{Problem, ScenarioError};
+use headway_network::{FlowSpec, Ideals, Network};
 use headway_units::{Rate, Time};
 use rustc_hash::FxHashSet;
 
@@ -23,7 +24,41 @@ pub struct LongestPath {
     pub bdp: f64,
 }
 
+/// Where a flow goes, and how long it takes there to say that it has arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowWay {
+    /// The links that all of its data packets take, by number: its whole path, or where packets may take several paths
+    /// only the sender's and the receiver's own links.
+    pub links: Vec<u32>,
+    /// Time of a control packet from the receiver to the sender through the empty network.
+    pub back: Time,
+}
+
 impl Scenario {
+    /// The way of every flow, in their order, as the network is before anything of it fails.
+    pub fn flow_ways(&self) -> Result<Vec<FlowWay>, ScenarioError> {
+        let setup = self.setup()?;
+        let spec = setup.resolve(self.seed)?.spec;
+        let network = Network::build(&spec.topology, &spec.fabric)
+            .map_err(|error| ScenarioError::nowhere(Problem::Topology(error.to_string())))?;
+        let mut ideals = Ideals::new(&network, &spec);
+        let control = u64::from(spec.fabric.sizes.control);
+        let takes = |&link: &u32| {
+            let link = &network.links()[link as usize];
+            link.spec.rate.time_of(control) + network.hop_delay(link)
+        };
+        let way = |(number, flow): (usize, &FlowSpec)| {
+            let ends = || {
+                let path = network.links_between(flow.src, flow.dst).unwrap_or_default();
+                path.first().into_iter().chain(path.last()).copied().collect()
+            };
+            let links = ideals.path(number).unwrap_or_else(ends);
+            let back = network.links_between(flow.dst, flow.src).unwrap_or_default();
+            FlowWay { links, back: back.iter().map(takes).fold(Time::ZERO, |sum, one| sum + one) }
+        };
+        Ok(spec.flows.iter().enumerate().map(way).collect())
+    }
+
     /// The longest path among its flows, the first of those that are equal; none without flows.
     pub fn longest_path(&self) -> Option<LongestPath> {
         let setup = self.setup.as_ref()?;
@@ -75,6 +110,23 @@ mod tests {
         kind = "flows"
         flows = [{ src = 0, dst = 1, bytes = 1000 }, { src = 0, dst = 2, bytes = 1000 }]
     "#;
+
+    #[test]
+    fn a_flow_takes_the_links_of_its_path_and_its_news_comes_back_over_as_many() {
+        let scenario =
+            Request::text(TEXT, "test", Path::new(""), &[], None).load().unwrap_or_else(|e| panic!("{e}"));
+        let ways = scenario.flow_ways().expect("flows");
+        // Both senders are behind one switch, the second receiver is behind the bottleneck.
+        assert_eq!([ways[0].links.len(), ways[1].links.len()], [2, 3]);
+        assert_eq!(ways[0].links[0], 0);
+        // Three links of 10 Gb/s, and 2, 10 and 2 us.
+        let control = scenario.setup().expect("a network").fabric.sizes.control;
+        let wire = headway_units::Rate::gbps(10).time_of(u64::from(control));
+        assert_eq!(ways[1].back, headway_units::Time::us(14) + wire * 3);
+        let sprayed = Request::text(TEXT, "test", Path::new(""), &["fabric.routing=spray".into()], None);
+        let ways = sprayed.load().expect("a scenario").flow_ways().expect("flows");
+        assert_eq!([ways[0].links.len(), ways[1].links.len()], [2, 2], "only what all packets take");
+    }
 
     #[test]
     fn the_longest_path_is_that_of_the_farthest_flow() {

@@ -1,4 +1,5 @@
-//! A topology from a file: `hosts = N`, `switches = M`, `link = [{ a = "h0", b = "s0", rate, delay }, ...]`.
+//! A topology from a file: `hosts = N`, `switches = M`, `link = [{ a = "h0", b = "s0", rate, delay }, ...]`; a link whose
+//! way from `b` to `a` takes another time has `delay_back`.
 
 use crate::files;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, parse, tree::Value};
@@ -36,13 +37,16 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
     let hosts_item = root.need("hosts")?;
     let hosts = hosts_item.int(1, 1 << 24)? as u32;
     let switches = root.need("switches")?.int(0, 1 << 16)? as u32;
-    let mut links = Vec::new();
+    let (mut links, mut back) = (Vec::new(), Vec::new());
     // As many as there are links, and not as are promised.
     let mut attached: FxHashMap<u32, Origin> = FxHashMap::default();
     for item in root.need("link")?.list()? {
         let link = item.table()?;
         let (a, b) = (node(&link.need("a")?, hosts, switches)?, node(&link.need("b")?, hosts, switches)?);
         let spec = LinkSpec { rate: link.need("rate")?.rate()?, delay: link.need("delay")?.time()? };
+        if let Some(item) = link.get("delay_back") {
+            back.push((links.len() as u32, LinkSpec { delay: item.time()?, ..spec }));
+        }
         link.finish(&[], None)?;
         if a == b {
             let problem = Problem::Topology("a link joins a node to itself".into());
@@ -64,15 +68,20 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
         let problem = Problem::Topology(format!("host h{host} has no link"));
         return Err(hosts_item.fail(problem));
     }
-    let rows: Vec<Json> = links
+    let mut rows: Vec<Json> = links
         .iter()
         .map(|(a, b, l)| json!([name(*a, hosts), name(*b, hosts), l.rate.to_string(), l.delay.to_string()]))
         .collect();
+    for (number, link) in &back {
+        if let Some(row) = rows[*number as usize].as_array_mut() {
+            row.push(link.delay.to_string().into());
+        }
+    }
     let mut resolved = Map::new();
     for (key, value) in [("hosts", json!(hosts)), ("switches", json!(switches)), ("links", rows.into())] {
         resolved.insert(key.into(), value);
     }
-    Ok(Found { graph: Graph { hosts, switches, links }, at: hosts_item.at().clone(), resolved })
+    Ok(Found { graph: Graph { hosts, switches, links, back }, at: hosts_item.at().clone(), resolved })
 }
 
 fn empty(source: &Arc<Source>) -> ScenarioError {
@@ -107,6 +116,17 @@ mod tests {
 
     const TWO: &str = "hosts = 4\nswitches = 1\nlink = [\n  {a=\"h0\", b=\"s0\", rate=\"10 Gbps\", delay=\"1 us\"},\n  \
         {a=\"h1\", b=\"s0\", rate=\"10 Gbps\", delay=\"1 us\"},\n  {a=\"h2\", b=\"h3\", rate=\"1 Gbps\", delay=\"1 us\"},\n]\n";
+
+    #[test]
+    fn the_way_back_may_take_another_time() {
+        let text = TWO
+            .replace("delay=\"1 us\"},\n  {a=\"h2\"", "delay=\"1 us\", delay_back=\"3 us\"},\n  {a=\"h2\"");
+        let found = parse(&Source::new("g.toml", &*text)).expect("a graph");
+        let rate = headway_units::Rate::gbps(10);
+        assert_eq!(found.graph.back, [(1, LinkSpec { rate, delay: headway_units::Time::us(3) })]);
+        assert_eq!(found.resolved["links"][1], json!(["h1", "s0", "10 Gbps", "1 us", "3 us"]));
+        assert_eq!(found.resolved["links"][0], json!(["h0", "s0", "10 Gbps", "1 us"]));
+    }
 
     #[test]
     fn parts_are_what_links_join() {

@@ -145,9 +145,9 @@ impl<'a, 'b> Keys<'a, 'b> {
             Kind::Graph => {
                 let found = graph::read(item, self.folder)?;
                 self.resolved.extend(found.resolved);
-                let Graph { hosts, switches, links } = found.graph;
+                let Graph { hosts, switches, links, back } = found.graph;
                 self.sizes.push((hosts, Named { key: self.info.size.join("` and `"), at: found.at }));
-                Value::Graph { hosts, switches, links }
+                Value::Graph { hosts, switches, links, back }
             }
         })
     }

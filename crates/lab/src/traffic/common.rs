@@ -3,7 +3,7 @@
 use super::Context;
 use super::keys::{Key, key};
 use super::stack::{Kernel, Transports};
-use crate::text::{Problem, Reader, ScenarioError};
+use crate::text::{Origin, Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use headway_network::{FlowSpec, TransportSpec};
 use headway_transport::InitialWindow;
@@ -142,14 +142,9 @@ impl Deadlines {
 }
 
 /// Reads what an entry of any kind may have. Its transport is its own, or the scenario's.
-pub(super) fn read(
-    table: &Reader<'_>,
-    context: &Context<'_>,
-    transports: &mut Transports,
-    own: Option<&TransportSpec>,
-) -> Result<Common, ScenarioError> {
+pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<Common, ScenarioError> {
     let (kernel, machine) = Kernel::read(table, context.routing)?.unzip();
-    let chosen = match (table.get("transport"), machine.as_ref().or(own)) {
+    let chosen = match (table.get("transport"), machine.as_ref().or(context.own)) {
         (Some(item), own) => {
             let asked = crate::fabric::transport(&item)?;
             // A bare name means the scenario's own transport, parameters included, when it is that one.
@@ -162,9 +157,7 @@ pub(super) fn read(
             return Err(error.help("name one for all in [transport], or one for each [[traffic]]"));
         }
     };
-    let transport = u8::try_from(transports.number(chosen, kernel)).map_err(|_| {
-        ScenarioError::new(Problem::Contradiction("more than 256 transports".into()), table.at())
-    })?;
+    let transport = number(&mut context.transports.borrow_mut(), chosen, kernel, table.at())?;
     let deadlines = read_deadlines(table)?;
     Ok(Common {
         deadlines,
@@ -177,6 +170,17 @@ pub(super) fn read(
         kernel,
         line_rate: context.start.line_rate,
     })
+}
+
+/// The number of a transport in results.
+pub(super) fn number(
+    transports: &mut Transports,
+    spec: TransportSpec,
+    kernel: Option<Kernel>,
+    at: &Origin,
+) -> Result<u8, ScenarioError> {
+    u8::try_from(transports.number(spec, kernel))
+        .map_err(|_| ScenarioError::new(Problem::Contradiction("more than 256 transports".into()), at))
 }
 
 /// `mean_deadline` and `least_deadline`, which stand instead of `deadline`.

@@ -9,6 +9,7 @@ use crate::files;
 use crate::import::{self, ImportedFlow};
 use crate::text::error::counted;
 use crate::text::{Origin, Problem, Reader, ScenarioError, Source};
+use headway_network::Routing;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 use std::ops::Range;
@@ -24,7 +25,7 @@ pub struct File {
 impl Declared for File {
     const INFO: PatternInfo = PatternInfo {
         name: "file",
-        summary: "flows from a connection matrix (.cm) or a table (.csv)",
+        summary: "flows from a connection matrix (.cm) or a table (.csv), perhaps compressed (.gz)",
         keys: &[
             needed("path", "path", "of the file, relative to the scenario"),
             key("start_unit", "`ps`, `us`", "`ps`", "what start times of a matrix count"),
@@ -40,18 +41,22 @@ impl Declared for File {
         let item = table.need("path")?;
         let (path, text) = files::read(&item, context.folder)?;
         let source = Source::new(path.display().to_string(), text);
-        let matrix = path.extension().is_some_and(|e| e == "cm");
+        let ending = files::ending(&path);
         let mut resolved = json!({ "path": item.text()?, "digest": files::digest(&source.text) });
-        let imported = if matrix {
+        let imported = if ending == Some("cm") {
             let unit = table.get("start_unit").map_or(Ok(0), |i| i.choice(import::cm::START_UNITS))?;
             resolved["start_unit"] = import::cm::START_UNITS[unit].into();
             let matrix = import::cm::parse(&source, import::cm::start_unit(unit))?;
             check_nodes(&matrix, context)?;
             matrix.flows
-        } else if path.extension().is_some_and(|e| e == "csv") {
-            import::csv::parse(&source)?
+        } else if ending == Some("csv") {
+            let table = import::csv::parse(&source)?;
+            if !table.kept.is_empty() {
+                resolved["kept_columns"] = table.kept.into();
+            }
+            table.flows
         } else {
-            return Err(item.range("a .cm or a .csv file", format!("`{}`", path.display())));
+            return Err(item.range("a .cm or a .csv file, perhaps .gz", format!("`{}`", path.display())));
         };
         let flows = imported.iter().enumerate().map(|(i, f)| accept(f, i, &source, context, common));
         let flows = flows.collect::<Result<Vec<_>, _>>()?;
@@ -150,5 +155,31 @@ fn accept(
     if let Some(deadline) = flow.deadline {
         spec.deadline = Some(start.saturating_add(deadline));
     }
-    Ok(Written { spec, name: Some(flow.id.clone()), at: at(&places.row), path_at: None })
+    if let Some(share) = &flow.share {
+        refuse_of_kernel("share", &at(&share.at), common)?;
+        spec.initial_window = common.initial_window_of(share.value, common.clump, None, index);
+    }
+    if let Some(path) = &flow.path {
+        refuse_of_kernel("path", &at(&path.at), common)?;
+        if context.routing != Routing::Pinned {
+            let table = "[fabric] without routing = \"pinned\"".into();
+            return Err(fail(Problem::UnusedKey { key: "path".into(), table }, &path.at));
+        }
+        spec.path = Some(path.value);
+    }
+    if let Some(transport) = &flow.transport {
+        refuse_of_kernel("transport", &at(&transport.at), common)?;
+        spec.transport = context.transport_named(&transport.value, common, &at(&transport.at))?;
+    }
+    let path_at = flow.path.as_ref().map(|path| at(&path.at));
+    Ok(Written { spec, name: Some(flow.id.clone()), at: at(&places.row), path_at })
+}
+
+/// The kernel opens its connections itself, and there is one congestion control for all flows of an entry.
+fn refuse_of_kernel(column: &str, at: &Origin, common: &Common) -> Result<(), ScenarioError> {
+    if common.kernel.is_none() {
+        return Ok(());
+    }
+    let table = "traffic with stack = \"kernel\"".into();
+    Err(ScenarioError::new(Problem::UnusedKey { key: column.into(), table }, at))
 }

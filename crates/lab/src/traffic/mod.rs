@@ -33,7 +33,7 @@ pub use poisson::Poisson;
 pub use stack::Kernel;
 pub(crate) use stack::Transports;
 
-use crate::text::{Item, Origin, Reader, ScenarioError};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, names};
 use crate::topology::{Named, Topology};
 use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
@@ -43,6 +43,7 @@ use headway_packet::Sizes;
 use headway_units::{Rate, Time};
 use reading::Resolved;
 use serde_json::{Map, Value as Json};
+use std::cell::RefCell;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
@@ -202,6 +203,32 @@ pub struct Context<'a> {
     pub folder: &'a Path,
     /// How flows begin.
     pub start: Start,
+    /// The scenario's own transport, if it has one.
+    pub(crate) own: Option<&'a TransportSpec>,
+    /// The transports of all entries so far. Entries add theirs while they are read against everything else here.
+    pub(crate) transports: RefCell<Transports>,
+}
+
+impl Context<'_> {
+    /// The number of a transport that a flow names. The name of the scenario's transport, or of its entry's, means
+    /// that one with its parameters.
+    fn transport_named(&self, name: &str, common: &Common, at: &Origin) -> Result<u8, ScenarioError> {
+        let mut transports = self.transports.borrow_mut();
+        let entry = transports.specs.get(usize::from(common.transport));
+        let known = entry.into_iter().chain(self.own).find(|spec| spec.name == name).cloned();
+        let chosen = match known {
+            Some(spec) => spec,
+            None if headway_transport::registry::find(name).is_some() => {
+                TransportSpec { name: name.into(), params: Vec::new() }
+            }
+            None => {
+                let problem = Problem::NoSuchName { what: "transport", name: name.into() };
+                let all = headway_transport::registry::all().into_iter().map(|found| found.info.name);
+                return Err(ScenarioError::new(problem, at).maybe_help(names::suggestion(name, all)));
+            }
+        };
+        common::number(&mut transports, chosen, None, at)
+    }
 }
 
 /// One flow to run.
@@ -229,18 +256,13 @@ pub struct Entry {
     resolved: Json,
 }
 
-/// Reads one entry. `transport` is the index of its own transport, or of the scenario's.
-pub(crate) fn read(
-    item: &Item<'_>,
-    context: &Context<'_>,
-    transports: &mut Transports,
-    own: Option<&TransportSpec>,
-) -> Result<Entry, ScenarioError> {
+/// Reads one entry.
+pub(crate) fn read(item: &Item<'_>, context: &Context<'_>) -> Result<Entry, ScenarioError> {
     let table = item.table()?;
-    let names: Vec<&str> = KINDS.iter().map(|k| k.info.name).collect();
-    let Kind { info, read, .. } = &KINDS[table.need("kind")?.choice(&names)?];
+    let kinds: Vec<&str> = KINDS.iter().map(|k| k.info.name).collect();
+    let Kind { info, read, .. } = &KINDS[table.need("kind")?.choice(&kinds)?];
     let kind = info.name;
-    let common = common::read(&table, context, transports, own)?;
+    let common = common::read(&table, context)?;
     let before = table.asked();
     let (pattern, mut resolved) = read(&table, context, &common)?;
     let undeclared =
@@ -264,9 +286,11 @@ pub(crate) fn read(
     map.insert("jitter".into(), common.jitter.to_string().into());
     map.insert("share".into(), common.share.into());
     map.insert("clump".into(), common.clump.into());
-    map.insert("transport".into(), transports.specs[usize::from(common.transport)].name.as_str().into());
+    let transports = context.transports.borrow();
+    let transport = &transports.specs[usize::from(common.transport)];
+    map.insert("transport".into(), transport.name.as_str().into());
     if let Some(kernel) = common.kernel {
-        kernel.describe(&transports.specs[usize::from(common.transport)], &mut map);
+        kernel.describe(transport, &mut map);
     }
     let count = info.counts.iter().find_map(|key| Some(Named::of(key, &table.get(key)?)));
     Ok(Entry { at: item.at().clone(), count, common, pattern, resolved: Json::Object(map) })

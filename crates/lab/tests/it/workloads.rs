@@ -1,4 +1,5 @@
 //! What generated traffic is: sizes, rates, pairs, and that it depends on seeds and on nothing else.
+#![allow(clippy::disallowed_methods, reason = "writes the table that an entry names")]
 
 use crate::common;
 
@@ -8,9 +9,11 @@ use headway_lab::scenario::{ExportFormat, Scenario};
 use headway_lab::text::Source;
 use headway_lab::traffic::load;
 use headway_lab::workload::library;
+use headway_lab::{Request, Resolved, ScenarioError};
 use headway_network::FlowSpec;
 use headway_packet::Sizes;
 use headway_units::Time;
+use std::io::Write;
 
 fn flows(scenario: &Scenario) -> Vec<FlowSpec> {
     let setup = scenario.setup().expect("a network");
@@ -216,6 +219,55 @@ fn flows_from_files_keep_their_names_classes_and_deadlines() {
     assert_eq!(flows[3].start.0, 50_000_000);
 }
 
+/// A scenario with an entry of this table of flows, in a folder of its own.
+fn table_of_flows(name: &str, table: &[u8], fabric: &str) -> Result<Resolved, ScenarioError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join(name), table).expect("a table");
+    let text = format!(
+        "[topology]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\n\
+         host_rate = \"10 Gbps\"\nspine_rate = \"10 Gbps\"\nhost_delay = \"1 us\"\n[fabric]\n{fabric}\n\
+         [transport]\nname = \"tcp\"\npreset = \"linux-4.19\"\n\
+         [[traffic]]\nkind = \"file\"\npath = \"{name}\"\n"
+    );
+    let scenario = Request::text(&text, "scenario.toml", folder.path(), &[], None).load()?;
+    scenario.setup()?.resolve(1)
+}
+
+#[test]
+fn a_compressed_table_may_say_path_share_and_transport_of_a_flow() {
+    let table = "id,src,dst,bytes,start_s,path,share,transport,fct_s\n\
+                 a,0,2,1000,0,1,2,tcp,0.5\nb,0,3,1000,0,,,cubic,\nc,1,2,1000,0,0,,,\n";
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    zipped.write_all(table.as_bytes()).expect("it takes text");
+    let zipped = zipped.finish().expect("it ends");
+    let resolved = table_of_flows("flows.csv.gz", &zipped, "routing = \"pinned\"").expect("flows");
+    let flows = &resolved.spec.flows;
+    assert_eq!(flows.iter().map(|f| f.path).collect::<Vec<_>>(), [Some(1), None, Some(0)]);
+    assert_eq!(flows.iter().map(|f| f.initial_window.share).collect::<Vec<_>>(), [2, 1, 1]);
+    let transport = |number: usize| &resolved.spec.transports[usize::from(flows[number].transport)];
+    assert_eq!(transport(0), transport(2));
+    assert!(!transport(0).params.is_empty(), "the scenario's own, with its parameters");
+    assert_eq!((transport(1).name.as_str(), transport(1).params.len()), ("cubic", 0));
+}
+
+#[test]
+fn what_a_flow_of_a_table_cannot_have_is_shown_in_its_file() {
+    let header = "id,src,dst,bytes,start_s";
+    let cases = [
+        ("transport", "cubik", "", "there is no transport `cubik`"),
+        ("path", "0", "", "key `path` has no effect"),
+        ("path", "2", "routing = \"pinned\"", "there is no path 2"),
+    ];
+    for (column, value, fabric, message) in cases {
+        let table = format!("{header},{column}\na,0,2,1000,0,{value}\n");
+        let error = table_of_flows("flows.csv", table.as_bytes(), fabric).expect_err(message);
+        assert!(error.to_string().starts_with(message), "{error}");
+        let at = error.origin().expect("a place");
+        assert!(at.source.name.ends_with("flows.csv"), "{}", at.source.name);
+        assert_eq!((at.source.line_column(at.span.start).0, &at.source.text[at.span.clone()]), (2, value));
+    }
+}
+
 #[test]
 fn generated_flows_do_not_take_the_name_of_another() {
     let keys = "kind = \"flows\"\nflows = [{name = \"2\", src = 0, dst = 4, bytes = 1}]\n[[traffic]]\nkind = \"incast\"\nsenders = 2\nreceiver = 0\nbytes = 1";
@@ -226,10 +278,19 @@ fn generated_flows_do_not_take_the_name_of_another() {
 }
 
 #[test]
+fn a_name_with_commas_and_quotes_survives_in_a_table() {
+    let keys = "kind = \"flows\"\nflows = [{name = ' a, \"b\"', src = 0, dst = 2, bytes = 1}]";
+    let head = &SMALL[..SMALL.find("[[traffic]]").unwrap_or_default()];
+    let written = good(&format!("{head}[[traffic]]\n{keys}\n"), &[]).export_flows(ExportFormat::Csv);
+    let read = csv::parse(&Source::new("out.csv", written.expect("flows"))).expect("a table").flows;
+    assert_eq!(read[0].id, " a, \"b\"");
+}
+
+#[test]
 fn exported_flows_are_the_same_flows_when_they_are_read_again() {
     let scenario = poisson("flows = 100\nclass = 3\ndeadline = \"2 ms\"", &[]);
     let written = scenario.export_flows(ExportFormat::Csv).expect("flows");
-    let read = csv::parse(&Source::new("out.csv", written)).expect("a table");
+    let read = csv::parse(&Source::new("out.csv", written)).expect("a table").flows;
     let matrix = scenario.export_flows(ExportFormat::ConnectionMatrix).expect("flows");
     let matrix = cm::parse(&Source::new("out.cm", matrix), Time::ps(1)).expect("a matrix").flows;
     let flows = flows(&scenario);
@@ -244,9 +305,9 @@ fn exported_flows_are_the_same_flows_when_they_are_read_again() {
 
 #[test]
 fn a_name_that_a_table_cannot_hold_is_refused_where_it_is_written() {
-    let scenario = good(&SMALL.replace("\"f1\"", "\"f,1\""), &[]);
-    let error = scenario.export_flows(ExportFormat::Csv).expect_err("a comma in a name");
-    assert_eq!(error.to_string(), "a table cannot hold the name `f,1`");
+    let scenario = good(&SMALL.replace("\"f1\"", "\"f\\n1\""), &[]);
+    let error = scenario.export_flows(ExportFormat::Csv).expect_err("a name of two lines");
+    assert_eq!(error.to_string(), "a table cannot hold the name `f\n1`");
     let at = error.origin().expect("a place");
     assert_eq!(at.source.line_column(at.span.start).0, 17);
     assert!(scenario.export_flows(ExportFormat::ConnectionMatrix).is_ok(), "a matrix has no names");

@@ -17,6 +17,9 @@ pub struct Graph {
     pub switches: u32,
     /// Undirected links by node number.
     pub links: Vec<(u32, u32, LinkSpec)>,
+    /// Those that are different from their second node to their first: position among the links, and what they are that
+    /// way. Ascending.
+    pub back: Vec<(u32, LinkSpec)>,
 }
 
 impl Declared for Graph {
@@ -30,8 +33,8 @@ impl Declared for Graph {
 
     fn of(values: &Values) -> Graph {
         match values.get("file") {
-            Value::Graph { hosts, switches, links } => {
-                Graph { hosts: *hosts, switches: *switches, links: links.clone() }
+            Value::Graph { hosts, switches, links, back } => {
+                Graph { hosts: *hosts, switches: *switches, links: links.clone(), back: back.clone() }
             }
             other => panic!("`file` is no graph but {other:?}"),
         }
@@ -53,22 +56,26 @@ impl Topology for Graph {
                     return Err(BuildError::NoSuchNode { link, node, nodes });
                 }
             }
-            wiring.join(a, b, spec);
+            wiring.join_uneven(a, b, spec, self.back(link));
         }
         Ok(())
     }
 
     fn tiers(&self) -> Vec<Tier> {
         // A path may cross every link once, one way.
-        let one = |&(a, b, link): &(u32, u32, LinkSpec)| {
-            let tier = |from: u32, hops| Tier { count: 1, link, from_switch: from >= self.hosts, hops };
-            [tier(a, 1), tier(b, 0)]
+        let one = |(number, &(a, b, link)): (usize, &(u32, u32, LinkSpec))| {
+            let tier = |from: u32, link, hops| Tier { count: 1, link, from_switch: from >= self.hosts, hops };
+            let back = self.back(number);
+            // The longer way counts: which one a path takes is not known.
+            let hops = u64::from(link.delay >= back.delay);
+            [tier(a, link, hops), tier(b, back, 1 - hops)]
         };
-        self.links.iter().flat_map(one).collect()
+        self.links.iter().enumerate().flat_map(one).collect()
     }
 
     fn links_mut(&mut self) -> Vec<&mut LinkSpec> {
-        self.links.iter_mut().map(|(_, _, link)| link).collect()
+        let back = self.back.iter_mut().map(|(_, link)| link);
+        self.links.iter_mut().map(|(_, _, link)| link).chain(back).collect()
     }
 
     fn host_link(&self) -> Option<LinkSpec> {
@@ -124,6 +131,12 @@ impl Topology for Graph {
 }
 
 impl Graph {
+    /// What a link is from its second node to its first.
+    fn back(&self, link: usize) -> LinkSpec {
+        let known = self.back.binary_search_by_key(&link, |(number, _)| *number as usize);
+        known.map_or(self.links[link].2, |place| self.back[place].1)
+    }
+
     fn node(&self, node: u32) -> String {
         node.checked_sub(self.hosts).map_or_else(|| format!("h{node}"), |switch| format!("s{switch}"))
     }

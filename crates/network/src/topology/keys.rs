@@ -98,6 +98,8 @@ pub enum Value {
         switches: u32,
         /// Undirected links by node number, hosts first.
         links: Vec<(u32, u32, LinkSpec)>,
+        /// Those that are different the other way, by position.
+        back: Vec<(u32, LinkSpec)>,
     },
 }
 

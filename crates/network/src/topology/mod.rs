@@ -225,13 +225,18 @@ impl Wiring {
 
     /// Both directions of a link between two nodes, one after the other.
     pub fn join(&mut self, a: u32, b: u32, spec: LinkSpec) {
-        self.one_way(a, b, spec);
-        self.one_way(b, a, spec);
+        self.join_uneven(a, b, spec, spec);
     }
 
-    /// One direction of it.
+    /// The same with another link from `b` to `a`.
+    pub fn join_uneven(&mut self, a: u32, b: u32, spec: LinkSpec, back: LinkSpec) {
+        self.links.push(Link { from: a, to: b, spec, back: back.delay });
+        self.links.push(Link { from: b, to: a, spec: back, back: spec.delay });
+    }
+
+    /// One direction of a link that is the same both ways.
     pub fn one_way(&mut self, from: u32, to: u32, spec: LinkSpec) {
-        self.links.push(Link { from, to, spec });
+        self.links.push(Link { from, to, spec, back: spec.delay });
     }
 }
 

@@ -39,7 +39,7 @@ fn shapes() -> Vec<TopologySpec> {
             spine: LINK,
         }),
         TopologySpec::FatTree(FatTree { k: 4, hosts_per_edge: 1, host: LINK, fabric: LINK }),
-        TopologySpec::Graph(Graph { hosts: 5, switches: 5, links }),
+        TopologySpec::Graph(Graph { hosts: 5, switches: 5, links, back: Vec::new() }),
     ]
 }
 

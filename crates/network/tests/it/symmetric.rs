@@ -80,7 +80,7 @@ fn mesh() -> TopologySpec {
             links.push(if pair % 2 == 0 { (a, b, LINK) } else { (b, a, LINK) });
         }
     }
-    TopologySpec::Graph(Graph { hosts: 6, switches: 12, links })
+    TopologySpec::Graph(Graph { hosts: 6, switches: 12, links, back: Vec::new() })
 }
 
 fn shapes() -> Vec<(&'static str, TopologySpec)> {

@@ -3,7 +3,7 @@
 
 use headway_fabric::{Buffer, Limit};
 use headway_network::topology::sketch::Sketch;
-use headway_network::topology::{Info, KINDS, Kind, Usual, Value, Values};
+use headway_network::topology::{Graph, Info, KINDS, Kind, Usual, Value, Values};
 use headway_network::{FabricSpec, LinkSpec, Network, Routing, TopologySpec};
 use headway_packet::Sizes;
 use headway_primitives::mix;
@@ -33,7 +33,12 @@ fn fabric() -> FabricSpec {
 fn ring(number: &mut impl FnMut(u64) -> u64) -> Value {
     let mut link = || LinkSpec { rate: Rate::gbps(1 + number(9)), delay: Time::us(number(9)) };
     let joints = [(0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (5, 3), (3, 4)];
-    Value::Graph { hosts: 3, switches: 3, links: joints.map(|(a, b)| (a, b, link())).into() }
+    Value::Graph {
+        hosts: 3,
+        switches: 3,
+        links: joints.map(|(a, b)| (a, b, link())).into(),
+        back: Vec::new(),
+    }
 }
 
 fn values(info: &Info, seed: u64) -> Values {
@@ -229,4 +234,20 @@ fn pictures_show_every_host_and_lines_between_what_they_show() {
             assert!((0.0..=1.0).contains(&node.x) && (0.0..=1.0).contains(&node.y), "{node:?}");
         }
     });
+}
+
+#[test]
+fn a_link_whose_way_back_takes_longer_does_so_in_every_sum() {
+    let link = |us: u64| LinkSpec { rate: Rate::gbps(10), delay: Time::us(us) };
+    let links = vec![(0, 2, link(1)), (1, 2, link(4))];
+    let graph = Graph { hosts: 2, switches: 1, links, back: vec![(1, link(7))] };
+    let network = Network::build(&graph.into(), &fabric()).expect("a network");
+    let (full, control) = (u64::from(network.sizes().full_wire()), u64::from(network.sizes().control));
+    let wire = |bytes: u64| Rate::gbps(10).time_of(bytes) * 2;
+    // From host 0 over 1 and then 7 us, back over 4 and 1 us.
+    assert_eq!(network.ideal_fct(0, 1, 1460), wire(full) + Time::us(8));
+    assert_eq!(network.ideal_fct(1, 0, 1460), wire(full) + Time::us(5));
+    for (src, dst) in [(0, 1), (1, 0)] {
+        assert_eq!(network.path(src, dst).base_rtt, wire(full) + wire(control) + Time::us(13));
+    }
 }

@@ -160,6 +160,7 @@ fn impossible_runs_are_refused_with_a_reason() {
         hosts: 2,
         switches: 2,
         links: vec![(0, 2, link(1, Time::ZERO)), (1, 3, link(1, Time::ZERO))],
+        back: Vec::new(),
     });
     assert!(refused(&|r| (r.topology, r.flows[0].dst) = (island.clone(), 1)).contains("cannot be reached"));
 }

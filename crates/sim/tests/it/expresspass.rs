@@ -247,7 +247,7 @@ fn ports_that_nobody_looks_at_send_when_they_should() {
     let hosts = 9;
     let delay = |host: u32| Time(3_000_000 + u64::from(host) * 100_003);
     let links = (0..hosts).map(|host| (host, hosts, link(10, delay(host)))).collect();
-    let topology = TopologySpec::Graph(Graph { hosts, switches: 1, links });
+    let topology = TopologySpec::Graph(Graph { hosts, switches: 1, links, back: Vec::new() });
     let flows = (0..40u32).map(|i| (i % 4, (i % 4 + 1 + i / 4 % 8) % hosts, i));
     let flows = flows.map(|(src, dst, i)| flow(src, dst, 190_000 + u64::from(i * 7919), Time::us(i.into())));
     let mut run = xpass(topology, flows.collect(), Time::s(1));

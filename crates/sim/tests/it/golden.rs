@@ -21,7 +21,7 @@ fn line(links: u32, delay: Time) -> TopologySpec {
         }
     };
     let links = (0..links).map(|i| (node(i), node(i + 1), link(10, delay))).collect();
-    TopologySpec::Graph(Graph { hosts: 2, switches, links })
+    TopologySpec::Graph(Graph { hosts: 2, switches, links, back: Vec::new() })
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn ideal_time_follows_the_recursion_packet_by_packet() {
     let specs: Vec<_> = (0..4).map(|i| link(rates[i], Time::us(delays[i]))).collect();
     let node = |i: usize| [0, 2, 3, 4, 1][i];
     let links = (0..4).map(|i| (node(i), node(i + 1), specs[i])).collect();
-    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 3, links });
+    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 3, links, back: Vec::new() });
     let mut run = spec(topology, "amrt", vec![], Time::s(1));
     run.fabric.switch_latency = Time::ns(450);
     let network = Network::build(&run.topology, &run.fabric).expect("a network");

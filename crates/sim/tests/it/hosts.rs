@@ -60,7 +60,7 @@ impl Tap for Starts {
 fn lateness(transport: &str, jitter: Time, seed: u64) -> Vec<Time> {
     let slow = link(1, Time::us(2));
     let links = vec![(0, 2, slow), (1, 2, link(100, Time::us(2)))];
-    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 1, links });
+    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 1, links, back: Vec::new() });
     let mut run = spec(topology, transport, vec![flow(0, 1, 400_000, Time::ZERO)], Time::s(1));
     (run.jitter, run.seed) = (jitter, seed);
     let mut starts = Starts::default();

@@ -256,7 +256,7 @@ fn fast_and_slow(set: &[(&str, ParamValue)], stop: Time) -> RunSpec {
         (2, 5, link(narrow, Time::ms(25))),
         (5, 3, link(wide, Time::ms(25))),
     ];
-    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links });
+    let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links, back: Vec::new() });
     let flows = vec![FlowSpec { path: Some(0), ..flow(0, 1, FOREVER, Time::ZERO) }];
     let mut run = spec(topology, "mptcp-lia", flows, stop);
     run.fabric.routing = Routing::Pinned;

@@ -171,6 +171,7 @@ fn migration(third: Time, load: u64) -> RunSpec {
             (6, 5, fast),
             (7, 5, fast),
         ],
+        back: Vec::new(),
     });
     let long = third.0 / 1000 * 3 / 8;
     let packets = (third.0 / 1000 * load / 1000 / 8 / FRAME) as u32;

@@ -1,8 +1,6 @@
 //! Small runs for tests.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
 
-pub mod beside;
-
 use headway_fabric::{Buffer, Limit};
 use headway_network::{
     FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec, SampleSpec,

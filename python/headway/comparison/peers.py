@@ -1,0 +1,349 @@
+"""The comparisons of the repository with other simulators: `scenarios/peers/*/peer.toml`, measured and told.
+
+A peer is a folder: scenarios with its settings, tables with its results, and `peer.toml`, which says where its code is,
+how it was run, and which numbers are compared with which bound. `docs/compared.md` is made of these.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headway.claims.context import Context
+from headway.claims.functions import VOCABULARY
+from headway.claims.language import parse
+from headway.data.point import Point
+from headway.data.samples import Array
+from headway.data.units import duration, parse_seconds, plain
+from headway.errors import HeadwayError, NameNotFound
+from headway.names import PEER_FILE
+from headway.scenario import Scenario
+
+from .numbers import CLOSE, NUMBERS, bound, number, share_close, share_same
+from .pairs import Pairs, pair
+from .sides import Sample, Side, of_own_list, of_reference, of_run
+from .until import until_sender
+
+SAME, NEARLY = "same", "nearly"
+WIDTH = 120
+# What a number of completion times is called: one of NUMBERS, or a quantile such as q0.9901.
+_QUANTILE = re.compile(r"q(0\.\d+)")
+_RANGE = re.compile(r"(.+?) to (.+)")
+PEER_KEYS = ("name", "about", "repository", "commit", "measured", "how", "row")
+ROW_KEYS = ("what", "scenario", "at", "sets", "table", "column", "until", "numbers", "rule", "slow")
+NUMBER_KEYS = ("name", "of", "theirs", "within", "least", "unit")
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a row: what it is, the peer's value, and how far from it ours may be.
+
+    `of` is a number of completion times, `same` or `nearly` (the share of flows that are equal to 1 ns or 1 %), or an
+    expression over the run. `theirs` is a range, of equal ends unless the peer's own seeds give several values; None
+    where the value comes from the row's table.
+    """
+
+    name: str
+    of: str
+    theirs: tuple[float, float] | None
+    within: tuple[float, float] | None  # bounds of ours over theirs
+    least: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: a run of a scenario, and its numbers.
+
+    `column` is a column of the table of flows that the scenario reads, or of `table`, a file beside it.
+    """
+
+    what: str
+    scenario: str
+    at: str | None
+    sets: tuple[str, ...]
+    table: str | None
+    column: str | None
+    until: str
+    numbers: tuple[Number, ...]
+    rule: str
+    slow: bool
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another implementation, where it is, how it was run, and what is compared."""
+
+    folder: Path
+    name: str
+    about: str
+    repository: str
+    commit: str
+    measured: str
+    how: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A number as it came out."""
+
+    number: Number
+    ours: float
+    theirs: tuple[float, float] | None
+
+    @property
+    def ratio(self) -> tuple[float, float] | None:
+        """Ours over theirs; over the nearest value of a range."""
+        if self.theirs is None:
+            return None
+        low, high = self.theirs
+        nearest = min(max(self.ours, low), high)
+        return (self.ours / nearest, self.ours / nearest)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is within its bound."""
+        if self.number.least is not None and self.ours < self.number.least:
+            return False
+        if self.number.within is None or self.theirs is None:
+            return True
+        low, high = self.number.within
+        # Bounds are met to the last digit that a table shows.
+        return self.theirs[0] * low * (1 - 1e-9) <= self.ours <= self.theirs[1] * high * (1 + 1e-9)
+
+
+def read_peers(folder: Path) -> tuple[Peer, ...]:
+    """The peers in the folders below `folder`, by name of the folder."""
+    return tuple(read_peer(path.parent) for path in sorted(folder.glob(f"*/{PEER_FILE}")))
+
+
+def read_peer(folder: Path) -> Peer:
+    """One peer; raises `HeadwayError` for what is wrong with its file."""
+    path = folder / PEER_FILE
+    try:
+        text = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise HeadwayError(f"{path}: {error}") from None
+    _check(path, "the peer", text, PEER_KEYS)
+    rows = tuple(_row(f"{path}, row {i + 1}", row) for i, row in enumerate(text["row"]))
+    name, about, repository, commit, measured, how = (str(text[key]).strip() for key in PEER_KEYS[:-1])
+    return Peer(folder, name, about, repository, commit, measured, how, rows)
+
+
+def _row(where: str, row: Mapping[str, Any]) -> Row:
+    _check(where, "a row", row, ROW_KEYS, needed=("what", "scenario", "numbers"))
+    return Row(
+        row["what"],
+        row["scenario"],
+        row.get("at"),
+        tuple(row.get("sets", ())),
+        row.get("table"),
+        row.get("column"),
+        row.get("until", "receiver"),
+        tuple(_number(where, each, has_table="column" in row) for each in row["numbers"]),
+        str(row.get("rule", "")).strip(),
+        bool(row.get("slow", False)),
+    )
+
+
+def _number(where: str, text: Mapping[str, Any], *, has_table: bool) -> Number:
+    _check(where, "a number", text, NUMBER_KEYS, needed=("name",))
+    name = text["name"]
+    of = text.get("of", name)
+    unit = text.get("unit", "" if of in (SAME, NEARLY) else "s")
+    theirs = _values(where, text["theirs"]) if "theirs" in text else None
+    if theirs is None and of not in (SAME, NEARLY) and not has_table:
+        raise HeadwayError(f"{where}: `{name}` has no value of the peer (theirs), and the row has no table (column)")
+    within = _bounds(where, text["within"]) if "within" in text else None
+    least = text.get("least")
+    if within is None and least is None:
+        raise HeadwayError(f"{where}: `{name}` has no bound (within, or least)")
+    return Number(name, of, theirs, within, least, unit)
+
+
+def _values(where: str, value: object) -> tuple[float, float]:
+    """A number, a time with its unit, or a range of times."""
+    if isinstance(value, int | float):
+        return (float(value), float(value))
+    match = _RANGE.fullmatch(str(value))
+    ends = [parse_seconds(part) for part in (match.groups() if match else (value, value))]
+    if ends[0] is None or ends[1] is None:
+        raise HeadwayError(f"{where}: `{value}` is neither a number nor a time such as 4.2 us or 1 us to 2 us")
+    return (ends[0], ends[1])
+
+
+def _bounds(where: str, value: object) -> tuple[float, float]:
+    if isinstance(value, list) and len(value) == 2:
+        return (float(value[0]), float(value[1]))
+    if isinstance(value, str):
+        return (1.0 - bound(value), 1.0 + bound(value))
+    raise HeadwayError(f'{where}: a bound is a text such as "3 %", or a list of the smallest and the largest ratio')
+
+
+def _check(
+    where: object, what: str, found: Mapping[str, Any], known: Sequence[str], needed: Sequence[str] = ()
+) -> None:
+    for key in found:
+        if key not in known:
+            raise NameNotFound(f"key of {what}", key, known, str(where))
+    if absent := [key for key in (needed or known) if key not in found]:
+        raise HeadwayError(f"{where}: {what} lacks `{absent[0]}`")
+
+
+def measure(peer: Peer, row: Row) -> tuple[Found, ...]:
+    """Run what a row says, and its numbers."""
+    samples = _samples(peer.folder / f"{row.scenario}.toml", row.at, row.sets)
+    if row.until == "sender":
+        samples = tuple(until_sender(sample) for sample in samples)
+    pairs = _pairs(peer, row, samples) if row.column is not None else ()
+    return tuple(Found(one, *_found(one, samples, pairs)) for one in row.numbers)
+
+
+@lru_cache(maxsize=32)
+def _samples(path: Path, at: str | None, sets: tuple[str, ...]) -> tuple[Sample, ...]:
+    """The runs of a point, a seed each. Several rows look at the same ones."""
+    return of_run(Scenario.load(path, sets=list(sets)), at=at).samples
+
+
+def _pairs(peer: Peer, row: Row, samples: Sequence[Sample]) -> tuple[Pairs, ...]:
+    if row.table is not None:
+        side = of_reference(peer.folder / row.table, row.column)
+    else:
+        side = of_own_list(Side(peer.name, tuple(samples)), row.column)
+    return tuple(pair(sample, side.samples[0]) for sample in samples)
+
+
+def _found(one: Number, samples: Sequence[Sample], pairs: Sequence[Pairs]) -> tuple[float, tuple[float, float] | None]:
+    """Ours, as the mean over the seeds, and theirs."""
+    if one.of in (SAME, NEARLY):
+        share = share_same(pairs) if one.of == SAME else share_close(pairs)
+        if share is None:
+            raise HeadwayError(f"`{one.name}` needs a table that is paired with the run")
+        return share, None
+    if (of := times_number(one.of)) is None:
+        expression = parse(one.of, VOCABULARY)
+        points = [Point("", "", {}, 0, results=sample.run) for sample in samples]
+        values = [float(expression.evaluate(Context([point]))) for point in points]
+        return float(np.mean(values)), one.theirs
+    if one.theirs is not None:
+        ours = [of(_ended(sample)) for sample in samples]
+        return float(np.mean(ours)), one.theirs
+    both = [(of(p.ours), of(p.theirs)) for p in pairs]
+    mean = [float(np.mean(side)) for side in zip(*both, strict=True)]
+    return mean[0], (mean[1], mean[1])
+
+
+def _ended(sample: Sample) -> Array:
+    values: Array = sample.flows["fct_s"].to_numpy().astype(np.float64)
+    return np.asarray(values[np.isfinite(values)], dtype=np.float64)
+
+
+def times_number(name: str) -> Any:  # noqa: ANN401  (a function of an array, or None)
+    """The number of completion times that is called so; None if it is none."""
+    if name in NUMBERS:
+        return lambda values: number(name, values)
+    if match := _QUANTILE.fullmatch(name):
+        return lambda values: float(np.quantile(values, float(match[1]), method="inverted_cdf"))
+    return None
+
+
+def page(found: Sequence[tuple[Peer, Sequence[tuple[Row, Sequence[Found]]]]]) -> str:
+    """The page of all comparisons, as Markdown."""
+    parts = [HEAD]
+    for peer, rows in found:
+        parts += list(_section(peer, rows))
+    return "\n".join(parts)
+
+
+def _section(peer: Peer, rows: Sequence[tuple[Row, Sequence[Found]]]) -> Iterator[str]:
+    yield f"## {peer.name}\n"
+    yield f"{peer.about}\n"
+    yield f"Code: {peer.repository}, {peer.commit}. Run on {peer.measured}.\n"
+    yield "| case | number | theirs | here | difference | bound |"
+    yield "|---|---|---|---|---|---|"
+    for row, numbers in rows:
+        yield from table_lines(row, numbers)
+    yield ""
+    rules: dict[str, list[str]] = {}
+    for row, _ in rows:
+        if row.rule:
+            rules.setdefault(row.rule, []).append(row.what)
+    if rules:
+        yield "What makes the differences:\n"
+    for rule, cases in rules.items():
+        yield textwrap.fill(f"* *{'; '.join(cases)}*: {rule}", WIDTH, subsequent_indent="  ", break_long_words=False)
+    yield (
+        ("\n" if rules else "")
+        + textwrap.fill(f"To run the other side: {peer.how}", WIDTH, break_long_words=False)
+        + "\n"
+    )
+
+
+def table_lines(row: Row, numbers: Sequence[Found]) -> list[str]:
+    """A row of the page: a line for each of its numbers."""
+    return [
+        f"| {row.what if i == 0 else ''} | {one.number.name} | {shown(one.theirs, one.number.unit)} | "
+        f"{shown((one.ours, one.ours), one.number.unit)} | {difference(one)} | {bound_text(one.number)} |"
+        for i, one in enumerate(numbers)
+    ]
+
+
+def shown(value: tuple[float, float] | None, unit: str) -> str:
+    """A value, or both ends of a range."""
+    if value is None:
+        return ""
+    texts = [_shown(end, unit) for end in dict.fromkeys(value)]
+    return " to ".join(texts)
+
+
+def _shown(value: float, unit: str) -> str:
+    if unit == "s":
+        return duration(value)
+    if unit == "":
+        return f"{100 * value:.4g} %"
+    return f"{plain(value, 4)} {unit}"
+
+
+def difference(one: Found) -> str:
+    """By how many per cent ours is above theirs; 0 within a range."""
+    if one.ratio is None:
+        return ""
+    apart = 100 * (one.ratio[0] - 1)
+    return f"{0.0 if abs(apart) < 0.005 else apart:+.2f} %".replace("+0.00", "0.00")
+
+
+def bound_text(one: Number) -> str:
+    """What is allowed."""
+    parts = [f"at least {100 * one.least:g} %"] if one.least is not None else []
+    if one.within is not None:
+        low, high = one.within
+        even = abs((1 - low) - (high - 1)) < 1e-12
+        parts.append(f"± {100 * (high - 1):.4g} %" if even else f"{low:g} to {high:g} times")
+    return ", ".join(parts)
+
+
+HEAD = f"""# Beside other simulators
+
+This page is written by `make compared`, which runs every comparison anew; do not edit it. The comparisons are in
+`scenarios/peers`: scenarios with the settings of the other program, tables with its results, and a `peer.toml` that
+says where its code is, how it was run, and which bounds hold. A test runs all of them but the slow ones, and fails if
+one leaves its bound. Any of them can be run by hand, as [comparing.md](comparing.md) says:
+
+```console
+$ headway compare peers/homa-l4-ns3/messages --at load-w3,levels=8 --reference priority_ns
+```
+
+"same" is the share of the flows that take as long to 1 ns, "nearly" the share to {100 * CLOSE:g} %. Quantiles are by
+nearest rank. Where the peer's own seeds give several values, both ends of their range are shown, and the difference is
+to the nearer one. A bound says what holds now and must go on to hold: a change that leaves it has to be looked at,
+whatever its direction.
+"""

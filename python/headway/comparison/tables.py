@@ -1,0 +1,223 @@
+"""Tables of completion times from elsewhere, as CSV (perhaps compressed) or Parquet; a mistake is shown in its row."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headway.errors import HeadwayError, ResultsError, TableError, nearest, nearest_paths
+
+if TYPE_CHECKING:
+    import polars
+
+GZIP = b"\x1f\x8b"
+USUAL = "fct_s"
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
+# What a table may say of a flow beside its time, as columns of a list of flows are called.
+NAMES = ("name", "id")
+WHOLE = ("src", "dst", "bytes")
+START = "start_s"
+# How people and programs write that a flow did not end.
+NEVER = ("", "-", "nan", "inf", "none", "null", "na", "n/a")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The column of a table that holds completion times, and seconds in its unit."""
+
+    column: str
+    scale: float
+
+    @classmethod
+    def of(cls, text: str) -> Wanted:
+        """`fct_us` says its unit at its end; `fct=us` says one for a column that does not."""
+        column, sign, unit = text.rpartition("=")
+        if not sign:
+            column, unit = text, text.rpartition("_")[2]
+        if unit not in UNITS:
+            raise HeadwayError(
+                f"the column `{text}` says no unit\n  write NAME=UNIT with one of {', '.join(UNITS)}, "
+                f"as {column or 'fct'}=us; a name that ends in _us has said it"
+            )
+        return cls(column, UNITS[unit])
+
+
+def read_flows(path: Path, reference: str | None = None) -> polars.DataFrame:
+    """The flows of a table: `fct_s`, null where one did not end, and whatever the table says of `name`, `src`, `dst`,
+    `bytes` and `start_s`; `row` says where each stands.
+
+    `reference` names the column of completion times, with its unit (`fct_us`, or `fct=us`). Raises `TableError`, which
+    names file, line and column.
+    """
+    import polars
+
+    if not path.is_file():
+        raise ResultsError(path, "no such table" + nearest_paths(path))
+    rows = _parquet(path) if path.suffix == ".parquet" else _csv(path)
+    wanted = _wanted(rows, reference)
+    every = range(len(rows.cells))
+    columns: dict[str, list[Any]] = {"fct_s": [rows.time(i, wanted) for i in every]}
+    names = [name for name in NAMES if name in rows.heads]
+    if names:
+        columns["name"] = [next((text for n in names if (text := rows.cell(i, n))), None) for i in every]
+    columns |= {key: [rows.whole(i, key) for i in every] for key in WHOLE if key in rows.heads}
+    if START in rows.heads:
+        columns[START] = [rows.number(i, START) for i in every]
+    columns["row"] = [rows.place(i) for i in every]
+    kinds = {"fct_s": polars.Float64, "name": polars.String, START: polars.Float64, "row": polars.Int64}
+    kinds |= dict.fromkeys(WHOLE, polars.Int64)
+    return polars.DataFrame(columns, schema_overrides={name: kinds[name] for name in columns})
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A table as it is written: texts, and the line of each row, where the file has lines."""
+
+    path: Path
+    heads: Mapping[str, int]
+    cells: Sequence[Sequence[str]]
+    lines: Sequence[int] = ()
+    head_line: int = 1
+    text: Sequence[str] = ()
+
+    def place(self, row: int) -> int:
+        """The line of a row, or its number from 1."""
+        return self.lines[row] if self.lines else row + 1
+
+    def cell(self, row: int, column: str) -> str:
+        """A field."""
+        return self.cells[row][self.heads[column]].strip()
+
+    def time(self, row: int, wanted: Wanted) -> float | None:
+        """A completion time in seconds; None if the flow did not end."""
+        if self.cell(row, wanted.column).lower().lstrip("+") in NEVER:
+            return None
+        found = self.number(row, wanted.column)
+        if found is None or found <= 0.0:
+            raise self.fail(row, wanted.column, "a completion time is above 0, and empty if the flow did not end")
+        return found * wanted.scale
+
+    def number(self, row: int, column: str) -> float | None:
+        """A finite number; None where the field is empty."""
+        text = self.cell(row, column)
+        if not text:
+            return None
+        if not _NUMBER.fullmatch(text) or not math.isfinite(value := float(text)):
+            raise self.fail(row, column, f"`{text}` is not a number")
+        return value
+
+    def whole(self, row: int, column: str) -> int | None:
+        """A whole number; None where the field is empty."""
+        text = self.cell(row, column)
+        value = self.number(row, column)
+        if value is None:
+            return None
+        if value != int(value) or value < 0:
+            raise self.fail(row, column, f"`{text}` is not a whole number")
+        return int(text) if text.isdecimal() else int(value)
+
+    def fail(self, row: int, column: str, message: str) -> TableError:
+        """An error at a field, with the caret under it."""
+        source = self.text[self.lines[row] - 1] if self.lines else ""
+        at = field_start(source, self.heads[column])
+        return TableError(self.path, self.place(row), f"column `{column}`: {message}", source, at, bool(self.lines))
+
+    def fail_head(self, message: str) -> TableError:
+        """An error about the header."""
+        source = self.text[self.head_line - 1] if self.text else ""
+        return TableError(self.path, self.head_line, message, source, 0, bool(self.text))
+
+
+def _wanted(rows: _Rows, reference: str | None) -> Wanted:
+    """The column of completion times: the one that is asked for, `fct_s`, or the only one that begins with `fct_`."""
+    if reference is not None:
+        wanted = Wanted.of(reference)
+    else:
+        ending = [n for n in rows.heads if n.startswith("fct_") and n.rpartition("_")[2] in UNITS]
+        column = USUAL if USUAL in rows.heads or not ending else ending[0]
+        if USUAL not in rows.heads and len(ending) > 1:
+            raise rows.fail_head(
+                f"has several columns of completion times: {', '.join(ending)}; name one (--reference)"
+            )
+        wanted = Wanted.of(column)
+    if wanted.column not in rows.heads:
+        close = nearest(wanted.column, rows.heads)
+        hint = f"nearest: {', '.join(close)}" if close else f"it has {', '.join(rows.heads)}"
+        raise rows.fail_head(f"has no column `{wanted.column}`; {hint}; another one can be named (--reference)")
+    return wanted
+
+
+def _csv(path: Path) -> _Rows:
+    """A CSV table; lines above its header that begin with `#` are comments."""
+    text = _text(path).splitlines()
+    first = next((i for i, line in enumerate(text) if line.strip() and not line.lstrip().startswith("#")), None)
+    if first is None:
+        raise TableError(path, 1, "the table is empty")
+    # Strict, so that a quote that is not closed is one and does not swallow the rest of the file.
+    reader = csv.reader(text[first:], strict=True, skipinitialspace=True)
+    cells: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        for row in reader:
+            if row and any(row):
+                cells.append(row)
+                lines.append(first + reader.line_num)
+    except csv.Error as error:
+        line = first + reader.line_num
+        raise TableError(path, line, f"is not CSV: {error}", text[line - 1]) from None
+    names = [name.strip() for name in cells[0]]
+    for name in names:
+        if names.count(name) > 1:
+            raise TableError(path, lines[0], f"the column `{name}` is there twice", text[lines[0] - 1])
+    for row, line in zip(cells[1:], lines[1:], strict=True):
+        if len(row) != len(names):
+            counts = f"{len(row)} field{'s' if len(row) != 1 else ''} under {len(names)} columns"
+            at = field_start(text[line - 1], len(names)) if len(row) > len(names) else 0
+            raise TableError(path, line, counts, text[line - 1], at)
+    if len(cells) == 1:
+        raise TableError(path, lines[0], "the table has no row: nothing follows its header", text[lines[0] - 1])
+    return _Rows(path, {name: i for i, name in enumerate(names)}, cells[1:], lines[1:], lines[0], text)
+
+
+def _parquet(path: Path) -> _Rows:
+    from headway.data.reader import read_table
+
+    frame = read_table(path)
+    if not frame.height:
+        raise TableError(path, 1, "the table has no row", lined=False)
+    cells = [["" if value is None else str(value) for value in row] for row in frame.iter_rows()]
+    return _Rows(path, {name: i for i, name in enumerate(frame.columns)}, cells)
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        if data.startswith(GZIP):
+            data = gzip.decompress(data)
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise TableError(path, line, f"is not UTF-8: byte {data[error.start]:#04x}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise ResultsError(path, f"cannot be read ({error})") from None
+
+
+def field_start(line: str, field: int) -> int:
+    """Where a field of a line begins."""
+    at, seen, quoted = 0, 0, False
+    for place, sign in enumerate(line):
+        if seen == field:
+            break
+        if sign == '"':
+            quoted = not quoted
+        elif sign == "," and not quoted:
+            seen, at = seen + 1, place + 1
+    return at + len(line[at:]) - len(line[at:].lstrip())

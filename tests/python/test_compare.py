@@ -1,0 +1,231 @@
+"""`headway compare`: runs beside tables, other runs and sweeps."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from headway import HeadwayError, Scenario, compare
+from headway.comparison import bound
+from headway.comparison.numbers import BEYOND, NOISE, WITHIN, ratios
+from headway.errors import TableError
+from support import Answer
+
+Headway = Callable[..., Answer]
+
+SCENARIO = """
+title = "Three flows"
+stop = "10 ms"
+
+[topology]
+kind = "single-switch"
+hosts = 4
+rate = "10 Gbps"
+delay = "1 us"
+
+[fabric]
+buffer = "128 packets"
+
+[transport]
+name = "amrt"
+
+[[traffic]]
+kind = "file"
+path = "flows.csv"
+"""
+FLOWS = "id,src,dst,bytes,start_s,fct_us\na,0,3,100000,0,{a}\nb,1,3,100000,0,{b}\nc,1,2,1000,5e-3,{c}\n"
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A scenario whose flows come from a table, in which the times of the flows are those of a run of it."""
+    path = tmp_path / "three.toml"
+    path.write_text(SCENARIO, "utf-8")
+    write(tmp_path, a="1", b="1", c="1")
+    times = Scenario.load(path).run().flows.to_polars()["fct_s"].to_list()
+    write(tmp_path, **{name: repr(time * 1e6) for name, time in zip("abc", times, strict=True)})
+    return path
+
+
+def write(folder: Path, **times: str) -> Path:
+    """The table of flows with these times."""
+    path = folder / "flows.csv"
+    path.write_text(FLOWS.format(**times), "utf-8")
+    return path
+
+
+def test_a_run_is_as_long_as_itself_by_every_way_to_name_it(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    out, table = tmp_path / "out", tmp_path / "flows.csv"
+    assert headway("run", scenario, "--out", out).status == 0
+    with gzip.open(tmp_path / "packed.csv.gz", "wb") as packed:
+        packed.write(table.read_bytes())
+    polars.read_csv(table).write_parquet(tmp_path / "flows.parquet")
+    references: list[list[object]] = [
+        [],
+        [table],
+        [tmp_path / "packed.csv.gz"],
+        [tmp_path / "flows.parquet"],
+        [out],
+        [table, "--match", "order"],
+    ]
+    for reference in references:
+        for run in (scenario, out):
+            answer = headway(
+                "compare", run, *reference, "--within", "0%" if reference == [out] else "0.0001%", "--json"
+            )
+            found = json.loads(answer.out)
+            assert (answer.status, found["same_to_1_ns"], found["flows"]) == (0, 1.0, 3), reference
+    assert "100 % take as long to 1 ns, 100 % to 1 %" in headway("compare", out).out
+
+
+def test_what_is_apart_is_told_with_its_neighbours(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    times = polars.read_csv(tmp_path / "flows.csv")["fct_us"].to_list()
+    other = tmp_path / "other.csv"
+    rows = [("c", times[2]), ("b", ""), ("a", times[0] / 2), ("x", 7)]
+    other.write_text("name,fct_us\n" + "".join(f"{name},{time}\n" for name, time in rows), "utf-8")
+    answer = headway("compare", scenario, other, "--json", "--page", tmp_path / "page.html")
+    assert answer.status == 1
+    found = json.loads(answer.out)
+    assert found["unfinished"] == {"run": 0, "reference": 1, "both": 0}
+    assert (found["only_in_run"], found["only_in_reference"]) == (0, 1)
+    assert found["numbers"]["max"]["ratio"] == pytest.approx(2.0)
+    assert found["numbers"]["max"]["verdict"] == "beyond"
+    assert found["beyond"] == ["mean", "p99", "max", "unfinished"]
+    (far,) = found["furthest"]
+    assert (far["name"], far["ratio"]) == ("a", pytest.approx(2.0))
+    # Flow b goes to the same host at the same time; flow c is alone.
+    assert [(n["name"], n["links"]) for n in far["neighbours"]] == [("b", ["s0->h3"])]
+    assert [band["bytes"] for band in found["bands"]] == [[1000, 10_000], [100_000, 1_000_000]]
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert 'class="sample' in page
+    assert "s0-&gt;h3" in page
+    # The median is the same: judged alone, and with the flow that did not end in one of them allowed, all is well.
+    assert headway("compare", scenario, other, "--of", "median", "--within", "40%").status == 0
+
+
+def test_without_pairs_only_distributions_are_compared(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    times = polars.read_csv(tmp_path / "flows.csv")["fct_us"].to_list()
+    other = tmp_path / "other.csv"
+    other.write_text("fct_us\n" + "".join(f"{time}\n" for time in sorted(times) * 2), "utf-8")
+    answer = headway("compare", scenario, other)
+    assert answer.status == 2
+    assert "has 6 rows" in answer.err
+    found = json.loads(headway("compare", scenario, other, "--match", "none", "--json").out)
+    assert (found["ok"], found["matched_by"], found["same_to_1_ns"]) == (True, "none", None)
+
+
+def test_a_sweep_of_seeds_says_what_is_noise(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "sweep"
+    assert headway("sweep", scenario_file, "--out", out, "--jobs", 1).status == 0
+    ambiguous = headway("compare", out, out)
+    assert ambiguous.status == 2
+    assert "has several points: amrt, phost" in ambiguous.err
+    found = json.loads(headway("compare", out, out, "--at", "amrt", "--json").out)
+    assert (found["seeds"], found["flows"], found["same_to_1_ns"]) == (2, 4, 1.0)
+    assert found["numbers"]["mean"]["half_width"] == 0.0
+    one = json.loads(headway("compare", out, out, "--at", "amrt,seed=2", "--json").out)
+    assert (one["seeds"], one["numbers"]["mean"]["half_width"]) == (1, None)
+
+
+def test_a_ratio_is_noise_if_seeds_make_as_much_of_it() -> None:
+    def of(*means: float) -> str:
+        samples = [(np.array([mean]), np.array([1.0])) for mean in means]
+        return ratios(samples)[0].verdict(0.03)
+
+    assert of(1.02) == WITHIN
+    assert of(1.05) == BEYOND
+    assert of(0.9, 1.3, 1.0) == NOISE
+    assert of(1.28, 1.3, 1.29) == BEYOND
+
+
+def test_an_arrow_table_is_a_reference_too(scenario: Path, tmp_path: Path) -> None:
+    run = Scenario.load(scenario).run()
+    table = run.flows.to_polars().select("name", "fct_s")
+    assert compare(run, table, within=0.0).same == 1.0
+    with pytest.raises(HeadwayError, match="row 1 of the table: a completion time is above 0 and not -1"):
+        compare(run, table.with_columns(fct_s=polars.Series([1.0, -1.0, 1.0])))
+    with pytest.raises(HeadwayError, match="the table has no column `fct_s`; it has name"):
+        compare(run, table.select("name"))
+
+
+def test_until_the_sender_knows_is_a_way_back_later(scenario: Path, tmp_path: Path) -> None:
+    run = Scenario.load(scenario).run()
+    found = compare(run, tmp_path / "flows.csv", until="sender")
+    way_back = (found.pairs[0].ours - found.pairs[0].theirs).tolist()
+    # Two links of 10 Gb/s and 1 us, and a control packet on each.
+    control = run.fabric["control"] * 8 / 10e9
+    assert way_back == pytest.approx([2 * (1e-6 + control)] * 3, abs=2e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the table is empty\n  --> {path}:1:1"),
+        ("id,fct_s\n", "the table has no row: nothing follows its header\n  --> {path}:1:1"),
+        (
+            "id,fct\na,1\n",
+            "has no column `fct_s`; nearest: fct; another one can be named (--reference)\n  --> {path}:1:1",
+        ),
+        (
+            "id,fct_us,fct_ms\na,1,1\n",
+            "has several columns of completion times: fct_us, fct_ms; name one (--reference)",
+        ),
+        ("id,fct_s,id\na,1,2\n", "the column `id` is there twice\n  --> {path}:1:1"),
+        (
+            "# by hand\nid,fct_s\n\na,1\nb,x\n",
+            "column `fct_s`: `x` is not a number\n  --> {path}:5:3\n  5 | b,x\n        ^",
+        ),
+        ("id,fct_s\na,-1\n", "column `fct_s`: a completion time is above 0, and empty if the flow did not end"),
+        ("id,bytes,fct_s\na,1.5,1\n", "column `bytes`: `1.5` is not a whole number\n  --> {path}:2:3"),
+        ("id,fct_s\na,1,2\n", "3 fields under 2 columns\n  --> {path}:2:5"),
+        ('id,fct_s\n"a,1\n', "is not CSV: unexpected end of data\n  --> {path}:2:1"),
+    ],
+)
+def test_a_bad_table_is_shown_where_it_is_wrong(text: str, message: str, scenario: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(TableError) as caught:
+        compare(scenario, path)
+    assert str(caught.value).startswith(message.format(path=path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,fct_s\nz,1\n", "no flow of {path} has a name that a flow of three has: the first is called 'z'"),
+        (
+            "id,bytes,fct_s\na,5,1\n",
+            "flow 'a' is not the same on both sides: bytes is 100000 in three and 5 in {path}, line 2",
+        ),
+        ("src,dst,bytes,start_s,fct_s\n0,1,5,0,1\n", "no flow of {path} is between the same hosts"),
+        ("fct_s\n1\n", "{path} has 1 rows, three has 3 flows: which is which is not known"),
+    ],
+)
+def test_flows_that_are_not_the_same_are_refused(text: str, message: str, scenario: Path, tmp_path: Path) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(HeadwayError) as caught:
+        compare(scenario, path)
+    assert str(caught.value).startswith(message.format(path=path))
+
+
+def test_what_is_asked_for_wrongly_is_said(headway: Headway, scenario: Path, tmp_path: Path) -> None:
+    table = tmp_path / "flows.csv"
+    cases = [
+        (["--within", "3"], "`3` is no bound: write 3% or 0.03"),
+        (["--of", "men"], "there is no number 'men'; nearest: mean"),
+        (["--reference", "fct"], "the column `fct` says no unit"),
+        (["--match", "names"], "'names' is not one of"),
+    ]
+    for options, message in cases:
+        answer = headway("compare", scenario, table, *options)
+        assert answer.status == 2, options
+        assert message in answer.err
+    assert "no such table" in headway("compare", scenario, tmp_path / "none.csv").err
+    assert [bound("3%"), bound(" 2.5 % "), bound("0.01")] == [0.03, 0.025, 0.01]

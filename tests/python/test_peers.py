@@ -1,0 +1,75 @@
+"""The comparisons with other simulators stay in their bounds, and docs/compared.md shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headway.comparison.peers import Found, Number, Peer, Row, measure, read_peer, read_peers, table_lines
+from headway.errors import HeadwayError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PEERS = read_peers(REPOSITORY / "scenarios/peers")
+ROWS = [pytest.param(peer, row, id=f"{peer.folder.name}: {row.what}") for peer in PEERS for row in peer.rows]
+PAGE = (REPOSITORY / "docs/compared.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("peer", "row"), ROWS)
+def test_a_comparison_stays_in_its_bounds(peer: Peer, row: Row) -> None:
+    if row.slow:
+        pytest.skip("it takes long: `make compared` runs it")
+    found = measure(peer, row)
+    beyond = [f"{one.number.name}: {one.ours}, theirs {one.theirs}" for one in found if not one.ok]
+    assert not beyond
+    for line in table_lines(row, found):
+        assert line in PAGE, "docs/compared.md is not of this version: make compared"
+
+
+def test_the_page_has_a_section_for_each_peer() -> None:
+    assert len(PEERS) >= 7
+    for peer in PEERS:
+        assert f"## {peer.name}\n" in PAGE
+        assert peer.commit in PAGE
+
+
+def test_a_bound_is_about_the_nearer_end_of_a_range() -> None:
+    def found(ours: float, theirs: tuple[float, float] | None, **bounds: object) -> bool:
+        within, least = bounds.get("within"), bounds.get("least")
+        assert within is None or isinstance(within, tuple)
+        assert least is None or isinstance(least, float)
+        return Found(Number("x", "mean", theirs, within, least, "s"), ours, theirs).ok
+
+    even = (0.9, 1.1)
+    assert found(1.05, (1.0, 1.0), within=even)
+    assert not found(1.2, (1.0, 1.0), within=even)
+    assert found(1.2, (1.0, 1.1), within=even)
+    assert not found(0.8, (1.0, 1.1), within=even)
+    assert found(2.3, (1.0, 1.0), within=(2.2, 2.4))
+    assert not found(1.0, (1.0, 1.0), within=(2.2, 2.4))
+    assert found(1.0, None, least=1.0)
+    assert not found(0.999, None, least=1.0)
+
+
+HEAD = "".join(f'{key} = "x"\n' for key in ("name", "about", "repository", "commit", "measured", "how"))
+ROW = '[[row]]\nwhat = "w"\nscenario = "s"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = ", "peer.toml: Invalid value"),
+        (HEAD.replace("how", "hows"), "no key of the peer is called 'hows'\n  nearest: how"),
+        (HEAD, "peer.toml: the peer lacks `row`"),
+        (HEAD + ROW + "numbers = []\nslwo = true", "no key of a row is called 'slwo'\n  nearest: slow"),
+        (HEAD + ROW + 'numbers = [{ name = "mean", within = "3 %" }]', "row 1: `mean` has no value of the peer"),
+        (HEAD + ROW + 'numbers = [{ name = "mean", theirs = "4 u", within = "3 %" }]', "`4 u` is neither a number nor"),
+        (HEAD + ROW + 'numbers = [{ name = "mean", theirs = 4 }]', "`mean` has no bound"),
+        (HEAD + ROW + 'numbers = [{ name = "mean", theirs = 4, within = 3 }]', "a bound is a text such as"),
+    ],
+)
+def test_a_mistake_in_a_peer_is_said(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "peer.toml").write_text(text, "utf-8")
+    with pytest.raises(HeadwayError) as caught:
+        read_peer(tmp_path)
+    assert message in str(caught.value)
