@@ -153,8 +153,8 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     from headway.report.site import write_site
 
     papers, left_out = _papers(paper)
-    for name, figure in left_out.items():
-        click.echo(f"{name} is left out: `headway testbed reproduce {figure}` runs it on real packets")
+    for name, measured in left_out.items():
+        click.echo(f"{name} is left out: `headway testbed reproduce {measured}` runs it on real packets")
     figures = [figure for named in papers.values() for figure in named]
     plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
     ahead = sum((forecast(one.points, name, request.jobs, judged=True) for name, one in plans.items()), NOTHING)
