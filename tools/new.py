@@ -76,8 +76,14 @@ What a user sees first, with numbers of a run.
 
 # The tests that write what follows from a declaration: tables, pages, the order of events, the behaviour.
 WRITTEN = ("tables::", "pages::", "dissector::", "order::", "behaviour::")
-# All features of the whole workspace, as `make test` builds it: another choice would build every dependency anew.
-INTEGRATION = ("test", "--workspace", "--all-features", "--quiet", "--test", "it", "--")
+# The crates that hold what can be made. With the crate of the Python module, dependencies have the features that they
+# have in the whole workspace, as `make test` builds it: with other features, every dependency would be built anew.
+CRATES = ("fabric", "network", "transport", "lab", "python")
+INTEGRATION = (
+    "test",
+    *(word for crate in CRATES for word in ("--package", f"headway-{crate}")),
+    *("--all-features", "--test", "it", "--"),
+)
 
 
 class Mistake(Exception):
@@ -197,7 +203,7 @@ def new_discipline(name: Name) -> Made:
 
 
 def new_topology(name: Name) -> Made:
-    """A file from the parking lot, its lines, and its row in the table of docs/scenario-format.md."""
+    """A file from the parking lot, its line, and its row in the table of docs/scenario-format.md."""
     registry = TOPOLOGIES / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TOPOLOGIES).glob("*.rs")):
         raise Mistake(f"there is a topology `{name.text}` already")
@@ -207,15 +213,13 @@ def new_topology(name: Name) -> Made:
     source = head + re.sub(r"\A(//!.*\n)+", "", source)
     source = exchange(source, {"ParkingLot": name.type}).replace('name: "parking-lot"', f'name: "{name.text}"')
     write(TOPOLOGIES / f"{name.module}.rs", source)
-    declare_module(registry, f"mod {name.module};")
-    before(registry, "pub use parking_lot::ParkingLot;\n", f"pub use {name.module}::{name.type};\n")
-    append_line(registry, "topologies! {", f"    {name.type},")
+    append_line(registry, "topologies! {", f"    {name.module}::{name.type},")
     hint = "cargo test -p headway-network holds it against what every topology promises"
     return Made(name, TOPOLOGIES / f"{name.module}.rs", ("pages::",), (hint,))
 
 
 def new_traffic(name: Name) -> Made:
-    """A file from the permutation, its lines, and its table in docs/scenario-format.md."""
+    """A file from the permutation, its line, and its table in docs/scenario-format.md."""
     registry = TRAFFIC / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / TRAFFIC).glob("*.rs")):
         raise Mistake(f"there is a traffic pattern `{name.text}` already")
@@ -227,9 +231,7 @@ def new_traffic(name: Name) -> Made:
     source = exchange(source, {"Purpose::Permutation": "Purpose::Permutation", "Permutation": name.type})
     source = source.replace('name: "permutation"', f'name: "{name.text}"')
     write(TRAFFIC / f"{name.module}.rs", source)
-    declare_module(registry, f"mod {name.module};")
-    before(registry, "pub use permutation::Permutation;\n", f"pub use {name.module}::{name.type};\n")
-    append_line(registry, "patterns! {", f"    {name.type},")
+    append_line(registry, "patterns! {", f"    {name.module}::{name.type},")
     hint = "cargo test -p headway-lab --test it traffic:: holds it against what every pattern promises"
     return Made(name, TRAFFIC / f"{name.module}.rs", ("traffic::the_page",), (hint,))
 
@@ -253,7 +255,7 @@ def new_figure(name: Name) -> Made:
 
 
 def new_model(name: Name) -> Made:
-    """A file from the template, its lines, and its table in docs/scenario-format.md."""
+    """A file from the template, its line, and its table in docs/scenario-format.md."""
     registry = MODELS / "mod.rs"
     if f'name: "{name.text}"' in "".join(path.read_text(encoding="utf-8") for path in (ROOT / MODELS).glob("*.rs")):
         raise Mistake(f"there is a model `{name.text}` already")
@@ -263,7 +265,6 @@ def new_model(name: Name) -> Made:
     source = source.replace('name: "template"', f'name: "{name.text}"', 1)
     source = exchange(source, {'"template"': f'"{name.module}"', "Template": name.type})
     write(MODELS / f"{name.module}.rs", source)
-    declare_module(registry, f"pub mod {name.module};")
     append_line(registry, "models! {", f"    {name.module}::{name.type},")
     hint = "cargo test -p headway-lab --test it models:: holds it against what every model promises"
     return Made(name, MODELS / f"{name.module}.rs", ("models::the_page",), (hint,))
@@ -283,6 +284,8 @@ def finish(made: list[Made]) -> None:
     """Build what was made, write what follows from it, and print what was created."""
     if any(one.place.suffix != ".py" for one in made):
         cargo("fmt", "--all")
+        # `cargo fmt` finds no module that a registry's macro declares.
+        command("rustfmt", *(str(one.place) for one in made if one.place.suffix == ".rs"))
         tests = dict.fromkeys(test for one in made for test in one.tests)
         if tests:
             cargo(*INTEGRATION, *tests, extra={"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"})
@@ -355,8 +358,13 @@ def cargo(*arguments: str, extra: Mapping[str, str] | None = None) -> None:
     if shutil.which("cargo") is None:
         raise Mistake("cargo, the Rust build tool, is not there: https://rustup.rs")
     print(f"cargo {' '.join(arguments)}", file=sys.stderr)
+    command("cargo", *arguments, extra=extra)
+
+
+def command(program: str, *arguments: str, extra: Mapping[str, str] | None = None) -> None:
+    """Run a program in the repository; what it prints is shown if it fails."""
     done = subprocess.run(
-        ["cargo", *arguments],
+        [program, *arguments],
         cwd=ROOT,
         env={**os.environ, **(extra or {})},
         capture_output=True,
@@ -364,7 +372,7 @@ def cargo(*arguments: str, extra: Mapping[str, str] | None = None) -> None:
         check=False,
     )
     if done.returncode:
-        raise Mistake(f"cargo {arguments[0]} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+        raise Mistake(f"{program} {arguments[0]} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
 
 KINDS = {

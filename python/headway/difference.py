@@ -44,7 +44,7 @@ class Difference:
     events: tuple[int, int]
     order_digests: tuple[str, str]
     first: dict[str, Any] | None
-    """The first event that differs: `number`, `before`, `left`, `right`, `fields`; `None` if no event differs."""
+    """The first event that differs: `number`, `before`, `left`, `right`, `differs`; `None` if no event differs."""
 
     @property
     def stale(self) -> list[Side]:
@@ -134,9 +134,17 @@ def lines(found: Difference) -> Iterator[str]:
     for name, event in [*(("both", event) for event in first["before"]), ("left", first["left"])]:
         yield _event(name, event)
     yield _event("right", first["right"])
-    if first["fields"]:
-        values = (f"{f} {first['left']['packet'][f]} | {first['right']['packet'][f]}" for f in first["fields"])
-        yield f"  the packets differ in: {', '.join(values)}"
+    if first["differs"]:
+        yield "  the packets differ in:"
+        yield from (f"    {_named(one)}: {one['left']} | {one['right']}" for one in first["differs"])
+
+
+def _named(one: dict[str, str]) -> str:
+    """What the protocol calls a field, with what it is and its unit."""
+    meaning, name = one["meaning"], one["name"].replace("_", " ")
+    # An abbreviation at its beginning stays as it is.
+    words = meaning if meaning[:2].isupper() else meaning[:1].lower() + meaning[1:]
+    return f"{name} ({words})" if words else name
 
 
 def _event(name: str, event: Event | None) -> str:
@@ -146,9 +154,10 @@ def _event(name: str, event: Event | None) -> str:
     packet = event["packet"]
     if packet is None:
         return text
+    said = ", ".join(f"{one['name'].replace('_', ' ')} {one['value']}" for one in packet["says"])
     return (
-        f"{text}: {packet['kind']} {packet['index']} of message {packet['message']}, {packet['src']} to "
-        f"{packet['dst']}, {packet['wire_bytes']} B, {packet['ecn']} (flow {packet['flow']})"
+        f"{text}: {packet['kind']} of flow {packet['flow']}, message {packet['message']} from {packet['src']} to "
+        f"{packet['dst']}, {packet['wire_bytes']} B, ECN {packet['ecn']}{': ' if said else ''}{said}"
     )
 
 

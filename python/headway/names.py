@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from headway.data.toml import parsed
@@ -115,6 +116,13 @@ def _is_scenario(path: Path) -> bool:
     """Folders of scenarios also hold claims, peers, topologies. A file that is not TOML counts: running it says why."""
     if path.name in (CLAIMS_FILE, EXPECTATIONS_FILE, PEER_FILE):
         return False
+    status = path.stat()
+    return _reads_as_scenario(path, status.st_mtime_ns, status.st_size)
+
+
+# Every look-up of a name asks it of every file, which changes with its time or its size.
+@lru_cache(maxsize=4096)
+def _reads_as_scenario(path: Path, _changed_ns: int, _bytes: int) -> bool:
     try:
         document = parsed(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:

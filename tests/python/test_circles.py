@@ -18,6 +18,8 @@ Module = tuple[str, ...]
 # A module of unit tests, up to its last line; one that lies in a file of its own is left.
 TESTS = re.compile(r"^#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*mod \w+ \{.*?^\}", re.MULTILINE | re.DOTALL)
 USE = re.compile(r"\buse\s+([\w:{][^;]*);")
+# A registry that declares the files of a folder and hands on a type of each: `kinds! { file::Type, ... }`.
+REGISTRY = re.compile(r"^\w+! \{\s*((?:\w+::\w+,\s*)+)\}", re.MULTILINE)
 
 
 def modules(source: Path) -> dict[Module, str]:
@@ -77,7 +79,9 @@ def exports(every: Mapping[Module, str]) -> dict[Module, Module]:
     """
     found: dict[Module, Module] = {}
     for module, text in every.items():
-        for path, name in [leaf for tree in USE.findall(text) for leaf in leaves(tree)]:
+        listed = [tuple(line.strip().split("::")) for match in REGISTRY.findall(text) for line in match.split(",")[:-1]]
+        kinds = [(path, path[-1]) for path in listed if (*module, path[0]) in every]
+        for path, name in [*(leaf for tree in USE.findall(text) for leaf in leaves(tree)), *kinds]:
             target = absolute(module, path)
             inside = path[0] in ("crate", "super", "self") or target[: len(module) + 1] in every
             if inside and (*module, name) not in every:
@@ -251,6 +255,17 @@ def test_files_of_a_folder_may_need_its_head_but_not_each_other(tmp_path: Path) 
     (tmp_path / "b/c.rs").write_text("use super::{Own, Two};\npub struct One;\n", "utf-8")
     (tmp_path / "b/d.rs").write_text("pub struct Two(super::Own);\n", "utf-8")
     assert needs(tmp_path) == {("b",): set(), ("b", "c"): {("b", "d")}, ("b", "d"): set()}
+    (tmp_path / "b/d.rs").write_text("pub struct Two(super::One);\n", "utf-8")
+    assert circle(needs(tmp_path)) is not None
+
+
+def test_what_a_registry_hands_on_is_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/mod.rs").write_text("mod keys;\n\nkinds! {\n    c::One,\n    d::Two,\n}\n", "utf-8")
+    (tmp_path / "b/keys.rs").write_text("", "utf-8")
+    (tmp_path / "b/c.rs").write_text("use super::Two;\npub struct One;\n", "utf-8")
+    (tmp_path / "b/d.rs").write_text("pub struct Two;\n", "utf-8")
+    assert needs(tmp_path)["b", "c"] == {("b", "d")}
     (tmp_path / "b/d.rs").write_text("pub struct Two(super::One);\n", "utf-8")
     assert circle(needs(tmp_path)) is not None
 

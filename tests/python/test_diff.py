@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,10 +30,12 @@ def test_the_first_event_is_named_with_time_place_and_packet(headway: Headway) -
     assert "is the first that differs" in answer.out
     (left,) = [line for line in answer.out.splitlines() if line.startswith("  left")]
     assert "us  s0->h16: a packet arrives at the switch: data" in left
-    assert "the packets differ in: ecn spare | notect" in answer.out
+    assert "s0->h16: a packet arrives at the switch: data of flow " in left
+    assert re.search(r": index \d+, window \d+, message bytes \d+$", left), left
+    assert "  the packets differ in:\n    ecn (ECN code point, in the two low bits): spare | not-ect\n" in answer.out
     document = json.loads(headway("diff", INCAST, INCAST, "--right-set", "fabric.rule=half-slot", "--json").out)
     assert document["same"] is False
-    assert document["first_difference"]["fields"] == ["ecn"]
+    assert [one["field"] for one in document["first_difference"]["differs"]] == ["ecn"]
     assert document["first_difference"]["left"]["packet"]["ecn"] == "spare"
 
 

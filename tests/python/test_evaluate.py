@@ -91,12 +91,12 @@ def test_measures(point: Point, text: str, value: float) -> None:
         ("summary('fct_maen_s')", "the summary has no fct_maen_s"),
         ("summary('empty')", "empty is empty"),
         ("manifest('wall')", "the manifest has no wall"),
-        ("flow('f9', 'finish_s')", "0 flows are called f9"),
+        ("flow('f9', 'finish_s')", "none of the flows is called f9; there are "),
         ("flow('f1', 'finish_s')", "finish_s of f1 is empty"),
         ("flow('f0', 'colour')", "flows have no column colour"),
         ("links_sum('colour')", "links have no column colour"),
         ("links_largest('queue_max_bytes', 'leaf*')", "no links are called like leaf*"),
-        ("mean(utilisation('s9'), 0, 1)", "no series utilisation of s9 (of s0->s1)"),
+        ("mean(utilisation('s9'), 0, 1)", "no utilisation of s9 was sampled; it was of s0->s1"),
         ("mean(utilisation('s0->s1'), '20 ms', '30 ms')", "has no sample between"),
         ("of('homa', summary('fct_mean_s'))", "no variant homa (it has amrt)"),
         ("at(summary('fct_mean_s'), {'load': 0.5})", "no run at load = 0.5"),
@@ -214,7 +214,7 @@ def test_without_runs_everything_is_pending(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("summary('by')", "by is no number"),
+        ("summary('by')", "by is a table; name one of its numbers, such as by.size"),
         ("summary('fct_maen_s')", "no fct_maen_s; nearest: fct_mean_s"),
         ("flows_quantile('drops', 99)", "from 0 to 1, not 99"),
         ("flows_sum('name')", r"flows_sum\('name'\) cannot be computed"),

@@ -289,7 +289,8 @@ def test_it_is_listed_and_unloaded_by_name() -> None:
         again = said("load", "d2tcp", f"--suffix={SUFFIX}")
         assert again.returncode == 2
         assert again.stderr.startswith(f"error: a congestion control named {name} is registered already")
-        subprocess.run([*COMMAND, "unload", name], check=True, timeout=LIMIT)
+        done = subprocess.run([*COMMAND, "unload", name], capture_output=True, text=True, check=True, timeout=LIMIT)
+        assert done.stdout == f"{name} is unloaded; connections that use it keep it until they end\n"
         assert process.wait(timeout=LIMIT) == 0
         assert not registered(name)
     gone = said("unload", name)
@@ -310,7 +311,7 @@ def test_a_pinned_one_stays_until_it_is_unloaded() -> None:
     command = ["unshare", "--mount", "sh", "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert done.returncode == 0, done.stderr
-    said, before, after = done.stdout.splitlines()
+    said, before, _, after = done.stdout.splitlines()
     name = f"dctcp{SUFFIX}p"
     assert said.startswith(f"{name} is loaded and pinned in /sys/fs/bpf/headway/{name};")
     mine = [entry for entry in json.loads(before) if entry["name"] == name]

@@ -12,6 +12,7 @@ from headway.claims.functions import VOCABULARY
 from support import Answer
 
 Headway = Callable[..., Answer]
+INCAST = Path(__file__).resolve().parents[1] / "golden/behaviour/incast.toml"
 
 
 @pytest.fixture
@@ -40,7 +41,15 @@ def test_a_testbed_run_is_measured_beside_the_simulator(headway: Headway, direct
     [
         ("floww('f0', 'bytes')", "no function 'floww'; nearest: flow"),
         ("1 +", "not an expression: invalid syntax\n  1 +\n"),
-        ("flow('f9', 'bytes')", "0 flows are called f9"),
+        ("flow('f9', 'bytes')", "none of the flows is called f9; there are f0, f1"),
+        ("flow('f0', 'byte')", "flows have no column byte; nearest: bytes"),
+        ("links_sum('dropps')", "links have no column dropps; nearest: drops"),
+        ("summary('by_size')", "by_size is a table; name one of its numbers, such as by_size."),
+        ("mean(queue('s0->s9'), '0 s', '1 ms')", "no queue_max_bytes of s0->s9 was sampled; nearest: s0->h2"),
+        ("of('amrt', summary('drops'))", "of() compares runs of a sweep, and this is one run"),
+        ("largest(summary('drops'))", "largest() compares runs of a sweep, and this is one run"),
+        ("['x', 1]", "it is no number, but"),
+        ("b=", "'b=': an expression is missing after ="),
         ("a=1", "is given twice"),
     ],
 )
@@ -54,6 +63,26 @@ def test_a_directory_without_results(headway: Headway, tmp_path: Path) -> None:
     answer = headway("measure", tmp_path, "1")
     assert answer.status == 2
     assert "manifest.json" in answer.err
+
+
+def test_what_holds_no_run_says_where_one_may_be(headway: Headway, directory: Path, tmp_path: Path) -> None:
+    answer = headway("measure", directory / "summary.json", "1")
+    assert "summary.json: is a file; name the run directory that it lies in" in answer.err
+    (tmp_path / "swept").mkdir()
+    (tmp_path / "swept/sweep.json").write_text("{}", encoding="utf-8")
+    answer = headway("measure", tmp_path / "swept", "1")
+    assert answer.status == 2
+    assert "it holds a sweep: name one of the folders in its points/" in answer.err
+
+
+def test_a_run_without_samples_says_what_it_lacks(headway: Headway, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert headway("run", "examples/quickstart", "--set", "traffic.0.flows=10", "--out", out).status == 0
+    answer = headway("measure", out, "mean(rate('f0'), '1 ms', '2 ms')")
+    assert "this run sampled no throughput_bps (it sampled queue_bytes, queue_max_bytes, utilisation)" in answer.err
+    assert headway("run", INCAST, "--out", out, "--force").status == 0
+    answer = headway("measure", out, "mean(rate('f0'), '1 ms', '2 ms')")
+    assert "this run sampled nothing: rates and queues over time need a [sample] table in the scenario" in answer.err
 
 
 def test_the_page_on_expressions_lists_every_function() -> None:

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from new import CRATES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -31,6 +32,27 @@ def test_no_dependency_needs_a_newer_compiler_than_the_workspace_says() -> None:
     assert len(needed) > 50, "dependencies say what they need"
     newer = {name: rust for name, rust in needed.items() if version(rust) > version(workspace["rust-version"])}
     assert newer == {}
+
+
+def features(*which: str) -> set[str]:
+    """The dependencies of some crates from elsewhere, each with its features."""
+    asked = ["cargo", "tree", "--locked", *which, "--prefix", "none", "--format", "{p} [{f}]"]
+    printed = subprocess.run(asked, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    lines = {line.removesuffix(" (*)") for line in printed.splitlines()}
+    return {line for line in lines if line and "(/" not in line}
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+def test_the_module_shares_what_is_built_for_the_rust_tests() -> None:
+    # With other features, the heaviest dependencies would be compiled twice, for minutes, and nobody would notice.
+    whole = features("--workspace", "--all-features", "--edges", "normal,build,dev")
+    module = features("--package", "headway-python", "--edges", "normal,build")
+    parts = [word for crate in CRATES for word in ("--package", f"headway-{crate}")]
+    made = features(*parts, "--all-features", "--edges", "normal,build,dev")
+    where = "features to add to crates/python/Cargo.toml, as the whole workspace has them"
+    assert module - whole == set(), where
+    assert made - whole == set(), where
+    assert len(module) > 50
 
 
 def test_the_readme_names_the_compiler_that_the_workspace_says() -> None:

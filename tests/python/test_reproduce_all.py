@@ -52,6 +52,18 @@ def scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_what_only_the_testbed_runs_is_left_out(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
+    (scenarios / "fig3-kernel.toml").write_text((scenarios / "fig2.toml").read_text("utf-8"), "utf-8")
+    table = '\n[[testbed]]\nscenario = "mine/fig2"\nruns = "mine/fig3-kernel"\n'
+    with (scenarios / "claims.toml").open("a", encoding="utf-8") as ledger:
+        ledger.write(table)
+    answer = headway("reproduce", "--all", "mine", "--out", tmp_path / "site")
+    assert answer.status == 0, answer.err
+    said = "mine/fig3-kernel is left out: `headway testbed reproduce mine/fig2` runs it on real packets"
+    assert answer.out.startswith(f"{said}\n2 figures, 8 points, ")
+    assert not (tmp_path / "site/mine/fig3-kernel").exists()
+
+
 def test_a_paper_becomes_a_site(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
     out = tmp_path / "site"
     answer = headway("reproduce", "--all", "mine", "--out", out)

@@ -25,6 +25,7 @@ from support import TWO_FLOWS, Answer
 
 Headway = Callable[..., Answer]
 
+INCAST = str(Path(__file__).resolve().parents[1] / "golden/behaviour/incast.toml")
 INTERFACES = {name for _, name in socket.if_nameindex()}
 
 
@@ -189,6 +190,7 @@ MISTAKES = [
     (["FILE", "--slowdown", "-3"], "-3 is not in the range"),
     (["FILE", "--slowdown", "nan"], "'nan' is not a valid integer"),
     (["FILE", "--variant", "amrd"], "did you mean amrt"),
+    ([INCAST, "--variant", "amrt"], "the scenario has no variants, and so no 'amrt'"),
     (["FILE", "--csv"], "--csv needs --out DIR"),
     (["FILE", "--out", "FILE"], "results cannot be written here"),
     (["FILE", "--out", "/proc/no"], "results cannot be written here"),
@@ -203,6 +205,26 @@ def test_mistakes_end_with_status_2(headway: Headway, scenario_file: Path, argum
     assert answer.status == 2
     assert message in answer.err
     assert "Traceback" not in answer.err
+
+
+SWITCH_MISTAKES = [
+    (["amrt/fig11-testbed-dinamic", "--port=h0=lo"], "amrt/fig11-testbed-dynamic"),
+    (["amrt/fig11-testbed-dynamic"], "Missing option '--port'"),
+    (["FILE", "--port=h0=lo", "--variant=amrd"], "did you mean amrt"),
+    # What the program itself refuses is seen by a caller of the command.
+    (["amrt/fig11-testbed-dynamic", "--port=h99=lo"], "headway-switch: --port h99=lo: the topology has only the hosts"),
+    (["FILE", "--port=h0=nothere0"], "there is no interface `nothere0`"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), SWITCH_MISTAKES)
+def test_a_switch_on_its_own_takes_names(scenario_file: Path, arguments: list[str], message: str) -> None:
+    testbeds.need_programs()
+    words = [str(scenario_file) if a == "FILE" else a for a in arguments]
+    command = [sys.executable, "-m", "headway", "testbed", "switch", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=testbeds.LIMIT)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize("place", ["no/such/directory/x.pcapng", "/dev/full"])
@@ -227,6 +249,7 @@ UNPRIVILEGED = [
     (["headway-switch", "FILE", "--port=h0=lo"], "opening interface `lo` needs the privilege CAP_NET_RAW"),
     (["headway-switch", "FILE", "--port=h0=nothere0"], "there is no interface `nothere0`; there are: "),
     (["headway-switch", "FILE", "--port=h9=lo"], "the topology has only the hosts h0 to h2"),
+    (["headway-switch", "amrt/fig11", "--port=h0=lo"], "`headway testbed switch` takes the names of scenarios"),
 ]
 
 
@@ -279,4 +302,16 @@ def test_each_of_several_transports_has_a_line_on_the_terminal(capsys: pytest.Ca
     assert shown == [("testbed", whole), *each, ("simulator", whole), *each]
     last = {"testbed": about, "summary": summary(5, 0.004), "simulator": None}
     show("alone", last, None, None, whole=True)
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == 3
+    assert "warning" not in said.err
+
+
+def test_flows_that_do_not_finish_are_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = {"flows_done": 5, "flows_unfinished": 2, "flows_failed": 1, "fct_mean_s": 0.1, "fct_p99_s": 0.1}
+    about: dict[str, Any] = {"wall_s": 1.0, "slowdown": 1, "frames": 9, "switch_late_ns": {"p99": 1000}}
+    about |= {"kernel_notes": [], "dropped_outside_ports": {}, "corrupted_flows": [], "capture": None}
+    about |= {"switch_io": {"kind": "af-packet", "reason": "it was asked for"}}
+    show("some", {"testbed": about, "summary": numbers, "simulator": None}, None, None, whole=True)
+    warning = "warning: testbed: of 8 flows, 2 did not finish before the run ended and 1 failed; completion times are"
+    assert warning in capsys.readouterr().err

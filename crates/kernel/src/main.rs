@@ -105,7 +105,11 @@ fn run(command: &Command) -> Result<(), KernelError> {
     match command {
         Command::Load { control, sets, pin, suffix } => load(*control, sets, *pin, suffix),
         Command::List { json } => list(*json),
-        Command::Unload { name } => headway_kernel::registry::unload(name),
+        Command::Unload { name } => {
+            headway_kernel::registry::unload(name)?;
+            println!("{name} is unloaded; connections that use it keep it until they end");
+            Ok(())
+        }
         Command::Mark { interface, threshold } => {
             let stop = interrupts()?;
             let _marker = headway_kernel::marker::Marker::new(interface, *threshold)?;

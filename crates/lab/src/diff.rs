@@ -8,7 +8,7 @@ use crate::run::run_witnessed;
 use crate::scenario::{Resolved, Scenario};
 use crate::text::LabError;
 use headway_network::{Network, Place, Seen, Witness};
-use headway_packet::Packet;
+use headway_packet::{Family, Packet, PacketKind, View, WIRE_FIELDS};
 use rustc_hash::FxHasher;
 use serde_json::{Value as Json, json};
 use std::hash::{Hash, Hasher};
@@ -40,8 +40,21 @@ pub struct Difference {
     pub left: Option<Json>,
     /// What happens on the right.
     pub right: Option<Json>,
-    /// Fields of the packet that are not the same, where both have one.
-    pub fields: Vec<&'static str>,
+    /// What of the packet is not the same, where both have one.
+    pub differs: Vec<Differs>,
+}
+
+/// Something that two packets do not have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Differs {
+    /// The field of the packet, as [`WIRE_FIELDS`] or the event's JSON calls it.
+    pub field: &'static str,
+    /// What the protocol calls it.
+    pub name: &'static str,
+    /// What it is, with its unit.
+    pub meaning: &'static str,
+    /// Its value on the left and on the right, in words where values have names.
+    pub values: [String; 2],
 }
 
 /// A scenario that is about to be run, with the names in it.
@@ -80,7 +93,10 @@ pub fn diff(
         before: before.iter().map(|seen| left.told(seen)).collect(),
         left: ours.map(|seen| left.told(seen)),
         right: theirs.map(|seen| right.told(seen)),
-        fields: fields(ours.and_then(|s| s.packet), theirs.and_then(|s| s.packet)),
+        differs: match (ours.and_then(|seen| seen.packet), theirs.and_then(|seen| seen.packet)) {
+            (Some(ours), Some(theirs)) => differs((&left, &ours), (&right, &theirs)),
+            _ => Vec::new(),
+        },
     };
     Ok(Some(Compared { events, order_digests, difference: Some(difference) }))
 }
@@ -130,33 +146,112 @@ impl<'a> Side<'a> {
             "count": p.count, "token": p.token, "remaining": p.remaining, "entropy": p.entropy,
             "message_bytes": p.message_bytes, "lifetime_ps": p.lifetime.0, "wire_bytes": p.wire,
             "payload_bytes": p.payload, "priority": p.priority, "ecn": format!("{:?}", p.ecn).to_lowercase(),
-            "flags": p.flags.0 })
+            "flags": p.flags.0, "says": self.says(p) })
+    }
+
+    /// What the packet says in its protocol: the fields of its declared view.
+    fn says(&self, packet: &Packet) -> Vec<Json> {
+        let fields = self.view(packet).map_or(&[][..], |view| view.fields);
+        let one = |field: &headway_packet::ViewField| {
+            json!({ "name": field.name, "field": field.field, "meaning": sentence(field.doc),
+                "value": words(packet, field.field) })
+        };
+        fields.iter().map(one).collect()
+    }
+
+    fn family(&self, packet: &Packet) -> Option<Family> {
+        let flow = self.resolved.spec.flows.get(packet.tag as usize)?;
+        let transport = self.resolved.spec.transports.get(usize::from(flow.transport))?;
+        Some(headway_transport::registry::find(&transport.name)?.packets)
+    }
+
+    /// What its protocol declares of packets like this one. What is left of a data packet that a port cut has its fields.
+    fn view(&self, packet: &Packet) -> Option<&'static View> {
+        let family = self.family(packet)?;
+        let cut = || family.view(PacketKind::Data).filter(|_| packet.kind == PacketKind::Header);
+        family.view(packet.kind).or_else(cut)
+    }
+
+    /// What the packet's protocol calls a field, and what it is.
+    fn called(&self, packet: &Packet, field: &'static str) -> (&'static str, &'static str) {
+        let declared = self.view(packet).and_then(|view| view.fields.iter().find(|one| one.field == field));
+        match (declared, WIRE_FIELDS.iter().find(|one| one.name == field)) {
+            (Some(declared), _) => (declared.name, sentence(declared.doc)),
+            (None, Some(wire)) => (field, wire.doc),
+            (None, None) => (field, ""),
+        }
     }
 }
 
-/// Names of the fields that two packets differ in.
-fn fields(left: Option<Packet>, right: Option<Packet>) -> Vec<&'static str> {
-    let (Some(a), Some(b)) = (left, right) else { return Vec::new() };
-    let pairs = [
-        ("flow", a.tag != b.tag),
-        ("kind", a.kind != b.kind),
-        ("src", a.src != b.src),
-        ("dst", a.dst != b.dst),
-        ("message", a.message != b.message),
-        ("index", a.index != b.index),
-        ("count", a.count != b.count),
-        ("token", a.token != b.token),
-        ("remaining", a.remaining != b.remaining),
-        ("entropy", a.entropy != b.entropy),
-        ("message_bytes", a.message_bytes != b.message_bytes),
-        ("lifetime_ps", a.lifetime != b.lifetime),
-        ("wire_bytes", a.wire != b.wire),
-        ("payload_bytes", a.payload != b.payload),
-        ("priority", a.priority != b.priority),
-        ("ecn", a.ecn != b.ecn),
-        ("flags", a.flags != b.flags),
-    ];
-    pairs.into_iter().filter(|(_, differ)| *differ).map(|(name, _)| name).collect()
+/// A doc comment without the space before it and the stop behind it.
+fn sentence(doc: &'static str) -> &'static str {
+    doc.trim().trim_end_matches('.')
+}
+
+/// The value of a field of a packet, by the name that its declaration and the header have for it.
+fn value(packet: &Packet, field: &str) -> Option<u64> {
+    Some(match field {
+        "kind" => packet.kind as u64,
+        "flags" => packet.flags.0.into(),
+        "ecn" => packet.ecn as u64,
+        "priority" => packet.priority.into(),
+        "wire" => packet.wire.into(),
+        "payload" => packet.payload.into(),
+        "src" => packet.src.0.into(),
+        "dst" => packet.dst.0.into(),
+        "message" => packet.message.into(),
+        "index" => packet.index.into(),
+        "count" => packet.count.into(),
+        "token" => packet.token.into(),
+        "remaining" => packet.remaining.into(),
+        "entropy" => packet.entropy.into(),
+        "message_bytes" => packet.message_bytes,
+        "lifetime" => packet.lifetime.0,
+        _ => return None,
+    })
+}
+
+/// The same as a text: the names of values and of flags, and durations with their unit beside the number.
+fn words(packet: &Packet, field: &str) -> String {
+    let Some(value) = value(packet, field) else { return String::new() };
+    let names = WIRE_FIELDS.iter().find(|one| one.name == field).map_or(&[][..], |one| one.values);
+    match field {
+        "src" | "dst" => format!("h{value}"),
+        "lifetime" => format!("{value} ({})", packet.lifetime),
+        "flags" => {
+            let set: Vec<&str> =
+                names.iter().filter(|(bit, _)| value & bit != 0).map(|(_, name)| *name).collect();
+            if set.is_empty() { "none".into() } else { set.join(" and ") }
+        }
+        _ => names
+            .iter()
+            .find(|(number, _)| *number == value)
+            .map_or_else(|| value.to_string(), |(_, name)| (*name).into()),
+    }
+}
+
+/// What two packets do not have in common. A field has the name that the protocol of the left one gives it, unless only
+/// the right one declares it.
+fn differs((left, a): (&Side<'_>, &Packet), (right, b): (&Side<'_>, &Packet)) -> Vec<Differs> {
+    let mut found = Vec::new();
+    let flows = [left.resolved.names.get(a.tag as usize), right.resolved.names.get(b.tag as usize)];
+    if a.tag != b.tag {
+        let values = flows.map(|name| name.map_or_else(String::new, ToString::to_string));
+        found.push(Differs {
+            field: "flow",
+            name: "flow",
+            meaning: "Flow that the packet belongs to",
+            values,
+        });
+    }
+    for field in WIRE_FIELDS.iter().map(|field| field.name) {
+        if value(a, field) != value(b, field) {
+            let (ours, theirs) = (left.called(a, field), right.called(b, field));
+            let (name, meaning) = if ours.0 == field { theirs } else { ours };
+            found.push(Differs { field, name, meaning, values: [words(a, field), words(b, field)] });
+        }
+    }
+    found
 }
 
 /// Digests of a run.
@@ -214,8 +309,16 @@ impl Compared {
     /// The same for another language.
     pub fn to_json(&self) -> Json {
         let difference = self.difference.as_ref().map(|d| {
-            json!({ "number": d.number, "before": d.before, "left": d.left, "right": d.right, "fields": d.fields })
+            let differs: Vec<Json> = d.differs.iter().map(Differs::to_json).collect();
+            json!({ "number": d.number, "before": d.before, "left": d.left, "right": d.right, "differs": differs })
         });
         json!({ "events": self.events, "order_digests": self.order_digests, "difference": difference })
+    }
+}
+
+impl Differs {
+    fn to_json(&self) -> Json {
+        let [left, right] = &self.values;
+        json!({ "field": self.field, "name": self.name, "meaning": self.meaning, "left": left, "right": right })
     }
 }

@@ -1,5 +1,6 @@
 //! The `[fabric]` and `[transport]` tables.
 
+use crate::text::key::{Key, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{FabricSpec, Routing, TransportSpec};
@@ -8,10 +9,54 @@ use headway_params::{ParamSpec, ParamValue};
 use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
-/// The routing modes, in the order of their names.
-const MODES: [Routing; 4] = [Routing::Ecmp, Routing::Spray, Routing::Pinned, Routing::Symmetric];
+/// Keys of `[fabric]` that do not belong to a discipline. A default that begins with "depends" is computed from what
+/// disciplines and transports declare.
+pub const KEYS: &[Key] = &[
+    key(
+        "discipline",
+        "name (`headway list disciplines`)",
+        "the discipline that the transport is designed for",
+        "the discipline of every port, on switches and on host links",
+    ),
+    key(
+        "buffer",
+        "packets or bytes",
+        "depends on the discipline",
+        "buffer space for data at each switch port",
+    ),
+    key(
+        "control_buffer",
+        "packets or bytes",
+        "depends on the discipline",
+        "buffer space for control packets at each switch port, where the discipline has a separate buffer for them. \
+         Credits that a discipline shapes have a limit of their own",
+    ),
+    key(
+        "routing",
+        "`ecmp`, `spray`, `pinned`, `symmetric`",
+        "depends on the transport",
+        "how a packet's path is chosen; see the next table",
+    ),
+    key("payload", "bytes", "1460", "application bytes of a full packet"),
+    key("header", "bytes", "40", "network and transport header of a data packet"),
+    key("framing", "bytes", "38", "Ethernet header, checksum, preamble and gap"),
+    key(
+        "control",
+        "bytes",
+        "84",
+        "size of a whole control packet on the wire, and the minimum size of a data packet",
+    ),
+];
+
+/// The routing modes: the value in a scenario, and how it chooses a packet's path.
+pub const MODES: [(Routing, &str, &str); 4] = [
+    (Routing::Ecmp, "ecmp", "by a hash of (source, destination, entropy) for each flow"),
+    (Routing::Spray, "spray", "at random for each packet"),
+    (Routing::Pinned, "pinned", "by the `path` of the flow, or at random for a flow without `path`"),
+    (Routing::Symmetric, "symmetric", "by a hash that is the same for both directions of a flow"),
+];
 /// Names of the routing modes.
-pub const ROUTINGS: &[&str] = &["ecmp", "spray", "pinned", "symmetric"];
+pub const ROUTINGS: &[&str] = &[MODES[0].1, MODES[1].1, MODES[2].1, MODES[3].1];
 
 /// Reads `[transport]`, or a traffic entry's `transport`: a name, or a table with a name and parameters.
 pub fn transport(item: &Item<'_>) -> Result<TransportSpec, ScenarioError> {
@@ -133,7 +178,7 @@ fn own_routing(transports: &[TransportSpec]) -> Routing {
 /// Packet sizes and routing, if the scenario says: traffic depends on them.
 pub fn sizes_and_routing(table: Option<&Reader<'_>>) -> Result<(Sizes, Option<Routing>), ScenarioError> {
     let Some(table) = table else { return Ok((Sizes::default(), None)) };
-    let routing = table.get("routing").map(|item| Ok(MODES[item.choice(ROUTINGS)?])).transpose()?;
+    let routing = table.get("routing").map(|item| Ok(MODES[item.choice(ROUTINGS)?].0)).transpose()?;
     Ok((sizes(table)?, routing))
 }
 
@@ -171,7 +216,7 @@ pub fn show_limit(limit: Limit) -> String {
 
 /// Every key of the fabric with its value.
 pub fn fabric_json(spec: &FabricSpec) -> Json {
-    let routing = MODES.iter().position(|mode| *mode == spec.routing).map_or("", |place| ROUTINGS[place]);
+    let routing = MODES.iter().find(|(mode, ..)| *mode == spec.routing).map_or("", |(_, name, _)| name);
     let mut map = Map::new();
     let known = headway_fabric::registry::find(&spec.discipline).map(|(_, specs)| specs).unwrap_or_default();
     map.insert("discipline".into(), spec.discipline.as_str().into());

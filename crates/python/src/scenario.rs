@@ -124,6 +124,11 @@ impl PyScenario {
         self.inner.plan.axes.iter().map(|axis| axis.key.clone()).collect()
     }
 
+    /// Names of its variants; none where it has none, and its points are called by their transport.
+    fn variants(&self) -> Vec<String> {
+        self.inner.plan.variants.iter().map(|variant| variant.name.clone()).collect()
+    }
+
     /// The runs of its sweep; `sets` is what to hand to `load` besides the sets this was loaded with.
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);

@@ -6,7 +6,7 @@ import ast
 import json
 import math
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import reduce
 from itertools import pairwise
@@ -22,6 +22,9 @@ from headway.data.point import Point
 from headway.data.units import parse_seconds
 from headway.errors import HeadwayError, nearest
 from headway.programs import program
+
+# So many names are listed whole.
+FEW = 12
 
 
 def seconds(value: str | float) -> float:
@@ -63,11 +66,20 @@ def _numbered(document: Any, what: str, key: str) -> float:  # noqa: ANN401  (wh
             value = value[int(part)]
             continue
         if not isinstance(value, dict) or part not in value:
-            close = nearest(part, value) if isinstance(value, dict) else []
-            hint = f"; nearest: {', '.join(close)}" if close else ""
+            hint = near(part, value if isinstance(value, dict) else ())
             raise CannotMeasure(f"the {what} has no {key}{hint}")
         value = value[part]
+    if isinstance(value, dict) and value:
+        raise CannotMeasure(f"{key} is a table; name one of its numbers, such as {key}.{next(iter(value))}")
     return number(value, key)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not there: those most like it, or all if they are few."""
+    known = sorted(known)
+    if close := nearest(name, known):
+        return f"; nearest: {', '.join(close)}"
+    return f"; there are {', '.join(known)}" if 0 < len(known) <= FEW else ""
 
 
 def flow(context: Context, name: str, column: str) -> float:
@@ -97,8 +109,7 @@ def flows_quantile(context: Context, column: str, q: float) -> float:
         raise CannotMeasure(f"a quantile is from 0 to 1, not {q}")
     run = context.point().run
     frame = run.flows.to_polars()
-    if column not in frame.columns:
-        raise CannotMeasure(f"flows have no column {column}")
+    _look_for(column, "flows", frame)
     warmup = seconds(run.manifest["scenario"].get("warmup") or 0.0)
     kept = frame.filter((frame["state"] == "done") & (frame["start_s"] >= warmup))
     values = sorted(float(v) for v in kept[column].drop_nulls().to_list())
@@ -110,8 +121,7 @@ def flows_quantile(context: Context, column: str, q: float) -> float:
 def class_mean(context: Context, column: str, number: float) -> float:
     """The mean of a column over the flows of one application class."""
     frame = context.point().run.flows.to_polars()
-    if column not in frame.columns:
-        raise CannotMeasure(f"flows have no column {column}")
+    _look_for(column, "flows", frame)
     values = frame.filter(frame["class"] == int(number))[column].drop_nulls().to_list()
     if not values:
         raise CannotMeasure(f"{column} of class {int(number)} is empty in this run")
@@ -374,11 +384,20 @@ VOCABULARY = Vocabulary({f.__name__: f for f in _PLAIN}, {f.__name__: f for f in
 def _cell(point: Point, table: str, name: str, column: str) -> float:
     frame = getattr(point.run, table).to_polars()
     rows = frame.filter(frame["name"] == name)
-    if rows.height != 1:
-        raise CannotMeasure(f"{rows.height} {table} are called {name}")
-    if column not in rows.columns:
-        raise CannotMeasure(f"{table} have no column {column}")
+    if rows.height == 0:
+        known = [str(one) for one in frame["name"].drop_nulls().unique().to_list() if one != ""]
+        hint = near(name, known) if known else f": the {table} of this run have no names"
+        raise CannotMeasure(f"none of the {table} is called {name}{hint}")
+    if rows.height > 1:
+        raise CannotMeasure(f"{rows.height} {table} are called {name}; the function needs one")
+    _look_for(column, table, rows)
     return number(rows[column][0], f"{column} of {name}")
+
+
+def _look_for(column: str, table: str, frame: pl.DataFrame) -> None:
+    """Raise if a table lacks a column."""
+    if column not in frame.columns:
+        raise CannotMeasure(f"{table} have no column {column}{near(column, frame.columns)}")
 
 
 def _finish(point: Point) -> dict[int, float]:
@@ -389,8 +408,7 @@ def _finish(point: Point) -> dict[int, float]:
 
 def _column(point: Point, table: str, column: str, like: str = "*") -> list[float]:
     frame = getattr(point.run, table).to_polars()
-    if column not in frame.columns:
-        raise CannotMeasure(f"{table} have no column {column}")
+    _look_for(column, table, frame)
     rows = zip(frame["name"].to_list(), frame[column].to_list(), strict=True)
     named = [value for name, value in rows if like == "*" or fnmatchcase(str(name), like)]
     if not named:

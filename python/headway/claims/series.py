@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from headway.claims.language import CannotMeasure
 from headway.data.run import Run
+from headway.errors import nearest
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,22 @@ def sampled(run: Run, entity: str, metric: str, *, absent: float | None = None) 
     """One sampled series; with `absent`, times at which the entity has no sample have that value."""
     samples = run.samples.get((entity, metric))
     if samples is None:
-        known = sorted({e for e, m in run.samples if m == metric})
-        raise CannotMeasure(f"no series {metric} of {entity} (of {', '.join(known) or 'nothing'})")
+        raise CannotMeasure(_not_sampled(run, entity, metric))
     label = f"{metric} of {entity}"
     if absent is None:
         times = tuple(sorted(samples))
         return Series(label, times, tuple(samples[t] for t in times))
     return Series(label, run.sampled_at, tuple(samples.get(t, absent) for t in run.sampled_at))
+
+
+def _not_sampled(run: Run, entity: str, metric: str) -> str:
+    """Why there is no such series, and which there are."""
+    if not run.samples:
+        return "this run sampled nothing: rates and queues over time need a [sample] table in the scenario"
+    metrics = sorted({m for _, m in run.samples})
+    if metric not in metrics:
+        return f"this run sampled no {metric} (it sampled {', '.join(metrics)})"
+    known = sorted({e for e, m in run.samples if m == metric})
+    close = nearest(entity, known)
+    hint = f"nearest: {', '.join(close)}" if close else f"it was of {', '.join(known)}"
+    return f"no {metric} of {entity} was sampled; {hint}"

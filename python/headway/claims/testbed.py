@@ -71,6 +71,16 @@ def load_real_runs(path: Path) -> dict[str, RealRuns]:
     return found
 
 
+def only_for_the_testbed(ledger: Path) -> dict[str, str]:
+    """Scenarios that are there to be run on real packets, by name, with the figure whose claims they measure.
+
+    No claim is about them, and in the simulator they would repeat that figure.
+    """
+    claimed = {claim.scenario for claim in load_ledger(ledger)} if ledger.exists() else set()
+    tables = load_real_runs(ledger).values()
+    return {one.runs: one.scenario for one in tables if one.runs != one.scenario and one.runs not in claimed}
+
+
 def _read(source: Source, index: int, entry: Mapping[str, Any], claims: Sequence[Claim]) -> RealRuns:
     reader = TableReader(source, TABLE, index, entry)
     reader.check_keys(REQUIRED, OPTIONAL)

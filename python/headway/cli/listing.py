@@ -52,7 +52,8 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
     if thing in CATALOGUES:
         entries: list[dict[str, Any]] = json.loads(_headway.catalogue(thing))
     elif thing in ("figures", "examples"):
-        entries = [e for e in _scenarios() if _is_figure(e) == (thing == "figures")]
+        known = names.known_scenarios()
+        entries = [e for e in _scenarios(known) if _is_figure(e, known) == (thing == "figures")]
     else:
         entries = _claims()
     if name is not None:
@@ -80,15 +81,15 @@ def _named(thing: str, name: str, entries: list[dict[str, Any]]) -> list[dict[st
     return found
 
 
-def _is_figure(entry: dict[str, Any]) -> bool:
+def _is_figure(entry: dict[str, Any], known: Mapping[str, names.ScenarioFile]) -> bool:
     """Whether a scenario reproduces a publication, and its folder holds the publication's claims."""
-    file = names.known_scenarios().get(entry["name"])
+    file = known.get(entry["name"])
     return bool(entry["paper"] or not entry["readable"]) and file is not None and file.claims.exists()
 
 
-def _scenarios() -> list[dict[str, Any]]:
+def _scenarios(known: Mapping[str, names.ScenarioFile]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
-    for name, file in known_scenarios_in_order():
+    for name, file in sorted(known.items()):
         try:
             scenario = _headway.Scenario.load(str(file.path))
             entry = {"name": name, "title": scenario.title, "paper": scenario.paper, "readable": True}
@@ -97,11 +98,6 @@ def _scenarios() -> list[dict[str, Any]]:
             entry = {"name": name, "title": title, "paper": "", "readable": False}
         entries.append(entry)
     return entries
-
-
-def known_scenarios_in_order() -> list[tuple[str, names.ScenarioFile]]:
-    """Scenarios by name."""
-    return sorted(names.known_scenarios().items())
 
 
 def _print(thing: str, entries: list[dict[str, Any]], *, in_full: bool) -> None:

@@ -14,8 +14,9 @@ from typing import IO, Any
 import click
 
 from headway.cli.terminal import Progress, Stop
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, nearest
 from headway.programs import program
+from headway.scenario import Scenario
 
 FAILED = 1
 INTERRUPTED = 130
@@ -27,6 +28,20 @@ def probe() -> None:
     done = subprocess.run([str(program(PROGRAM)), "--probe"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise HeadwayError(done.stderr.strip().removeprefix(f"{PROGRAM}: "))
+
+
+def variant_sets(scenario: Scenario, variant: str) -> Sequence[str]:
+    """What a variant overrides, as arguments."""
+    # A scenario without variants has points all the same, which are called by their transport.
+    if not scenario.native.variants():
+        raise HeadwayError(f"the scenario has no variants, and so no {variant!r}; --set changes single keys of it")
+    known = {point.variant: point for point in scenario.points()}
+    if variant not in known:
+        close = nearest(variant, known)
+        hint = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(known)}"
+        raise HeadwayError(f"the scenario has no variant {variant!r}{hint}")
+    swept = {"seed", *known[variant].axes}
+    return [text for text in known[variant].sets if text.split("=", 1)[0] not in swept]
 
 
 def arguments(

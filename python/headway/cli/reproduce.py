@@ -17,6 +17,7 @@ from headway.claims.choices import Choices, load_choices
 from headway.claims.evaluate import Result, evaluate_claims, finished_runs, write_results
 from headway.claims.ledger import Claim, claims_about, known_claims, load_ledger
 from headway.claims.record import record as put_on_record
+from headway.claims.testbed import only_for_the_testbed
 from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
 from headway.cli.options import (
     executor_option,
@@ -177,7 +178,9 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     """Every figure of a paper, or of all papers, each in its own directory below `out`, and the page above them."""
     from headway.report.site import write_site
 
-    papers = _papers(paper)
+    papers, left_out = _papers(paper)
+    for name, measured in left_out.items():
+        click.echo(f"{name} is left out: `headway testbed reproduce {measured}` runs it on real packets")
     figures = [figure for named in papers.values() for figure in named]
     plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
     ahead = sum((_ahead(name, one, request) for name, one in plans.items()), NOTHING)
@@ -201,17 +204,25 @@ def _ahead(name: str, planned: SweepPlan, request: Request) -> Forecast:
     return forecast(planned.points, name, request.jobs, judged=True, remote=remote)
 
 
-def _papers(name: str | None) -> dict[str, list[ScenarioFile]]:
-    """The figures of each paper with claims, or of the one of that name; figures in the order of their numbers."""
+def _papers(name: str | None) -> tuple[dict[str, list[ScenarioFile]], dict[str, str]]:
+    """The figures of each paper with claims, or of the one of that name; figures in the order of their numbers.
+
+    Then the scenarios of these papers that are only for the testbed, each with the figure whose claims it measures.
+    """
     papers: dict[str, list[ScenarioFile]] = {}
+    testbed: dict[str, str] = {}
     for file in sorted(names.known_scenarios().values(), key=lambda file: file.name):
-        if file.claims.exists() and Scenario.load(file.path).paper:
-            papers.setdefault(file.name.partition("/")[0], []).append(file)
-    if name is None:
-        return papers
-    if name not in papers:
-        raise NameNotFound("paper", name, papers, f"all papers: {', '.join(papers)}")
-    return {name: papers[name]}
+        paper = file.name.partition("/")[0]
+        if name is not None and paper != name:
+            continue
+        if figure := only_for_the_testbed(file.claims).get(file.name):
+            testbed[file.name] = figure
+        elif file.claims.exists() and Scenario.load(file.path).paper:
+            papers.setdefault(paper, []).append(file)
+    if name is not None and name not in papers:
+        known, _ = _papers(None)
+        raise NameNotFound("paper", name, known, f"all papers: {', '.join(known)}")
+    return papers, testbed
 
 
 def in_words(choices: Choices) -> Callable[[str, Any], Chosen]:

@@ -7,7 +7,6 @@ host and one software switch, measures, runs the same slowed scenario in the sim
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,13 @@ import click
 
 from headway.cli.controls import controls_of
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
-from headway.cli.real import arguments, measure
+from headway.cli.real import arguments, measure, variant_sets
 from headway.cli.report import build_report
 from headway.cli.terminal import print_table
 from headway.cli.testbed_reproduce import reproduce
+from headway.cli.testbed_switch import switch
 from headway.data.units import duration
 from headway.directories import prepare_run
-from headway.errors import HeadwayError, nearest
 from headway.names import ScenarioFile
 from headway.scenario import Scenario
 
@@ -92,7 +91,7 @@ def run(
         raise click.UsageError("--csv needs --out DIR")
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
     if variant is not None:
-        sets = (*_variant_sets(scenario, variant), *sets)
+        sets = (*variant_sets(scenario, variant), *sets)
         scenario = Scenario.load(file.path, sets=sets, scale=scale)
     if out is not None:
         prepare_run(out, scenario.digest, overwrite=force)
@@ -111,17 +110,6 @@ def run(
     return status
 
 
-def _variant_sets(scenario: Scenario, variant: str) -> Sequence[str]:
-    """What a variant overrides, as arguments."""
-    known = {point.variant: point for point in scenario.points()}
-    if variant not in known:
-        close = nearest(variant, known)
-        hint = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(known)}"
-        raise HeadwayError(f"the scenario has no variant {variant!r}{hint}")
-    swept = {"seed", *known[variant].axes}
-    return [text for text in known[variant].sets if text.split("=", 1)[0] not in swept]
-
-
 def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | None, *, whole: bool) -> None:
     about = last["testbed"]
     slowdown = about["slowdown"]
@@ -138,6 +126,9 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
         click.echo(f"note: {sentence}", err=True)
     for place, count in about["dropped_outside_ports"].items():
         click.echo(f"dropped outside the ports, {place}: {count}", err=True)
+    for label, summary in sides:
+        if summary is not None and (warning := _not_done(summary)):
+            click.echo(f"warning: {label}: {warning}", err=True)
     if about["corrupted_flows"]:
         click.echo(f"flows with other bytes than were sent: {about['corrupted_flows']}", err=True)
     if about["capture"] is not None:
@@ -147,6 +138,16 @@ def _show(name: str, last: dict[str, Any], out: Path | None, capture: Path | Non
     if out is not None:
         results = "results" if whole else "partial results"
         click.echo(f"{results} in {out}, report in {out / 'report.html'}", err=True)
+
+
+def _not_done(summary: dict[str, Any]) -> str:
+    """What is to be said if flows did not finish: the times above are not theirs."""
+    open_, failed = summary["flows_unfinished"], summary.get("flows_failed", 0)
+    if not open_ and not failed:
+        return ""
+    total = summary["flows_done"] + open_ + failed
+    said = [f"{open_} did not finish before the run ended" if open_ else "", f"{failed} failed" if failed else ""]
+    return f"of {total} flows, {' and '.join(filter(None, said))}; completion times are of the other flows"
 
 
 def _rows(label: str, summary: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -167,4 +168,5 @@ def _row(label: str, summary: dict[str, Any]) -> tuple[str, ...]:
 
 
 testbed.add_command(reproduce)
+testbed.add_command(switch)
 COMMAND = testbed

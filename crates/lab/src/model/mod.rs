@@ -9,22 +9,9 @@ mod path;
 mod picture;
 mod reading;
 
-pub mod amrt;
-pub mod l2dct_backoff;
-pub mod l2dct_cycle;
-pub mod proactmp;
-pub mod rpo;
-pub mod scheduling;
-
-pub use amrt::AmrtGain;
 pub use function::{Arguments, Function, Value, evaluate};
-pub use l2dct_backoff::L2dctBackoff;
-pub use l2dct_cycle::L2dctCycle;
 pub use picture::{Axis, Curve, Panel, Picture, Range};
-pub use proactmp::ProactmpCredit;
 pub use reading::{Settings, read, stored};
-pub use rpo::RpoGain;
-pub use scheduling::Scheduling;
 
 use crate::text::key::Key;
 use crate::text::{Reader, ScenarioError};
@@ -32,9 +19,14 @@ use serde_json::{Map, Value as Json};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Makes the list of all models.
+/// Declares the files of all models, and makes the list of them.
 macro_rules! models {
-    ($($model:ty),+ $(,)?) => {
+    ($($module:ident::$model:ident),+ $(,)?) => {
+        $(
+            pub mod $module;
+            pub use $module::$model;
+        )+
+
         /// Every model.
         pub const KINDS: &[Kind] = &[$(Kind::of::<$model>()),+];
     };

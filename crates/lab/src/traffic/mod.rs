@@ -5,31 +5,17 @@
 
 mod common;
 pub mod draw;
-mod file;
-mod flows;
-mod incast;
 pub mod kernel_gauges;
 mod keys;
 mod list;
 pub mod load;
-mod many_to_many;
-mod on_off;
-mod permutation;
-mod poisson;
 mod reading;
 mod sizes;
 mod stack;
 
 pub use common::{COMMON, Common, Deadlines};
-pub use file::File;
-pub use flows::Flows;
-pub use incast::Incast;
 pub use keys::{Key, PatternInfo};
 pub use list::Written;
-pub use many_to_many::ManyToMany;
-pub use on_off::OnOff;
-pub use permutation::Permutation;
-pub use poisson::Poisson;
 pub use stack::Kernel;
 pub(crate) use stack::Transports;
 
@@ -48,22 +34,27 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Makes the list of all kinds.
+/// Declares the files of all kinds, and makes the list of them.
 macro_rules! patterns {
-    ($($name:ident),+ $(,)?) => {
+    ($($module:ident::$name:ident),+ $(,)?) => {
+        $(
+            mod $module;
+            pub use $module::$name;
+        )+
+
         /// Every kind of traffic.
         pub const KINDS: &[Kind] = &[$(Kind::of::<$name>()),+];
     };
 }
 
 patterns! {
-    Flows,
-    File,
-    Poisson,
-    Incast,
-    Permutation,
-    ManyToMany,
-    OnOff,
+    flows::Flows,
+    file::File,
+    poisson::Poisson,
+    incast::Incast,
+    permutation::Permutation,
+    many_to_many::ManyToMany,
+    on_off::OnOff,
 }
 
 type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, Resolved), ScenarioError>;

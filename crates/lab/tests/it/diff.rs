@@ -76,7 +76,23 @@ fn a_run_that_ends_earlier_is_over() {
 fn packets_that_differ_are_told_by_their_fields() {
     let (left, right) = (good(TEXT, &[]), good(TEXT, &["fabric.rule=half-slot"]));
     let difference = compared(&left, &right).difference.expect("another rule marks other packets");
-    assert_eq!(difference.fields, ["ecn"]);
+    let [ecn] = &difference.differs[..] else { panic!("{:?}", difference.differs) };
+    assert_eq!((ecn.field, ecn.name, ecn.meaning), ("ecn", "ecn", "ECN code point, in the two low bits"));
+    assert_eq!(ecn.values, ["spare", "not-ect"]);
+}
+
+#[test]
+fn packets_are_told_in_the_words_of_their_protocol() {
+    let (left, right) = (good(TEXT, &[]), good(TEXT, &["transport.window=3"]));
+    let difference = compared(&left, &right).difference.expect("another window is announced");
+    let window = difference.differs.iter().find(|one| one.field == "count").expect("the window differs");
+    let meaning = "Packets of the message that leave without permission";
+    assert_eq!((window.name, window.meaning), ("window", meaning));
+    assert_eq!(window.values[1], "3");
+    let says = &difference.left.expect("an event")["packet"]["says"];
+    let said: Vec<&str> =
+        says.as_array().expect("a list").iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(said, ["index", "window", "message_bytes"]);
 }
 
 #[test]

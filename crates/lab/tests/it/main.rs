@@ -7,6 +7,7 @@ mod common;
 mod corpus;
 mod diff;
 mod docs;
+mod fabric;
 mod kernel;
 mod layout;
 mod memory;

@@ -4,33 +4,27 @@
 //! about a shape is a method of [`Topology`]: its wiring, its size, its capacities, and how it is drawn. Nothing outside
 //! its file knows a topology by its name.
 
-mod dumbbell;
-mod fat_tree;
-mod graph;
 mod keys;
-mod leaf_spine;
 mod next_hops;
-mod parking_lot;
-mod single_switch;
 pub mod sketch;
 
-pub use dumbbell::Dumbbell;
-pub use fat_tree::FatTree;
-pub use graph::Graph;
 pub use keys::{Info, Key, Kind, SWITCH_LATENCY, Usual, Value, Values};
-pub use leaf_spine::LeafSpine;
 pub(crate) use next_hops::{FromTable, Hop, NextHops};
-pub use parking_lot::ParkingLot;
-pub use single_switch::SingleSwitch;
 
 use crate::error::BuildError;
 use crate::link::{Link, LinkSpec};
 use headway_units::Rate;
 use sketch::Sketch;
 
-/// Makes the enum of all topologies, the list of what they are called, and the enum of how they compute next hops.
+/// Declares the files of all topologies, and makes the enum of them, the list of what they are called, and the enum of
+/// how they compute next hops.
 macro_rules! topologies {
-    ($($name:ident),+ $(,)?) => {
+    ($($module:ident::$name:ident),+ $(,)?) => {
+        $(
+            mod $module;
+            pub use $module::$name;
+        )+
+
         /// A topology of any kind.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum TopologySpec {
@@ -99,12 +93,12 @@ macro_rules! topologies {
 }
 
 topologies! {
-    SingleSwitch,
-    Dumbbell,
-    ParkingLot,
-    LeafSpine,
-    FatTree,
-    Graph,
+    single_switch::SingleSwitch,
+    dumbbell::Dumbbell,
+    parking_lot::ParkingLot,
+    leaf_spine::LeafSpine,
+    fat_tree::FatTree,
+    graph::Graph,
 }
 
 /// How many there are of everything, before anything is built.

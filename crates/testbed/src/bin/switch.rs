@@ -77,6 +77,11 @@ fn main() -> ExitCode {
 
 fn serve(arguments: Arguments) -> Result<(), String> {
     let sizes = headway_testbed::scenario::sizes(arguments.mtu, arguments.job.sealed);
+    let file = &arguments.job.scenario;
+    if !file.exists() {
+        let help = "`headway testbed switch` takes the names of scenarios, too";
+        return Err(format!("{}: no such file; {help}", file.display()));
+    }
     let job = Job::load(&arguments.job, sizes).map_err(|e| explain(&e))?;
     let orders = arguments.managed.then(listen);
     if let Some(orders) = &orders {

@@ -22,10 +22,9 @@ use headway_network::Outcome;
 use headway_packet::PacketKind;
 use headway_switch::IoChoice;
 use headway_testbed::{Job, JobArgs, Settings, run, slowdown};
-use headway_transport::registry::{self, Entry};
 use judge::{Bottleneck, Pair};
 use ports::Prices;
-use scenarios::Room;
+use scenarios::{Case, Room};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
@@ -45,8 +44,8 @@ fn main() -> ExitCode {
     if !testbed_available() {
         return ExitCode::SUCCESS;
     }
-    let all: Vec<Entry> =
-        registry::all().into_iter().filter(|e| only.is_none_or(|name| e.info.name == name)).collect();
+    let wanted = |case: &Case| only.map_or(full || !case.full, |name| case.name == *name);
+    let all: Vec<Case> = scenarios::cases().into_iter().filter(wanted).collect();
     assert!(!all.is_empty(), "there is no transport {only:?}");
     println!("{}", Row::HEAD);
     // Hosts mostly wait, so that two networks fit on one machine; whole rows have it to themselves.
@@ -57,7 +56,7 @@ fn main() -> ExitCode {
             scope.spawn(|| {
                 while let Some(entry) = take() {
                     if !report(entry, full) {
-                        wrong.lock().unwrap_or_else(PoisonError::into_inner).push(entry.info.name);
+                        wrong.lock().unwrap_or_else(PoisonError::into_inner).push(entry.name.as_str());
                     }
                 }
             });
@@ -75,7 +74,7 @@ fn main() -> ExitCode {
 /// A machine that measures everything gives the judge a good run to be misled with.
 fn check_the_judge() {
     let measures = |o: &Outcome| o.round_trips.is_some() && !o.host_gauges.iter().all(Vec::is_empty);
-    let good = registry::all().into_iter().find_map(|entry| {
+    let good = scenarios::cases().into_iter().find_map(|entry| {
         let (outcome, bytes) = simulate(&scenarios::loaded(&entry), How::slowed(SLOWDOWNS[0])).ok()?;
         measures(&outcome).then_some((outcome, bytes))
     });
@@ -84,7 +83,7 @@ fn check_the_judge() {
 }
 
 /// Prints a transport's row; whether all was well.
-fn report(entry: &Entry, full: bool) -> bool {
+fn report(entry: &Case, full: bool) -> bool {
     let mut last = Vec::new();
     for slowdown in SLOWDOWNS {
         match Row::measure(entry, full, slowdown) {
@@ -98,7 +97,7 @@ fn report(entry: &Entry, full: bool) -> bool {
         }
     }
     let why: String = last.iter().map(|why| format!("\n  {why}")).collect();
-    println!("{:<18} {:<25} FAILED{why}", entry.info.name, entry.info.discipline);
+    println!("{:<18} {:<25} FAILED{why}", entry.name, entry.info.discipline);
     false
 }
 
@@ -116,7 +115,7 @@ struct Row {
 impl Row {
     const HEAD: &str = "transport          discipline                flows bytes  identities  marks on the bottleneck  FCT/sim  late p99  with a key                lost and recovered";
 
-    fn measure(entry: &Entry, full: bool, slowdown: u64) -> Result<Row, String> {
+    fn measure(entry: &Case, full: bool, slowdown: u64) -> Result<Row, String> {
         let idle = both(&scenarios::idle(entry), How::slowed(slowdown))?;
         let loaded = both(&scenarios::loaded(entry), How::slowed(slowdown))?;
         let at = |pair: &Pair| [&pair.real, &pair.simulated].map(|o| Bottleneck::of(o, scenarios::WAYS[0]));
@@ -145,7 +144,7 @@ impl Row {
     }
 
     /// A run with a key, in which ports change packets whose seals must hold all the same.
-    fn seal(&mut self, entry: &Entry, slowdown: u64) -> Result<(), String> {
+    fn seal(&mut self, entry: &Case, slowdown: u64) -> Result<(), String> {
         let text = scenarios::crowded(entry, None);
         if !ports::write(entry, Rewrite::Rate) {
             let pair = both(&text, How { sealed: true, ..How::slowed(slowdown) })?;
@@ -170,7 +169,7 @@ impl Row {
     }
 
     /// Runs in which packets are lost: of every kind at once, or each in a run of its own.
-    fn lose(&mut self, entry: &Entry, full: bool, slowdown: u64) -> Result<(), String> {
+    fn lose(&mut self, entry: &Case, full: bool, slowdown: u64) -> Result<(), String> {
         let (ample, scant) = kinds(entry, slowdown)?;
         for (room, kinds) in
             [(Room::Ample, ample), (Room::Scant, scant)].into_iter().filter(|(_, k)| !k.is_empty())
@@ -186,7 +185,7 @@ impl Row {
 
     fn lose_in_one(
         &mut self,
-        entry: &Entry,
+        entry: &Case,
         room: Room,
         kinds: &[PacketKind],
         slowdown: u64,
@@ -204,11 +203,11 @@ impl Row {
         Ok(())
     }
 
-    fn print(&self, entry: &Entry) -> String {
+    fn print(&self, entry: &Case) -> String {
         let [done, of] = self.flows;
         format!(
             "{:<18} {:<25} {:>2}/{:<2} intact hold        {:<24} {:>7.2} {:>6} us  {:<25} {}",
-            entry.info.name,
+            entry.name,
             entry.info.discipline,
             done,
             of,
@@ -228,7 +227,7 @@ fn lost(outcome: &Outcome) -> u64 {
 
 /// Kinds of packets that a transport sends while it repairs the loss of a data packet: what the simulator can lose. Then
 /// those that it sends only where ports are full: what is left of packets, and the answers to that.
-fn kinds(entry: &Entry, slowdown: u64) -> Result<(Vec<PacketKind>, Vec<PacketKind>), String> {
+fn kinds(entry: &Case, slowdown: u64) -> Result<(Vec<PacketKind>, Vec<PacketKind>), String> {
     let mut ample = vec![PacketKind::Data];
     ample.extend(sent(entry, Room::Ample, slowdown)?);
     let mut scant = sent(entry, Room::Scant, slowdown)?;
@@ -237,7 +236,7 @@ fn kinds(entry: &Entry, slowdown: u64) -> Result<(Vec<PacketKind>, Vec<PacketKin
 }
 
 /// Kinds of control packets that a transport sends over ports with this room.
-fn sent(entry: &Entry, room: Room, slowdown: u64) -> Result<Vec<PacketKind>, String> {
+fn sent(entry: &Case, room: Room, slowdown: u64) -> Result<Vec<PacketKind>, String> {
     let lost = |kinds: &[PacketKind]| {
         simulate(&scenarios::lossy(entry, room, kinds), How::slowed(slowdown))
             .map(|(outcome, _)| lost(&outcome))

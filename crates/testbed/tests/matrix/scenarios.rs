@@ -3,7 +3,45 @@
 use crate::ports;
 use headway_fabric::Rewrite;
 use headway_packet::PacketKind;
-use headway_transport::registry::Entry;
+use headway_transport::registry::{self, Entry};
+use std::ops::Deref;
+
+/// A transport, as a row of the matrix has it.
+pub struct Case {
+    entry: Entry,
+    /// Its name in the row.
+    pub name: String,
+    /// Parameters that differ from the defaults, as lines of a scenario.
+    parameters: &'static str,
+    /// Whether only whole matrices have it.
+    pub full: bool,
+}
+
+impl Deref for Case {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+/// Ways to run a transport that differ from its defaults in what is on the wire: its name, that of the row, parameters. The
+/// scenarios of AMRT's figures have each of them as a variant.
+const WAYS_TO_RUN: &[(&str, &str, &str)] = &[("ndp", "ndp-single", "spray = \"single\"")];
+
+/// Every transport of the registry, each followed by the other ways to run it.
+pub fn cases() -> Vec<Case> {
+    let mut found = Vec::new();
+    for entry in registry::all() {
+        let own = entry.info.name;
+        let more = WAYS_TO_RUN.iter().filter(|(name, ..)| *name == own);
+        let more = more.map(|(_, name, parameters)| (name.to_string(), *parameters, true));
+        for (name, parameters, full) in [(own.to_string(), "", false)].into_iter().chain(more) {
+            found.push(Case { entry: entry.clone(), name, parameters, full });
+        }
+    }
+    found
+}
 
 /// What a port of the switch holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +68,13 @@ const LOST: u64 = 3;
 pub const WAYS: [&str; 2] = ["s0->s1", "s1->s0"];
 
 /// A dumbbell of two pairs, 10 Gb/s and a round trip of 90 us, over the ports that the transport needs.
-fn dumbbell(entry: &Entry, room: Room, flows: &str, faults: &[String]) -> String {
+fn dumbbell(entry: &Case, room: Room, flows: &str, faults: &[String]) -> String {
     let name = entry.info.name;
     // A time-out of the usual 10 ms takes a second on a network that is 100 times slower.
     let timeout = if has(entry, "min_rto") { "min_rto = \"1 ms\"" } else { "" };
     // What opens a connection can be lost as well.
     let handshake = if has(entry, "handshake") { "handshake = true" } else { "" };
-    let (faults, buffer) = (faults.join("\n"), room.packets());
+    let (faults, buffer, parameters) = (faults.join("\n"), room.packets(), entry.parameters);
     format!(
         r#"
 stop = "400 ms"
@@ -52,6 +90,7 @@ buffer = "{buffer} packets"
 name = "{name}"
 {timeout}
 {handshake}
+{parameters}
 [[traffic]]
 kind = "flows"
 flows = [{flows}]
@@ -63,17 +102,17 @@ flows = [{flows}]
 /// A flow that leaves three quarters of the path idle.
 const IDLE: &str = r#"{ name = "f0", src = 0, dst = 2, bytes = "25 kB", start = "0 s", share = 4 }"#;
 
-fn has(entry: &Entry, parameter: &str) -> bool {
+fn has(entry: &Case, parameter: &str) -> bool {
     entry.params.iter().any(|p| p.name == parameter)
 }
 
 /// One short flow that leaves three quarters of the path idle.
-pub fn idle(entry: &Entry) -> String {
+pub fn idle(entry: &Case) -> String {
     dumbbell(entry, Room::Ample, IDLE, &[])
 }
 
 /// Two long flows on one link, one byte beside them, and a flow the other way.
-pub fn loaded(entry: &Entry) -> String {
+pub fn loaded(entry: &Case) -> String {
     let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "1.5 MB", start = "0 s" },
         { name = "f1", src = 1, dst = 3, bytes = "1.5 MB", start = "0 s" },
         { name = "f2", src = 0, dst = 3, bytes = 1, start = "200 us" },
@@ -83,7 +122,7 @@ pub fn loaded(entry: &Entry) -> String {
 
 /// A flow on an idle link, then two that crowd it, so that ports mark, cut and price whatever they can. Over the ports that
 /// the transport is meant for, or those that are named.
-pub fn crowded(entry: &Entry, discipline: Option<&str>) -> String {
+pub fn crowded(entry: &Case, discipline: Option<&str>) -> String {
     let flows = format!(
         r#"{IDLE}, {{ name = "f1", src = 0, dst = 2, bytes = "1 MB", start = "2 ms" }},
         {{ name = "f2", src = 1, dst = 3, bytes = "1 MB", start = "2 ms" }}"#
@@ -97,7 +136,7 @@ pub fn crowded(entry: &Entry, discipline: Option<&str>) -> String {
 }
 
 /// Two flows, of whose packets of these kinds the first on each way of the bottleneck is lost, and the third of data.
-pub fn lossy(entry: &Entry, room: Room, kinds: &[PacketKind]) -> String {
+pub fn lossy(entry: &Case, room: Room, kinds: &[PacketKind]) -> String {
     let flows = r#"{ name = "f0", src = 0, dst = 2, bytes = "300 kB", start = "0 s" },
         { name = "f1", src = 1, dst = 3, bytes = "300 kB", start = "0 s" }"#;
     let control = kinds.iter().filter(|kind| **kind != PacketKind::Data).map(|kind| (kind.name(), 1));

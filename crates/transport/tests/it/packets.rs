@@ -1,12 +1,13 @@
 //! What every transport declares of its packets is true: views come back as they were, and nothing else is in the
 //! packets that it sends.
 
+use crate::harness::mutant::{Fault, Mutant};
 use crate::harness::network::Mesh;
 use crate::harness::plan::{self, Plan};
 use headway_packet::{Packet, PacketKind};
-use headway_transport::HostContext;
 use headway_transport::promises::Promised;
 use headway_transport::registry::{self, PromisedVisitor};
+use headway_transport::{Endpoint, HostContext};
 use headway_units::Time;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -70,7 +71,11 @@ impl PromisedVisitor for Sent<'_> {
 
     fn visit<T: Promised>(self) -> Vec<Packet> {
         let params = plan::parameters::<T::Params>(&self.0.parameters);
-        let make = |context: HostContext| T::endpoint(&params, context);
+        // The machine's type in the other tests, so that the network is compiled once.
+        let make = |context: HostContext| {
+            let machine: Box<dyn Endpoint> = Box::new(T::endpoint(&params, context));
+            Mutant::new(machine, Fault::None)
+        };
         let mut mesh = Mesh::new(self.0, T::INFO.discipline == "trimming", false, make);
         mesh.ledger.expect::<T>();
         mesh.keep_sent();

@@ -14,9 +14,9 @@ pub mod network;
 pub mod plan;
 
 use headway_packet::Sizes;
-use headway_transport::HostContext;
 use headway_transport::promises::{Promised, Promises};
 use headway_transport::registry::{self, PromisedVisitor};
+use headway_transport::{Endpoint, HostContext};
 use ledger::Violation;
 use mutant::{Fault, Mutant};
 use network::{Mesh, Outcome};
@@ -38,7 +38,11 @@ impl PromisedVisitor for RunPlan<'_> {
 
     fn visit<T: Promised>(self) -> Self::Output {
         let params = plan::parameters::<T::Params>(&self.plan.parameters);
-        let make = |context: HostContext| Mutant::new(T::endpoint(&params, context), self.fault);
+        // Boxed, so that the network is compiled once and not for every transport.
+        let make = |context: HostContext| {
+            let machine: Box<dyn Endpoint> = Box::new(T::endpoint(&params, context));
+            Mutant::new(machine, self.fault)
+        };
         let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
         mesh.ledger.expect::<T>();
         let outcome = mesh.run();

@@ -73,15 +73,16 @@ pub fn within(spec: &ParamSpec, lot: u64) -> ParamValue {
 }
 
 /// See the module.
-pub struct Line<T: Transport> {
-    ends: [Checked<T::Endpoint>; 2],
+pub struct Line {
+    // Boxed, so that the line is compiled once and not for every controller.
+    ends: [Checked<Box<dyn Endpoint>>; 2],
     air: Vec<Packet>,
     now: Time,
 }
 
-impl<T: Transport> Line<T> {
+impl Line {
     /// A message of `packets` packets between two machines with these parameters.
-    pub fn new(
+    pub fn new<T: Transport>(
         params: &[(&'static str, ParamValue)],
         packets: u32,
         deadline: Option<Time>,
@@ -96,9 +97,19 @@ impl<T: Transport> Line<T> {
             let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
             let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 2 });
             let context = HostContext { host: HostId(host), nic, sizes: Sizes::default(), path };
-            Checked::new(T::endpoint(&chosen, context))
+            let machine: Box<dyn Endpoint> = Box::new(T::endpoint(&chosen, context));
+            Checked::new(machine)
         };
-        let mut line = Line { ends: [end(0), end(1)], air: Vec::new(), now: Time::us(3) };
+        Line::open([end(0), end(1)], packets, deadline, entropy)
+    }
+
+    fn open(
+        ends: [Checked<Box<dyn Endpoint>>; 2],
+        packets: u32,
+        deadline: Option<Time>,
+        entropy: u32,
+    ) -> Self {
+        let mut line = Line { ends, air: Vec::new(), now: Time::us(3) };
         let (initial_window, bytes) = (InitialWindow::default(), u64::from(packets) * 1460);
         let dst = HostId(1);
         let message = Message {

@@ -9,6 +9,7 @@ use std::cell::Cell;
 
 thread_local! {
     static DRAWS: Cell<u32> = const { Cell::new(0) };
+    static FAULT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// What is wrong with a controller, by number.
@@ -27,26 +28,36 @@ pub const FAULTS: &[&str] = &[
     "a quantity that is no number",
 ];
 
-/// NewReno with marks, and fault `FAULT` of [`FAULTS`].
-pub struct Wrong<const FAULT: usize>(NewReno);
+/// NewReno with marks, and one of [`FAULTS`]. It is one type, so that the machine is compiled for it once.
+pub struct Wrong {
+    inner: NewReno,
+    fault: usize,
+}
 
-impl<const FAULT: usize> CongestionControl for Wrong<FAULT> {
+impl Wrong {
+    /// Says which fault those have that this thread makes from now on.
+    pub fn begin(fault: usize) {
+        FAULT.set(fault);
+    }
+}
+
+impl CongestionControl for Wrong {
     type Params = NewRenoParams;
     const INFO: TransportInfo = NewReno::INFO;
     const ECN: bool = true;
 
     fn new(params: &NewRenoParams, connection: &ConnectionParams, flow: &Flow) -> Self {
-        Wrong(NewReno::new(params, connection, flow))
+        Wrong { inner: NewReno::new(params, connection, flow), fault: FAULT.get() }
     }
 
     fn acknowledged(&mut self, window: &mut Window, _: &Ack) {
-        window.cwnd += if FAULT == 2 { 0.5 } else { 0.0 };
+        window.cwnd += if self.fault == 2 { 0.5 } else { 0.0 };
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Ack) {
-        self.0.grow(window, ack);
-        match FAULT {
-            1 => self.0.grow(window, ack),
+        self.inner.grow(window, ack);
+        match self.fault {
+            1 => self.inner.grow(window, ack),
             8 => window.cwnd = f64::NAN,
             10 => {
                 DRAWS.set(DRAWS.get() + 1);
@@ -57,30 +68,30 @@ impl<const FAULT: usize> CongestionControl for Wrong<FAULT> {
     }
 
     fn marked(&mut self, window: &Window, _: &Ack) -> f64 {
-        if FAULT == 3 { window.cwnd * 2.0 } else { window.cwnd / 2.0 }
+        if self.fault == 3 { window.cwnd * 2.0 } else { window.cwnd / 2.0 }
     }
 
     fn lost(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
-        match FAULT {
+        match self.fault {
             4 => window.cwnd + 1.0,
             5 => 0.0,
-            _ => self.0.lost(window, flight, now),
+            _ => self.inner.lost(window, flight, now),
         }
     }
 
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
-        if FAULT == 6 { window.cwnd * 2.0 + 2.0 } else { self.0.lost(window, flight, now) }
+        if self.fault == 6 { window.cwnd * 2.0 + 2.0 } else { self.inner.lost(window, flight, now) }
     }
 
     fn recovered(&mut self, window: &mut Window, _: Time) {
-        window.cwnd *= if FAULT == 7 { 100.0 } else { 1.0 };
+        window.cwnd *= if self.fault == 7 { 100.0 } else { 1.0 };
     }
 
     fn gap(&self) -> Option<Time> {
-        (FAULT == 9).then_some(Time::ZERO)
+        (self.fault == 9).then_some(Time::ZERO)
     }
 
     fn shown(&self) -> f64 {
-        if FAULT == 11 { f64::NAN } else { 0.0 }
+        if self.fault == 11 { f64::NAN } else { 0.0 }
     }
 }
