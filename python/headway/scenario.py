@@ -24,6 +24,8 @@ Progress = Callable[[dict[str, Any]], bool]
 # More parts than this no network is divided into.
 MOST_THREADS = 128
 
+Threads = int | Literal["auto"]
+
 
 @dataclass(frozen=True)
 class _Written:
@@ -185,7 +187,7 @@ class Scenario:
         capture: str | Path | None = None,
         capture_links: Sequence[str] = (),
         stored: bool = True,
-        threads: int | Literal["auto"] = 1,
+        threads: Threads = 1,
     ) -> Run:
         """Run it; with `out`, also write the run directory. `progress` may return False to stop early.
 
@@ -239,7 +241,7 @@ class Scenario:
         return f"<div><b>{html.escape(self.name)}</b> {html.escape(self.title)}<table>{rows}</table></div>"
 
 
-def thread_count(threads: int | Literal["auto"]) -> int:
+def thread_count(threads: Threads) -> int:
     """A number of threads; of `"auto"`, the cores that this process may use."""
     if threads == "auto":
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,7 +11,7 @@ import click
 from headway import names
 from headway.directories import directory_of
 from headway.errors import HeadwayError
-from headway.scenario import MOST_THREADS, thread_count
+from headway.scenario import MOST_THREADS, Threads, thread_count
 from headway.sweeps import Shard
 from headway.sweeps.executor import Executor
 from headway.sweeps.executors import executor_of
@@ -75,8 +75,8 @@ def scale_option(command: Command) -> Command:
     )(command)
 
 
-class ThreadsParameter(click.ParamType[int]):
-    """A number of threads, or `auto` for one on each core."""
+class ThreadsParameter(click.ParamType[Threads]):
+    """A number of threads, or `auto`."""
 
     name = "threads"
 
@@ -85,9 +85,9 @@ class ThreadsParameter(click.ParamType[int]):
         value: Any,  # noqa: ANN401
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> int:
+    ) -> Threads:
         try:
-            return thread_count("auto" if value == "auto" else int(value))
+            return "auto" if value == "auto" else thread_count(int(value))
         except ValueError:
             self.fail(f"{value!r} is neither a number from 1 to {MOST_THREADS} nor 'auto'", param, ctx)
 
@@ -99,7 +99,7 @@ def threads_option(command: Command) -> Command:
         type=ThreadsParameter(),
         default=1,
         metavar="N|auto",
-        help="Threads that share a run; 'auto' is one for each core. The results are the same for any number.",
+        help="Threads that share a run; 'auto' takes idle cores. The results are the same for any number.",
     )(command)
 
 

@@ -27,6 +27,7 @@ from headway.cli.options import (
     scale_option,
     set_option,
     shard_option,
+    threads_option,
 )
 from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
@@ -35,8 +36,9 @@ from headway.errors import NameNotFound
 from headway.explain.record import CANNOT, CONTRADICTS, listed
 from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
-from headway.scenario import Scenario
+from headway.scenario import Scenario, Threads
 from headway.sweeps import Shard, SweepOutcome, SweepPlan, plan
+from headway.sweeps.capacity import with_threads
 from headway.sweeps.executor import Executor
 from headway.sweeps.forecast import NOTHING, Forecast, forecast
 from headway.sweeps.pace import learn_after
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 @set_option
 @force_option
 @click.option("--record", is_flag=True, help="Write the verdicts to verdicts.json in the folder of claims.toml.")
+@threads_option
 @click.option("--all", "everything", is_flag=True, help="Every figure of the paper that FILE names, or of all papers.")
 @click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
 def reproduce(
@@ -66,6 +69,7 @@ def reproduce(
     scale: str | None,
     seeds: int | None,
     jobs: int | None,
+    threads: Threads,
     executor: Executor,
     shard: Shard | None,
     sets: tuple[str, ...],
@@ -83,7 +87,7 @@ def reproduce(
         raise click.UsageError("--record is for the scenario as it is written, without --set")
     if seeds is not None:
         sets = (*sets, f"sweep.seeds={seeds}")
-    request = Request(sets, scale, jobs, executor, shard, force, record, quiet=as_json)
+    request = Request(sets, scale, jobs, threads, executor, shard, force, record, quiet=as_json)
     if everything:
         if as_json:
             raise click.UsageError("--json prints the claims of one figure; with --all they are in its claims.json")
@@ -91,7 +95,7 @@ def reproduce(
     if file is None:
         raise click.UsageError("say which figure, such as amrt/fig01, or --all")
     scenario = names.resolve(file)
-    done = _one(scenario, plan(scenario, out, sets=sets, scale=scale), request)
+    done = _one(scenario, _plan(scenario, out, request), request)
     if as_json:
         click.echo(json.dumps(done.rows, indent=2, ensure_ascii=False))
     return status(done.outcome)
@@ -104,6 +108,7 @@ class Request:
     sets: tuple[str, ...]
     scale: str | None
     jobs: int | None
+    threads: Threads
     executor: Executor
     shard: Shard | None
     force: bool
@@ -119,6 +124,10 @@ class Done:
     rows: list[dict[str, Any]]
     report: bool
     picture: Picture | None = None
+
+
+def _plan(file: ScenarioFile, out: Path, request: Request) -> SweepPlan:
+    return with_threads(plan(file, out, sets=request.sets, scale=request.scale), request.threads, request.jobs)
 
 
 def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
@@ -182,7 +191,7 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     for name, measured in left_out.items():
         click.echo(f"{name} is left out: `headway testbed reproduce {measured}` runs it on real packets")
     figures = [figure for named in papers.values() for figure in named]
-    plans = {f.name: plan(f, out / f.name, sets=request.sets, scale=request.scale) for f in figures}
+    plans = {f.name: _plan(f, out / f.name, request) for f in figures}
     ahead = sum((_ahead(name, one, request) for name, one in plans.items()), NOTHING)
     announce(ahead, f"{len(plans)} figures, ")
     done: dict[str, Done] = {}

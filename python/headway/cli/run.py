@@ -14,7 +14,7 @@ from headway.cli.options import force_option, out_option, scale_option, scenario
 from headway.cli.terminal import Progress, Stop
 from headway.data.sentences import one_line, surprising, transport_lines
 from headway.names import ScenarioFile
-from headway.scenario import Scenario
+from headway.scenario import Scenario, Threads, thread_count
 
 INTERRUPTED = 130
 
@@ -50,7 +50,7 @@ def run(
     out: Path | None,
     force: bool,
     scale: str | None,
-    threads: int,
+    threads: Threads,
     dry_scaling: bool,
     csv: bool,
     capture: Path | None,
@@ -67,11 +67,13 @@ def run(
     if dry_scaling:
         if out is not None or capture is not None:
             raise click.UsageError("--dry-scaling writes nothing: leave out --out and --capture")
-        found = scenario.scaling(sorted({2, 4, 8, 16, 32, 64} | ({threads} if threads > 1 else set())))
+        found = scenario.scaling(sorted({2, 4, 8, 16, 32, 64, thread_count(threads)} - {1}))
         click.echo(json.dumps(found, indent=2) if as_json else scaling_table(file.name, found))
         return 0
     with _watched(file.name) as progress:
-        result = scenario.run(out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links, threads=threads)
+        result = scenario.run(
+            out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links, threads=threads
+        )
     if as_json:
         click.echo(json.dumps(result.summary, indent=2, ensure_ascii=False))
     else:

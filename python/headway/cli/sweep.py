@@ -20,6 +20,7 @@ from headway.cli.options import (
     scenario_argument,
     set_option,
     shard_option,
+    threads_option,
 )
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
 from headway.data.point import Point
@@ -27,7 +28,9 @@ from headway.data.sentences import one_line, surprising
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.units import duration
 from headway.names import ScenarioFile
+from headway.scenario import Threads
 from headway.sweeps import Job, Shard, State, SweepOutcome, SweepPlan, plan, run_sweep
+from headway.sweeps.capacity import with_threads
 from headway.sweeps.executor import Executor
 from headway.sweeps.forecast import Forecast, forecast
 from headway.sweeps.worker import Finished
@@ -43,6 +46,7 @@ INTERRUPTED = 130
 @set_option
 @scale_option
 @jobs_option
+@threads_option
 @executor_option
 @shard_option
 @force_option
@@ -52,12 +56,13 @@ def sweep(
     sets: tuple[str, ...],
     scale: str | None,
     jobs: int | None,
+    threads: Threads,
     executor: Executor,
     shard: Shard | None,
     force: bool,
 ) -> int:
     """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
-    planned = plan(file, out, sets=sets, scale=scale)
+    planned = with_threads(plan(file, out, sets=sets, scale=scale), threads, jobs)
     outcome = run_watched(planned, jobs, quiet=False, overwrite=force, executor=executor, shard=shard)
     if outcome.plan.points:
         _print_numbers(read_sweep(out))

@@ -9,8 +9,9 @@ from typing import Any
 from headway import names
 from headway.data.sweep import Sweep, read_sweep
 from headway.directories import directory_of
-from headway.scenario import assignments
+from headway.scenario import Threads, assignments
 from headway.sweeps.board import Observer
+from headway.sweeps.capacity import with_threads
 from headway.sweeps.executors import executor_of
 from headway.sweeps.plan import Shard, plan
 from headway.sweeps.run import run_sweep
@@ -23,6 +24,7 @@ def sweep(
     sets: Mapping[str, Any] | Sequence[str] = (),
     scale: str | None = None,
     jobs: int | None = None,
+    threads: Threads = 1,
     executor: Any = None,  # noqa: ANN401  (a name, or any pool)
     shard: str | None = None,
     overwrite: bool = False,
@@ -37,12 +39,13 @@ def sweep(
     `executor` says where points run: `"local"`, `"slurm"`, `"dask:ADDRESS"`, or an object with the interface of
     `concurrent.futures`, such as a pool of mpi4py or submitit, or a Dask client. Workers need the same version of
     Headway, and `out` and the scenario under the same paths. `jobs` is the number of points, or of tasks of an
-    executor, at once.
+    executor, at once. `threads` share each run; `"auto"` takes idle cores. Results do not depend on it.
 
     Points that fail are in `Sweep.failed`. Ctrl-C stops what this call started; called again, it goes on from there.
     """
     where = executor_of(executor)
     planned = plan(names.resolve(str(scenario)), directory_of(out), sets=assignments(sets), scale=scale)
+    planned = with_threads(planned, threads, jobs)
     try:
         run_sweep(
             planned,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from headway.sweeps.plan import Job
+from headway.scenario import Threads, thread_count
+from headway.sweeps.plan import Job, SweepPlan
 
 MEMORY_SHARE = 0.8
 
@@ -24,14 +26,25 @@ def worker_count(jobs: int | None, points: Sequence[Job]) -> int:
     if jobs is not None:
         return max(1, min(jobs, len(points)))
     largest = max((p.memory_bytes for p in points), default=0)
-    return divided(cores(), available_memory(), len(points), largest).at_once
+    threads = max((p.threads for p in points), default=1)
+    return divided(max(1, cores() // threads), available_memory(), len(points), largest).at_once
+
+
+def with_threads(planned: SweepPlan, threads: Threads, jobs: int | None) -> SweepPlan:
+    """The plan with so many threads for each run; of `auto`, with the cores that no other run needs."""
+    if threads == "auto":
+        largest = max((p.memory_bytes for p in planned.points), default=0)
+        points = min(len(planned.points), jobs or len(planned.points))
+        count = divided(cores(), available_memory(), max(1, points), largest, most_threads=cores()).threads
+    else:
+        count = thread_count(threads)
+    return replace(planned, points=tuple(replace(point, threads=count) for point in planned.points))
 
 
 def divided(cores: int, memory_bytes: int, points: int, largest_bytes: int, most_threads: int = 1) -> Division:
     """Many runs at once as long as there are points and memory for them; what cores are left over become threads.
 
-    Runs side by side need no barrier between them, so they come first. `most_threads` is what a run can use: the
-    simulator runs on one.
+    Runs side by side need no barrier between them, so they come first. `most_threads` is what a run can use.
     """
     at_once = min(cores, points)
     if largest_bytes:
