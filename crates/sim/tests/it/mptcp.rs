@@ -99,7 +99,7 @@ fn coupled_subflows_take_little_more_than_one_share_of_a_full_buffer() {
         ("mptcp-lia", 0.45, 0.60),
         ("mptcp-olia", 0.45, 0.60),
         ("mptcp-balia", 0.45, 0.60),
-        ("mptcp-reno", 0.62, 0.70),
+        ("mptcp-reno", 0.62, 0.72),
     ] {
         let run = shared(transport, Rate::gbps(1), 0.0, 100, Time::s(3));
         let regular = share(&outcome(&run));
