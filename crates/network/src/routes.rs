@@ -96,20 +96,16 @@ impl PathSelector {
     }
 
     #[inline(always)]
-    fn pick(
-        &self,
-        switch: u32,
-        packet: &Packet,
-        (count, level): (u32, u32),
-        (link, at): (u32, Time),
-    ) -> u32 {
+    fn pick(&self, switch: u32, packet: &Packet, (count, level): (u32, u32), (link, at): (u32, Time)) -> u32 {
         let number = match self.routing {
             Routing::Ecmp => {
                 let addresses = u64::from(packet.src.0) << 32 | u64::from(packet.dst.0);
                 mix(mix(addresses ^ self.salts[switch as usize]) ^ u64::from(packet.entropy)) as u32
             }
             // A link brings one packet at a time.
-            Routing::Spray => mix((self.spray[switch as usize] ^ at.0).wrapping_add(u64::from(link) << 40)) as u32,
+            Routing::Spray => {
+                mix((self.spray[switch as usize] ^ at.0).wrapping_add(u64::from(link) << 40)) as u32
+            }
             Routing::Pinned => return packet.entropy / level.max(1) % count,
             Routing::Symmetric => self.symmetric.hash(packet, level.into()),
         };

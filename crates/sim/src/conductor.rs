@@ -125,8 +125,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let made = egress.into_iter().zip(hosts).zip(orders).enumerate();
         let made = made.map(|(shard, ((egress, hosts), order))| {
             let place = (&division, shard as u8);
-            let ports =
-                Ports::new(Arc::clone(&network), spec, watch.tap.is_some(), (egress, reach), place)?;
+            let ports = Ports::new(Arc::clone(&network), spec, watch.tap.is_some(), (egress, reach), place)?;
             let mut engine = Engine::new(&common, ports, hosts, order, shard)?;
             engine.deliveries = sampler.as_ref().and_then(Sampler::deliveries);
             engine.nearness = within.map(|within| Nearness { within, came: 0 });
@@ -265,7 +264,11 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                 trial.window(&since, together);
                 tried = events;
             }
-            self.far -= all.iter_mut().filter_map(|s| s.nearness.as_mut()).map(|n| std::mem::take(&mut n.came)).sum::<u64>();
+            self.far -= all
+                .iter_mut()
+                .filter_map(|s| s.nearness.as_mut())
+                .map(|n| std::mem::take(&mut n.came))
+                .sum::<u64>();
             self.show(&mut all, watch, false);
             let events: u64 = all.iter().map(|shard| shard.events).sum();
             if !alone && events >= self.next_look {
@@ -492,7 +495,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     /// When a port's counters contradict each other: only a bug can cause that.
     fn records(&self, all: &mut Guards<'_, 'a, E>) -> Vec<LinkRecord> {
         let faults: Vec<FaultCounts> = {
-            let of = |link: usize| all[usize::from(self.division.of_link()[link])].ports.links.fault_counts(link);
+            let of =
+                |link: usize| all[usize::from(self.division.of_link()[link])].ports.links.fault_counts(link);
             (0..self.network.links().len()).map(of).collect()
         };
         let ports = whole(&mut all[0].ports.egress).iter().map(|egress| &egress.port);

@@ -105,7 +105,11 @@ pub(crate) fn threads_for(pieces: usize) -> usize {
 /// Runs `conduct` with a crew of so many threads, of which the caller is one. Whenever it asks them to, thread `n` does
 /// `work(n)`.
 #[allow(clippy::disallowed_methods, reason = "a run on several threads makes them here, and nowhere else")]
-pub(crate) fn with_crew<R>(threads: usize, work: &(dyn Fn(usize) + Sync), conduct: impl FnOnce(&Crew<'_>) -> R) -> R {
+pub(crate) fn with_crew<R>(
+    threads: usize,
+    work: &(dyn Fn(usize) + Sync),
+    conduct: impl FnOnce(&Crew<'_>) -> R,
+) -> R {
     let zero = || AtomicUsize::new(0);
     let (there, meetings, sleepers) = (zero(), zero(), zero());
     let meeting = Meeting { threads, there, meetings, sleepers, bed: Mutex::new(()), bell: Condvar::new() };

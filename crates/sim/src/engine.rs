@@ -16,9 +16,9 @@ use crate::rank;
 use crate::sampler::Deliveries;
 use crate::shared::Shared;
 use headway_fabric::{Fate, Full};
+use headway_network::FlowState;
 use headway_network::{BuildError, Network};
 use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen};
-use headway_network::FlowState;
 use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
 use headway_primitives::{mix, prefetch};
 use headway_transport::endpoint::{Ahead, Checked};
@@ -449,7 +449,12 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 return self.pull_in_vain(host);
             }
             egress.armed = true;
-            self.ports.links.queue.push(free_at.0, rank::of_work(PORT_SERVICE | host), PORT_SERVICE | host, 0);
+            self.ports.links.queue.push(
+                free_at.0,
+                rank::of_work(PORT_SERVICE | host),
+                PORT_SERVICE | host,
+                0,
+            );
             return;
         }
         let endpoint = &mut self.hosts[host as usize].endpoint;
@@ -558,4 +563,3 @@ impl headway_fabric::Packets<u32> for PacketPool {
 mod work;
 
 use work::Work;
-

@@ -178,7 +178,9 @@ impl<'a> Links<'a> {
             Some(timing) if link.number < self.hosts => timing.leaves(link.number, ends),
             _ => ends,
         };
-        let Some(faults) = &mut self.faults else { return self.carry(link, handle, left, (self.at_host, true)) };
+        let Some(faults) = &mut self.faults else {
+            return self.carry(link, handle, left, (self.at_host, true));
+        };
         let action = faults.injector.judge(link.number, &packet, ends);
         if action == FaultAction::Drop {
             return self.lose(handle);

@@ -35,17 +35,6 @@ struct Near {
 }
 
 impl Near {
-    /// In one word, which sorts as the event does.
-    #[inline(always)]
-    fn word(&self) -> u128 {
-        u128::from(self.key) << 64 | u128::from(self.what) << 32 | u128::from(self.packet)
-    }
-
-    #[inline(always)]
-    fn of(word: u128) -> Near {
-        Near { key: (word >> 64) as u64, what: (word >> 32) as u32, packet: word as u32 }
-    }
-
     #[inline(always)]
     fn due(&self, shift: u32, bucket: u64) -> Due {
         let at = bucket << shift | self.key >> RANK_BITS;
@@ -129,8 +118,6 @@ pub(crate) struct EventQueue {
     /// Events of the buckets up to that one in order; those before `taken` are gone.
     current: Vec<Due>,
     taken: usize,
-    /// Events of the bucket that is being sorted.
-    sorting: Vec<u128>,
     /// How far `taken` may come before more events have to be sorted: the length of `current` less `ahead`.
     enough: usize,
     /// How many events to hold in `current` beyond the next one.
@@ -165,7 +152,6 @@ impl EventQueue {
             bucket: 0,
             current: Vec::new(),
             taken: 0,
-            sorting: Vec::new(),
             enough: 0,
             ahead: 0,
             heads: vec![Place::NONE; buckets].into(),
@@ -393,16 +379,14 @@ impl EventQueue {
     /// Sorts the events of the bucket reached last, whose list begins at `head`, into `current`.
     #[inline(always)]
     fn drain(&mut self, head: Place) {
-        self.sorting.clear();
+        let start = self.current.len();
         let chunks = self.release(head);
         let mut place = self.free;
         for _ in 1..chunks {
             place = self.take(place, CHUNK);
         }
         self.take(place, head.len());
-        sort(&mut self.sorting);
-        let due = |event: &u128| Near::of(*event).due(self.shift, self.bucket);
-        self.current.extend(self.sorting.iter().map(due));
+        sort(&mut self.current[start..]);
     }
 
     /// Releases a list's chunks and says how many they are. The newest comes first in the list, and each is
@@ -424,11 +408,12 @@ impl EventQueue {
         chunks
     }
 
-    /// Copies the first `len` events of a chunk to where they are sorted, and names the chunk after it.
+    /// Copies the first `len` events of a chunk into `current`, and names the chunk after it.
     #[inline(always)]
     fn take(&mut self, place: Place, len: usize) -> Place {
         let chunk = &self.chunks[place.chunk()];
-        self.sorting.extend(chunk.events[..len].iter().map(Near::word));
+        let due = |place: usize| chunk.events[place].due(self.shift, self.bucket);
+        self.current.extend((0..len).map(due));
         chunk.next
     }
 
@@ -468,24 +453,28 @@ impl EventQueue {
 
 /// Sorts events that come in the order of their insertion: nearly the order of time, and any order in one instant.
 #[inline(always)]
-fn sort(events: &mut [u128]) {
+fn sort(events: &mut [Due]) {
     if events.len() > SMALL {
         return sort_many(events);
     }
     for end in 1..events.len() {
         let event = events[end];
         let mut hole = end;
-        while hole > 0 && events[hole - 1] > event {
+        while hole > 0 && events[hole - 1].key > event.key {
             events[hole] = events[hole - 1];
             hole -= 1;
         }
-        events[hole] = event;
+        if hole < end {
+            events[hole] = event;
+        }
     }
 }
 
 #[inline(never)]
-fn sort_many(events: &mut [u128]) {
-    events.sort_unstable();
+fn sort_many(events: &mut [Due]) {
+    if !events.is_sorted_by_key(|e| e.key) {
+        events.sort_unstable_by_key(|e| e.key);
+    }
 }
 
 #[cfg(test)]

@@ -104,4 +104,3 @@ fn row(threads: usize, counted: &Counted, alone: f64, events: u64, meeting: f64)
         "limit": limit,
     })
 }
-

@@ -128,8 +128,7 @@ fn packets_reach_whoever_can_be_reached_over_links_that_are_up() {
                         "{routing:?} {used:?} without {dead:?}"
                     );
                     if routing == Routing::Symmetric && can {
-                        let back =
-                            way(&network, (&mut changes, &choice), (dst, src, entropy), Time::us(7));
+                        let back = way(&network, (&mut changes, &choice), (dst, src, entropy), Time::us(7));
                         let nodes = |links: &[u32]| -> Vec<(u32, u32)> {
                             links
                                 .iter()

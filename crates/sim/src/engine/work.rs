@@ -11,9 +11,7 @@
 //! machine, and again as they are handed out.
 
 use super::Engine;
-use crate::links::{
-    ARRIVED, DELIVER, GIVEN_UP, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS,
-};
+use crate::links::{ARRIVED, DELIVER, GIVEN_UP, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS};
 use crate::rank;
 use headway_network::{BuildError, HostCosts, Processor, RunSpec, merged};
 use headway_packet::{Packet, PacketFlags};
