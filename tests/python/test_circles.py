@@ -270,8 +270,8 @@ def test_what_a_registry_hands_on_is_of_the_file(tmp_path: Path) -> None:
     assert circle(needs(tmp_path)) is not None
 
 
-# Crates that a crate names in these files only: the lab stands on the network, and one file of it runs the simulator.
-ONLY_IN = {("lab", "headway_sim"): {"run.rs"}}
+# Crates that a crate names in these files only: the lab stands on the network, and its room for runs runs the simulator.
+ONLY_IN = {("lab", "headway_sim"): {"run.rs", "run/scaling.rs"}}
 
 
 @pytest.mark.parametrize(("crate", "named_crate"), ONLY_IN)
