@@ -270,7 +270,7 @@ def test_what_a_registry_hands_on_is_of_the_file(tmp_path: Path) -> None:
     assert circle(needs(tmp_path)) is not None
 
 
-# Crates that a crate names in these files only: the lab stands on the network, and its room for runs runs the simulator.
+# Crates that a crate names in these files only: the lab stands on the network, and runs the simulator in one room.
 ONLY_IN = {("lab", "headway_sim"): {"run.rs", "run/scaling.rs"}}
 
 

@@ -213,6 +213,7 @@ impl PyScenario {
     /// `capture` is a pcapng file to write, `capture_links` the links to capture, all if there is none. `threads` share the
     /// run, whose results do not depend on them.
     #[pyo3(signature = (out = None, progress = None, csv = false, capture = None, capture_links = Vec::new(), threads = NonZeroUsize::MIN))]
+    #[allow(clippy::too_many_arguments, reason = "Python names each of them")]
     fn run(
         &self,
         py: Python<'_>,
