@@ -110,9 +110,10 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let egress = Shared::of(egress, shards, division.of_link());
         let of_host: Arc<[u8]> = division.of_node()[..network.hosts() as usize].into();
         let hosts = Shared::of(endpoints.into_iter().map(Host::new).collect(), shards, &of_host);
+        let order = in_order(spec);
         let mut orders: Vec<Vec<u32>> = vec![Vec::new(); shards];
-        for flow in in_order(spec) {
-            orders[usize::from(of_host[spec.flows[flow as usize].src as usize])].push(flow);
+        for flow in &order {
+            orders[usize::from(of_host[spec.flows[*flow as usize].src as usize])].push(*flow);
         }
         let common = Common {
             spec,
@@ -140,13 +141,12 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                 far += 1;
             }
         }
-        let order = in_order(spec);
         let start_of = |place: usize| order.get(place).map(|flow| spec.flows[*flow as usize].start);
-        let starts = spec.flows.iter().filter(|f| f.responsive).map(|f| f.start);
+        let responsive = || spec.flows.iter().filter(|f| f.responsive);
         Ok(Conductor {
-            responsive: spec.flows.iter().filter(|f| f.responsive).count() as u64,
+            responsive: responsive().count() as u64,
             far,
-            last_start: starts.max().unwrap_or(Time::ZERO),
+            last_start: responsive().map(|f| f.start).max().unwrap_or(Time::ZERO),
             asking: asking(spec, &of_host),
             next_sample: sampler.as_ref().map_or(Time::MAX, Sampler::every),
             middle: start_of(order.len() / 2),
@@ -183,10 +183,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let work = |number: usize| {
             let limit = limit.load(Relaxed);
             for shard in shards.iter().skip(number).step_by(threads) {
-                let mut shard = lock(shard);
-                shard.take_letters();
-                shard.run_before(limit);
-                shard.flush(limit);
+                lock(shard).run_window(limit);
             }
         };
         let completed = with_crew(threads, &work, |crew| {
@@ -214,15 +211,13 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             let next = exchange(&mut all);
             let control = self.next_control();
             if self.is_over(&all) {
-                self.now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
-                self.show(&mut all, watch, true);
+                self.stop_here(&mut all, watch);
                 return self.full.is_none();
             }
             if next > control.0 {
                 if next == u64::MAX && self.sampler.is_none() && control == self.stop {
                     // Nothing will ever happen again.
-                    self.now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
-                    self.show(&mut all, watch, true);
+                    self.stop_here(&mut all, watch);
                     return true;
                 }
                 self.now = control;
@@ -242,7 +237,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             let until = next.saturating_add(span.0).min(control.0.saturating_add(1));
             if alone {
                 if !self.alone(&mut all, until, watch) {
-                    return self.interrupted(&mut all, watch);
+                    self.stop_here(&mut all, watch);
+                    return false;
                 }
             } else if self.may_part(next, until) {
                 drop(all);
@@ -252,17 +248,17 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                     side_by_side(until);
                 }
                 all = shards.iter().map(lock).collect();
-                let events = all.iter().map(|shard| shard.events).sum();
-                (self.busy, self.events) = (events - self.events, events);
             } else {
                 together = false;
                 self.one_by_one(&mut all, until);
             }
+            let events: u64 = all.iter().map(|shard| shard.events).sum();
+            (self.busy, self.events) = (events - self.events, events);
             if let Some(trial) = &mut watch.trial {
-                let events: Vec<u64> = all.iter().map(|shard| shard.events).collect();
-                let since: Vec<u64> = events.iter().zip(&tried).map(|(now, before)| now - before).collect();
+                let counts: Vec<u64> = all.iter().map(|shard| shard.events).collect();
+                let since: Vec<u64> = counts.iter().zip(&tried).map(|(now, before)| now - before).collect();
                 trial.window(&since, together);
-                tried = events;
+                tried = counts;
             }
             self.far -= all
                 .iter_mut()
@@ -270,20 +266,20 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                 .map(|n| std::mem::take(&mut n.came))
                 .sum::<u64>();
             self.show(&mut all, watch, false);
-            let events: u64 = all.iter().map(|shard| shard.events).sum();
             if !alone && events >= self.next_look {
-                self.now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
+                self.now = reached(&all);
                 if !self.goes_on(&all, watch, events) {
-                    return self.interrupted(&mut all, watch);
+                    self.stop_here(&mut all, watch);
+                    return false;
                 }
             }
         }
     }
 
-    fn interrupted(&mut self, all: &mut Guards<'_, 'a, E>, watch: &mut Watch<'_>) -> bool {
-        self.now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
+    /// The run ends at the last event that was handled.
+    fn stop_here(&mut self, all: &mut Guards<'_, 'a, E>, watch: &mut Watch<'_>) {
+        self.now = reached(all);
         self.show(all, watch, true);
-        false
     }
 
     /// Whether all flows have ended that the run waits for.
@@ -427,8 +423,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             }
         }
         // A port is behind by a link's delay at most.
-        let now = all.iter().map(|shard| shard.now).max().unwrap_or(self.now);
-        let complete = now.saturating_sub(self.division.longest);
+        let complete = reached(all).saturating_sub(self.division.longest);
         self.unseen.sort_by_key(|seen| (seen.start, seen.link));
         let count = self.unseen.partition_point(|seen| everything || seen.start < complete);
         for Sighting { start, link, packet } in self.unseen.drain(..count) {
@@ -571,6 +566,11 @@ fn whole<T>(list: &mut Shared<T>) -> &mut [T] {
     unsafe { list.whole() }
 }
 
+/// The time of the last event of any shard.
+fn reached<E: Endpoint>(all: &Guards<'_, '_, E>) -> Time {
+    all.iter().map(|shard| shard.now).fold(Time::ZERO, Time::max)
+}
+
 /// Hands over what shards sent to each other, and answers when the next thing happens; the end of time if nothing will.
 fn exchange<E: Endpoint>(all: &mut Guards<'_, '_, E>) -> u64 {
     hand_over(all);
@@ -606,12 +606,7 @@ fn hand_over<E: Endpoint>(all: &mut Guards<'_, '_, E>) {
 
 /// Shards one after the other, on this thread.
 fn take_turns<E: Endpoint>(shards: &[Mutex<Engine<'_, E>>], until: u64) {
-    for shard in shards {
-        let mut shard = lock(shard);
-        shard.take_letters();
-        shard.run_before(until);
-        shard.flush(until);
-    }
+    shards.iter().for_each(|shard| lock(shard).run_window(until));
 }
 
 /// Time that each link spent transmitting until now.

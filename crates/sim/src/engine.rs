@@ -135,14 +135,13 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// The shard of a number. `order` are the flows of its hosts.
     pub(crate) fn new(
         common: &Common<'a>,
-        ports: Ports<'a>,
+        mut ports: Ports<'a>,
         hosts: Shared<Host<E>>,
         order: Vec<u32>,
         shard: usize,
     ) -> Result<Engine<'a, E>, BuildError> {
         let Common { spec, shards, patience, .. } = *common;
         let network = Arc::clone(&common.network);
-        let mut ports = ports;
         let work = Work::new(spec, network.hosts())?;
         if work.is_some() {
             (0..network.hosts()).for_each(|host| ports.egress[host as usize].armed = true);
@@ -222,6 +221,14 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         for letters in &mut self.inbox {
             self.ports.links.receive(letters);
         }
+    }
+
+    /// A window: takes in what other shards have sent, handles all events before `until`, and sends everything that leaves
+    /// for another shard before it.
+    pub(crate) fn run_window(&mut self, until: u64) {
+        self.take_letters();
+        self.run_before(until);
+        self.flush(until);
     }
 
     /// Sends everything that leaves for another shard before `until`.
