@@ -136,24 +136,24 @@ impl Changes {
 
     /// For each link, the shortest time during the run from the departure of a packet's last bit to its arrival.
     pub fn least_delays(&self) -> Vec<Time> {
-        let mut least = self.delays.clone();
-        for (link, step) in self.instants.iter().flat_map(|instant| &instant.steps) {
-            if let Step::Delay(delay) = step {
-                least[*link as usize] = least[*link as usize].min(*delay);
-            }
-        }
-        least.iter().zip(&self.latency).map(|(delay, latency)| *delay + *latency).collect()
+        self.extreme_delays(Time::min)
     }
 
     /// For each link, the longest such time.
     pub fn longest_delays(&self) -> Vec<Time> {
-        let mut longest = self.delays.clone();
+        self.extreme_delays(Time::max)
+    }
+
+    /// For each link, one of its delays during the run, picked pair by pair, and the time of the switch at its end.
+    fn extreme_delays(&self, pick: fn(Time, Time) -> Time) -> Vec<Time> {
+        let mut picked = self.delays.clone();
         for (link, step) in self.instants.iter().flat_map(|instant| &instant.steps) {
             if let Step::Delay(delay) = step {
-                longest[*link as usize] = longest[*link as usize].max(*delay);
+                let known = &mut picked[*link as usize];
+                *known = pick(*known, *delay);
             }
         }
-        longest.iter().zip(&self.latency).map(|(delay, latency)| *delay + *latency).collect()
+        picked.iter().zip(&self.latency).map(|(delay, latency)| *delay + *latency).collect()
     }
 
     /// The highest rate that each link ever has.
