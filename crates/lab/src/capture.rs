@@ -47,16 +47,15 @@ impl<'a> Recorder<'a> {
         let chosen = choose(&names, &wish.links)?;
         let mut interface = vec![None; names.len()];
         let mut interfaces = Vec::with_capacity(chosen.len());
-        let mut window = Time::ZERO;
         for (number, &link) in chosen.iter().enumerate() {
             interface[link] = Some(number as u32);
             let it = &network.links()[link];
             interfaces.push(Interface { name: names[link].clone(), rate: it.spec.rate });
-            window = window.max(network.hop_delay(it));
         }
         let file = create(&wish.file).map_err(|e| unwritable(&wish.file, &e.into()))?;
         let application = format!("headway {}", crate::scenario::VERSION);
-        let writer = CaptureWriter::new(file, &application, &interfaces, window)
+        // A tap is shown packets in order of time.
+        let writer = CaptureWriter::new(file, &application, &interfaces, Time::ZERO)
             .map_err(|e| unwritable(&wish.file, &e))?;
         let framing = network.sizes().framing;
         Ok(Recorder { path: &wish.file, interface, framing, writer, error: None, failed })
