@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from headway.cli.options import DirectoryParameter, scale_option, scenario_argument, set_option
+from headway.cli.options import DIRECTORY, scale_option, scenario_argument, set_option
 from headway.errors import ResultsError
 from headway.files import write_text
 from headway.names import ScenarioFile
@@ -24,7 +24,7 @@ FORMATS = ("cm", "csv")
     required=True,
     help='cm: an htsim connection matrix; csv: a table that kind = "file" reads back.',
 )
-@click.option("--out", type=DirectoryParameter(), metavar="FILE", help="File to write; default: standard output.")
+@click.option("--out", type=DIRECTORY, metavar="FILE", help="File to write; default: standard output.")
 @click.option("--force", is_flag=True, help="Overwrite a file that holds something else.")
 @set_option
 @scale_option

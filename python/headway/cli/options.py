@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -33,21 +32,30 @@ class ScenarioParameter(click.ParamType[names.ScenarioFile]):
         return value if isinstance(value, names.ScenarioFile) else names.resolve(str(value))
 
 
-class DirectoryParameter(click.ParamType[Path]):
-    """A directory, there or not yet; an empty text is none."""
+Value = TypeVar("Value")
 
-    name = "directory"
+
+class Parsed(click.ParamType[Value]):
+    """What a function makes of the text, or its `HeadwayError` as a mistake in the use of the command."""
+
+    def __init__(self, name: str, parse: Callable[[Any], Value]) -> None:
+        self.name = name
+        self.parse = parse
 
     def convert(
         self,
         value: Any,  # noqa: ANN401
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> Path:
+    ) -> Value:
         try:
-            return directory_of(value)
+            return self.parse(value)
         except HeadwayError as error:
             self.fail(str(error), param, ctx)
+
+
+# A directory, there or not yet; an empty text is none.
+DIRECTORY = Parsed("directory", directory_of)
 
 
 def scenario_argument(command: Command) -> Command:
@@ -75,28 +83,18 @@ def scale_option(command: Command) -> Command:
     )(command)
 
 
-class ThreadsParameter(click.ParamType[Threads]):
-    """A number of threads, or `auto`."""
-
-    name = "threads"
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Threads:
-        try:
-            return "auto" if value == "auto" else thread_count(int(value))
-        except ValueError:
-            self.fail(f"{value!r} is neither a number from 1 to {MOST_THREADS} nor 'auto'", param, ctx)
+def _threads(value: Any) -> Threads:  # noqa: ANN401
+    try:
+        return "auto" if value == "auto" else thread_count(int(value))
+    except ValueError:
+        raise HeadwayError(f"{value!r} is neither a number from 1 to {MOST_THREADS} nor 'auto'") from None
 
 
 def threads_option(command: Command) -> Command:
     """`--threads N|auto`."""
     return click.option(
         "--threads",
-        type=ThreadsParameter(),
+        type=Parsed("threads", _threads),
         default=1,
         metavar="N|auto",
         help="Threads that share a run; 'auto' takes idle cores. The results are the same for any number.",
@@ -113,10 +111,8 @@ def jobs_option(command: Command) -> Command:
     )(command)
 
 
-class ExecutorParameter(click.ParamType[Executor]):
+class ExecutorParameter(Parsed[Executor]):
     """Where points run; closed when the command ends."""
-
-    name = "executor"
 
     def convert(
         self,
@@ -124,37 +120,21 @@ class ExecutorParameter(click.ParamType[Executor]):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Executor:
-        try:
-            executor = executor_of(value)
-        except HeadwayError as error:
-            self.fail(str(error), param, ctx)
+        executor = super().convert(value, param, ctx)
         if ctx is not None:
             ctx.call_on_close(executor.close)
         return executor
 
 
-class ShardParameter(click.ParamType[Shard]):
-    """`K/N`."""
-
-    name = "shard"
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Shard:
-        try:
-            return value if isinstance(value, Shard) else Shard.parse(str(value))
-        except HeadwayError as error:
-            self.fail(str(error), param, ctx)
+def _shard(value: Any) -> Shard:  # noqa: ANN401
+    return value if isinstance(value, Shard) else Shard.parse(str(value))
 
 
 def executor_option(command: Command) -> Command:
     """`--executor WHERE`."""
     return click.option(
         "--executor",
-        type=ExecutorParameter(),
+        type=ExecutorParameter("executor", executor_of),
         metavar="WHERE",
         default="local",
         help="Where points run: local (default), slurm, slurm:partition=short,... or dask:ADDRESS (docs/scaling.md).",
@@ -165,7 +145,7 @@ def shard_option(command: Command) -> Command:
     """`--shard K/N`."""
     return click.option(
         "--shard",
-        type=ShardParameter(),
+        type=Parsed("shard", _shard),
         metavar="K/N",
         help="Run only the Kth of N parts; others run the other parts in the same directory.",
     )(command)
@@ -175,7 +155,7 @@ def out_option(*, required: bool) -> Callable[[Command], Command]:
     """`--out DIR`."""
     return click.option(
         "--out",
-        type=DirectoryParameter(),
+        type=DIRECTORY,
         required=required,
         metavar="DIR",
         help="Directory for the results.",

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from headway.cli.options import DirectoryParameter
+from headway.cli.options import DIRECTORY
 from headway.errors import ResultsError, nearest_paths
 from headway.files import writable_directory
 
 
 @click.command()
-@click.argument("directory", type=DirectoryParameter(), metavar="DIR")
+@click.argument("directory", type=DIRECTORY, metavar="DIR")
 @click.option("--format", "fmt", type=click.Choice(["html", "svg", "pdf"]), default="html", show_default=True)
 def report(directory: Path, fmt: str) -> None:
     """Write the report of a run, a sweep or a reproduction into its directory and print the paths."""
