@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from headway import _headway, names, store
+from headway.data.machine import cores
 from headway.data.point import Point
 from headway.data.run import Run
 from headway.data.toml import Document
@@ -244,7 +244,7 @@ class Scenario:
 def thread_count(threads: Threads) -> int:
     """A number of threads; of `"auto"`, the cores that this process may use."""
     if threads == "auto":
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return cores()
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
         raise ValueError(f"threads is a number from 1 to {MOST_THREADS} or 'auto', not {threads!r}")
     return threads

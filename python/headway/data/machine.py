@@ -24,6 +24,11 @@ def machine() -> dict[str, Any]:
     return {"cpu": _cpu_model(), "cores": os.cpu_count(), "kernel": platform.release()}
 
 
+def cores() -> int:
+    """Cores that this process may use, where the system says; otherwise all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def machine_text(machines: Sequence[Mapping[str, Any]] | None) -> str:
     """Machines as they are on record, in a few words."""
     shown = [f"{one.get('cpu')}, {one.get('cores')} cores, Linux {one.get('kernel')}" for one in machines or ()]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from headway.data.machine import cores
 from headway.scenario import Threads, thread_count
 from headway.sweeps.plan import Job, SweepPlan
 
@@ -51,11 +51,6 @@ def divided(cores: int, memory_bytes: int, points: int, largest_bytes: int, most
         at_once = min(at_once, int(memory_bytes * MEMORY_SHARE) // largest_bytes)
     at_once = max(1, at_once)
     return Division(at_once, max(1, min(most_threads, cores // at_once)))
-
-
-def cores() -> int:
-    """Cores that this process may use, where the system says; otherwise all."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_memory() -> int:

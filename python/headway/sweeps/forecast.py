@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from headway import store
+from headway.data.machine import cores
 from headway.data.units import size, wait
 from headway.scenario import Scenario
-from headway.sweeps.capacity import cores, worker_count
+from headway.sweeps.capacity import worker_count
 from headway.sweeps.contention import contention
 from headway.sweeps.pace import Span, after_expected, known, run_expected, start_expected, transport_of
 from headway.sweeps.plan import Job

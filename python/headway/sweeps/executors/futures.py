@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, Protocol
 
+from headway.data.machine import cores
 from headway.errors import HeadwayError
 from headway.sweeps.board import Board
-from headway.sweeps.capacity import cores
 from headway.sweeps.dispatch import Dispatch, Handle, opened
 from headway.sweeps.packing import Limits
 from headway.sweeps.task import Task, run_task
