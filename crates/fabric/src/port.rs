@@ -177,18 +177,21 @@ impl<H: Copy> Port<H> {
         self.queues.handle_slices()
     }
 
-    /// The packets that will have started to leave at `now`, guessed from standard packet sizes.
-    #[inline]
-    pub fn leaving(&self, now: Time) -> impl Iterator<Item = H> {
-        let sizes = &self.context.sizes;
-        let (control, data) = (self.rate.time_of(sizes.control.into()), sizes.slot(self.rate));
-        let controls = self.queues.control_packets() as usize;
+    /// Shows the packets that will have started to leave at `now`, guessed from standard packet sizes.
+    #[inline(always)]
+    pub fn show_leaving(&self, now: Time, mut show: impl FnMut(H)) {
         let mut starts = self.free_at;
-        self.queues.iter().enumerate().map_while(move |(place, handle)| {
-            let started = starts <= now;
-            starts += if place < controls { control } else { data };
-            started.then_some(handle)
-        })
+        if starts > now {
+            return;
+        }
+        let sizes = &self.context.sizes;
+        let mut controls = self.queues.control_packets();
+        self.queues.show(|handle| {
+            show(handle);
+            starts += if controls > 0 { self.rate.time_of(sizes.control.into()) } else { sizes.slot(self.rate) };
+            controls = controls.saturating_sub(1);
+            starts <= now
+        });
     }
 
     /// Bytes waiting, the packet on the wire not counted.

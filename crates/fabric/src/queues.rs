@@ -263,13 +263,18 @@ impl<H: Copy> Queues<H> {
         self.rings().map(|ring| &ring.slots[ring.head as usize..])
     }
 
-    /// All that waits, class by class, the first to leave first in each; without the classes that share a bit.
-    #[inline]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = H> {
-        self.rings().flat_map(|ring| {
+    /// Shows what waits, class by class, the first to leave first in each, as long as `more` asks for more; without the
+    /// classes that share a bit. A chain of iterators took three times the instructions.
+    #[inline(always)]
+    pub(crate) fn show(&self, mut more: impl FnMut(H) -> bool) {
+        for ring in self.rings() {
             let mask = ring.slots.len().wrapping_sub(1);
-            (0..ring.len).map(move |i| ring.slots[(ring.head + i) as usize & mask])
-        })
+            for place in ring.head..ring.head + ring.len {
+                if !more(ring.slots[place as usize & mask]) {
+                    return;
+                }
+            }
+        }
     }
 
     /// Control packets waiting.

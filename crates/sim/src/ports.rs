@@ -195,8 +195,8 @@ impl<'a> Ports<'a> {
             if self.is_of_host(&event) {
                 machine(number(&event), Some(Ahead::Near), packet(&event));
             } else if matches!(kind(&event), FORWARD | PORT_SERVICE | RELEASE) {
-                let leaving = egress[number(&event) as usize].port.leaving(Time(event.at));
-                leaving.for_each(|handle| pool.prefetch(handle));
+                let port = &egress[number(&event) as usize].port;
+                port.show_leaving(Time(event.at), |handle| pool.prefetch(handle));
             }
         }
     }

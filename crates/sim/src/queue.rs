@@ -412,8 +412,8 @@ impl EventQueue {
     #[inline(always)]
     fn take(&mut self, place: Place, len: usize) -> Place {
         let chunk = &self.chunks[place.chunk()];
-        let due = |place: usize| chunk.events[place].due(self.shift, self.bucket);
-        self.current.extend((0..len).map(due));
+        let events = chunk.events.get(..len).unwrap_or(&chunk.events);
+        self.current.extend(events.iter().map(|near| near.due(self.shift, self.bucket)));
         chunk.next
     }
 
