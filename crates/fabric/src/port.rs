@@ -188,7 +188,8 @@ impl<H: Copy> Port<H> {
         let mut controls = self.queues.control_packets();
         self.queues.show(|handle| {
             show(handle);
-            starts += if controls > 0 { self.rate.time_of(sizes.control.into()) } else { sizes.slot(self.rate) };
+            starts +=
+                if controls > 0 { self.rate.time_of(sizes.control.into()) } else { sizes.slot(self.rate) };
             controls = controls.saturating_sub(1);
             starts <= now
         });

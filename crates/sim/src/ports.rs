@@ -178,13 +178,14 @@ impl<'a> Ports<'a> {
                 prefetch(egress);
             }
             pool.prefetch(event.packet);
-            if self.is_of_host(&event) {
+            if kind(&event) != FORWARD && self.is_of_host(&event) {
                 machine(number(&event), None, None);
             }
         }
         let packet = |event: &Event| (kind(event) == DELIVER).then(|| pool.get(event.packet));
+        // What most events are comes first, as in the engine.
         if let Some(event) = queue.upcoming(2 * STEP) {
-            if self.is_of_host(&event) {
+            if kind(&event) != FORWARD && self.is_of_host(&event) {
                 machine(number(&event), Some(Ahead::Far), packet(&event));
             } else if matches!(kind(&event), FORWARD | PORT_SERVICE | RELEASE) {
                 let port = &egress[number(&event) as usize].port;
@@ -192,7 +193,7 @@ impl<'a> Ports<'a> {
             }
         }
         if let Some(event) = queue.upcoming(STEP) {
-            if self.is_of_host(&event) {
+            if kind(&event) != FORWARD && self.is_of_host(&event) {
                 machine(number(&event), Some(Ahead::Near), packet(&event));
             } else if matches!(kind(&event), FORWARD | PORT_SERVICE | RELEASE) {
                 let port = &egress[number(&event) as usize].port;
