@@ -13,7 +13,7 @@ from headway.files import writable_directory
 
 @click.command()
 @click.argument("directory", type=DIRECTORY, metavar="DIR")
-@click.option("--format", "fmt", type=click.Choice(["html", "svg", "pdf"]), default="html", show_default=True)
+@click.option("--format", "fmt", type=click.Choice(["html", "svg", "pdf", "png"]), default="html", show_default=True)
 def report(directory: Path, fmt: str) -> None:
     """Write the report of a run, a sweep or a reproduction into its directory and print the paths."""
     if not directory.is_dir():

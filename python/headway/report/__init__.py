@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ResultsError", "build", "build_page"]
 
-FORMATS = ("html", "svg", "pdf")
+FORMATS = ("html", "svg", "pdf", "png")
 
 
 def build(directory: Path, fmt: str = "html") -> list[Path]:
     """Write the report of `directory` into it and return the files written.
 
-    `html` writes `report.html`; `svg` and `pdf` write one file a figure into `figures/`. Raises `ResultsError`, which
-    names the file, if a result is missing, truncated or of the wrong shape, or if the report cannot be written.
+    `html` writes `report.html`; `svg`, `pdf` and `png` write one file a figure into `figures/`. Raises
+    `ResultsError`, which names the file, if a result is missing, truncated or of the wrong shape, or if the report cannot be written.
     """
     if fmt not in FORMATS:
         raise ValueError(f"format {fmt!r} is not one of {', '.join(FORMATS)}")
