@@ -37,6 +37,7 @@ class Content:
     asks: list[dict[str, Any]] = field(default_factory=list)
     runs: list[dict[str, Any]] = field(default_factory=list)
     left_out: int = 0
+    replay: Mapping[str, Any] | None = None
 
     def add_figure(self, figure: Figure, drawn: Sequence[Mapping[str, Any] | None]) -> None:
         """The panels that are drawn, with the data behind them where there are axes."""
@@ -104,7 +105,7 @@ class Content:
     def block(self) -> Markup:
         """All of it as the text of a script element."""
         parts = {"panels": self.panels, "figures": self.figures, "asks": self.asks, "runs": self.runs}
-        return packed(parts)
+        return packed(parts if self.replay is None else {**parts, "replay": self.replay})
 
 
 def packed(data: Mapping[str, Any]) -> Markup:

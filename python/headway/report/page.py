@@ -12,11 +12,13 @@ import jinja2
 from markupsafe import Markup
 
 from headway.data.units import plain
+from headway.tape import Tape
 
 from .assemble import Report, styles
 from .claims import ClaimRow, verdict_counts
 from .content import PAGE_BYTES, Content
 from .palette import Style
+from .replay import replay_of
 from .spec import Figure, LegendEntry, Sketch, Table
 from .study import variant_key
 from .svg import draw_figure
@@ -44,17 +46,18 @@ class DrawnFigure:
     has_data: bool
 
 
-def write_page(report: Report, path: Path) -> Path:
+def write_page(report: Report, path: Path, tape: Tape | None = None) -> Path:
     """Write the page and return its path."""
-    path.write_text(render(report), encoding="utf-8")
+    path.write_text(render(report, tape), encoding="utf-8")
     return path
 
 
-def render(report: Report) -> str:
-    """The whole page as text."""
+def render(report: Report, tape: Tape | None = None) -> str:
+    """The whole page as text; with a tape it plays the packets of the run."""
     named = styles(report)
     slots = {key: index for index, key in enumerate(named)}
-    content = Content()
+    replay = replay_of(tape) if tape is not None else None
+    content = Content(replay=replay.data if replay else None)
     drawn = _drawn(report.drawn, slots, content)
     claims = list(report.claims or ())
     templates = environment()
@@ -75,7 +78,8 @@ def render(report: Report) -> str:
         "notes": report.results.report.get("notes"),
         "dictionary": dictionary(),
         "facts_open": report.facts is not None and len(report.facts.rows) <= _OPEN_FACTS,
-        "css": Markup(asset("report.css") + colour_rules(named, slots)),
+        "css": Markup(asset("report.css") + colour_rules(named, slots) + (replay.css if replay else "")),
+        "replay": replay,
         "script": script(),
         "variants": report.study.split.legend() if report.study.points else (),
     }
@@ -102,7 +106,7 @@ def asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
-SCRIPTS = ("core", "draw", "charts", "tables", "save", "ask", "main")
+SCRIPTS = ("core", "draw", "charts", "tables", "save", "ask", "replay", "main")
 
 
 def script() -> Markup:

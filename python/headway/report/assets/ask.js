@@ -110,6 +110,7 @@ function selector(label, options, change) {
   const outer = document.createElement("label");
   outer.append(label + " ");
   const select = outer.appendChild(document.createElement("select"));
+  select.setAttribute("aria-label", label);
   for (const [value, text] of options) select.add(new Option(text, value));
   select.addEventListener("change", () => change(select.value));
   return [outer, select];

@@ -34,7 +34,7 @@ function begin() {
     }
   });
   document.querySelectorAll(".panels").forEach((box) => fit.observe(box));
-  if (typeof beginReplay === "function") beginReplay();
+  beginReplay();
   document.documentElement.dataset.ready = "";
 }
 
