@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .assemble import Report
 
-__all__ = ["ResultsError", "build", "build_page", "page"]
+__all__ = ["ResultsError", "build", "build_page", "page_text"]
 
 FORMATS = ("html", "svg", "pdf", "png")
 
@@ -54,7 +54,7 @@ def build_page(directory: Path, tape: Tape | None = None) -> tuple[Path, Report]
         raise _unwritten(error, Path(directory)) from None
 
 
-def page(directory: Path) -> str:
+def page_text(directory: Path) -> str:
     """The page of `directory` as text, without writing it. Raises `ResultsError` as `build` does."""
     report = _assembled(Path(directory))
     from .page import render
