@@ -223,3 +223,24 @@ def test_a_replay_plays_steps_and_fills_queues(browser: Browser, tmp_path: Path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 420
         assert visit.complaints == []
         assert visit.requests == [path.resolve().as_uri()]
+
+
+def test_the_busiest_four_links_are_drawn_and_a_picker_brings_others(browser: Browser, single: Path) -> None:
+    links = pl.read_parquet(single / "links.parquet").filter(~pl.col("name").str.starts_with("h"))
+    names = links["name"].head(6).to_list()
+    busy = dict(zip(names, (0.2, 0.9, 0.5, 0.8, 0.1, 0.7), strict=True))
+    everything = pl.read_parquet(single / "links.parquet").with_columns(
+        pl.col("name").replace_strict(busy, default=pl.col("busy_fraction")).alias("busy_fraction")
+    )
+    everything.write_parquet(single / "links.parquet")
+    rows = [(t * 1e-5, name, "utilisation", busy[name]) for name in names for t in range(1, 9)]
+    frame = pl.DataFrame(rows, schema=["t_s", "entity", "metric", "value"], orient="row")
+    frame.write_parquet(single / "series.parquet")
+    with Visit(browser, build(single)[0].resolve().as_uri()) as visit:
+        figure = visit.page.locator("#utilisation-time")
+        titles = figure.locator(".panels .title")
+        assert titles.all_text_contents() == [names[i].replace("->", " → ") for i in (1, 3, 5, 2)]
+        figure.locator(".picker summary").click()
+        figure.locator(".picker label", has_text=names[4].replace("->", " → ")).locator("input").check()
+        assert titles.count() == 5
+        assert "links: 5 of 6" in figure.locator(".picker summary").inner_text()

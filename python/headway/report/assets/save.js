@@ -44,10 +44,12 @@ function picture(figure) {
   };
   const back = add(root, "rect", { width: "100%", height: "100%", fill: page.backgroundColor });
   text(12, 26, figure.querySelector("h2").textContent, 16, 640, ink);
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = "13px " + page.fontFamily;
   let x = 12, y = 48;
   for (const button of figure.querySelectorAll(".legend button[aria-pressed=true]")) {
     const line = button.querySelector("line"), style = getComputedStyle(line);
-    const width = 40 + 7.2 * button.textContent.trim().length;
+    const width = 46 + pen.measureText(button.textContent.trim()).width;
     if (x + width > area.width && x > 12) {
       x = 12;
       y += 20;

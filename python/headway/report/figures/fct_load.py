@@ -101,12 +101,13 @@ def _load_panel(study: Study, facet: Facet, metric: str, name: str, pick: Pick) 
             low, high = (lows, highs) if lows != highs else (None, None)
             series.append(Curve(variant_key(variant), xs, means, low, high, markers=True, runs=behind))
     x_axis = study_axis(name, study.x_quantity, study.xs(facet))
+    told = tail_name(label, counts)
     tops = [v for line in series for v in (line.high or line.y)]
-    y_axis = auto_axis(label, quantity, [v for line in series for v in line.y] + tops)
+    y_axis = auto_axis(told, quantity, [v for line in series for v in line.y] + tops)
     if metric == "goodput_share":
         # Parts of one whole are compared from nothing to all of it.
         y_axis = Axis(label, quantity, 0.0, 1.0)
-    title = facet.prefix(tail_name(label, counts))
+    title = facet.prefix(told)
     of = about(study, facet, pick, x=False, sized=True)
     return Panel(title, x_axis, y_axis, tuple(series), direct_labels=True, about=of)
 

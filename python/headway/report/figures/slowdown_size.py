@@ -77,8 +77,9 @@ def _size_panels(study: Study, facet: Facet, pick: Pick, counts: list[int]) -> l
     panels = []
     for name, parts in lines.items():
         label = {"mean": "mean slowdown", "p50": "median slowdown", "p99": "p99 slowdown"}[name]
-        y = slowdown_axis((v for line in parts for v in (line.high or line.y)), label)
-        title = facet.prefix(tail_name(label, here))
+        told = tail_name(label, here)
+        y = slowdown_axis((v for line in parts for v in (line.high or line.y)), told)
+        title = facet.prefix(told)
         panels.append(Panel(title, x, y, tuple(parts), about=about(study, facet, pick)))
     return panels
 
