@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.data.run import read
+from headway.data.tape import Link, Tape
 from headway.difference import side
 from headway.errors import ResultsError
 
@@ -32,45 +33,9 @@ _KINDS = (
 _AGAIN = 2
 _SPARE, _CONGESTED = 1, 3
 
-# What packets are told apart by, in the order of a legend.
-WHATS = ("data", "data, met only gaps", "data, marked congested", "data, sent again", "header of trimmed data",
-         "permission", "answer", "announcement")  # fmt: skip
 _PERMISSIONS = frozenset({"grant", "token", "pull", "credit"})
 _ANNOUNCEMENTS = frozenset({"rts", "probe", "busy", "credit-stop"})
 _FORWARD = frozenset({"data", "header", "rts", "busy"})
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link and direction: where it begins and ends, its rate, and its delay in seconds."""
-
-    a: str
-    b: str
-    rate_bps: float
-    delay_s: float
-
-
-@dataclass(frozen=True)
-class Tape:
-    """Packets on links, in the order in which they start; times are in nanoseconds.
-
-    `waited` is how long a packet waited at the port of its link; `lost` says that it is nowhere after this link.
-    """
-
-    links: tuple[Link, ...]
-    flows: tuple[str, ...]
-    starts_s: tuple[float, ...]
-    start: tuple[int, ...]
-    link: tuple[int, ...]
-    wire_bytes: tuple[int, ...]
-    what: tuple[int, ...]
-    flow: tuple[int, ...]
-    waited: tuple[int, ...]
-    lost: tuple[int, ...]
-    topology: Mapping[str, Any]
-
-    def __len__(self) -> int:
-        return len(self.start)
 
 
 def record(directory: Path) -> Tape:

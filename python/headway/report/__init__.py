@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headway.errors import ResultsError
 
 if TYPE_CHECKING:
-    from headway.tape import Tape
+    from headway.data.tape import Tape
 
     from .assemble import Report
 

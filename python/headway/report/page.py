@@ -11,8 +11,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from headway.data.tape import Tape
 from headway.data.units import plain
-from headway.tape import Tape
 
 from .assemble import Report, styles
 from .claims import ClaimRow, verdict_counts

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from headway.tape import WHATS, Tape
+from headway.data.tape import WHATS, Tape
 
 from .figures.topology import stored_sketch
 from .spec import Edge, Sketch
