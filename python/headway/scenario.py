@@ -38,7 +38,7 @@ class _Written:
     def check_report(self, native: _headway.Scenario) -> None:
         """Raise `ScenarioError` for what no report understands in the `[report]` table."""
         if report := json.loads(native.report_json()):
-            check_report(report, Document(self.name, self.text), self.sets, native.swept)
+            check_report(report, Document(self.name, self.text), self.sets, native.swept, native.variants)
 
 
 class Scenario:

@@ -36,7 +36,7 @@ def with_report(file: Path, *lines: str) -> int:
         ('y = "fct_mean"', 5, "no number `fct_mean`", "did you mean `fct_mean_s`?"),
         ('x = "load"', 5, "the sweep does not vary `load`", "varies nothing"),
         ("notes = true", 9, "`report.notes` takes a text", ""),
-        ('zzz = "cdf"', 1, "key `zzz` has no effect", "it takes figure, x, y, notes"),
+        ('zzz = "cdf"', 1, "key `zzz` has no effect", "it takes figure, x, y, baseline, notes"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "run", "sweep", "reproduce"])

@@ -13,23 +13,27 @@ from headway.files import writable_directory
 
 @click.command()
 @click.argument("directory", type=DIRECTORY, metavar="DIR")
-@click.option("--format", "fmt", type=click.Choice(["html", "svg", "pdf"]), default="html", show_default=True)
-def report(directory: Path, fmt: str) -> None:
+@click.option("--format", "fmt", type=click.Choice(["html", "svg", "pdf", "png"]), default="html", show_default=True)
+@click.option("--replay", is_flag=True, help="Also show the packets of a small run on its topology, moving.")
+def report(directory: Path, fmt: str, replay: bool) -> None:
     """Write the report of a run, a sweep or a reproduction into its directory and print the paths."""
+    if replay and fmt != "html":
+        raise click.UsageError(f"--replay is for pages; a figure as {fmt} does not move")
     if not directory.is_dir():
         raise ResultsError(directory, "no such directory" + nearest_paths(directory))
     if not (directory / "manifest.json").exists() and not (directory / "sweep.json").exists():
         raise ResultsError(directory, "holds neither a run (manifest.json) nor a sweep (sweep.json)")
     writable_directory(directory)
-    for path in build_report(directory, fmt):
+    for path in build_report(directory, fmt, replay=replay):
         click.echo(str(path))
 
 
-def build_report(directory: Path, fmt: str) -> list[Path]:
+def build_report(directory: Path, fmt: str, *, replay: bool = False) -> list[Path]:
     """The files written; drawing libraries are imported only when something is drawn."""
     from headway import report as package
+    from headway.tape import record
 
-    return package.build(directory, fmt)
+    return package.build(directory, fmt, record(directory) if replay else None)
 
 
 COMMAND = report

@@ -13,23 +13,27 @@ from typing import TYPE_CHECKING
 from headway.errors import ResultsError
 
 if TYPE_CHECKING:
+    from headway.data.tape import Tape
+
     from .assemble import Report
 
-__all__ = ["ResultsError", "build", "build_page"]
+__all__ = ["ResultsError", "build", "build_page", "page_text"]
 
-FORMATS = ("html", "svg", "pdf")
+FORMATS = ("html", "svg", "pdf", "png")
 
 
-def build(directory: Path, fmt: str = "html") -> list[Path]:
+def build(directory: Path, fmt: str = "html", tape: Tape | None = None) -> list[Path]:
     """Write the report of `directory` into it and return the files written.
 
-    `html` writes `report.html`; `svg` and `pdf` write one file a figure into `figures/`. Raises `ResultsError`, which
-    names the file, if a result is missing, truncated or of the wrong shape, or if the report cannot be written.
+    `html` writes `report.html`; `svg`, `pdf` and `png` write one file a figure into `figures/`. A
+    page with a `tape` (`headway.tape.record`) also plays the packets of the run. Raises
+    `ResultsError`, which names the file, if a result is missing, truncated or of the wrong shape, or if the report
+    cannot be written.
     """
     if fmt not in FORMATS:
         raise ValueError(f"format {fmt!r} is not one of {', '.join(FORMATS)}")
     if fmt == "html":
-        return [build_page(directory)[0]]
+        return [build_page(directory, tape)[0]]
     report = _assembled(Path(directory))
     from .paper import write_figures
 
@@ -39,15 +43,23 @@ def build(directory: Path, fmt: str = "html") -> list[Path]:
         raise _unwritten(error, Path(directory)) from None
 
 
-def build_page(directory: Path) -> tuple[Path, Report]:
+def build_page(directory: Path, tape: Tape | None = None) -> tuple[Path, Report]:
     """Write `report.html` of `directory` as `build` does; returns its path, and what it shows."""
     report = _assembled(Path(directory))
     from .page import write_page
 
     try:
-        return write_page(report, Path(directory) / "report.html"), report
+        return write_page(report, Path(directory) / "report.html", tape), report
     except OSError as error:
         raise _unwritten(error, Path(directory)) from None
+
+
+def page_text(directory: Path) -> str:
+    """The page of `directory` as text, without writing it. Raises `ResultsError` as `build` does."""
+    report = _assembled(Path(directory))
+    from .page import render
+
+    return render(report)
 
 
 def _assembled(directory: Path) -> Report:

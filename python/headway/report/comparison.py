@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,8 @@ from headway.data.samples import Array, cdf
 from headway.data.units import duration
 from headway.files import write_text
 
-from .page import asset, colour_rules, environment
+from .content import Content
+from .page import asset, colour_rules, environment, script
 from .palette import flow_styles
 from .spec import Axis, Curve, Figure, LegendEntry, Panel
 from .svg import draw_figure
@@ -42,10 +42,10 @@ def write_page(path: Path, document: Mapping[str, Any], facts: Sequence[str], ti
     names = {OURS: str(document["run"]), THEIRS: str(document["reference"])}
     legend = tuple(LegendEntry(key, names[key], styles[key]) for key in slots)
     drawn: list[tuple[Figure, list[Markup]]] = []
-    data: dict[str, Any] = {}
+    content = Content()
     for figure in figures(times, legend):
         pictures, behind = draw_figure(figure, slots)
-        data |= {f"{figure.id}.{i}": panel for i, panel in enumerate(behind) if panel is not None and figure.legend}
+        content.add_figure(figure, behind)
         drawn.append((figure, [Markup(picture) for picture in pictures]))
     page = (
         environment()
@@ -58,8 +58,8 @@ def write_page(path: Path, document: Mapping[str, Any], facts: Sequence[str], ti
             duration=duration,
             bytes_of=bytes_of,
             css=Markup(asset("report.css") + asset("site.css") + colour_rules(styles, slots)),
-            script=Markup(asset("report.js")),
-            data=Markup(json.dumps(data, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")),
+            script=script(),
+            data=content.block(),
         )
     )
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from headway.files import write_text
 from headway.layout import AS_STATED, REPORT_FILE
 
 from .claims import value_text
-from .page import asset, colour_rules, environment
+from .page import asset, colour_rules, environment, script
 from .palette import flow_styles
 from .spec import Curve, Figure, Panel, Reference, Shade
 from .svg import draw_figure
@@ -90,7 +90,7 @@ def write_page(directory: Path, result: Mapping[str, Any]) -> Path:
             pictures=pictures(result, slots),
             value_text=value_text,
             css=Markup(asset("report.css") + asset("site.css") + asset("explanation.css") + colour_rules(named, slots)),
-            script=Markup(asset("report.js")),
+            script=script(),
         )
     )
     path = directory / REPORT_FILE

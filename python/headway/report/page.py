@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from headway.data.tape import Tape
 from headway.data.units import plain
 
 from .assemble import Report, styles
 from .claims import ClaimRow, verdict_counts
+from .content import PAGE_BYTES, Content
 from .palette import Style
+from .replay import replay_of
 from .spec import Figure, LegendEntry, Sketch, Table
 from .study import variant_key
 from .svg import draw_figure
@@ -45,40 +46,48 @@ class DrawnFigure:
     has_data: bool
 
 
-def write_page(report: Report, path: Path) -> Path:
+def write_page(report: Report, path: Path, tape: Tape | None = None) -> Path:
     """Write the page and return its path."""
-    path.write_text(render(report), encoding="utf-8")
+    path.write_text(render(report, tape), encoding="utf-8")
     return path
 
 
-def render(report: Report) -> str:
-    """The whole page as text."""
+def render(report: Report, tape: Tape | None = None) -> str:
+    """The whole page as text; with a tape it plays the packets of the run."""
     named = styles(report)
     slots = {key: index for index, key in enumerate(named)}
-    drawn, data = _drawn(report.drawn, slots)
+    replay = replay_of(tape) if tape is not None else None
+    content = Content(replay=replay.data if replay else None)
+    drawn = _drawn(report.drawn, slots, content)
     claims = list(report.claims or ())
     templates = environment()
     templates.globals.update(slot=slots.__getitem__, dash=lambda key: named[key].dash, agreement=agreement)
-    page = templates.get_template("report.html.j2").render(
-        report=report,
-        results=report.results,
-        kicker=[text for text in (report.results.scenario.get("paper"), report.results.name) if text],
-        description=report.results.scenario.get("description"),
-        settled=[claim for claim in claims if claim.verdict != "pending"],
-        pending=[claim for claim in claims if claim.verdict == "pending"],
-        counts=verdict_counts(claims),
-        expected_counts=verdict_counts(report.expectations),
-        figures=drawn,
-        scale=_scale(report),
-        headline=_headline(report),
-        notes=report.results.report.get("notes"),
-        dictionary=dictionary(),
-        facts_open=report.facts is not None and len(report.facts.rows) <= _OPEN_FACTS,
-        css=Markup(asset("report.css") + colour_rules(named, slots)),
-        script=Markup(asset("report.js")),
-        data=Markup(json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("</", "<\\/")),
-    )
-    return str(page)
+    page = templates.get_template("report.html.j2")
+    parts = {
+        "report": report,
+        "results": report.results,
+        "kicker": [text for text in (report.results.scenario.get("paper"), report.results.name) if text],
+        "description": report.results.scenario.get("description"),
+        "settled": [claim for claim in claims if claim.verdict != "pending"],
+        "pending": [claim for claim in claims if claim.verdict == "pending"],
+        "counts": verdict_counts(claims),
+        "expected_counts": verdict_counts(report.expectations),
+        "figures": drawn,
+        "scale": _scale(report),
+        "headline": _headline(report),
+        "notes": report.results.report.get("notes"),
+        "dictionary": dictionary(),
+        "facts_open": report.facts is not None and len(report.facts.rows) <= _OPEN_FACTS,
+        "css": Markup(asset("report.css") + colour_rules(named, slots) + (replay.css if replay else "")),
+        "replay": replay,
+        "script": script(),
+        "variants": report.study.split.legend() if report.study.points else (),
+    }
+    content.add_runs(report)
+    bare = page.render(parts, data=content.block(), content=content)
+    content.add_more(report.drawn, slots, PAGE_BYTES - len(bare.encode()))
+    content.add_asks(report)
+    return page.render(parts, data=content.block(), content=content)
 
 
 def environment() -> jinja2.Environment:
@@ -97,18 +106,23 @@ def asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
-def _drawn(figures: Sequence[Figure], slots: dict[str, int]) -> tuple[list[DrawnFigure], dict[str, Any]]:
+SCRIPTS = ("core", "draw", "charts", "tables", "save", "ask", "replay", "main")
+
+
+def script() -> Markup:
+    """The scripts of a page as one, whose names nobody else sees."""
+    return Markup('(() => {\n"use strict";\n' + "".join(asset(f"{name}.js") for name in SCRIPTS) + "})();")
+
+
+def _drawn(figures: Sequence[Figure], slots: dict[str, int], content: Content) -> list[DrawnFigure]:
     drawn: list[DrawnFigure] = []
-    data: dict[str, Any] = {}
     for figure in figures:
         pictures, behind = draw_figure(figure, slots)
-        for index, panel in enumerate(behind):
-            if panel is not None:
-                data[f"{figure.id}.{index}"] = panel
+        content.add_figure(figure, behind)
         legend = () if all(isinstance(panel, Sketch) for panel in figure.panels) else figure.legend
         has_data = any(panel is not None for panel in behind)
         drawn.append(DrawnFigure(figure, tuple(Markup(p) for p in pictures), legend, has_data))
-    return drawn, data
+    return drawn
 
 
 def colour_rules(named: Mapping[str, Style], slots: Mapping[str, int], scope: str = "") -> str:

@@ -1,10 +1,10 @@
 """Colours and line styles, shared by the page and the paper figures.
 
-Every transport has one hue in every figure; several variants of one transport share the hue and differ in shade and
-dash, so that colour is never the only cue. Flows inside one panel use a second set. The first begins with Okabe and
-Ito's blue and vermilion; the rest was searched so that every colour has a contrast of at least 3:1 against the page in
-light and in dark mode, and any two of a set stay apart for readers with deuteranopia or protanopia (tests compute
-both).
+Every transport has one colour in every figure of every report. Several variants of one transport share its hue and
+differ in shade and dash, so that colour is never the only cue. Flows inside one panel use a second set. The first set
+begins with Okabe and Ito's blue and vermilion; the rest was searched so that every colour has a contrast of at least
+3:1 against the page in light and in dark mode, and any two of a set stay apart for readers with deuteranopia or
+protanopia (tests compute both).
 """
 
 from __future__ import annotations
@@ -35,8 +35,15 @@ _FLOWS: tuple[tuple[str, str], ...] = (
     ("#7d0451", "#f04a8a"),
     ("#2f9fb0", "#9af7ee"),
 )
-# Hues that readers of several reports should find again; every other transport takes the next free one.
-_FIXED = {"amrt": 0, "phost": 1, "homa": 2, "ndp": 3, "expresspass": 4, "rpo": 5, "aeolus": 6, "rcp": 7}
+# The hue of each transport, and how many steps it is from the hue itself. Transports that papers compare with each
+# other have different hues. A transport that is not here takes the next hue that its report does not use.
+_FIXED = {
+    "amrt": (0, 0), "phost": (1, 0), "homa": (2, 0), "ndp": (3, 0), "expresspass": (4, 0), "rpo": (5, 0),
+    "proactmp": (6, 0), "rcp": (7, 0), "homa-aeolus": (2, 1), "expresspass-aeolus": (4, 1),
+    "dctcp": (0, 1), "l2dct": (1, 1), "d2tcp": (3, 1), "tcp": (7, 1), "cubic": (5, 1), "bbr": (6, 1), "vegas": (2, 2),
+    "mptcp-reno": (7, 2), "mptcp-cubic": (5, 2), "mptcp-lia": (0, 2), "mptcp-olia": (1, 2), "mptcp-balia": (3, 2),
+    "mptcp-wvegas": (4, 2),
+}  # fmt: skip
 _DASHES = ("", "7 3", "2 2.5", "9 3 2 3")
 
 
@@ -82,19 +89,31 @@ def variant_styles(variants: Sequence[tuple[str, str]]) -> dict[str, Style]:
     """Style of each variant, given (variant, transport) in order of appearance."""
     transports = list(dict.fromkeys(transport for _, transport in variants))
     if len(transports) == 1 and len(variants) > 1:
-        return {variant: _shade(i, i // len(_HUES), i // len(_HUES)) for i, (variant, _) in enumerate(variants)}
-    hues = {name: _FIXED[name] for name in transports if name in _FIXED}
-    free = [i for i in range(len(_HUES)) if i not in hues.values()] or list(range(len(_HUES)))
-    others = [name for name in transports if name not in hues]
-    hues.update({name: free[i % len(free)] for i, name in enumerate(others)})
-    # By hue: where there are more transports than hues, those that share one differ as variants of one do.
+        # Nothing else is in the report: hues tell the variants apart, and the first has that of the transport.
+        own, step = _FIXED.get(transports[0], (0, 0))
+        rounds = [(i, i // len(_HUES)) for i in range(len(variants))]
+        shades = [_shade(own + i, step + turn, turn) for i, turn in rounds]
+        return {variant: shade for (variant, _), shade in zip(variants, shades, strict=True)}
+    places = {name: _FIXED[name] for name in transports if name in _FIXED}
+    used = {hue for hue, _ in places.values()}
+    free = [i for i in range(len(_HUES)) if i not in used] or list(range(len(_HUES)))
+    others = [name for name in transports if name not in places]
+    places.update({name: (free[i % len(free)], 0) for i, name in enumerate(others)})
+    reserved: dict[tuple[int, int], str] = {}
+    for name in transports:
+        reserved.setdefault(places[name], name)
+    taken: set[tuple[int, int]] = set()
     counts: dict[int, int] = {}
     styles = {}
     for variant, transport in variants:
-        hue = hues[transport]
-        step = counts.get(hue, 0)
-        counts[hue] = step + 1
-        styles[variant] = _shade(hue, step, step)
+        hue, step = places[transport]
+        # The first variant has the transport's own shade, the others the next ones that nobody has.
+        while (hue, step) in taken or reserved.get((hue, step), transport) != transport:
+            step += 1
+        taken.add((hue, step))
+        dash = counts.get(hue, 0)
+        counts[hue] = dash + 1
+        styles[variant] = _shade(hue, step, dash)
     return styles
 
 

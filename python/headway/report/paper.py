@@ -1,7 +1,8 @@
 """The same figures with matplotlib, fit for a paper: column width, 8 pt type, and the same bytes every time.
 
-SVG text becomes outlines and PDF fonts are embedded as TrueType, so a figure looks the same wherever it is opened. No
-date is written and SVG ids come from a fixed salt, so an unchanged result gives an unchanged file.
+SVG text stays text, so that it can be searched and edited; PDF fonts are embedded as TrueType, so that a figure looks
+the same wherever it is opened. No date is written and SVG ids come from a fixed salt, so an unchanged result gives an
+unchanged file.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .ticks import axis_title, ticks
 
 COLUMN_INCHES = 3.4
 PAGE_INCHES = 7.0
+PNG_DPI = 300
 HOSTS_NAMED = 12
 LANES_SHARE = 0.8  # of the height of a row, for its dots
 _STYLE: Any = {
@@ -48,7 +50,7 @@ _STYLE: Any = {
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "lines.linewidth": 1.1,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "svg.hashsalt": "headway",
     "pdf.fonttype": 42,
     "figure.dpi": 100,
@@ -68,12 +70,16 @@ def write_figures(report: Report, directory: Path, fmt: str) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     named = styles(report)
     written = []
-    metadata = {"Date": None} if fmt == "svg" else {"CreationDate": None, "ModDate": None}
+    metadata: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None, "ModDate": None},
+        "png": {"Software": None},
+    }
     with _paper_style():
         for figure in report.drawn:
             path = directory / f"{figure.id}.{fmt}"
             canvas = draw(figure, named)
-            canvas.savefig(path, format=fmt, metadata=metadata)
+            canvas.savefig(path, format=fmt, dpi=PNG_DPI, metadata=metadata[fmt])
             written.append(path)
     return written
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from .palette import Style
 
+# What a panel is about, such as `(("load", "0.7"), ("seed", "all"))`. The page has a selector for each name here.
+About = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -25,7 +28,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line. `key` ties it to a legend entry (a variant or a flow); NaN breaks the line. `dots` have no line."""
+    """One line. `key` ties it to a legend entry (a variant or a flow); NaN breaks the line. `dots` have no line.
+
+    `runs` has the numbers of the runs behind each point, where points belong to runs.
+    """
 
     key: str
     x: tuple[float, ...]
@@ -36,6 +42,7 @@ class Curve:
     step: bool = False
     dots: bool = False
     name: str | None = None
+    runs: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,7 @@ class Panel:
     references: tuple[Reference, ...] = ()
     direct_labels: bool = False
     shades: tuple[Shade, ...] = ()
+    about: About = ()
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,7 @@ class DotPanel:
     title: str
     x: Axis
     rows: tuple[DotRow, ...]
+    about: About = ()
 
 
 @dataclass(frozen=True)
@@ -156,7 +165,10 @@ class LegendEntry:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with its caption, or the reason why it is absent."""
+    """A figure with its caption, or the reason why it is absent.
+
+    `panels` are drawn at first. `more` are the panels that selectors bring, the likelier wanted first.
+    """
 
     id: str
     title: str
@@ -165,6 +177,7 @@ class Figure:
     columns: int = 1
     legend: tuple[LegendEntry, ...] = ()
     absent: str | None = None
+    more: tuple[Panel | DotPanel, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,3 +191,4 @@ class Table:
     sort: tuple[tuple[float | str, ...], ...]
     caption: str = ""
     keys: tuple[str, ...] = ()  # legend key of each row, where rows belong to variants
+    runs: tuple[int, ...] = ()  # number of the run of each row, where rows are runs

@@ -150,14 +150,28 @@ class Study:
 
     def xs(self, facet: Facet) -> list[float]:
         """Positions on the x axis at which the facet has points."""
-        return sorted({self.x_of(p) for p in self.points if self.facet_of(p) == facet})
+        return self._xs[facet]
+
+    @cached_property
+    def _xs(self) -> dict[Facet, list[float]]:
+        found: dict[Facet, set[float]] = {}
+        for point in self.points:
+            found.setdefault(self.facet_of(point), set()).add(self.x_of(point))
+        return {facet: sorted(xs) for facet, xs in found.items()}
 
     def group(self, variant: str, facet: Facet, x: float | None = None) -> list[Point]:
         """The points, one a seed, of a variant in a facet at `x` (default: the largest x of the facet)."""
         if x is None:
             x = self.xs(facet)[-1]
-        found = [p for p in self.points if p.variant == variant and self.facet_of(p) == facet and self.x_of(p) == x]
-        return sorted(found, key=lambda point: point.seed)
+        return self._groups.get((variant, facet, x), [])
+
+    @cached_property
+    def _groups(self) -> dict[tuple[str, Facet, float], list[Point]]:
+        """The points of each variant, facet and x, by seed."""
+        found: dict[tuple[str, Facet, float], list[Point]] = {}
+        for point in sorted(self.points, key=lambda one: one.seed):
+            found.setdefault((point.variant, self.facet_of(point), self.x_of(point)), []).append(point)
+        return found
 
     def first(self, variant: str, facet: Facet) -> Point | None:
         """The run that time-line figures show: largest x, smallest seed."""

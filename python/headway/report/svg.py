@@ -1,4 +1,8 @@
-"""Draw a figure as inline SVG, with the data that the page's script reads values from."""
+"""Draw a figure as inline SVG, with the data that the page's script reads values from and draws from.
+
+The script draws the same panels at other widths and for parts of an axis (`assets/draw.js`); a test in a browser
+compares the two.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,18 @@ def draw_figure(figure: Figure, slots: Slots) -> tuple[list[str], list[dict[str,
     return pictures, data
 
 
+def more_panels(figure: Figure, slots: Slots) -> list[dict[str, Any]]:
+    """The data of the panels that selectors bring; of those without axes the SVG."""
+    names = {entry.key: entry.text for entry in figure.legend}
+    found = []
+    for panel in figure.more:
+        if isinstance(panel, Panel):
+            found.append(behind_panel(panel, figure.columns, names, digits=4))
+        else:
+            found.append({"title": panel.title, "svg": draw_dots(panel, figure.columns, slots)})
+    return found
+
+
 def _draw_panel(
     panel: Panel, panel_id: str, columns: int, slots: Slots, names: Mapping[str, str]
 ) -> tuple[str, dict[str, Any]]:
@@ -73,7 +89,8 @@ def _draw_panel(
         f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" tabindex="0" aria-label="{label}"'
         f' data-panel="{panel_id}"{key}>{"".join(parts)}</svg>'
     )
-    return picture, behind_panel(panel, frame, names)
+    plot = [round(v, 2) for v in (frame.left, frame.top, frame.width, frame.height)]
+    return picture, {"plot": plot, **behind_panel(panel, columns, names)}
 
 
 def _shades(shades: Sequence[Shade], frame: Frame) -> tuple[list[str], list[str]]:
@@ -172,8 +189,17 @@ def _line(series: Curve, frame: Frame, slots: Slots) -> str:
         return group(series.key, slots, "".join(parts))
     parts.append(f'<path class="line" d="{_path(points, series.step, frame)}"/>')
     if series.markers:
-        parts += [f'<circle class="marker" cx="{p[0]:.1f}" cy="{p[1]:.1f}" r="3.2"/>' for p in points if p]
+        for i, p in enumerate(points):
+            parts.append(_marker(p, series.runs[i] if series.runs else ()) if p else "")
     return group(series.key, slots, "".join(parts))
+
+
+def _marker(place: tuple[float, float], runs: Sequence[int]) -> str:
+    """The mark of a point; of one that belongs to runs a link to the first of them in the table of runs."""
+    circle = f'<circle class="marker" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="3.2"/>'
+    if not runs:
+        return circle
+    return f'<a href="#run-{runs[0]}" tabindex="-1" data-runs="{" ".join(map(str, runs))}">{circle}</a>'
 
 
 def _path(points: Sequence[tuple[float, float] | None], step: bool, frame: Frame) -> str:
@@ -225,34 +251,50 @@ def spread(places: Sequence[float], gap: float, low: float, high: float) -> list
     return result
 
 
-def short(value: float) -> float | None:
+def short(value: float, digits: int = 6) -> float | None:
     """Six significant digits are more than a screen shows; NaN becomes null."""
-    return float(f"{value:.6g}") if math.isfinite(value) else None
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
 
 
-def behind_panel(panel: Panel, frame: Frame, names: Mapping[str, str]) -> dict[str, Any]:
-    """What the script needs: geometry, axes, and the values of every line (equal x lists are stored once)."""
+def behind_panel(panel: Panel, columns: int, names: Mapping[str, str], digits: int = 6) -> dict[str, Any]:
+    """What the script needs: axes, marks, and the values of every line (equal x lists are stored once)."""
+
+    def column(values: Sequence[float]) -> list[float | None]:
+        return [short(value, digits) for value in values]
+
     grids: list[tuple[float, ...]] = []
     lines = []
     for series in panel.series:
         if series.x not in grids:
             grids.append(series.x)
         entry: dict[str, Any] = {"key": series.key, "name": names.get(series.key, series.key)}
-        entry |= {"x": grids.index(series.x), "y": [short(v) for v in series.y]}
+        entry |= {"x": grids.index(series.x), "y": column(series.y)}
         if series.low is not None and series.high is not None:
-            entry |= {"lo": [short(v) for v in series.low], "hi": [short(v) for v in series.high]}
-        if series.step:
-            entry["step"] = True
+            entry |= {"lo": column(series.low), "hi": column(series.high)}
+        entry |= {name: True for name in ("step", "markers", "dots") if getattr(series, name)}
+        if series.runs:
+            entry["runs"] = series.runs
         lines.append(entry)
-    return {
+    found: dict[str, Any] = {
         "title": panel.title,
-        "plot": [round(v, 2) for v in (frame.left, frame.top, frame.width, frame.height)],
+        "columns": columns,
         "x": _axis_data(panel.x),
         "y": _axis_data(panel.y),
-        "xs": [[short(v) for v in grid] for grid in grids],
+        "xs": [column(grid) for grid in grids],
         "series": lines,
+        "events": [(event.x, event.text, event.key) for event in panel.events],
+        "refs": [(r.y, r.text, at_left(panel, r)) for r in panel.references],
+        "shades": [(s.start, min(s.end, panel.x.high), s.text) for s in panel.shades],
     }
+    if panel.key:
+        found["key"] = panel.key
+    if panel.direct_labels:
+        found["labels"] = True
+    return found
 
 
 def _axis_data(axis: Axis) -> dict[str, Any]:
-    return {"label": axis.label, "quantity": axis.quantity, "low": axis.low, "high": axis.high, "log": axis.log}
+    found: dict[str, Any] = {"label": axis.label, "quantity": axis.quantity, "low": axis.low, "high": axis.high}
+    if axis.marks:
+        found["marks"] = axis.marks
+    return {**found, "log": axis.log}

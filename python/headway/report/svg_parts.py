@@ -74,5 +74,4 @@ def group(key: str, slots: Slots, content: str) -> str:
 
 def readable(tip: str) -> str:
     """Attributes of an element that shows `tip` on hover and reads it to a screen reader."""
-    quoted = escape(tip)
-    return f'role="img" aria-label="{quoted}" data-tip="{quoted}"'
+    return f'role="img" aria-label="{escape(tip)}" data-tip=""'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 
 from .spec import Edge, Node, Sketch
@@ -15,8 +16,17 @@ HOSTS_NAMED = 44
 CABLES_THICK = 40  # beyond these, cables are hairlines
 
 
-def draw_sketch(sketch: Sketch, slots: Slots) -> str:
-    """Cables first, then switches as boxes and hosts as circles with their names."""
+@dataclass(frozen=True)
+class Laid:
+    """A sketch laid out: the size of its view box, and where each node is in it."""
+
+    width: float
+    height: float
+    place: Mapping[str, tuple[float, float]]
+
+
+def laid_out(sketch: Sketch) -> Laid:
+    """Where everything goes."""
     width = float(WIDTHS[1])
     levels = sorted({round(node.y, 3) for node in sketch.nodes})
     above, below = (
@@ -32,6 +42,13 @@ def draw_sketch(sketch: Sketch, slots: Slots) -> str:
         node.name: (MARGIN + node.x * (width - 2 * MARGIN), top + (node.y - levels[0]) / span * (bottom - top))
         for node in sketch.nodes
     }
+    return Laid(width, height, place)
+
+
+def draw_sketch(sketch: Sketch, slots: Slots) -> str:
+    """Cables first, then switches as boxes and hosts as circles with their names."""
+    laid = laid_out(sketch)
+    width, height, place = laid.width, laid.height, laid.place
     fastest = max((edge.rate_bps for edge in sketch.edges if edge.rate_bps), default=1.0)
     thick = len(sketch.edges) <= CABLES_THICK
     named = sum(node.kind == "host" for node in sketch.nodes) <= HOSTS_NAMED

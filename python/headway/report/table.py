@@ -10,17 +10,22 @@ from headway.data.toml import Document, Place
 from headway.errors import ScenarioError, nearest
 from headway.report.figures import NAMES, aliases
 
-KEYS = ("figure", "x", "y", "notes")
+KEYS = ("figure", "x", "y", "baseline", "notes")
 
 
 def check_report(
-    report: Mapping[str, Any], document: Document, sets: Sequence[str], swept: Callable[[], Iterable[str]]
+    report: Mapping[str, Any],
+    document: Document,
+    sets: Sequence[str],
+    swept: Callable[[], Iterable[str]],
+    variants: Callable[[], Iterable[str]],
 ) -> None:
     """Raise `ScenarioError` at the first key or value that no report understands.
 
-    `report` is the table as loaded, with the overrides of `sets`; `swept` gives the keys that the sweep varies.
+    `report` is the table as loaded, with the overrides of `sets`; `swept` gives the keys that the sweep varies,
+    and `variants` the names of the variants.
     """
-    _Check(report, document, sets).all(swept)
+    _Check(report, document, sets).all(swept, variants)
 
 
 class _Check:
@@ -29,7 +34,7 @@ class _Check:
         self._document = document
         self._sets = sets
 
-    def all(self, swept: Callable[[], Iterable[str]]) -> None:
+    def all(self, swept: Callable[[], Iterable[str]], variants: Callable[[], Iterable[str]]) -> None:
         """Keys first, then what they hold."""
         for key in self._report:
             if key not in KEYS:
@@ -43,7 +48,18 @@ class _Check:
                 known = (*numbers_of("summary"), *(f"round_trips.{part}" for part in numbers_of("round_trips")))
                 self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(name, known, known))
         self._texts("notes")
+        self._check_baseline(variants)
         self._check_x(swept)
+
+    def _check_baseline(self, variants: Callable[[], Iterable[str]]) -> None:
+        if "baseline" not in self._report:
+            return
+        name, known = self._report["baseline"], list(variants())
+        if not isinstance(name, str):
+            self._fail("`report.baseline` takes a text", "baseline", name, "")
+        if name not in known:
+            hint = _hint(str(name), known, known) if known else "the scenario has no [variants]"
+            self._fail(f"`report.baseline`: no variant is called `{name}`", "baseline", name, hint)
 
     def _check_x(self, swept: Callable[[], Iterable[str]]) -> None:
         if "x" not in self._report:

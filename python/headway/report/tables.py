@@ -13,6 +13,7 @@ from headway.data.sentences import by_sentence, surprising
 from headway.data.statistics import Estimate, over_seeds
 from headway.data.units import display, unit_for
 
+from .distributions import P99_NEEDS
 from .spec import Table
 from .study import Study, natural, short_axis, value_text, variant_key
 from .summaries import number, summary_label, summary_number
@@ -68,7 +69,7 @@ def summary(study: Study) -> Table:
         order: list[float | str] = [v if isinstance(v, (int, float, str)) else "" for v in key]
         for name in keys:
             found = over_seeds([summary_number(p, name) for p in own])
-            cells.append(estimate_text(found, summary_label(name)[1]))
+            cells.append(estimate_text(found, summary_label(name)[1]) + (_few(own) if found and "p99" in name else ""))
             order.append(found.mean if found else -math.inf)
         rows.append(tuple(cells))
         sort.append(tuple(order))
@@ -78,6 +79,14 @@ def summary(study: Study) -> Table:
         caption = f"{caption} A run of several transports has a row for all of them, and one for each.".strip()
     owners = tuple(variant_key(own[0].variant) for own in groups.values())
     return Table("summary", "Summary by variant", head, tuple(rows), tuple(sort), caption, owners)
+
+
+def _few(points: Sequence[Point]) -> str:
+    """What a 99th percentile of few flows is: the largest of them."""
+    counts = [count for p in points if (count := summary_number(p, "flows_measured"))]
+    if not counts or min(counts) >= P99_NEEDS:
+        return ""
+    return f" (largest of {min(counts):.0f})" if len(counts) == 1 else " (largest of a run)"
 
 
 def _rows_of(study: Study) -> list[Point]:
@@ -138,7 +147,9 @@ def run_facts(study: Study) -> Table:
         )
         numbers = [v if v is not None else -math.inf for v in (virtual, wall, events, hops, speed)]
         sort.append((point.label, float(point.seed), str(m.get("version", "")), digest, *numbers))
-    return Table("facts", "Run facts", head, tuple(rows), tuple(sort))
+    runs = tuple(range(len(rows)))
+    keys = tuple(variant_key(point.variant) for point in study.points)
+    return Table("facts", "Run facts", head, tuple(rows), tuple(sort), keys=keys, runs=runs)
 
 
 def notes(study: Study) -> list[str]:

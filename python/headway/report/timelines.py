@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +13,14 @@ from headway.data.samples import Thinned, thin
 from headway.data.units import display
 
 from . import outages
-from .spec import Axis, Curve, Figure, Panel
-from .study import Facet, Study, natural, variant_key
+from .picks import Pick, others, x_text
+from .spec import About, Axis, Curve, Figure, Panel
+from .study import Facet, Study, natural, short_axis, value_text, variant_key
 from .ticks import linear_axis
 
 POINTS_PER_LINE = 500
+# Of panels that a selector brings.
+FEWER_POINTS = 160
 LINKS_SHOWN = 4
 PANELS_SHOWN = 12
 
@@ -37,6 +40,27 @@ class Line:
         if band and self.data.low is not None and self.data.high is not None:
             low, high = _tuple(self.data.low), _tuple(self.data.high)
         return Curve(key, _tuple(self.data.time), _tuple(self.data.value), low, high)
+
+
+def other_runs(study: Study) -> Iterator[tuple[Facet, list[Point]]]:
+    """The runs that selectors bring, by what is chosen: facets that are not drawn, other values of x, other seeds."""
+    drawn = {facet for facet, _ in chosen_runs(study)[0]}
+    for facet in study.facets:
+        picks = [] if facet in drawn else [Pick()]
+        for pick in (*picks, *others(study, facet, pooled=False)):
+            found = (pick.points(study, variant, facet)[:1] for variant in study.variants)
+            if points := [point for one in found for point in one]:
+                yield facet, points
+
+
+def about(study: Study, facet: Facet, point: Point, *, link: str = "") -> About:
+    """What a panel of one run is about."""
+    found = [(short_axis(key), value_text(value)) for key, value in facet.key]
+    if study.x_key:
+        found.append((short_axis(study.x_key), x_text(study, facet, study.x_of(point))))
+    if len(study.seeds) > 1:
+        found.append(("seed", str(point.seed)))
+    return (*found, ("link", link)) if link else tuple(found)
 
 
 def _tuple(values: Iterable[float]) -> tuple[float, ...]:
@@ -59,13 +83,13 @@ def chosen_runs(study: Study) -> tuple[list[tuple[Facet, Point]], str]:
     return runs, (" Shown: " + ", ".join(said) + "." if said else "")
 
 
-def lines_of(point: Point, facet: Facet, metric: str) -> list[Line]:
+def lines_of(point: Point, facet: Facet, metric: str, limit: int = POINTS_PER_LINE) -> list[Line]:
     """All series of one metric in one run, naturally ordered by entity."""
     frame = point.series.filter(pl.col("metric") == metric).sort("t_s")
     found = []
     for part in frame.partition_by("entity", maintain_order=True):
         time, value = part["t_s"].to_numpy().astype(np.float64), part["value"].to_numpy().astype(np.float64)
-        found.append(Line(point, facet, str(part["entity"][0]), thin(time, value, POINTS_PER_LINE)))
+        found.append(Line(point, facet, str(part["entity"][0]), thin(time, value, limit)))
     return sorted(found, key=lambda line: natural(line.entity))
 
 
@@ -88,13 +112,27 @@ def arrow(link: str) -> str:
     return link.replace("->", " → ")
 
 
+def declared(point: Point) -> list[str]:
+    """The links that the scenario calls bottlenecks."""
+    names = point.scenario.get("bottleneck")
+    if isinstance(names, str):
+        return [names]
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def busiest(points: Iterable[Point]) -> dict[str, float]:
+    """How busy each link was in the busiest of the runs."""
+    found: dict[str, float] = {}
+    for point in points:
+        for name, share in point.links.select("name", "busy_fraction").iter_rows():
+            found[str(name)] = max(found.get(str(name), 0.0), float(share))
+    return found
+
+
 def bottlenecks(point: Point) -> list[str]:
     """Links the scenario declares, else those the summary is about, else those that were sampled, busiest first."""
-    declared = point.scenario.get("bottleneck")
-    if isinstance(declared, str):
-        return [declared]
-    if isinstance(declared, list) and declared:
-        return [str(name) for name in declared]
+    if names := declared(point):
+        return names
     measured = point.summary.get("bottleneck_links")
     if isinstance(measured, list) and measured:
         return [str(name) for name in measured]
@@ -127,26 +165,51 @@ def links_figure(
         return Figure(
             figure_id, title, absent="no link was sampled; add `every` and `links` to the scenario's [sample]"
         )
-    wanted = bottlenecks(runs[0][1])
+    wanted = declared(runs[0][1])
+    busy = busiest(point for _, point in runs)
     entities = sorted(
         dict.fromkeys(line.entity for line in lines),
-        key=lambda name: (wanted.index(name) if name in wanted else len(wanted), natural(name)),
+        key=lambda name: (wanted.index(name) if name in wanted else len(wanted), -busy.get(name, 0.0), natural(name)),
     )
     shown = entities[:LINKS_SHOWN]
     kept = [line for line in lines if line.entity in shown]
-    limits = [float(v) for line in kept for v in (line.data.value if line.data.high is None else line.data.high)]
-    x, y = time_axis(kept), axis(limits)
-    panels = []
-    for facet in dict.fromkeys(line.facet for line in kept):
-        for name in shown:
-            here = [line for line in kept if line.facet == facet and line.entity == name]
-            if here:
-                series = tuple(line.series(variant_key(line.point.variant), band=True) for line in here)
-                shades = outages.shades((line.point for line in here), x)
-                panels.append(Panel(facet.prefix(arrow(name)), x, y, series, direct_labels=True, shades=shades))
+    x, y = time_axis(kept), axis(_limits(kept))
+    panels = _link_panels(study, kept, shown, x, y)
+    more = _link_panels(study, [line for line in lines if line.entity not in shown], entities, x, axis)
+    for facet, points in other_runs(study):
+        brought = [line for p in points for line in lines_of(p, facet, metric, FEWER_POINTS)]
+        more += _link_panels(study, brought, entities, None, axis)
     if len(entities) > len(shown):
-        caption += f" {len(shown)} of {len(entities)} sampled links are drawn, declared bottlenecks first."
+        first = "declared bottlenecks first, then the busiest" if wanted else "the busiest"
+        caption += f" {len(shown)} of {len(entities)} sampled links are drawn, {first}."
     caption += outages.caption(line.point for line in kept)
     caption += interval(kept) + thinning(kept, "The line is the mean, the band the minimum and maximum of") + said
     legend = study.legend(line.point.variant for line in kept)
-    return Figure(figure_id, title, caption, tuple(panels), 1 if len(panels) == 1 else 2, legend)
+    columns = 1 if len(panels) == 1 else 2
+    return Figure(figure_id, title, caption, tuple(panels), columns, legend, more=tuple(more))
+
+
+def _link_panels(
+    study: Study, lines: list[Line], names: list[str], x: Axis | None, y: Axis | Callable[[list[float]], Axis]
+) -> list[Panel]:
+    """A panel for each facet and link, with axes of its own where none are given."""
+    if not lines:
+        return []
+    x = x or time_axis(lines)
+    panels = []
+    for facet in dict.fromkeys(line.facet for line in lines):
+        for name in names:
+            here = [line for line in lines if line.facet == facet and line.entity == name]
+            if here:
+                y_axis = y if isinstance(y, Axis) else y(_limits(here))
+                series = tuple(line.series(variant_key(line.point.variant), band=True) for line in here)
+                shades = outages.shades((line.point for line in here), x)
+                of = about(study, facet, here[0].point, link=name)
+                title = facet.prefix(arrow(name))
+                panels.append(Panel(title, x, y_axis, series, direct_labels=True, shades=shades, about=of))
+    return panels
+
+
+def _limits(lines: Iterable[Line]) -> list[float]:
+    """The largest values, those of the envelope where there is one."""
+    return [float(v) for line in lines for v in (line.data.value if line.data.high is None else line.data.high)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from functools import cached_property
@@ -19,12 +21,23 @@ class Page:
         self.text = text
 
     @cached_property
-    def data(self) -> dict[str, Any]:
-        """What the script reads values from, by panel."""
-        match = re.search(r'<script type="application/json" id="data">(.*?)</script>', self.text, re.DOTALL)
+    def content(self) -> dict[str, Any]:
+        """Everything that the script works with."""
+        match = re.search(r'<script type="text/plain" id="data">(.*?)</script>', self.text, re.DOTALL)
         assert match
-        found: dict[str, Any] = json.loads(match[1].replace("<\\/", "</"))
+        found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(match[1])))
         return found
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the script reads values of drawn panels from, by panel."""
+        panels = self.content["panels"].items()
+        return {name: panel for name, panel in panels if panel.get("first") and "series" in panel}
+
+    def more(self, figure: str) -> list[dict[str, Any]]:
+        """The panels of a figure that selectors bring."""
+        panels = self.content["panels"].items()
+        return [panel for name, panel in panels if name.rpartition(".")[0] == figure and not panel.get("first")]
 
     @cached_property
     def figures(self) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 
 import numpy as np
 import pytest
 
+from headway import _headway
 from headway.data.samples import by_size, cdf, equal_count_edges, thin
 from headway.data.statistics import over_seeds, student_quantile
 from headway.data.units import display, parse_bytes, parse_rate, parse_seconds
@@ -154,6 +156,17 @@ def test_variants_of_one_transport_share_a_hue_and_differ_in_dash() -> None:
     assert styles["amrt"].light != styles["amrt-fast"].light
     assert len({style.light for style in styles.values()}) == 4
     assert variant_styles([("a", "phost")])["a"].light == styles["fair"].light
+
+
+def test_a_transport_has_the_same_colour_whoever_is_beside_it() -> None:
+    names = sorted(json.loads(_headway.catalogue("transports")), key=lambda one: str(one["name"]))
+    known = [str(one["name"]) for one in names if one["name"] != "template"]
+    alone = {name: variant_styles([(name, name)])[name] for name in known}
+    together = variant_styles([(name, name) for name in known])
+    for name in known:
+        assert (together[name].light, together[name].dark) == (alone[name].light, alone[name].dark), name
+    assert len({(style.light, style.dash) for style in together.values()}) == len(known)
+    assert variant_styles([("a", "homa"), ("b", "homa")])["a"].light == alone["homa"].light
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -22,7 +22,7 @@ def test_svg_figures_are_the_page_s_and_the_same_every_time(kind: str, results: 
     assert [path.read_bytes() for path in build(results / kind, "svg")] == first
 
 
-def test_svg_has_column_width_no_date_and_no_font_of_the_reader(results: Path) -> None:
+def test_svg_has_column_width_no_date_and_real_text(results: Path) -> None:
     for path in build(results / "parking", "svg"):
         text = path.read_text(encoding="utf-8")
         root = ElementTree.fromstring(text)
@@ -30,7 +30,18 @@ def test_svg_has_column_width_no_date_and_no_font_of_the_reader(results: Path) -
             7.0 if path.stem == "throughput-time" else 3.4
         )
         assert "<dc:date>" not in text
-        assert "<text" not in text
+        assert "<text" in text
+
+
+def test_png_is_sharp_enough_for_print_and_the_same_every_time(results: Path) -> None:
+    paths = build(results / "model", "png")
+    for path in paths:
+        data = path.read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert int.from_bytes(data[16:20], "big") >= 3.4 * 300 - 1
+        assert b"Software" not in data
+    first = [path.read_bytes() for path in paths]
+    assert [path.read_bytes() for path in build(results / "model", "png")] == first
 
 
 def test_pdf_embeds_its_fonts_and_is_the_same_every_time(results: Path) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from headway.data.samples import Array, cdf
 
-from ..distributions import few_flows, pooled
+from ..distributions import FLOWS_NEEDED, few_flows, pooled
+from ..picks import Pick, about, others, readable, unread
 from ..spec import Axis, Curve, Figure, Panel
-from ..study import Study, variant_key
+from ..study import Facet, Study, variant_key
 from ..ticks import log_axis, slowdown_axis
 from .kind import FigureKind
 
 CDF_POINTS = 240
+# Panels that a selector brings are coarser, because there are many of them.
+FEWER_POINTS = 48
 
 
 def distributions(study: Study) -> Figure:
@@ -20,25 +24,38 @@ def distributions(study: Study) -> Figure:
     figure_id, title = "cdf", "Distribution of FCT and of slowdown"
     if reason := few_flows(study):
         return Figure(figure_id, title, absent=reason)
-    panels: list[Panel] = []
-    thinned = False
-    for facet in study.facets:
-        for column, name in (("fct_s", "FCT"), ("slowdown", "slowdown")):
-            values = {v: pooled(study.group(v, facet), column) for v in study.variants}
-            panels.append(_cdf_panel(values, facet.prefix(name), column))
-            thinned |= any(found.size > CDF_POINTS for found in values.values())
+    panels = [panel for facet in study.facets for panel in _panels(study, facet, Pick(), CDF_POINTS)]
+    more: list[Panel] = []
+    if readable(study):
+        for facet in study.facets:
+            for pick in others(study, facet, sized=True):
+                more += _panels(study, facet, pick, FEWER_POINTS)
+    most = max(pooled(study.group(v, f), "bytes").size for f in study.facets for v in study.variants)
+    thinned = most > CDF_POINTS
     caption = "Share of finished flows at or below x"
     caption += f", all seeds pooled{study.at_text(study.facets[0])}." if len(study.seeds) > 1 else "."
     if thinned:
         caption += f" Drawn through {CDF_POINTS} order statistics, denser above the 95th percentile."
-    return Figure(figure_id, title, caption, tuple(panels), 2, study.legend())
+    caption += unread(study)
+    return Figure(figure_id, title, caption, tuple(panels), 2, study.legend(), more=tuple(more))
 
 
-def _cdf_panel(values: Mapping[str, Array], title: str, column: str) -> Panel:
+def _panels(study: Study, facet: Facet, pick: Pick, limit: int) -> list[Panel]:
+    """Completion time and slowdown; nothing where a choice leaves too few flows."""
+    found = []
+    for column, name in (("fct_s", "FCT"), ("slowdown", "slowdown")):
+        values = {v: pooled(pick.points(study, v, facet), column, pick.band) for v in study.variants}
+        if pick.is_first or max((one.size for one in values.values()), default=0) >= FLOWS_NEEDED:
+            panel = _cdf_panel(values, facet.prefix(name), column, limit)
+            found.append(replace(panel, about=about(study, facet, pick, sized=True)))
+    return found
+
+
+def _cdf_panel(values: Mapping[str, Array], title: str, column: str, limit: int) -> Panel:
     series, ends = [], []
     for variant, found in values.items():
         if found.size:
-            x, share = cdf(found, CDF_POINTS)
+            x, share = cdf(found, limit)
             ends += [float(x[0]), float(x[-1])]
             xs, shares = tuple(float(v) for v in x), tuple(float(v) for v in share)
             series.append(Curve(variant_key(variant), xs, shares, step=True))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from headway.data.point import Point
 from headway.data.statistics import over_seeds
 
+from ..distributions import tail_name
+from ..picks import Band, Pick, about, numbered, others, runs_of
 from ..spec import Axis, Curve, Figure, Panel
 from ..study import Facet, Study, short_axis, variant_key
 from ..summaries import summary_label, summary_number
@@ -33,9 +37,15 @@ def fct_load(study: Study) -> Figure:
         title = f"{', '.join(labels)} against {name}"
         title = title[0].upper() + title[1:]
     panels: list[Panel] = []
+    more: list[Panel] = []
     for facet in study.facets:
-        for metric in metrics:
-            panels.append(_load_panel(_owner(study, metric), facet, metric, name))
+        for pick in (Pick(), *others(study, facet, x=False, sized=True)):
+            for metric in metrics:
+                panel = _load_panel(_owner(study, metric), facet, metric, name, pick)
+                if pick.is_first:
+                    panels.append(panel)
+                elif panel.series:
+                    more.append(panel)
     if not any(len(panel.series) for panel in panels):
         return Figure(figure_id, title, absent="no point of the sweep finished a flow")
     seeds = len(study.seeds)
@@ -48,7 +58,7 @@ def fct_load(study: Study) -> Figure:
     drawn = {series.key for panel in panels for series in panel.series}
     owners = (study.split, study) if study.is_mixed else (study,)
     legend = [entry for owner in owners for entry in owner.legend() if entry.key in drawn]
-    return Figure(figure_id, title, caption, tuple(panels), 2, tuple(legend))
+    return Figure(figure_id, title, caption, tuple(panels), 2, tuple(legend), more=tuple(more))
 
 
 def _owner(study: Study, metric: str) -> Study:
@@ -57,7 +67,7 @@ def _owner(study: Study, metric: str) -> Study:
     return study.split if of_parts else study
 
 
-def _study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
+def study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
     """The values that a sweep goes through: all of them marked, or logarithmic where they span decades."""
     if xs[0] > 0 and xs[-1] >= WIDE * xs[0]:
         return log_axis(name, quantity, xs)
@@ -66,28 +76,40 @@ def _study_axis(name: str, quantity: str, xs: Sequence[float]) -> Axis:
     return Axis(name, quantity, xs[0] - 0.04 * span, xs[-1] + 0.04 * span, marks=marks)
 
 
-def _load_panel(study: Study, facet: Facet, metric: str, name: str) -> Panel:
+def _number(point: Point, metric: str, band: Band | None) -> float | None:
+    """A number of a run; with a band, that of the flows of its sizes, where there is one."""
+    return summary_number(point, metric if band is None else f"by_size.bands.{band.key}.{metric}")
+
+
+def _load_panel(study: Study, facet: Facet, metric: str, name: str, pick: Pick) -> Panel:
     label, quantity = summary_label(metric)
     series: list[Curve] = []
+    counts: list[float | None] = []
+    numbers = numbered(study)
     for variant in study.variants:
         rows = []
         for x in study.xs(facet):
-            found = over_seeds([summary_number(p, metric) for p in study.group(variant, facet, x)])
+            points = replace(pick, x=x).points(study, variant, facet)
+            found = over_seeds([_number(p, metric, pick.band) for p in points])
             if found:
                 half = found.half_width or 0.0
-                rows.append((x, found.mean, max(found.mean - half, 0.0), found.mean + half))
+                runs = runs_of(numbers, points)
+                rows.append((x, found.mean, max(found.mean - half, 0.0), found.mean + half, runs))
+                counts += [_number(p, "flows_measured" if pick.band is None else "count", pick.band) for p in points]
         if rows:
-            xs, means, lows, highs = (tuple(column) for column in zip(*rows, strict=True))
-            banded = lows != highs
-            key = variant_key(variant)
-            series.append(Curve(key, xs, means, lows if banded else None, highs if banded else None, markers=True))
-    x_axis = _study_axis(name, study.x_quantity, study.xs(facet))
+            xs, means, lows, highs, behind = (tuple(column) for column in zip(*rows, strict=True))
+            low, high = (lows, highs) if lows != highs else (None, None)
+            series.append(Curve(variant_key(variant), xs, means, low, high, markers=True, runs=behind))
+    x_axis = study_axis(name, study.x_quantity, study.xs(facet))
+    told = tail_name(label, counts)
     tops = [v for line in series for v in (line.high or line.y)]
-    y_axis = auto_axis(label, quantity, [v for line in series for v in line.y] + tops)
+    y_axis = auto_axis(told, quantity, [v for line in series for v in line.y] + tops)
     if metric == "goodput_share":
         # Parts of one whole are compared from nothing to all of it.
         y_axis = Axis(label, quantity, 0.0, 1.0)
-    return Panel(facet.prefix(label), x_axis, y_axis, tuple(series), direct_labels=True)
+    title = facet.prefix(told)
+    of = about(study, facet, pick, x=False, sized=True)
+    return Panel(title, x_axis, y_axis, tuple(series), direct_labels=True, about=of)
 
 
 # Values of an axis that span this much or more are shown on a logarithmic one.

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from headway.data.units import display
 
 from ..links import busy, ends
+from ..picks import Pick, about, others, readable
 from ..spec import Axis, Dot, DotPanel, DotRow, Figure
-from ..study import Study, natural, variant_key
+from ..study import Facet, Study, natural, variant_key
 from ..timelines import arrow
 from .kind import FigureKind
 
@@ -20,18 +21,11 @@ def link_utilisation(study: Study) -> Figure:
     """Busy fraction of each link, or of each class of links in a big fabric."""
     figure_id, title = "link-utilisation", "Link utilisation"
     facets = study.facets if len(study.facets) <= 6 else study.facets[:1]
-    panels = []
-    grouped = False
-    for facet in facets:
-        loads = {v: busy(study.group(v, facet)) for v in study.variants}
-        loads = {variant: found for variant, found in loads.items() if found}
-        if not loads:
-            continue
-        names = sorted({name for found in loads.values() for name in found}, key=natural)
-        used = [name for name in names if any(found.get(name, 0.0) > 0.0005 for found in loads.values())]
-        grouped = len(used) > ROWS_SHOWN
-        rows = _class_rows(loads, names) if grouped else _link_rows(loads, used)
-        panels.append(DotPanel(facet.text, _busy_axis(), tuple(rows)))
+    drawn = [found for facet in facets if (found := _panel(study, facet, Pick())) is not None]
+    panels = [panel for panel, _ in drawn]
+    grouped = any(many for _, many in drawn)
+    picks = [(facet, pick) for facet in facets for pick in others(study, facet)] if readable(study) else []
+    more = [found[0] for facet, pick in picks if (found := _panel(study, facet, pick)) is not None]
     if not panels or not any(panel.rows for panel in panels):
         return Figure(figure_id, title, absent="no link carried anything")
     caption = "Busy share over the whole run, headers and framing included."
@@ -42,7 +36,21 @@ def link_utilisation(study: Study) -> Figure:
         caption += f" Mean over {len(study.seeds)} seeds."
     if study.x_key:
         caption += f" Shown{study.at_text(facets[0])}."
-    return Figure(figure_id, title, caption, tuple(panels), 1 if len(panels) == 1 else 2, study.legend())
+    columns = 1 if len(panels) == 1 else 2
+    return Figure(figure_id, title, caption, tuple(panels), columns, study.legend(), more=tuple(more))
+
+
+def _panel(study: Study, facet: Facet, pick: Pick) -> tuple[DotPanel, bool] | None:
+    """The panel of a facet, and whether its rows are classes of links; None if there are no links."""
+    loads = {v: busy(pick.points(study, v, facet)) for v in study.variants}
+    loads = {variant: found for variant, found in loads.items() if found}
+    if not loads:
+        return None
+    names = sorted({name for found in loads.values() for name in found}, key=natural)
+    used = [name for name in names if any(found.get(name, 0.0) > 0.0005 for found in loads.values())]
+    grouped = len(used) > ROWS_SHOWN
+    rows = _class_rows(loads, names) if grouped else _link_rows(loads, used)
+    return DotPanel(facet.text, _busy_axis(), tuple(rows), about(study, facet, pick)), grouped
 
 
 def _busy_axis() -> Axis:

@@ -39,15 +39,18 @@ def _with_buffer(study: Study, figure: Figure) -> Figure:
         return figure
     if len(sizes) > 1:
         caption = f"{figure.caption} Buffers are from {display('bytes', sizes[0])} to {display('bytes', sizes[-1])}."
-        return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
+        return replace(figure, caption=caption)
     size = sizes[0]
     text = f"buffer {display('bytes', size)}"
     if panels[0].y.high < size * 0.6:
         caption = f"{figure.caption} The {text} is beyond the axis."
-        return Figure(figure.id, figure.title, caption, figure.panels, figure.columns, figure.legend)
+        return replace(figure, caption=caption)
     y = linear_axis("queue", "bytes", [size * 1.08, panels[0].y.high])
     drawn = tuple(replace(p, y=y, references=(Reference(size, text),)) for p in panels)
-    return Figure(figure.id, figure.title, figure.caption, drawn, figure.columns, figure.legend)
+    line = (Reference(size, text),)
+    others = [panel for panel in figure.more if isinstance(panel, Panel)]
+    more = tuple(replace(panel, references=line if size <= panel.y.high else ()) for panel in others)
+    return replace(figure, panels=drawn, more=more)
 
 
 def _buffer(point: Point) -> float | None:
@@ -70,12 +73,14 @@ def others(study: Study) -> list[Figure]:
         declared = field_of("gauges", metric)
         quantity = declared.quantity if declared else quantity_of_name(metric)
 
-        def axis(values: list[float], metric: str = metric, quantity: str = quantity) -> Axis:
-            return linear_axis(metric, quantity, values)
+        label = declared.label if declared and declared.label else metric
+
+        def axis(values: list[float], label: str = label, quantity: str = quantity) -> Axis:
+            return linear_axis(label, quantity, values)
 
         name = metric.replace("_", "-")
-        caption = f"Sampled metric `{metric}`."
-        found.append(links_figure(study, f"series-{name}", f"{metric} over time", (metric,), axis, caption))
+        caption = f"Sampled metric `{metric}`" + (f": {declared.doc.replace('`', '')}." if declared else ".")
+        found.append(links_figure(study, f"series-{name}", f"{label} over time", (metric,), axis, caption))
     return found
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from headway.data.point import Point
 
-from ..spec import Axis, Curve, Figure, Panel
+from ..picks import Pick, about, others
+from ..spec import About, Axis, Curve, Figure, Panel
 from ..study import Study, variant_key
 from ..ticks import log_axis
 from .kind import FigureKind
@@ -18,9 +19,12 @@ def round_trips(study: Study) -> Figure:
     """Empirical distributions, a panel a facet, a line a variant."""
     figure_id, title = "round-trips", "Distribution of round trips"
     panels: list[Panel] = []
+    more: list[Panel] = []
     for facet in study.facets:
-        groups = [(variant, study.group(variant, facet)) for variant in study.variants]
-        panels += _panel(facet.prefix("round trip"), groups)
+        for pick in (Pick(), *others(study, facet)):
+            groups = [(variant, pick.points(study, variant, facet)) for variant in study.variants]
+            found = _panel(facet.prefix("round trip"), groups, about(study, facet, pick))
+            (panels if pick.is_first else more).extend(found)
     if not panels:
         return Figure(figure_id, title, absent="no machine here measures them, or nothing was answered")
     caption = "Share of the answered data packets with a round trip at or below x, in bins of a hundredth"
@@ -28,10 +32,10 @@ def round_trips(study: Study) -> Figure:
     silent = [v for v in study.variants if not any(series.key == variant_key(v) for p in panels for series in p.series)]
     if silent:
         caption += f" Not measured under {', '.join(silent)}."
-    return Figure(figure_id, title, caption, tuple(panels), 2, study.legend())
+    return Figure(figure_id, title, caption, tuple(panels), 2, study.legend(), more=tuple(more))
 
 
-def _panel(title: str, groups: list[tuple[str, list[Point]]]) -> list[Panel]:
+def _panel(title: str, groups: list[tuple[str, list[Point]]], of: About) -> list[Panel]:
     """The panel of a facet; none if nothing in it was measured."""
     series, ends = [], []
     for variant, points in groups:
@@ -44,7 +48,7 @@ def _panel(title: str, groups: list[tuple[str, list[Point]]]) -> list[Panel]:
     if not series:
         return []
     x_axis = log_axis("round trip", "time", ends)
-    return [Panel(title, x_axis, Axis("share of packets", "percent", 0.0, 1.0), tuple(series))]
+    return [Panel(title, x_axis, Axis("share of packets", "percent", 0.0, 1.0), tuple(series), about=of)]
 
 
 def _pooled(points: list[Point]) -> Counter[float]:

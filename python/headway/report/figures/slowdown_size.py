@@ -9,7 +9,8 @@ from headway.data.point import Point
 from headway.data.samples import Array, by_size, equal_count_edges
 from headway.data.statistics import over_seeds
 
-from ..distributions import few_flows, pooled
+from ..distributions import P99_NEEDS, few_flows, pooled, tail_name
+from ..picks import Pick, about, others, readable, unread
 from ..spec import Curve, Figure, Panel
 from ..study import Facet, Study, variant_key
 from ..ticks import log_axis, slowdown_axis
@@ -29,7 +30,12 @@ def slowdown_size(study: Study) -> Figure:
     panels: list[Panel] = []
     counts: list[int] = []
     for facet in study.facets:
-        panels += _size_panels(study, facet, counts)
+        panels += _size_panels(study, facet, Pick(), counts)
+    more: list[Panel] = []
+    if readable(study):
+        for facet in study.facets:
+            for pick in others(study, facet):
+                more += _size_panels(study, facet, pick, [])
     facet = study.facets[0]
     each = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
     caption = (
@@ -39,11 +45,14 @@ def slowdown_size(study: Study) -> Figure:
     if len(study.seeds) > 1:
         caption += f" Mean over {len(study.seeds)} seeds, the band is its 95 % confidence interval."
     caption += f" Finished flows{study.at_text(facet)}." if study.x_key else ""
-    return Figure(figure_id, title, caption, tuple(panels), 3, study.legend())
+    if min(counts) < P99_NEEDS:
+        caption += f" The 99th percentile of fewer than {P99_NEEDS} flows is the largest of them."
+    caption += unread(study)
+    return Figure(figure_id, title, caption, tuple(panels), 3, study.legend(), more=tuple(more))
 
 
-def _size_panels(study: Study, facet: Facet, counts: list[int]) -> list[Panel]:
-    groups = {v: [p for p in study.group(v, facet) if p.measured_flows.height] for v in study.variants}
+def _size_panels(study: Study, facet: Facet, pick: Pick, counts: list[int]) -> list[Panel]:
+    groups = {v: [p for p in pick.points(study, v, facet) if p.measured_flows.height] for v in study.variants}
     groups = {variant: points for variant, points in groups.items() if points}
     if not groups:
         return []
@@ -51,9 +60,10 @@ def _size_panels(study: Study, facet: Facet, counts: list[int]) -> list[Panel]:
     fewest = min(p.measured_flows.height for points in groups.values() for p in points)
     edges = equal_count_edges(sizes, max(4, min(BINS, fewest // FLOWS_PER_BIN)))
     lines: dict[str, list[Curve]] = {"mean": [], "p50": [], "p99": []}
+    here: list[int] = []
     for variant, points in groups.items():
         binned = [by_size(_column(p, "bytes"), _column(p, "slowdown"), edges) for p in points]
-        counts += [int(c) for bins in binned for c in bins.count if c]
+        here += [int(c) for bins in binned for c in bins.count if c]
         for name, parts in lines.items():
             found = [over_seeds([float(getattr(bins, name)[i]) for bins in binned]) for i in range(len(edges))]
             kept = [(float(edges[i]), e) for i, e in enumerate(found) if e is not None]
@@ -62,12 +72,15 @@ def _size_panels(study: Study, facet: Facet, counts: list[int]) -> list[Panel]:
             high = tuple(e.mean + (e.half_width or 0.0) for _, e in kept) if band else None
             means = tuple(e.mean for _, e in kept)
             parts.append(Curve(variant_key(variant), tuple(s for s, _ in kept), means, low, high, markers=True))
+    counts += here
     x = log_axis("flow size", "bytes", [float(edge) for edge in edges])
     panels = []
     for name, parts in lines.items():
         label = {"mean": "mean slowdown", "p50": "median slowdown", "p99": "p99 slowdown"}[name]
-        y = slowdown_axis((v for line in parts for v in (line.high or line.y)), label)
-        panels.append(Panel(facet.prefix(label), x, y, tuple(parts)))
+        told = tail_name(label, here)
+        y = slowdown_axis((v for line in parts for v in (line.high or line.y)), told)
+        title = facet.prefix(told)
+        panels.append(Panel(title, x, y, tuple(parts), about=about(study, facet, pick)))
     return panels
 
 

@@ -8,10 +8,22 @@ from headway.data.point import Point
 from headway.data.units import display, parse_bytes
 
 from .. import outages
-from ..spec import Event, Figure, LegendEntry, Panel, Reference
-from ..study import FLOW_COLOURS, Study, flow_key, natural, variant_key
+from ..spec import Axis, Event, Figure, LegendEntry, Panel, Reference
+from ..study import FLOW_COLOURS, Facet, Study, flow_key, natural, variant_key
 from ..ticks import linear_axis
-from ..timelines import Line, arrow, bottlenecks, chosen_runs, interval, lines_of, thinning, time_axis
+from ..timelines import (
+    FEWER_POINTS,
+    Line,
+    about,
+    arrow,
+    bottlenecks,
+    chosen_runs,
+    interval,
+    lines_of,
+    other_runs,
+    thinning,
+    time_axis,
+)
 from .kind import FigureKind
 
 
@@ -34,15 +46,23 @@ def throughput(study: Study) -> Figure:
         reference = None
     y = linear_axis("throughput", "rate", values + ([reference.y * 1.03] if reference else []))
     x = time_axis(kept)
-    panels = []
-    for facet, point, lines in by_run:
+
+    def panel(facet: Facet, point: Point, lines: list[Line], x: Axis) -> Panel:
         starts = _flow_frame(point)
         events = [Event(starts[n][0], n, flow_key(n)) for n in shown if n in starts and starts[n][0] <= x.high]
         series = tuple(line.series(flow_key(line.entity)) for line in lines if line.entity in styles)
         references = (reference,) if reference else ()
-        key = variant_key(point.variant)
-        shades = outages.shades([point], x)
-        panels.append(Panel(facet.prefix(point.variant), x, y, series, key, tuple(events), references, shades=shades))
+        key, title = variant_key(point.variant), facet.prefix(point.variant)
+        shades, of = outages.shades([point], x), about(study, facet, point)
+        return Panel(title, x, y, series, key, tuple(events), references, shades=shades, about=of)
+
+    panels = [panel(facet, point, lines, x) for facet, point, lines in by_run]
+    more = []
+    for facet, points in other_runs(study):
+        brought = [(p, lines_of(p, facet, "throughput_bps", FEWER_POINTS)) for p in points]
+        drawn = [line for _, lines in brought for line in lines if line.entity in styles]
+        if drawn:
+            more += [panel(facet, p, lines, time_axis(drawn)) for p, lines in brought if lines]
     total = len({line.entity for line in everything})
     caption = "Payload bytes newly delivered to the receiver per interval; names at the top mark where a flow starts."
     if total > len(shown):
@@ -50,7 +70,7 @@ def throughput(study: Study) -> Figure:
     legend = tuple(LegendEntry(flow_key(n), _with_transport(study, n), styles[n]) for n in shown)
     columns = 1 if len(panels) == 1 else 2
     caption += outages.caption(point for _, point, _ in by_run) + interval(kept) + thinning(kept) + said
-    return Figure(figure_id, title, caption, tuple(panels), columns, legend)
+    return Figure(figure_id, title, caption, tuple(panels), columns, legend, more=tuple(more))
 
 
 def _with_transport(study: Study, flow: str) -> str:

@@ -28,7 +28,7 @@ def topology(study: Study) -> Figure:
     point = study.points[0]
     stored = point.manifest.get("topology")
     if isinstance(stored, Mapping) and stored.get("nodes"):
-        nodes, cables = _stored_sketch(stored)
+        nodes, cables = stored_sketch(stored)
         caption = ""
     else:
         nodes, cables = _guessed_sketch(point)
@@ -84,7 +84,8 @@ def _edge(
 Cable = tuple[str, str, float | None, float | None]
 
 
-def _stored_sketch(stored: Mapping[str, Any]) -> tuple[list[Node], list[Cable]]:
+def stored_sketch(stored: Mapping[str, Any]) -> tuple[list[Node], list[Cable]]:
+    """Nodes with room for their names, and cables, as a manifest has them."""
     nodes = [
         Node(str(n["name"]), str(n.get("kind", "switch")), float(n["x"]), float(n["y"]), int(n.get("count") or 1))
         for n in stored["nodes"]
@@ -95,7 +96,9 @@ def _stored_sketch(stored: Mapping[str, Any]) -> tuple[list[Node], list[Cable]]:
         a, b = str(link["a"]), str(link["b"])
         if a in names and b in names:
             seen.setdefault(frozenset((a, b)), (a, b, link.get("rate_bps"), link.get("delay_s")))
-    return nodes, list(seen.values())
+    cables = list(seen.values())
+    sides = _sides(nodes, cables)
+    return [replace(node, side=sides.get(node.name, "below")) for node in nodes], cables
 
 
 def _sides(nodes: list[Node], cables: list[Cable]) -> dict[str, str]:

@@ -1,0 +1,133 @@
+"""What a directory holds: runs and sweeps, and how far sweeps are. It is read anew at each request, within bounds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway.errors import HeadwayError
+from headway.layout import MANIFEST_FILE, SWEEP_FILE
+
+MOST_FOLDERS = 20_000  # that a request looks into
+MOST_ENTRIES = 1_000  # runs and sweeps that a page lists
+MOST_POINTS = 2_000  # runs that can be chosen for a comparison
+MOST_BYTES = 16_000_000  # of a list of points
+DEEPEST = 8
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A run or a sweep: its path from the directory that is served, and the states of its points."""
+
+    path: str
+    kind: str
+    changed: float
+    states: Mapping[str, int]
+    points: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As the pages read it."""
+        total = sum(self.states.values())
+        done = self.states.get("done", 0)
+        running = self.kind == "sweep" and done + self.states.get("failed", 0) < total
+        states = dict(self.states)
+        return {"path": self.path, "kind": self.kind, "changed": self.changed, "done": done, "total": total,
+                "failed": states.get("failed", 0), "open": running}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Found:
+    """Everything that was found; `cut` says that there is more."""
+
+    entries: tuple[Entry, ...]
+    cut: bool
+
+    @property
+    def runs(self) -> list[str]:
+        """Every run that can be compared, points of sweeps among them."""
+        found: list[str] = []
+        for entry in self.entries:
+            found += entry.points if entry.kind == "sweep" else [entry.path]
+        return found[:MOST_POINTS]
+
+
+def look(root: Path) -> Found:
+    """The runs and sweeps below `root`, those that changed last first."""
+    entries: list[Entry] = []
+    for folders, folder in enumerate(_walk(root, 0), start=1):
+        if folders > MOST_FOLDERS or len(entries) >= MOST_ENTRIES:
+            return Found(_newest(entries), True)
+        entry = entry_of(root, folder)
+        if entry is not None:
+            entries.append(entry)
+    return Found(_newest(entries), False)
+
+
+def _newest(entries: list[Entry]) -> tuple[Entry, ...]:
+    return tuple(sorted(entries, key=lambda entry: (-entry.changed, entry.path)))
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    """The folder and those below it, but not what is inside a run or a sweep, and nothing behind a link."""
+    yield folder
+    if depth >= DEEPEST or _is_result(folder):
+        return
+    try:
+        with os.scandir(folder) as inside:
+            names = sorted(one.name for one in inside if one.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    for name in names:
+        if not name.startswith("."):
+            yield from _walk(folder / name, depth + 1)
+
+
+def _is_result(folder: Path) -> bool:
+    return (folder / SWEEP_FILE).is_file() or (folder / MANIFEST_FILE).is_file()
+
+
+def entry_of(root: Path, folder: Path) -> Entry | None:
+    """The run or sweep in a folder; None if there is none."""
+    path = folder.relative_to(root).as_posix()
+    for name, kind in ((SWEEP_FILE, "sweep"), (MANIFEST_FILE, "run")):
+        file = folder / name
+        try:
+            changed = file.stat().st_mtime
+        except OSError:
+            continue
+        if kind == "run":
+            return Entry(path, kind, changed, {"done": 1})
+        records = _records(file)
+        states = Counter(str(one.get("state", "done")) for one in records)
+        done = (str(one.get("dir") or "") for one in records if one.get("state", "done") == "done")
+        points = tuple(f"{path}/{place}" for place in done if place)
+        return Entry(path, kind, changed, dict(states), points[:MOST_POINTS])
+    return None
+
+
+def _records(file: Path) -> list[Mapping[str, Any]]:
+    """The points of a sweep; none where the file cannot be read, which its report explains."""
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            return []
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def inside(root: Path, path: str) -> Path:
+    """The folder of a run or a sweep below `root`; raises `HeadwayError` for any other path, inside or outside."""
+    try:
+        folder = (root / path).resolve()
+        good = folder.is_relative_to(root) and _is_result(folder)
+    except (OSError, ValueError):
+        good = False
+    if not good:
+        raise HeadwayError(f"there is no run and no sweep at {path!r}")
+    return folder

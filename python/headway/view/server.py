@@ -1,0 +1,154 @@
+"""Answers requests from this machine's own browser, about one directory, and changes nothing in it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from headway.errors import HeadwayError
+
+from .pages import Busy, Pages
+
+HOST = "127.0.0.1"
+CONNECTIONS = 32
+# Nothing from elsewhere, and no page of elsewhere around it.
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; "
+    "connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; form-action 'self'; base-uri 'none'"
+)
+
+
+class Server(ThreadingHTTPServer):
+    """Serves the runs below a directory on the loopback interface; `port` 0 takes a free one."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, root: Path, port: int = 0) -> None:
+        self.pages = Pages(root)
+        self.places = BoundedSemaphore(CONNECTIONS)
+        super().__init__((HOST, port), _Handler)
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """Where the list is."""
+        return f"http://{HOST}:{self.port}/"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What a browser of this machine calls it; another name is a page of elsewhere that points here."""
+        return f"{HOST}:{self.port}", f"localhost:{self.port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  (as its base declares)
+        """A browser that went away is no error."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  (as its base declares)
+        """As its base does, but no more connections at once than there are places."""
+        if not self.places.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+        """As its base does, and frees the place."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.places.release()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    timeout = 30
+    server_version = "headway"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """A page, or what it follows."""
+        self._answer(body=True)
+
+    def do_HEAD(self) -> None:
+        """The same without the text."""
+        self._answer(body=False)
+
+    def _answer(self, *, body: bool) -> None:
+        pages = self.server.pages
+        status, kind = HTTPStatus.OK, "text/html"
+        try:
+            kind, make = self._wanted(pages)
+            text = make()
+        except _Refused as error:
+            status, kind, text = error.status, "text/html", pages.error(error.status.phrase, str(error))
+        except Busy:
+            status, kind = HTTPStatus.SERVICE_UNAVAILABLE, "text/html"
+            text = pages.error("Busy", "Other pages are being made. Try again in a moment.")
+        except (HeadwayError, OSError) as error:
+            # A file that is replaced while it is read is there again at the next request.
+            status, kind = HTTPStatus.NOT_FOUND, "text/html"
+            text = pages.error("Nothing to show", str(error))
+        self._send(status, kind, text, body=body)
+
+    def _wanted(self, pages: Pages) -> tuple[str, Callable[[], str]]:
+        if self.headers.get("Host", "") not in self.server.names:
+            raise _Refused(HTTPStatus.MISDIRECTED_REQUEST, f"this is {self.server.url}, and has no other name")
+        parts = urlsplit(self.path)
+        _, _, rest = parts.path.partition("/")
+        name, _, path = rest.partition("/")
+        path = unquote(path, errors="replace")
+        makers: dict[str, tuple[str, Callable[[], str]]] = {
+            "": ("text/html", pages.index),
+            "state": ("application/json", pages.state),
+            "watch": ("text/html", lambda: pages.watch(path)),
+            "progress": ("application/json", lambda: pages.progress(path)),
+            "report": ("text/html", lambda: pages.report(path)),
+            "compare": ("text/html", lambda: self._comparison(pages, parts.query)),
+        }
+        if name not in makers:
+            raise _Refused(HTTPStatus.NOT_FOUND, f"there is no page /{name}")
+        return makers[name]
+
+    @staticmethod
+    def _comparison(pages: Pages, query: str) -> str:
+        found = parse_qs(query, max_num_fields=4)
+        if not {"run", "reference"} <= set(found):
+            raise _Refused(HTTPStatus.BAD_REQUEST, "a comparison takes a run and a reference")
+        return pages.comparison(found["run"][0], found["reference"][0])
+
+    def _send(self, status: HTTPStatus, kind: str, text: str, *, body: bool) -> None:
+        data = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        if body:
+            self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Requests of one's own browser are no news."""
+
+
+class _Refused(Exception):
+    """A request that has no answer."""
+
+    def __init__(self, status: HTTPStatus, text: str) -> None:
+        super().__init__(text)
+        self.status = status

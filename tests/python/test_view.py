@@ -1,0 +1,208 @@
+"""`headway view`: what it serves, whom it refuses, and a sweep that it follows, with a real HTTP client."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+import headway
+from headway.report import page_text
+from headway.view import HOST, Server
+from headway.view.pages import Busy
+from report import make_runs
+from report.browser import Visit, chromium
+from support import TWO_FLOWS
+
+POINT = "sweep/points/amrt,cdf=xpass_websearch,load=0.3,seed=1"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep, and two real runs of the same flows."""
+    root = tmp_path_factory.mktemp("view")
+    make_runs.make_load_sweep(root / "sweep", loads=(0.3, 0.7), seeds=(1,), count=60)
+    text = TWO_FLOWS.format(stop="2 ms", size="100 kB")
+    for name in ("amrt", "phost"):
+        headway.Scenario.from_text(text, sets={"transport.name": name}).run(root / "runs" / name)
+    return root
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "served", symlinks=True))
+
+
+@pytest.fixture
+def server(root: Path) -> Iterator[Server]:
+    with Server(root) as found:
+        thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield found
+        found.shutdown()
+        thread.join(timeout=10)
+
+
+def ask(server: Server, path: str, method: str = "GET", **headers: str) -> tuple[int, str, dict[str, str]]:
+    """The answer to one request, sent as it is."""
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=60)
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(), {key.lower(): value for key, value in answer.getheaders()}
+    finally:
+        connection.close()
+
+
+def test_the_list_has_runs_and_sweeps_and_how_far_they_are(server: Server) -> None:
+    status, text, headers = ask(server, "/")
+    assert status == 200
+    assert "default-src 'none'" in headers["content-security-policy"]
+    for path in ("sweep", "runs/amrt", "runs/phost"):
+        assert f'href="/watch/{path}"' in text
+    state = json.loads(ask(server, "/state")[1])
+    entries = {entry["path"]: entry for entry in state["entries"]}
+    assert set(entries) == {"sweep", "runs/amrt", "runs/phost"}
+    assert (entries["sweep"]["done"], entries["sweep"]["open"]) == (entries["sweep"]["total"], False)
+
+
+def test_a_report_is_the_one_that_headway_report_writes(server: Server, root: Path) -> None:
+    status, text, _ = ask(server, "/report/runs/amrt")
+    assert status == 200
+    assert text == page_text(root / "runs" / "amrt")
+    assert ask(server, f"/report/{quote(POINT)}")[0] == 200
+    assert not (root / "runs" / "amrt" / "report.html").exists(), "nothing is written"
+
+
+def test_two_runs_are_compared(server: Server) -> None:
+    status, text, _ = ask(server, "/compare?run=runs/amrt&reference=runs/phost")
+    assert status == 200
+    assert "runs/amrt" in text
+    assert 'id="distributions"' in text
+    assert ask(server, "/compare?run=runs/amrt")[0] == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/report/../secret", "/report/%2e%2e/secret", "/report/..%2fsecret", "/report//etc", "/report/%2fetc",
+        "/report/linked", "/report/sweep/points", "/report/nothing", "/report/%00", "/report/runs/amrt/flows.parquet",
+        "/watch/../secret", "/progress/..%2fsecret", "/compare?run=../secret&reference=runs/amrt",
+        "/compare?run=runs/amrt&reference=linked", "/secret", "/flows.parquet",
+    ],
+)  # fmt: skip
+def test_nothing_outside_and_no_file_is_given_away(path: str, server: Server, root: Path) -> None:
+    secret = root.parent / "secret"
+    shutil.copytree(root / "runs" / "amrt", secret)
+    (root / "linked").symlink_to(secret)
+    status, text, _ = ask(server, path)
+    assert status == 404
+    assert "<svg" not in text
+
+
+def test_pages_of_elsewhere_are_refused(server: Server) -> None:
+    assert ask(server, "/", Host="runs.example:80")[0] == 421
+    assert ask(server, "/", Host=f"localhost:{server.port}")[0] == 200
+    assert ask(server, "/state", method="POST")[0] == 501
+    status, text, headers = ask(server, "/", method="HEAD")
+    assert (status, text) == (200, "")
+    assert int(headers["content-length"]) > 100
+
+
+def test_only_this_machine_can_connect(server: Server) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1"}
+    for address in others:
+        if not str(address).startswith("127."):
+            with pytest.raises(OSError, match="refused"):
+                socket.create_connection((str(address), server.port), timeout=5)
+
+
+def test_requests_beyond_the_bound_are_told_to_wait(server: Server) -> None:
+    places = server.pages._places
+    taken = 0
+    while places.acquire(blocking=False):
+        taken += 1
+    status, text, _ = ask(server, "/report/runs/amrt")
+    assert status == 503
+    assert "Try again" in text
+    with pytest.raises(Busy):
+        server.pages.report("runs/amrt")
+    for _ in range(taken):
+        places.release()
+    assert ask(server, "/report/runs/amrt")[0] == 200
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_is_served(server: Server, root: Path) -> None:
+    (root / "runs" / "phost" / "summary.json").write_text("{")
+    status, text, _ = ask(server, "/report/runs/phost")
+    assert status == 404
+    assert "summary.json" in text
+    assert ask(server, "/report/runs/amrt")[0] == 200
+
+
+def states(root: Path, done: int) -> None:
+    """The sweep as it is while it runs: its first points are done, the others are not there yet."""
+    path = root / "sweep" / "sweep.json"
+    records = json.loads(path.read_text())
+    for place, record in enumerate(records):
+        record["state"] = "done" if place < done else "pending"
+    path.write_text(json.dumps(records))
+    for record in records[done:]:
+        folder = root / "sweep" / "points" / record["label"]
+        if folder.exists():
+            folder.rename(root.parent / f"kept {record['label']}")
+    for record in records[:done]:
+        kept = root.parent / f"kept {record['label']}"
+        if kept.exists():
+            kept.rename(root / "sweep" / "points" / record["label"])
+
+
+def test_a_sweep_is_followed_in_a_browser(server: Server, root: Path) -> None:
+    total = len(json.loads((root / "sweep" / "sweep.json").read_text()))
+    states(root, total - 2)
+    with chromium() as browser, Visit(browser, server.url + "watch/sweep") as visit:
+        page = visit.page
+        page.get_by_text(f"{total - 2} of {total} points").wait_for()
+        frame = page.frame_locator("iframe")
+        frame.get_by_text(f"{total - 2} runs,").wait_for()
+        states(root, total)
+        page.get_by_text(f"{total} of {total} points, ended").wait_for()
+        frame.get_by_text(f"{total} runs,").wait_for()
+        page.goto(server.url)
+        page.get_by_label("reference").select_option("runs/phost")
+        page.get_by_label("run", exact=True).select_option("runs/amrt")
+        page.get_by_role("button", name="Compare").click()
+        page.locator("#distributions path.line").first.wait_for()
+        assert visit.complaints == []
+        assert all(url.startswith(server.url) for url in visit.requests)
+
+
+def test_the_command_says_where_it_is_and_ends_with_ctrl_c(root: Path) -> None:
+    command = [sys.executable, "-m", "headway", "view", str(root), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1) as program:
+        try:
+            assert program.stdout is not None
+            assert select.select([program.stdout], [], [], 60)[0]
+            found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\n", program.stdout.readline())
+            assert found
+            connection = http.client.HTTPConnection(HOST, int(found[1]), timeout=60)
+            connection.request("GET", "/state")
+            assert json.loads(connection.getresponse().read())["entries"]
+            connection.close()
+            program.send_signal(signal.SIGINT)
+            assert program.wait(timeout=30) == 0
+        finally:
+            program.kill()
