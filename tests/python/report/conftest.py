@@ -11,6 +11,8 @@ from headway.report import build
 from report import make_runs
 from report.page_reader import Page
 
+# What reports of other tests left.
+MADE = shutil.ignore_patterns("report.html", "figures")
 KINDS = ("parking", "sweep", "single", "model")
 
 
@@ -34,10 +36,10 @@ def pages(results: Path) -> dict[str, Page]:
 @pytest.fixture
 def single(results: Path, tmp_path: Path) -> Path:
     """A run directory of one's own, to damage."""
-    return Path(shutil.copytree(results / "single", tmp_path / "run"))
+    return Path(shutil.copytree(results / "single", tmp_path / "run", ignore=MADE))
 
 
 @pytest.fixture
 def parking(results: Path, tmp_path: Path) -> Path:
     """A reproduce directory of one's own, to damage."""
-    return Path(shutil.copytree(results / "parking", tmp_path / "parking"))
+    return Path(shutil.copytree(results / "parking", tmp_path / "parking", ignore=MADE))

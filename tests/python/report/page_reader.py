@@ -39,6 +39,11 @@ class Page:
         panels = self.content["panels"].items()
         return [panel for name, panel in panels if name.rpartition(".")[0] == figure and not panel.get("first")]
 
+    @property
+    def body(self) -> str:
+        """What is there without the scripts and their data."""
+        return self.text.partition('<script type="text/plain"')[0]
+
     @cached_property
     def figures(self) -> list[str]:
         """Ids of the figures drawn, in order."""
@@ -52,7 +57,7 @@ class Page:
     @cached_property
     def pictures(self) -> list[ElementTree.Element]:
         """Every inline SVG, parsed strictly."""
-        return [ElementTree.fromstring(source) for source in re.findall(r"<svg.*?</svg>", self.text, re.DOTALL)]
+        return [ElementTree.fromstring(source) for source in re.findall(r"<svg.*?</svg>", self.body, re.DOTALL)]
 
     def series(self, panel: str, name: str) -> tuple[list[float], list[float]]:
         """x and y of one line of a panel."""

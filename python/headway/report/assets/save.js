@@ -35,7 +35,7 @@ function styled(svg) {
 function picture(figure) {
   const all = [...figure.querySelectorAll(".panels > svg")];
   const area = figure.querySelector(".panels").getBoundingClientRect();
-  const root = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const root = document.createElementNS(all[0].namespaceURI, "svg");
   const page = getComputedStyle(document.body), ink = page.color;
   const text = (x, y, content, size, weight, fill) => {
     const node = add(root, "text", { x, y, fill, "font-size": size, "font-weight": weight, "font-family": page.fontFamily });
