@@ -185,6 +185,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         start,
         own: own.as_ref(),
         transports,
+        notes: RefCell::default(),
     };
     let traffic_item = table.need("traffic")?;
     let mut entries = Vec::new();
@@ -196,7 +197,9 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
     if entries.is_empty() {
         return Err(traffic_item.range("at least one entry", "an empty list"));
     }
-    let transports = context.transports.into_inner();
+    let (transports, mut notes) = (context.transports.into_inner(), context.notes.into_inner());
+    let mut said = rustc_hash::FxHashSet::default();
+    notes.retain(|note| said.insert(note.clone()));
     if let (Some(item), Some(own)) = (&own_item, &own)
         && !transports.has_own(own)
     {
@@ -223,6 +226,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         transports,
         start,
         traffic: entries,
+        notes,
         sample: None,
         faults: Vec::new(),
         hosts: super::hosts::read(table)?,

@@ -199,6 +199,8 @@ pub struct Context<'a> {
     pub(crate) own: Option<&'a TransportSpec>,
     /// The transports of all entries so far. Entries add theirs while they are read against everything else here.
     pub(crate) transports: RefCell<Transports>,
+    /// What was assumed about files that do not say it themselves.
+    pub(crate) notes: RefCell<Vec<String>>,
 }
 
 impl Context<'_> {

@@ -58,7 +58,11 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
     let rule = [Interpolation::Linear, Interpolation::Step][rule];
     let (path, text) = files::read(item, context.folder)?;
     let source = Source::new(path.display().to_string(), text);
-    let cdf = Cdf::parse(&source, rule)?;
+    let (cdf, taken) = Cdf::read(&source, rule)?;
+    if let Some(taken) = taken {
+        let note = format!("`{name}` is read as {taken}; a table with the header `bytes,cdf` says so itself");
+        context.notes.borrow_mut().push(note);
+    }
     Ok(MessageSizes { cdf, published: None, digest: Some(files::digest(&source.text)), name: name.into() })
 }
 
