@@ -3,6 +3,7 @@
 mod changes;
 pub mod faults;
 mod hosts;
+mod idle;
 mod link_choice;
 pub mod load;
 mod memory;
