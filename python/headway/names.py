@@ -3,6 +3,7 @@ prefix that only one name has."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from headway import _headway
 from headway.data.toml import parsed
-from headway.errors import HeadwayError, NameNotFound, nearest, nearest_paths
+from headway.errors import HeadwayError, NameNotFound, did_you_mean, nearest, nearest_paths, with_help
 
 ROOTS_VARIABLE = "HEADWAY_SCENARIOS"
 CLAIMS_FILE = "claims.toml"
@@ -54,6 +56,15 @@ def roots() -> list[Path]:
     return found
 
 
+def looked_in() -> str:
+    """Where scenarios are looked for, in words."""
+    places = ", ".join(str(root) for root in roots())
+    variable = f"{ROOTS_VARIABLE} names further directories"
+    if not places:
+        return f"no directory `scenarios` is here, above here, or in the package; {variable}"
+    return f"scenarios are looked for in {places}; {variable}"
+
+
 def known_scenarios() -> dict[str, ScenarioFile]:
     """Every scenario that can be named, by name."""
     found: dict[str, ScenarioFile] = {}
@@ -84,7 +95,29 @@ def resolve(text: str) -> ScenarioFile:
         raise HeadwayError(f"'{text}' is the start of several scenarios: {', '.join(matches)}")
     if path.suffix == ".toml" or (path.suffix and nearest_paths(path, ".toml")):
         raise HeadwayError(f"{text}: no such file{_nearest_files(path, known)}")
+    if kind := _other_kind(text):
+        raise HeadwayError(f"no scenario is called '{text}'\n  help: {kind}")
+    if not known:
+        raise HeadwayError(f"no scenario is called '{text}', and there is none at all\n  help: {looked_in()}")
     raise NameNotFound("scenario", text, known, "all names: headway list figures, headway list examples")
+
+
+# What scenarios name: the list that has it, and how a scenario says it.
+_KINDS = (
+    ("transports", "a transport", '[transport] name = "{}"'),
+    ("disciplines", "a port discipline", '[fabric] discipline = "{}"'),
+    ("topologies", "a topology", '[topology] kind = "{}"'),
+    ("traffic", "a pattern of traffic", '[[traffic]] kind = "{}"'),
+    ("workloads", "a flow-size distribution", '[[traffic]] kind = "poisson", cdf = "{}"'),
+)
+
+
+def _other_kind(text: str) -> str:
+    """What a name is that no scenario has but something in a scenario; empty for any other."""
+    for thing, kind, place in _KINDS:
+        if any(entry["name"] == text for entry in json.loads(_headway.catalogue(thing))):
+            return f"{text} is {kind}: {place.format(text)} (headway list {thing} {text})"
+    return ""
 
 
 def _of_figure(text: str, known: Iterable[str]) -> list[str]:
@@ -102,7 +135,7 @@ def _nearest_files(path: Path, known: Mapping[str, ScenarioFile]) -> str:
     if beside := nearest_paths(path, ".toml"):
         return beside
     close = nearest(path.with_suffix("").as_posix(), known) or nearest(path.stem, known)
-    return f"\n  nearest: {', '.join(close)}" if close else ""
+    return with_help(did_you_mean(close)) if close else ""
 
 
 def _name_of(path: Path) -> str:

@@ -177,6 +177,14 @@ class Scenario:
             written.check_report(native)
         return Scenario(native, written, self.path)
 
+    def variant(self, name: str) -> Scenario:
+        """The scenario with what one of its variants sets, and its own values of swept keys and of the seed.
+
+        Raises `ScenarioError` for a name that no variant has, and for an override that the variant sets again.
+        """
+        native = self._native.with_variant(name)
+        return Scenario(native, self._written, self.path)
+
     def run(
         self,
         out: str | Path | None = None,

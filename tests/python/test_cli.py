@@ -61,7 +61,7 @@ def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "amrt/fig01-multi-botleneck"], "nearest: amrt/fig01-multi-bottleneck"),
+        (["run", "amrt/fig01-multi-botleneck"], "did you mean amrt/fig01-multi-bottleneck"),
         (["run", "amrt/fig"], "start of several scenarios"),
         (["run", "no/such/file.toml"], "no such file"),
         (["run"], "Missing argument"),
@@ -85,9 +85,9 @@ def test_a_pipe_gets_no_progress(scenario_file: Path) -> None:
             ["list", "nonsense"],
             "transports, topologies, traffic, workloads, disciplines, models, figures, examples, claims",
         ),
-        (["run", "scenarios/amrt/fig01-multi-botleneck.toml"], "nearest: amrt/fig01-multi-bottleneck"),
-        (["run", "DIR/tow-flows.toml"], "nearest: DIR/two-flows.toml"),
-        (["report", "DIR/two-flows"], "nearest: DIR/two-flows.toml"),
+        (["run", "scenarios/amrt/fig01-multi-botleneck.toml"], "did you mean amrt/fig01-multi-bottleneck"),
+        (["run", "DIR/tow-flows.toml"], "did you mean DIR/two-flows.toml"),
+        (["report", "DIR/two-flows"], "did you mean DIR/two-flows.toml"),
         (["check", "no-such-scenario"], "no scenario is called"),
     ],
 )
@@ -209,7 +209,7 @@ def test_a_list_can_be_narrowed_to_a_name(headway: Headway) -> None:
     assert {claim["scenario"] for claim in both} == {"amrt/fig17-fat-tree", "rpo/fig17-utilisation"}
     missed = headway("list", "transports", "hmoa")
     assert missed.status == 2
-    assert "nearest: homa" in missed.err
+    assert "did you mean homa" in missed.err
 
 
 def test_the_runs_of_a_sweep_are_warned_about(headway: Headway, scenario_file: Path, tmp_path: Path) -> None:

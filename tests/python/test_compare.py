@@ -166,25 +166,25 @@ def test_until_the_sender_knows_is_a_way_back_later(scenario: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the table is empty\n  --> {path}:1:1"),
-        ("id,fct_s\n", "the table has no row: nothing follows its header\n  --> {path}:1:1"),
+        ("", "the table is empty\n   ╭─[{path}:1:1]"),
+        ("id,fct_s\n", "the table has no row: nothing follows its header\n   ╭─[{path}:1:1]"),
         (
             "id,fct\na,1\n",
-            "has no column `fct_s`; nearest: fct; another one can be named (--reference)\n  --> {path}:1:1",
+            "has no column `fct_s`; nearest: fct; another one can be named (--reference)\n   ╭─[{path}:1:1]",
         ),
         (
             "id,fct_us,fct_ms\na,1,1\n",
             "has several columns of completion times: fct_us, fct_ms; name one (--reference)",
         ),
-        ("id,fct_s,id\na,1,2\n", "the column `id` is there twice\n  --> {path}:1:1"),
+        ("id,fct_s,id\na,1,2\n", "the column `id` is there twice\n   ╭─[{path}:1:1]"),
         (
             "# by hand\nid,fct_s\n\na,1\nb,x\n",
-            "column `fct_s`: `x` is not a number\n  --> {path}:5:3\n  5 | b,x\n        ^",
+            "column `fct_s`: `x` is not a number\n   ╭─[{path}:5:3]\n 5 │ b,x\n   ·   ┬",
         ),
         ("id,fct_s\na,-1\n", "column `fct_s`: a completion time is above 0, and empty if the flow did not end"),
-        ("id,bytes,fct_s\na,1.5,1\n", "column `bytes`: `1.5` is not a whole number\n  --> {path}:2:3"),
-        ("id,fct_s\na,1,2\n", "3 fields under 2 columns\n  --> {path}:2:5"),
-        ('id,fct_s\n"a,1\n', "is not CSV: unexpected end of data\n  --> {path}:2:1"),
+        ("id,bytes,fct_s\na,1.5,1\n", "column `bytes`: `1.5` is not a whole number\n   ╭─[{path}:2:3]"),
+        ("id,fct_s\na,1,2\n", "3 fields under 2 columns\n   ╭─[{path}:2:5]"),
+        ('id,fct_s\n"a,1\n', "is not CSV: unexpected end of data\n   ╭─[{path}:2:1]"),
     ],
 )
 def test_a_bad_table_is_shown_where_it_is_wrong(text: str, message: str, scenario: Path, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_a_cluster_that_is_not_there_is_named(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--executor", "slrum"), "nearest: slurm"),
+        (("--executor", "slrum"), "did you mean slurm"),
         (("--executor", "dask"), "dask:tcp://HOST:8786"),
         (("--executor", "slurm:partition"), "'partition' is no option"),
         (("--executor", "slurm:array=1-3"), "'array' is set by Headway"),

@@ -63,7 +63,7 @@ def test_a_file_that_holds_something_else_stays(headway: Headway, scenario_file:
         (["FILE", "--format", "csv", "--out", "no/such/place.csv"], "cannot be written"),
         (["FILE", "--format", "csv", "--out", "."], "is there already"),
         (["amrt/fig08-model", "--format", "csv"], "evaluates a model"),
-        (["amrt/fig08-modle", "--format", "csv"], "nearest: amrt/fig08-model"),
+        (["amrt/fig08-modle", "--format", "csv"], "did you mean amrt/fig08-model"),
     ],
 )
 def test_mistakes(headway: Headway, scenario_file: Path, arguments: list[str], message: str) -> None:

@@ -92,5 +92,5 @@ def test_a_figure_is_found_by_its_number(root: Path) -> None:
 
 def test_a_file_with_a_misspelt_suffix_gets_the_nearest_file(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('title = "x"\n', encoding="utf-8")
-    with pytest.raises(HeadwayError, match=r"no such file\n  nearest: .*mine\.toml"):
+    with pytest.raises(HeadwayError, match=r"no such file\n  help: did you mean .*mine\.toml"):
         resolve(str(tmp_path / "mine.tml"))

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -76,6 +77,39 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
+def data() -> set[str]:
+    """What an installed package has of the repository's data: names below the package."""
+    files = [path for name in ("scenarios", "docs") for path in (REPOSITORY / name).rglob("*") if path.is_file()]
+    return {path.relative_to(REPOSITORY).as_posix() for path in files}
+
+
+def test_a_wheel_holds_every_scenario_ledger_verdict_and_page(installed: Path) -> None:
+    package = installed / "headway"
+    held = {path.relative_to(package).as_posix() for path in package.rglob("*") if path.is_file()}
+    assert data() - held == set()
+    for name in ("scenarios/amrt/claims.toml", "scenarios/amrt/verdicts.json", "docs/scenario-format.md"):
+        assert name in held
+    assert "templates/scenario.toml" in held
+    assert not [name for name in held if name.endswith((".pyc", ".rs"))]
+    (tags,) = installed.glob("*.dist-info/WHEEL")
+    assert "Tag: cp311-abi3-" in tags.read_text("utf-8"), "one wheel for every Python from 3.11 on"
+
+
+def test_an_sdist_holds_what_a_wheel_is_built_from(tmp_path: Path) -> None:
+    maturin = Path(sys.executable).with_name("maturin")
+    if not maturin.exists() or shutil.which("cargo") is None:
+        pytest.skip("needs maturin and cargo")
+    command = [str(maturin), "sdist", "--out", str(tmp_path)]
+    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, timeout=300)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        held = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+    assert {f"python/headway/{name}" for name in data()} - held == set()
+    distributions = {f"workloads/{path.name}" for path in (REPOSITORY / "workloads").glob("*.csv")}
+    assert distributions - held == set()
+    assert {"Cargo.lock", "pyproject.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"} <= held
+
+
 def alone(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line of the installed package, in a folder outside the repository."""
     environment = {key: value for key, value in os.environ.items() if key != "HEADWAY_SCENARIOS"}
@@ -93,7 +127,9 @@ def test_an_installed_package_has_its_scenarios(installed: Path, tmp_path: Path)
     assert Path(found.strip()).is_relative_to(installed), "it is the installed package that is tried"
     listed = alone(installed, tmp_path, "list", "figures")
     assert "amrt/fig01" in listed.stdout, listed.stderr
-    ran = alone(installed, tmp_path, "reproduce", "amrt/fig01", "--scale", "smoke", "--out", "out")
+    ran = alone(installed, tmp_path, "reproduce", "amrt/fig01", "--scale", "smoke")
     assert ran.returncode == 0, ran.stderr
-    assert (tmp_path / "out/report.html").exists()
+    assert (tmp_path / "out/amrt/fig01-multi-bottleneck/report.html").exists()
+    assert alone(installed, tmp_path, "docs", "scenario-format").stdout.startswith("# ")
+    assert alone(installed, tmp_path, "new", "mine.toml").returncode == 0
     assert "reproduced" in alone(installed, tmp_path, "list", "claims", "amrt").stdout

@@ -59,9 +59,9 @@ ROW = '[[row]]\nwhat = "w"\nscenario = "s"\n'
     ("text", "message"),
     [
         ("name = ", "peer.toml: Invalid value"),
-        (HEAD.replace("how", "hows"), "no key of the peer is called 'hows'\n  nearest: how"),
+        (HEAD.replace("how", "hows"), "no key of the peer is called 'hows'\n  help: did you mean how"),
         (HEAD, "peer.toml: the peer lacks `row`"),
-        (HEAD + ROW + "numbers = []\nslwo = true", "no key of a row is called 'slwo'\n  nearest: slow"),
+        (HEAD + ROW + "numbers = []\nslwo = true", "no key of a row is called 'slwo'\n  help: did you mean slow"),
         (HEAD + ROW + 'numbers = [{ name = "mean", within = "3 %" }]', "row 1: `mean` has no value of the peer"),
         (HEAD + ROW + 'numbers = [{ name = "mean", theirs = "4 u", within = "3 %" }]', "`4 u` is neither a number nor"),
         (HEAD + ROW + 'numbers = [{ name = "mean", theirs = 4 }]', "`mean` has no bound"),

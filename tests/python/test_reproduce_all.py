@@ -146,7 +146,7 @@ def test_a_paper_on_one_screen(tmp_path: Path) -> None:
 def test_what_cannot_be_asked_for(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
     out = tmp_path / "site"
     for arguments, message in [
-        (["--all", "mime"], "no paper is called 'mime'\n  nearest: mine"),
+        (["--all", "mime"], "no paper is called 'mime'\n  help: did you mean mine"),
         (["--all", "mine", "--json"], "with --all they are in its claims.json"),
         ([], "say which figure, such as amrt/fig01, or --all"),
     ]:

@@ -101,7 +101,7 @@ def test_a_scenario_gives_each_of_its_points(scenario_file: Path) -> None:
     )
     assert again.digest == points["phost,seed=2"].digest == scenario.at("phost,seed=2").digest
     with pytest.raises(
-        headway.HeadwayError, match="no point is called 'phost,seed=3'\n  nearest: phost,seed=1, phost,seed=2"
+        headway.HeadwayError, match="no point is called 'phost,seed=3'\n  help: did you mean phost,seed=1"
     ):
         scenario.at("phost,seed=3")
     assert {one.resolved["stop"] for one in points.values()} == {"20 us"}

@@ -2,8 +2,8 @@
 
 use crate::fabric::param_json;
 use crate::model;
-use crate::text::ScenarioError;
 use crate::text::key::Key;
+use crate::text::{ScenarioError, names};
 use crate::traffic;
 use crate::workload::library;
 use headway_network::topology;
@@ -13,6 +13,84 @@ use serde_json::{Value as Json, json};
 
 /// What can be listed.
 pub const THINGS: &[&str] = &["transports", "topologies", "traffic", "workloads", "disciplines", "models"];
+
+/// A kind of thing that a scenario names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `[transport] name`.
+    Transport,
+    /// `[fabric] discipline`.
+    Discipline,
+    /// `[topology] kind`.
+    Topology,
+    /// `[[traffic]] kind`.
+    Traffic,
+    /// `cdf` of an entry of traffic.
+    Workload,
+}
+
+impl Kind {
+    const ALL: [Kind; 5] = [Kind::Transport, Kind::Discipline, Kind::Topology, Kind::Traffic, Kind::Workload];
+
+    fn names(self) -> Vec<&'static str> {
+        match self {
+            Kind::Transport => headway_transport::registry::NAMES.to_vec(),
+            Kind::Discipline => headway_fabric::registry::NAMES.to_vec(),
+            Kind::Topology => topology::KINDS.iter().map(|(info, _)| info.name).collect(),
+            Kind::Traffic => traffic::KINDS.iter().map(|kind| kind.info.name).collect(),
+            Kind::Workload => library::WORKLOADS.iter().map(|w| w.name).collect(),
+        }
+    }
+
+    /// What a name of this kind is, and where a scenario has it.
+    fn says(self, name: &str) -> String {
+        match self {
+            Kind::Transport => format!("`{name}` is a transport: [transport] name = \"{name}\""),
+            Kind::Discipline => format!("`{name}` is a port discipline: [fabric] discipline = \"{name}\""),
+            Kind::Topology => format!("`{name}` is a topology: [topology] kind = \"{name}\""),
+            Kind::Traffic => format!("`{name}` is a pattern of traffic: [[traffic]] kind = \"{name}\""),
+            Kind::Workload => {
+                format!(
+                    "`{name}` is a flow-size distribution: [[traffic]] kind = \"poisson\", cdf = \"{name}\""
+                )
+            }
+        }
+    }
+
+    /// The names of which `word` is a part: `websearch` of `xpass_websearch`.
+    fn holding(self, word: &str) -> Vec<&'static str> {
+        let parts = |name: &str| name.split(['_', '-']).map(str::to_lowercase).collect::<Vec<_>>();
+        let wanted = parts(word);
+        let holds = |name: &&str| parts(name).windows(wanted.len()).any(|some| some == &wanted[..]);
+        if word.is_empty() { Vec::new() } else { self.names().into_iter().filter(holds).collect() }
+    }
+}
+
+/// Help for a name that no thing of the wanted kind has: what it is elsewhere, of which names it is a part, which name
+/// is like it, or which there are.
+pub(crate) fn hint(word: &str, wanted: Kind) -> Option<String> {
+    let others = || Kind::ALL.into_iter().filter(|kind| *kind != wanted);
+    let lower = word.to_lowercase();
+    if let Some((kind, name)) = others()
+        .find_map(|kind| kind.names().into_iter().find(|name| *name == lower).map(|name| (kind, name)))
+    {
+        return Some(kind.says(name));
+    }
+    match &wanted.holding(word)[..] {
+        [] => {}
+        [one] => return Some(format!("did you mean `{one}`?")),
+        several => return Some(format!("did you mean one of {}?", several.join(", "))),
+    }
+    if let Some(name) = names::nearest(word, wanted.names()) {
+        return Some(format!("did you mean `{name}`?"));
+    }
+    let part_of = |kind: Kind| match &kind.holding(word)[..] {
+        [] => None,
+        [one] => Some(kind.says(one)),
+        [one, rest @ ..] => Some(format!("{}; or {}", kind.says(one), rest.join(", "))),
+    };
+    others().find_map(part_of).or_else(|| names::suggestion(word, wanted.names()))
+}
 
 /// A list of things with their names, summaries and parameters; `None` for what cannot be listed.
 pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
@@ -94,6 +172,39 @@ fn workload(workload: &library::Workload) -> Result<Json, ScenarioError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_of_another_kind_is_said_to_be_one() {
+        let cases = [
+            ("websearch", Kind::Workload, "did you mean one of xpass_websearch, yaps_websearch, "),
+            ("W3", Kind::Workload, "did you mean `homa_w3_google_all`?"),
+            (
+                "dctcp-websearch",
+                Kind::Workload,
+                "did you mean one of dctcp_websearch, homa_w5_dctcp_websearch?",
+            ),
+            (
+                "websearch",
+                Kind::Traffic,
+                "`xpass_websearch` is a flow-size distribution: [[traffic]] kind = \"poisson\"",
+            ),
+            ("incast", Kind::Workload, "`incast` is a pattern of traffic: [[traffic]] kind = \"incast\""),
+            (
+                "drop-tail",
+                Kind::Transport,
+                "`drop-tail` is a port discipline: [fabric] discipline = \"drop-tail\"",
+            ),
+            ("DCTCP", Kind::Discipline, "`dctcp` is a transport: [transport] name = \"dctcp\""),
+            ("leaf-spine", Kind::Traffic, "`leaf-spine` is a topology: [topology] kind = \"leaf-spine\""),
+            ("mptcp", Kind::Transport, "did you mean one of mptcp-"),
+            ("phots", Kind::Transport, "did you mean `phost`?"),
+            ("xyz", Kind::Topology, "there is "),
+        ];
+        for (word, kind, start) in cases {
+            let said = hint(word, kind).expect(word);
+            assert!(said.starts_with(start), "{word}: {said}");
+        }
+    }
 
     #[test]
     fn every_list_names_and_explains_its_things() {

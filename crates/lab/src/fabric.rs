@@ -1,7 +1,8 @@
 //! The `[fabric]` and `[transport]` tables.
 
+use crate::catalogue::{Kind, hint};
 use crate::text::key::{Key, key};
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value};
 use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{FabricSpec, Routing, TransportSpec};
 use headway_packet::Sizes;
@@ -77,9 +78,8 @@ pub fn transport(item: &Item<'_>) -> Result<TransportSpec, ScenarioError> {
 
 fn find_transport(item: &Item<'_>, name: &str) -> Result<Vec<ParamSpec>, ScenarioError> {
     headway_transport::registry::find(name).map(|entry| entry.params).ok_or_else(|| {
-        let known = headway_transport::registry::NAMES.iter().copied();
         let problem = Problem::NoSuchName { what: "transport", name: name.into() };
-        item.fail(problem).maybe_help(names::suggestion(name, known))
+        item.fail(problem).maybe_help(hint(name, Kind::Transport))
     })
 }
 
@@ -140,7 +140,7 @@ pub fn read(
             let name = item.text()?;
             if !known.contains(&name) {
                 let problem = Problem::NoSuchName { what: "port discipline", name: name.into() };
-                return Err(item.fail(problem).maybe_help(names::suggestion(name, known.iter().copied())));
+                return Err(item.fail(problem).maybe_help(hint(name, Kind::Discipline)));
             }
             name.into()
         }

@@ -71,6 +71,17 @@ impl PyScenario {
         Ok(PyScenario { inner: self.inner.with_sets(&sets).map_err(|e| diagnostic(&e))? })
     }
 
+    /// The same with what one of its variants sets.
+    fn with_variant(&self, name: &str) -> PyResult<PyScenario> {
+        Ok(PyScenario { inner: self.inner.variant(name).map_err(|e| diagnostic(&e))? })
+    }
+
+    /// Raises for an override without effect: in a single run, or at all points of its sweep.
+    fn check_sets(&self, sweep: bool) -> PyResult<()> {
+        let checked = if sweep { self.inner.check_sets_of_sweep() } else { self.inner.check_sets_of_run() };
+        checked.map_err(|e| diagnostic(&e))
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.inner.about.name

@@ -12,9 +12,10 @@ import click
 
 from headway.claims.choices import Choices, Reading
 from headway.cli.options import executor_option, force_option, jobs_option, out_option
-from headway.cli.reproduce import show
+from headway.cli.progress import progress_options
 from headway.cli.sweep import FAILED, INTERRUPTED, announce, run_watched
 from headway.cli.terminal import print_table
+from headway.cli.values import show
 from headway.data.units import duration
 from headway.explain import ahead
 from headway.explain import record as on_record
@@ -70,6 +71,7 @@ from headway.sweeps.forecast import MOST_WORKERS, forecast
     is_flag=True,
     help="Write what came out to readings.json in the folder of claims.toml; with --search-only the bounds alone.",
 )
+@progress_options
 @click.option("--json", "as_json", is_flag=True, help="Print explain.json and nothing else.")
 def explain(
     target: str,

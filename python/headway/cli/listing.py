@@ -14,10 +14,10 @@ from headway.claims.ledger import known_claims
 from headway.claims.markdown import tables
 from headway.claims.record import OUTDATED
 from headway.claims.verdict import Verdict
-from headway.cli.reproduce import show, show_range
 from headway.cli.terminal import print_table
+from headway.cli.values import rounded, show, show_range, unit_and_rest
 from headway.data.machine import machine_text
-from headway.errors import nearest
+from headway.errors import HeadwayError, nearest
 from headway.explain.record import CANNOT, CONTRADICTS, listed
 
 CATALOGUES = ("transports", "topologies", "traffic", "workloads", "disciplines", "models")
@@ -36,16 +36,16 @@ class Thing(click.Choice[str]):
 
 
 @click.command("list")
-@click.argument("thing", type=Thing(THINGS))
+@click.argument("thing", type=Thing(THINGS), metavar="THING")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole list as JSON.")
 @click.option("--markdown", is_flag=True, help="Print claims as tables of a Markdown page.")
 def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> None:
     """List transports, topologies, traffic, workloads, disciplines, models, figures, examples or claims.
 
-    With NAME, those whose name begins with it: `list transports homa`, `list claims rpo/fig12`; the parameters of
-    transports and disciplines are shown then. Figures are the scenarios that lie beside the claims of the publication
-    they reproduce; examples are all others.
+    With NAME, those whose name begins with it, or else holds it: `list transports homa`, `list workloads websearch`,
+    `list claims rpo/fig12`; the parameters of transports and disciplines are shown then. Figures are the scenarios that
+    lie beside the claims of the publication they reproduce; examples are all others.
     """
     if markdown and (thing != "claims" or as_json):
         raise click.UsageError("--markdown is for claims, and not beside --json")
@@ -61,7 +61,7 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
     if as_json:
         click.echo(json.dumps(entries, indent=2, ensure_ascii=False))
     elif not entries:
-        click.echo(f"no {thing} found", err=True)
+        click.echo(f"no {thing} found; {names.looked_in()}", err=True)
     elif markdown:
         click.echo(tables(entries, show, show_range), nl=False)
     else:
@@ -69,15 +69,19 @@ def list_things(thing: str, name: str | None, as_json: bool, markdown: bool) -> 
 
 
 def _named(thing: str, name: str, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that are called `name`, or whose names begin so, or so behind the name of their paper."""
+    """Those that are called `name`, or whose names begin so, or so behind the name of their paper, or hold it."""
     keys = ("scenario", "id") if thing == "claims" else ("name",)
     exact = [e for e in entries if any(e[key] == name for key in keys)]
     found = exact or [e for e in entries if any(str(e[key]).startswith(name) for key in keys)]
     found = found or [e for e in entries if any(str(e[key]).partition("/")[2].startswith(name) for key in keys)]
     if not found:
+        if not entries:
+            raise HeadwayError(f"no {thing} found\n  help: {names.looked_in()}")
+        found = [e for e in entries if any(name in str(e[key]) for key in keys)]
+    if not found:
         close = nearest(name, [str(e[key]) for e in entries for key in keys])
-        hint = f"; nearest: {', '.join(close)}" if close else ""
-        raise click.UsageError(f"none of the {thing} is called {name!r}, or begins so{hint}")
+        hint = f"did you mean {' or '.join(close)}?" if close else f"all of them: headway list {thing}"
+        raise HeadwayError(f"none of the {thing} is called {name!r}, and no name holds that\n  help: {hint}")
     return found
 
 
@@ -122,13 +126,14 @@ def _print_claims(entries: list[dict[str, Any]]) -> None:
     """A table for each command, with the reason of what is open, then how many came out how."""
     for command in dict.fromkeys(e["command"] for e in entries):
         own = [e for e in entries if e["command"] == command]
+        units = [unit_and_rest(e["unit"]) for e in own]
         columns: dict[str, list[str]] = {
             "verdict": [e["verdict"] for e in own],
             "reading": [e["reading_word"].removesuffix(" under") for e in own],
             "claim": [e["id"] for e in own],
-            "measured": [show(e["measured"]) for e in own],
-            "published": [f"{e['qualifier']} {_text(e['published'])}" for e in own],
-            "unit": [e["unit"] for e in own],
+            "measured": [rounded(e["measured"], unit) for e, (unit, _) in zip(own, units, strict=True)],
+            "published": [_published(e, unit) for e, (unit, _) in zip(own, units, strict=True)],
+            "of": [rest for _, rest in units],
         }
         if not any(columns["reading"]):
             del columns["reading"]
@@ -146,6 +151,14 @@ def _print_claims(entries: list[dict[str, Any]]) -> None:
     if real := Counter(e["testbed"]["verdict"] for e in entries if e["testbed"]):
         shown = ", ".join(f"{count} {verdict}" for verdict, count in real.most_common())
         click.echo(f"{real.total()} of them on real packets: {shown}")
+
+
+def _published(entry: Mapping[str, Any], unit: str) -> str:
+    """The published value as it is in the ledger, with its unit if it is a number."""
+    value = entry["published"]
+    several = value if isinstance(value, list) else [value]
+    numeric = all(isinstance(one, int | float) for one in several)
+    return f"{entry['qualifier']} {_text(value)}" + (f" {unit}" if numeric and unit else "")
 
 
 def _on_testbed(entry: Mapping[str, Any] | None) -> str:

@@ -72,7 +72,7 @@ def status_of(arguments: list[str] | None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        _complain(_of_usage(error))
         return USER_ERROR
     except HeadwayError as error:
         _complain(str(error))
@@ -98,6 +98,16 @@ def _without_reader() -> int:
         if stream is not None:
             os.dup2(nowhere, stream.fileno())
     return NO_READER
+
+
+def _of_usage(error: click.ClickException) -> str:
+    """A mistake in the use of a command, and where its use is described."""
+    text = error.format_message().rstrip()
+    context = getattr(error, "ctx", None)
+    if context is None or "\n  help: " in text:
+        return text
+    text = " ".join(text.split()) if "\t" in text else text
+    return f"{text}\n  help: {context.command_path} --help"
 
 
 def _complain(text: str) -> None:

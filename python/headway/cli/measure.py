@@ -18,7 +18,7 @@ from headway.claims.series import Series
 from headway.cli.terminal import print_table
 from headway.data.point import Point
 from headway.data.run import read
-from headway.errors import HeadwayError, ResultsError
+from headway.errors import HeadwayError, ResultsError, shown
 from headway.layout import SWEEP_FILE
 
 NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*(.*)", re.DOTALL)
@@ -79,7 +79,7 @@ def _parse(texts: Sequence[str]) -> dict[str, Expression]:
         try:
             named[name] = parse(body, WORDS, defined=dict(named))
         except ExpressionError as error:
-            raise HeadwayError(f"{error}\n  {body}\n  {' ' * error.column}^") from None
+            raise HeadwayError(shown(str(error), f"EXPR:1:{error.column + 1}", 1, body, error.column)) from None
     return named
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from headway import names
 from headway.directories import directory_of
@@ -30,6 +31,11 @@ class ScenarioParameter(click.ParamType[names.ScenarioFile]):
         ctx: click.Context | None,
     ) -> names.ScenarioFile:
         return value if isinstance(value, names.ScenarioFile) else names.resolve(str(value))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Names that begin so, and files."""
+        found = [CompletionItem(name) for name in sorted(names.known_scenarios()) if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
 
 
 Value = TypeVar("Value")
@@ -71,6 +77,13 @@ def set_option(command: Command) -> Command:
         multiple=True,
         metavar="KEY=VALUE",
         help="Override a key, such as --set transport.name=phost.",
+    )(command)
+
+
+def variant_option(command: Command) -> Command:
+    """`--variant NAME`."""
+    return click.option(
+        "--variant", metavar="NAME", help="Take what this variant of the scenario sets; default: none of them."
     )(command)
 
 
@@ -151,14 +164,14 @@ def shard_option(command: Command) -> Command:
     )(command)
 
 
-def out_option(*, required: bool) -> Callable[[Command], Command]:
-    """`--out DIR`."""
+def out_option(*, required: bool, default: str = "") -> Callable[[Command], Command]:
+    """`--out DIR`; `default` says which directory it is otherwise."""
     return click.option(
         "--out",
         type=DIRECTORY,
         required=required,
         metavar="DIR",
-        help="Directory for the results.",
+        help="Directory for the results" + (f"; default: {default}." if default else "."),
     )
 
 

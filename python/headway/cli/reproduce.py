@@ -6,7 +6,7 @@ import json
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from headway.claims.evaluate import Result, evaluate_claims, finished_runs, writ
 from headway.claims.ledger import Claim, claims_about, known_claims, load_ledger
 from headway.claims.record import record as put_on_record
 from headway.claims.testbed import only_for_the_testbed
-from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Value, Verdict
+from headway.claims.verdict import EXPECTED, ORDERS, PUBLISHED, Verdict
 from headway.cli.options import (
     executor_option,
     force_option,
@@ -29,8 +29,11 @@ from headway.cli.options import (
     shard_option,
     threads_option,
 )
+from headway.cli.progress import is_quiet, progress_options
+from headway.cli.sizes import ask, yes_option
 from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
+from headway.cli.values import rounded, show_range, unit_and_rest, with_unit
 from headway.data.reader import read_list
 from headway.errors import NameNotFound
 from headway.explain.record import CANNOT, CONTRADICTS, listed
@@ -49,9 +52,13 @@ if TYPE_CHECKING:
     from headway.report.site_summary import Chosen
 
 
+# Where results go if nobody says: to a folder of the figure's name below this one.
+OUT = "out"
+
+
 @click.command()
 @click.argument("file", required=False, metavar="FILE")
-@out_option(required=True)
+@out_option(required=False, default="out/NAME, and with --all out")
 @scale_option
 @click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds for each point, instead of its own.")
 @jobs_option
@@ -62,10 +69,12 @@ if TYPE_CHECKING:
 @click.option("--record", is_flag=True, help="Write the verdicts to verdicts.json in the folder of claims.toml.")
 @threads_option
 @click.option("--all", "everything", is_flag=True, help="Every figure of the paper that FILE names, or of all papers.")
+@yes_option
+@progress_options
 @click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
 def reproduce(
     file: str | None,
-    out: Path,
+    out: Path | None,
     scale: str | None,
     seeds: int | None,
     jobs: int | None,
@@ -76,6 +85,7 @@ def reproduce(
     force: bool,
     record: bool,
     everything: bool,
+    yes: bool,
     as_json: bool,
 ) -> int:
     """Run a figure's sweep, judge the paper's claims about it, and write report.html.
@@ -87,15 +97,15 @@ def reproduce(
         raise click.UsageError("--record is for the scenario as it is written, without --set")
     if seeds is not None:
         sets = (*sets, f"sweep.seeds={seeds}")
-    request = Request(sets, scale, jobs, threads, executor, shard, force, record, quiet=as_json)
+    request = Request(sets, scale, jobs, threads, executor, shard, force, record, quiet=as_json, yes=yes)
     if everything:
         if as_json:
             raise click.UsageError("--json prints the claims of one figure; with --all they are in its claims.json")
-        return _all(file, out, request, seeds)
+        return _all(file, out or Path(OUT), request, seeds)
     if file is None:
         raise click.UsageError("say which figure, such as amrt/fig01, or --all")
     scenario = names.resolve(file)
-    done = _one(scenario, _plan(scenario, out, request), request)
+    done = _one(scenario, _plan(scenario, out or Path(OUT) / scenario.name, request, strict=True), request)
     if as_json:
         click.echo(json.dumps(done.rows, indent=2, ensure_ascii=False))
     return status(done.outcome)
@@ -114,6 +124,7 @@ class Request:
     force: bool
     record: bool
     quiet: bool
+    yes: bool
 
 
 @dataclass(frozen=True)
@@ -126,8 +137,10 @@ class Done:
     picture: Picture | None = None
 
 
-def _plan(file: ScenarioFile, out: Path, request: Request) -> SweepPlan:
-    return with_threads(plan(file, out, sets=request.sets, scale=request.scale), request.threads, request.jobs)
+def _plan(file: ScenarioFile, out: Path, request: Request, *, strict: bool = False) -> SweepPlan:
+    """`strict` refuses overrides without effect; one for all figures of a paper need not have one in each."""
+    planned = plan(file, out, sets=request.sets, scale=request.scale, strict=strict)
+    return with_threads(planned, request.threads, request.jobs)
 
 
 def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
@@ -135,14 +148,17 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
     quiet, scale, out = request.quiet, request.scale, planned.out
     claims = claims_about(file.name, file.claims)
     expectations = claims_about(file.name, file.expectations)
+    if scale == "smoke" and not quiet:
+        click.echo("smoke scale: fewer and smaller runs than the paper's, whose verdicts do not count (--scale paper)")
     outcome = run_watched(
         planned,
         request.jobs,
-        quiet=quiet,
+        quiet=quiet or is_quiet(),
         overwrite=request.force,
         executor=request.executor,
         shard=request.shard,
         judged=True,
+        yes=request.yes,
     )
     began = time.process_time()
     unjudged = outcome.left > 0
@@ -164,8 +180,6 @@ def _one(file: ScenarioFile, planned: SweepPlan, request: Request) -> Done:
         written_to = put_on_record(file, judged, scale)
         if not quiet:
             click.echo(f"on record: {written_to}")
-    if scale == "smoke" and not quiet:
-        click.echo("smoke scale: fewer and smaller runs than the paper's; verdicts that count need --scale paper")
     if outcome.interrupted:
         click.echo("stopped early: verdicts are of what is finished", err=True)
     report = bool(runs or not outcome.plan.points)
@@ -194,6 +208,8 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     plans = {f.name: _plan(f, out / f.name, request) for f in figures}
     ahead = sum((_ahead(name, one, request) for name, one in plans.items()), NOTHING)
     announce(ahead, f"{len(plans)} figures, ")
+    ask(ahead.bytes, out, yes=request.yes, smaller="one figure or another --scale writes less")
+    request = replace(request, yes=True)
     done: dict[str, Done] = {}
     for figure in figures:
         click.echo(click.style(f"\n{figure.name}", bold=True))
@@ -304,50 +320,29 @@ def print_claims(results: Sequence[Result], stated: str = PUBLISHED) -> None:
     if not results:
         click.echo("no claim of the paper is measured on this scenario")
         return
-    rows = [[str(r.judgement.verdict), r.claim.id, _published(r.claim), _measured(r), r.claim.unit] for r in results]
+    rows = []
+    for r in results:
+        unit, of = unit_and_rest(r.claim.unit)
+        rows.append([str(r.judgement.verdict), r.claim.id, _published(r.claim, unit), _measured(r, unit), of])
     notes = [r.judgement.reason for r in results]
-    print_table(["verdict", "claim", stated, "measured", "unit"], rows, notes)
+    print_table(["verdict", "claim", stated, "measured", "of"], rows, notes)
     counts = [(v, sum(1 for r in results if r.judgement.verdict is v)) for v in Verdict]
     click.echo(", ".join(f"{count} {verdict}" for verdict, count in counts if count))
 
 
-def show(value: Value | str | list[str] | None) -> str:
-    """A published or measured value in few characters."""
-    match value:
-        case None:
-            return "-"
-        case str():
-            return value
-        case dict():
-            return ", ".join(f"{name} {number:.4g}" for name, number in value.items())
-        case list():
-            return ", ".join(show(item) for item in value)
-        case _:
-            return f"{value:.4g}"
-
-
-def show_range(ends: Any) -> str:  # noqa: ANN401  (what JSON holds of an interval)
-    """The ends of one range, or of several, in few characters."""
-    if isinstance(ends, dict):
-        return ", ".join(f"{name} {show_range(pair)}" for name, pair in ends.items())
-    if isinstance(ends[0], list | tuple):
-        return ", ".join(show_range(pair) for pair in ends)
-    return f"{show(ends[0])} to {show(ends[1])}"
-
-
-def _published(claim: Claim) -> str:
+def _published(claim: Claim, unit: str) -> str:
     """The published value with its qualifier; statements and orders are too long for a column."""
     if claim.holds is not None or claim.unit in ORDERS:
         return str(claim.qualifier)
-    return f"{claim.qualifier} {show(claim.published)}"
+    return f"{claim.qualifier} {rounded(claim.published, unit)}"
 
 
-def _measured(result: Result) -> str:
+def _measured(result: Result, unit: str) -> str:
     judgement = result.judgement
-    text = show(judgement.measured)
+    text = rounded(judgement.measured, "" if isinstance(judgement.ci95, tuple) else unit)
     if isinstance(judgement.ci95, tuple):
         low, high = judgement.ci95
-        text += f" ± {(high - low) / 2:.2g}"
+        text = with_unit(f"{text} ± {(high - low) / 2:.2g}", unit)
     if judgement.range is not None:
         text += f" ({show_range(judgement.range)})"
     return text

@@ -10,18 +10,33 @@ from typing import Any
 
 import click
 
-from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option, threads_option
+from headway.cli.options import (
+    force_option,
+    out_option,
+    scale_option,
+    scenario_argument,
+    set_option,
+    threads_option,
+    variant_option,
+)
+from headway.cli.progress import is_quiet, is_verbose, progress_options
+from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop
 from headway.data.sentences import one_line, surprising, transport_lines
+from headway.data.units import quantity, size
 from headway.names import ScenarioFile
 from headway.scenario import Scenario, Threads, thread_count
+from headway.sweeps.pace import known, run_expected, transport_of
 
 INTERRUPTED = 130
+# Bytes of a capture for each packet-hop that is expected: the packet, and its share of control packets.
+CAPTURED_BYTES = 136
 
 
 @click.command()
 @scenario_argument
 @set_option
+@variant_option
 @out_option(required=False)
 @force_option
 @scale_option
@@ -43,10 +58,13 @@ INTERRUPTED = 130
     metavar="LINK,...",
     help="Capture these links only, as 's0->s1,s1->s2'; needs --capture.",
 )
+@yes_option
+@progress_options
 @click.option("--json", "as_json", is_flag=True, help="Print summary.json and nothing else.")
 def run(
     file: ScenarioFile,
     sets: tuple[str, ...],
+    variant: str | None,
     out: Path | None,
     force: bool,
     scale: str | None,
@@ -55,6 +73,7 @@ def run(
     csv: bool,
     capture: Path | None,
     capture_links: str | None,
+    yes: bool,
     as_json: bool,
 ) -> int:
     """Run one scenario and print one line about it, and one for each of several transports."""
@@ -64,12 +83,22 @@ def run(
         raise click.UsageError("--capture-links needs --capture OUT.pcapng")
     links = _links(capture_links)
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    scenario.native.check_sets(False)
+    if variant is not None:
+        scenario = scenario.variant(variant)
     if dry_scaling:
         if out is not None or capture is not None:
             raise click.UsageError("--dry-scaling writes nothing: leave out --out and --capture")
         found = scenario.scaling(sorted({2, 4, 8, 16, 32, 64, thread_count(threads)} - {1}))
         click.echo(json.dumps(found, indent=2) if as_json else scaling_table(file.name, found))
         return 0
+    whole_capture = capture if not links else None
+    if out is not None or whole_capture is not None:
+        smaller = "--capture-links chooses links" if whole_capture is not None else "sample less"
+        where = " and ".join(str(place) for place in (out, whole_capture) if place is not None)
+        ask(expected_bytes(file.name, scenario, out, whole_capture), where, yes=yes, smaller=smaller)
+    if is_verbose():
+        click.echo(_about(file.name, scenario), err=True)
     with _watched(file.name) as progress:
         result = scenario.run(
             out, progress=progress, csv=csv, overwrite=force, capture=capture, capture_links=links, threads=threads
@@ -81,11 +110,29 @@ def run(
         click.echo(f"{file.name}: {stored}{one_line(result.summary, result.manifest)}")
         for line in transport_lines(result.summary):
             click.echo(f"  {line}")
-        for warning in [*surprising(result.manifest.get("warnings", [])), *filter(None, [result.note])]:
+        told = [*surprising(result.manifest.get("warnings", [])), *filter(None, [result.note])]
+        for warning in told if not is_quiet() else ():
             click.echo(f"warning: {warning}", err=True)
-        if out is not None:
+        if out is not None and not is_quiet():
             click.echo(f"{'partial results' if result.interrupted else 'results'} in {out}", err=True)
     return INTERRUPTED if result.interrupted else 0
+
+
+def expected_bytes(name: str, scenario: Scenario, out: Path | None, capture: Path | None) -> float:
+    """What a run is expected to write: as runs like it did before, and a capture of all links."""
+    hops = float(scenario.native.expected_hops())
+    files = run_expected(known(), name, transport_of(scenario), hops).bytes if out is not None else 0.0
+    return files + (CAPTURED_BYTES * hops if capture is not None else 0.0)
+
+
+def _about(name: str, scenario: Scenario) -> str:
+    """What is about to run, in a line."""
+    it = scenario.estimate
+    return (
+        f"{name}: {it['hosts']} hosts, {it['links']} links, {it['flows']} flows, seed {scenario.seed}, about"
+        f" {size(it['memory_bytes'])} of memory and {quantity(scenario.native.expected_hops())} packet-hops;"
+        f" digest {scenario.digest[:12]}"
+    )
 
 
 def scaling_table(name: str, found: dict[str, Any]) -> str:

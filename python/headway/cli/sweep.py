@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from headway.cli.options import (
     shard_option,
     threads_option,
 )
+from headway.cli.progress import is_quiet, is_verbose, progress_options
+from headway.cli.sizes import ask, yes_option
 from headway.cli.terminal import Progress, Stop, print_table, print_warnings
 from headway.data.point import Point
 from headway.data.sentences import one_line, surprising
@@ -50,6 +52,8 @@ INTERRUPTED = 130
 @executor_option
 @shard_option
 @force_option
+@yes_option
+@progress_options
 def sweep(
     file: ScenarioFile,
     out: Path,
@@ -60,10 +64,11 @@ def sweep(
     executor: Executor,
     shard: Shard | None,
     force: bool,
+    yes: bool,
 ) -> int:
     """Run every variant, axis value and seed of a scenario; run again, it goes on where it stopped."""
-    planned = with_threads(plan(file, out, sets=sets, scale=scale), threads, jobs)
-    outcome = run_watched(planned, jobs, quiet=False, overwrite=force, executor=executor, shard=shard)
+    planned = with_threads(plan(file, out, sets=sets, scale=scale, strict=True), threads, jobs)
+    outcome = run_watched(planned, jobs, quiet=is_quiet(), overwrite=force, executor=executor, shard=shard, yes=yes)
     if outcome.plan.points:
         _print_numbers(read_sweep(out))
     return status(outcome)
@@ -117,16 +122,21 @@ def run_watched(
     shard: Shard | None = None,
     warn: bool = True,
     judged: bool = False,
+    yes: bool | None = None,
 ) -> SweepOutcome:
     """Run a sweep with progress, one line a point, and a closing line.
 
     `warn` also shows what runs warn of; `judged` says that its claims are judged after it, which takes time too.
+    Unless `yes` is `None`, what is much to be written is asked about first, or goes on by `yes`.
     """
     began = time.monotonic()
+    mine = planned.points if shard is None else shard.of(planned.points)
+    remote = executor.remote(len(mine), jobs)
+    ahead = cache(partial(forecast, mine, planned.file.name, jobs, judged=judged, remote=remote))
+    if yes is not None and mine:
+        smaller = "fewer seeds, another --scale, or less in [sample] write less"
+        ask(ahead().bytes, planned.out, yes=yes, smaller=smaller)
     with Stop().listening() as stop, Progress(quiet=quiet) as bars:
-        mine = planned.points if shard is None else shard.of(planned.points)
-        remote = executor.remote(len(mine), jobs)
-        ahead = partial(forecast, mine, planned.file.name, jobs, judged=judged, remote=remote)
         display = _Display(bars, planned.file.name, ahead, quiet=quiet)
         outcome = run_sweep(
             planned,
@@ -189,7 +199,7 @@ class _Display:
             self._notes.add(result.note)
             self._bars.note(f"warning: {result.note}", error=True)
         stopped = "stopped: " if result.interrupted else "from the store: " if result.reused else ""
-        if self._bars.live and not self._quiet:
+        if (self._bars.live or is_verbose()) and not self._quiet:
             line = one_line(result.summary, result.manifest)
             self._bars.note(f"[{self._ended}/{self._total}] {point.label}: {stopped}{line}")
 

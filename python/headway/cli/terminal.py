@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import textwrap
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -16,6 +17,7 @@ from typing import Any, Self
 
 import click
 
+from headway.cli.progress import is_quiet, style
 from headway.data.sentences import by_sentence
 from headway.data.units import duration, quantity
 
@@ -30,6 +32,11 @@ VERDICT_COLOURS = {
 
 SHOWN_WARNINGS = 5
 GAP = "  "
+# The last column is broken to so many characters at the least.
+LEAST_LAST = 24
+# Without bars, the first line of progress comes after so long, the others so far apart.
+PLAIN_FIRST_S = 5.0
+PLAIN_EVERY_S = 10.0
 INDENT = "    "
 
 
@@ -61,10 +68,16 @@ class Stop:
 
 
 class Progress:
-    """Bars on standard error if that is a terminal and `rich` is there; otherwise nothing."""
+    """Bars on a terminal, or else a plain line now and then, on standard error; `--progress` may ask for either."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._bars = None if quiet or not sys.stderr.isatty() else _rich_bars()
+        wanted = "none" if quiet else style()
+        if wanted == "auto":
+            wanted = "bar" if sys.stderr.isatty() else "plain"
+        self._bars = _rich_bars() if wanted == "bar" else None
+        self._plain = wanted == "plain" or (wanted == "bar" and self._bars is None)
+        self._next_line = time.monotonic() + PLAIN_FIRST_S
+        self._several = False
         self._tasks: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
@@ -78,12 +91,14 @@ class Progress:
 
     @property
     def live(self) -> bool:
-        """Whether the output is a terminal."""
+        """Whether bars are shown."""
         return self._bars is not None
 
     def update(self, label: str, state: dict[str, Any] | None) -> None:
         """A run began, or is `state["fraction"]` through."""
         if self._bars is None:
+            if state is not None and not self._several:
+                self._line(label, state.get("fraction", 0.0), progress_note(state))
             return
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=1.0, note="")
@@ -96,6 +111,16 @@ class Progress:
             if label not in self._tasks:
                 self._tasks[label] = self._bars.add_task(label, total=1.0, note="")
             self._bars.update(self._tasks[label], completed=fraction, note=note)
+        else:
+            # Of several runs the whole is told, and not each.
+            self._several = True
+            self._line(label, fraction, note)
+
+    def _line(self, label: str, fraction: float, note: str) -> None:
+        """A line of progress, if it is time for one."""
+        if self._plain and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + PLAIN_EVERY_S
+            click.echo(f"{label}: {100 * fraction:.0f} %, {note}", err=True)
 
     def remove(self, label: str) -> None:
         """A run is over."""
@@ -110,10 +135,10 @@ class Progress:
             click.echo(text)
 
     def note(self, text: str, *, error: bool = False) -> None:
-        """Print a line that stays, above the bars."""
+        """Print a line that stays, above the bars; less than an error is not said to who wants quiet."""
         if self._bars is not None:
             self._bars.console.print(text, markup=False, highlight=False, style="red" if error else None)
-        else:
+        elif error or not is_quiet():
             click.echo(text, err=True)
 
 
@@ -148,11 +173,15 @@ def _rich_bars() -> Any:  # noqa: ANN401  (rich is optional, so its types are no
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] | None = None) -> None:
     """Aligned columns on standard output; `notes` holds a line or more of text to go below each row.
 
-    On a terminal the last column and the notes are broken to its width, and verdicts have colours.
+    On a terminal the last column and the notes are broken between words to its width, and verdicts have colours. Where
+    the other columns leave no room for that, each row is a list of its cells instead.
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     widths = [max(len(row[i]) for row in [heads, *rows]) for i in range(len(heads))]
     left = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
+    if width is not None and left + min(widths[-1], LEAST_LAST) > width:
+        _print_cells(heads, rows, notes, width)
+        return
     for index, row in enumerate([heads, *rows]):
         *cells, last = row
         start = "".join(
@@ -167,9 +196,28 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequ
                 click.echo(click.style(INDENT + line, dim=True))
 
 
+def _print_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] | None, width: int) -> None:
+    """Each row as its first cell and, below that, a line for each other cell that holds something."""
+    label = max((len(head) for head in heads[1:]), default=0)
+    for index, (first, *cells) in enumerate(rows):
+        for line in _broken(first, width):
+            click.echo(click.style(_coloured(line), bold=True))
+        for head, cell in zip(heads[1:], cells, strict=True):
+            if cell:
+                start, *more = _broken(cell, width - len(INDENT) - label - len(GAP))
+                click.echo(f"{INDENT}{head.ljust(label)}{GAP}{_coloured(start)}")
+                for line in more:
+                    click.echo(" " * (len(INDENT) + label + len(GAP)) + line)
+        if notes and notes[index]:
+            for line in _broken(notes[index], width - len(INDENT)):
+                click.echo(click.style(INDENT + line, dim=True))
+
+
 def print_warnings(warnings: Mapping[str, Sequence[str]], rest: str) -> None:
     """What points of a sweep have to say, by label, on standard error: one line a sentence, whichever say it, and at
     most five of them; `rest` says where the others are."""
+    if is_quiet():
+        return
     told = by_sentence((label, text) for label, texts in warnings.items() for text in texts)
     for text, (first, *others) in list(told.items())[:SHOWN_WARNINGS]:
         more = f" and {len(others)} more" if others else ""
@@ -183,5 +231,9 @@ def _coloured(cell: str) -> str:
 
 
 def _broken(text: str, width: int | None) -> list[str]:
+    """Lines of at most `width`, broken between words; a word that is longer stays whole."""
     lines = text.splitlines() or [""]
-    return lines if width is None else [part for line in lines for part in textwrap.wrap(line, max(width, 20)) or [""]]
+    if width is None:
+        return lines
+    wrapped = (textwrap.wrap(line, max(width, 1), break_long_words=False, break_on_hyphens=False) for line in lines)
+    return [part for parts in wrapped for part in parts or [""]]

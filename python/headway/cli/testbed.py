@@ -14,6 +14,7 @@ import click
 
 from headway.cli.controls import controls_of
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.progress import progress_options
 from headway.cli.real import arguments, measure, variant_sets
 from headway.cli.report import build_report
 from headway.cli.terminal import print_table
@@ -65,6 +66,7 @@ def testbed() -> None:
     type=click.Choice(["auto", "af-packet", "af-xdp"]),
     help="How frames come to the switch and go; default: auto, which is af-xdp where all interfaces have it.",
 )
+@progress_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with both summaries and nothing else.")
 def run(
     file: ScenarioFile,

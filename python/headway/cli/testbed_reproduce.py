@@ -15,6 +15,7 @@ from headway.claims.testbed_record import REPETITIONS
 from headway.claims.testbed_record import record as put_on_record
 from headway.cli.controls import controls_of
 from headway.cli.options import force_option, out_option, scale_option, scenario_argument, set_option
+from headway.cli.progress import progress_options
 from headway.cli.real import arguments, measure, probe
 from headway.cli.reproduce import print_claims
 from headway.cli.sweep import status
@@ -44,6 +45,7 @@ from headway.sweeps.real import conditions, real_plan, run_in_turn
 @click.option("--slowdown", type=click.IntRange(1, 1_000_000), metavar="N", help="Instead of what the ledger says.")
 @force_option
 @click.option("--record", is_flag=True, help="Write the verdicts to testbed.json in the folder of claims.toml.")
+@progress_options
 @click.option("--json", "as_json", is_flag=True, help="Print claims.json and nothing else.")
 def reproduce(
     file: names.ScenarioFile,

@@ -44,7 +44,7 @@ def sweep(
     Points that fail are in `Sweep.failed`. Ctrl-C stops what this call started; called again, it goes on from there.
     """
     where = executor_of(executor)
-    planned = plan(names.resolve(str(scenario)), directory_of(out), sets=assignments(sets), scale=scale)
+    planned = plan(names.resolve(str(scenario)), directory_of(out), sets=assignments(sets), scale=scale, strict=True)
     planned = with_threads(planned, threads, jobs)
     try:
         run_sweep(

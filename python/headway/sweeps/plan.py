@@ -241,9 +241,16 @@ def _alone(path: Path, wait_s: float) -> Iterator[bool]:
             lock.release()
 
 
-def plan(file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str | None = None) -> SweepPlan:
-    """Resolve every point of the sweep; raises what is wrong with any of them before anything runs."""
+def plan(
+    file: ScenarioFile, out: Path, *, sets: Sequence[str] = (), scale: str | None = None, strict: bool = False
+) -> SweepPlan:
+    """Resolve every point of the sweep; raises what is wrong with any of them before anything runs.
+
+    If `strict`, an override that is in effect at no point is wrong as well.
+    """
     scenario = Scenario.load(file.path, sets=sets, scale=scale)
+    if strict:
+        scenario.native.check_sets(True)
     points: list[Job] = []
     for point in scenario.points():
         loaded = scenario.at(point)

@@ -62,18 +62,42 @@ impl Request {
 
     /// The same with further overrides, which come last.
     pub(crate) fn load_with(&self, further: &[Override]) -> Result<Scenario, ScenarioError> {
-        let document = parse::document(&self.source)?;
-        let Value::Table(mut root) = document.value else {
-            return Err(ScenarioError::nowhere(Problem::Syntax("a scenario is a table".into())));
-        };
+        let (mut root, at) = self.document()?;
         let written = plan::written_scales(&root);
-        let scale = plan::scale(&root, self.scale.as_deref())?;
-        overrides::apply_all(&mut root, &scale)?;
-        let sets = self.sets.iter().map(|s| overrides::argument(s)).collect::<Result<Vec<_>, _>>()?;
-        overrides::apply_all(&mut root, &sets)?;
-        overrides::apply_all(&mut root, further)?;
-        let scenario = self.read(&root, &document.at)?;
+        let sets = self.overrides()?;
+        self.apply(&mut root, &sets, further)?;
+        let scenario = self.read(&root, &at)?;
         Ok(Scenario { written_scales: written, ..scenario })
+    }
+
+    /// The text as a tree.
+    fn document(&self) -> Result<(Table, Origin), ScenarioError> {
+        let document = parse::document(&self.source)?;
+        match document.value {
+            Value::Table(root) => Ok((root, document.at)),
+            _ => Err(ScenarioError::nowhere(Problem::Syntax("a scenario is a table".into()))),
+        }
+    }
+
+    /// What was asked for with `--set`.
+    pub(super) fn overrides(&self) -> Result<Vec<Override>, ScenarioError> {
+        self.sets.iter().map(|s| overrides::argument(s)).collect()
+    }
+
+    /// Changes the tree by the scale, by `sets`, and by what comes last.
+    fn apply(&self, root: &mut Table, sets: &[Override], further: &[Override]) -> Result<(), ScenarioError> {
+        let scale = plan::scale(root, self.scale.as_deref())?;
+        overrides::apply_all(root, &scale)?;
+        overrides::apply_all(root, sets)?;
+        overrides::apply_all(root, further)
+    }
+
+    /// The tree as it is read at a point, and the overrides that are in it.
+    pub(super) fn tree(&self, point: &[Override]) -> Result<(Table, Vec<Override>), ScenarioError> {
+        let (mut root, _) = self.document()?;
+        let sets = self.overrides()?;
+        self.apply(&mut root, &sets, point)?;
+        Ok((root, sets))
     }
 
     /// The same with further overrides, which come last.
@@ -185,6 +209,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         start,
         own: own.as_ref(),
         transports,
+        notes: RefCell::default(),
     };
     let traffic_item = table.need("traffic")?;
     let mut entries = Vec::new();
@@ -196,7 +221,9 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
     if entries.is_empty() {
         return Err(traffic_item.range("at least one entry", "an empty list"));
     }
-    let transports = context.transports.into_inner();
+    let (transports, mut notes) = (context.transports.into_inner(), context.notes.into_inner());
+    let mut said = rustc_hash::FxHashSet::default();
+    notes.retain(|note| said.insert(note.clone()));
     if let (Some(item), Some(own)) = (&own_item, &own)
         && !transports.has_own(own)
     {
@@ -223,6 +250,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         transports,
         start,
         traffic: entries,
+        notes,
         sample: None,
         faults: Vec::new(),
         hosts: super::hosts::read(table)?,

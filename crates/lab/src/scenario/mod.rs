@@ -3,6 +3,7 @@
 mod changes;
 pub mod faults;
 mod hosts;
+mod idle;
 mod link_choice;
 pub mod load;
 mod memory;
@@ -101,6 +102,8 @@ pub struct Setup {
     pub start: traffic::Start,
     /// What hosts are asked to send.
     pub traffic: Vec<traffic::Entry>,
+    /// What was assumed about files that do not say it themselves, each once.
+    pub notes: Vec<String>,
     /// What to sample.
     pub sample: Option<Sample>,
     /// What goes wrong on links.
@@ -314,7 +317,8 @@ impl Setup {
     pub fn warnings(&self) -> Vec<String> {
         let overload = self.traffic.iter().filter_map(|entry| entry.pattern.warning());
         let fabric = self.misfits().chain(self.hashed_subflows()).chain(self.uneven_routes());
-        overload.chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
+        let notes = self.notes.iter().cloned();
+        notes.chain(overload).chain(fabric).chain(self.tiny_buffer()).chain(self.timing_warnings()).collect()
     }
 
     /// Ports that have no room for a full packet of data.

@@ -42,6 +42,8 @@ pub struct Plan {
     pub axes: Vec<Axis>,
     /// At least one.
     pub seeds: Vec<u64>,
+    /// Whether they are written one by one, and not counted from the scenario's own.
+    pub seeds_listed: bool,
 }
 
 /// One run of a sweep.
@@ -111,9 +113,10 @@ fn changes(root: &Table, key: &str) -> Result<Vec<Changes>, ScenarioError> {
 /// Reads `[sweep]` and `[variants]`.
 pub fn read(root: &Table, table: Option<&Reader<'_>>, seed: u64) -> Result<Plan, ScenarioError> {
     let variants = changes(root, "variants")?;
-    let mut plan = Plan { variants, axes: Vec::new(), seeds: vec![seed] };
+    let mut plan = Plan { variants, axes: Vec::new(), seeds: vec![seed], seeds_listed: false };
     let Some(table) = table else { return Ok(plan) };
     if let Some(item) = table.get("seeds") {
+        plan.seeds_listed = matches!(item.value(), Value::List(_));
         plan.seeds = match item.value() {
             Value::List(_) => {
                 item.list()?.iter().map(|i| i.int(0, i64::MAX as u64)).collect::<Result<_, _>>()?

@@ -106,6 +106,20 @@ pub fn apply(root: &mut Table, change: &Override) -> Result<(), ScenarioError> {
     Ok(())
 }
 
+/// The value at a path, if there is one.
+pub fn find<'a>(root: &'a Table, path: &str) -> Option<&'a Node> {
+    let mut steps = steps(path).into_iter();
+    let mut here = &root.get(steps.next()?)?.node;
+    for step in steps {
+        here = match &here.value {
+            Value::Table(table) => &table.get(step)?.node,
+            Value::List(items) => items.get(step.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(here)
+}
+
 /// The parts of a path. Keys of `[sweep]`, `[variants.NAME]` and `[scale.NAME]` are paths themselves, so there
 /// the rest of the path is one key.
 fn steps(path: &str) -> Vec<&str> {

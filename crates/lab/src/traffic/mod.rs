@@ -19,7 +19,8 @@ pub use list::Written;
 pub use stack::Kernel;
 pub(crate) use stack::Transports;
 
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError, names};
+use crate::catalogue::hint;
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
 use crate::topology::{Named, Topology};
 use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
@@ -198,6 +199,8 @@ pub struct Context<'a> {
     pub(crate) own: Option<&'a TransportSpec>,
     /// The transports of all entries so far. Entries add theirs while they are read against everything else here.
     pub(crate) transports: RefCell<Transports>,
+    /// What was assumed about files that do not say it themselves.
+    pub(crate) notes: RefCell<Vec<String>>,
 }
 
 impl Context<'_> {
@@ -214,8 +217,9 @@ impl Context<'_> {
             }
             None => {
                 let problem = Problem::NoSuchName { what: "transport", name: name.into() };
-                let all = headway_transport::registry::all().into_iter().map(|found| found.info.name);
-                return Err(ScenarioError::new(problem, at).maybe_help(names::suggestion(name, all)));
+                return Err(
+                    ScenarioError::new(problem, at).maybe_help(hint(name, crate::catalogue::Kind::Transport))
+                );
             }
         };
         common::number(&mut transports, chosen, None, at)
@@ -247,11 +251,18 @@ pub struct Entry {
     resolved: Json,
 }
 
+/// Help for a kind that there is not.
+fn misnamed(kind: &Item<'_>) -> Option<String> {
+    hint(kind.text().ok()?, crate::catalogue::Kind::Traffic)
+}
+
 /// Reads one entry.
 pub(crate) fn read(item: &Item<'_>, context: &Context<'_>) -> Result<Entry, ScenarioError> {
     let table = item.table()?;
     let kinds: Vec<&str> = KINDS.iter().map(|k| k.info.name).collect();
-    let Kind { info, read, .. } = &KINDS[table.need("kind")?.choice(&kinds)?];
+    let named = table.need("kind")?;
+    let chosen = named.choice(&kinds).map_err(|e| e.maybe_help(misnamed(&named)))?;
+    let Kind { info, read, .. } = &KINDS[chosen];
     let kind = info.name;
     let common = common::read(&table, context)?;
     let before = table.asked();

@@ -48,7 +48,7 @@ impl Declared for Poisson {
         keys: &[
             needed(
                 "cdf",
-                "name (`headway list workloads`), a path to a CSV `bytes,cdf`, or a table",
+                "name (`headway list workloads`), a path to a file, or a table",
                 "flow sizes; see below",
             ),
             sizes::INTERPOLATION,

@@ -3,8 +3,9 @@
 use super::Context;
 use super::keys::{Key, key};
 use super::reading::check_size;
+use crate::catalogue::{self, Kind};
 use crate::files;
-use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
+use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value};
 use crate::workload::{Cdf, Interpolation, library};
 use serde_json::{Value as Json, json};
 
@@ -48,16 +49,20 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
         let (cdf, published) = (workload.cdf()?, workload.published_mean);
         return Ok(MessageSizes { cdf, published, digest: None, name: name.into() });
     }
-    if !name.contains('/') && !name.ends_with(".csv") {
-        let known = library::WORKLOADS.iter().map(|w| w.name);
+    // Names of the library have no dot, and a file has one or lies in a folder.
+    if !name.contains(['/', '.']) {
         let problem = Problem::NoSuchName { what: "flow-size distribution", name: name.clone() };
-        return Err(item.fail(problem).maybe_help(names::suggestion(&name, known)));
+        return Err(item.fail(problem).maybe_help(catalogue::hint(&name, Kind::Workload)));
     }
     let rule = table.get("interpolation").map_or(Ok(0), |i| i.choice(Interpolation::NAMES))?;
     let rule = [Interpolation::Linear, Interpolation::Step][rule];
     let (path, text) = files::read(item, context.folder)?;
     let source = Source::new(path.display().to_string(), text);
-    let cdf = Cdf::parse(&source, rule)?;
+    let (cdf, taken) = Cdf::read(&source, rule)?;
+    if let Some(taken) = taken {
+        let note = format!("`{name}` is read as {taken}; a table with the header `bytes,cdf` says so itself");
+        context.notes.borrow_mut().push(note);
+    }
     Ok(MessageSizes { cdf, published: None, digest: Some(files::digest(&source.text)), name: name.into() })
 }
 

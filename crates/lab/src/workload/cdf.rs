@@ -1,8 +1,8 @@
 //! Flow-size distributions as tables of (bytes, cumulative probability).
 
 use super::random::Stream;
-use crate::text::source::BYTE_ORDER_MARK;
-use crate::text::{Origin, Problem, ScenarioError, Source};
+use super::table;
+use crate::text::{ScenarioError, Source};
 use std::sync::Arc;
 
 /// What happens between the rows of a table.
@@ -33,53 +33,30 @@ pub struct Cdf {
 
 /// Rows of a Pareto table for each factor of ten of the tail.
 const TAIL_ROWS: f64 = 40.0;
-/// How far the last probability may be from 1, for tables written with few digits.
-const LAST_ROW_TOLERANCE: f64 = 1e-6;
 
 impl Cdf {
-    /// Reads a table with the header `bytes,cdf`; refuses one that is no distribution.
+    /// Reads a table, with the header `bytes,cdf` or in a form of other simulators; refuses one that is no distribution.
     pub fn parse(source: &Arc<Source>, interpolation: Interpolation) -> Result<Cdf, ScenarioError> {
-        let mut rows: Vec<(u64, f64)> = Vec::new();
-        let mut headed = false;
-        let (mut first, mut last_one) = (None, None);
-        for (number, line) in source.text.lines().enumerate().map(|(i, l)| (i + 1, l.trim())) {
-            let fail =
-                |text: String| ScenarioError::new(Problem::Distribution(text), &Origin::line(source, number));
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            if !headed {
-                if line.trim_start_matches(BYTE_ORDER_MARK).replace(' ', "") != "bytes,cdf" {
-                    return Err(fail("a distribution begins with the header `bytes,cdf`".into())
-                        .help("sizes in bytes, then the cumulative probability from 0 to 1"));
-                }
-                headed = true;
-                continue;
-            }
-            let row = Row::parse(source, line)?;
-            row.after(source, rows.last())?;
-            rows.push((row.bytes, row.cdf));
-            first.get_or_insert(row);
-            last_one = Some(row);
-        }
-        let (Some(first), Some(last_row), Some(last)) = (first, last_one, rows.last_mut()) else {
-            let problem = Problem::Distribution("the distribution has no row".into());
-            return Err(ScenarioError::new(problem, &Origin::line(source, 1)));
-        };
-        if (last.1 - 1.0).abs() > LAST_ROW_TOLERANCE {
-            return Err(wrong(source, last_row.share, format!("the last probability is {}, not 1", last.1)));
-        }
-        last.1 = 1.0;
-        if interpolation == Interpolation::Linear && first.cdf > 0.0 && rows.len() > 1 {
-            let text = format!("read as straight lines, the first probability must be 0, not {}", first.cdf);
+        Ok(Cdf::read(source, interpolation)?.0)
+    }
+
+    /// The same, and in words what the text was taken to be where it does not say so itself.
+    pub fn read(
+        source: &Arc<Source>,
+        interpolation: Interpolation,
+    ) -> Result<(Cdf, Option<String>), ScenarioError> {
+        let table = table::read(source)?;
+        if interpolation == Interpolation::Linear && table.rows[0].1 > 0.0 && table.rows.len() > 1 {
+            let text =
+                format!("read as straight lines, the first probability must be 0, not {}", table.rows[0].1);
             let help = "add a row with probability 0, or read it with interpolation = \"step\"";
-            return Err(wrong(source, first.share, text).help(help));
+            return Err(table::wrong(source, table.first_share, text).help(help));
         }
-        let cdf = Cdf { rows, interpolation };
+        let cdf = Cdf { rows: table.rows, interpolation };
         if cdf.mean() <= 0.0 {
-            return Err(wrong(source, last_row.size, "the mean size is 0".into()));
+            return Err(table::wrong(source, table.last_size, "the mean size is 0".into()));
         }
-        Ok(cdf)
+        Ok((cdf, table.taken))
     }
 
     /// Sizes evenly between two, both included.
@@ -176,53 +153,6 @@ impl Cdf {
     pub fn interpolation(&self) -> Interpolation {
         self.interpolation
     }
-}
-
-/// One row, and its two fields as they are written.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    bytes: u64,
-    cdf: f64,
-    size: &'a str,
-    share: &'a str,
-}
-
-impl<'a> Row<'a> {
-    fn parse(source: &Arc<Source>, line: &'a str) -> Result<Row<'a>, ScenarioError> {
-        let mut fields = line.split(',').map(str::trim);
-        let (Some(size), Some(share), None) = (fields.next(), fields.next(), fields.next()) else {
-            return Err(wrong(source, line, "a row is a size and a probability: `bytes,cdf`".into()));
-        };
-        let no_size = |_| wrong(source, size, format!("`{size}` is not a whole number of bytes"));
-        let bytes = size.parse::<u64>().map_err(no_size)?;
-        let cdf = share.parse::<f64>().ok().filter(|c| c.is_finite());
-        let cdf = cdf.ok_or_else(|| wrong(source, share, format!("`{share}` is not a number")))?;
-        if !(0.0..=1.0).contains(&cdf) {
-            let error = wrong(source, share, format!("the probability {share} is not between 0 and 1"));
-            return Err(error.help("probabilities go from 0 to 1: divide percents by 100"));
-        }
-        Ok(Row { bytes, cdf, size, share })
-    }
-
-    /// Refuses a row that goes back behind the one before it.
-    fn after(&self, source: &Arc<Source>, before: Option<&(u64, f64)>) -> Result<(), ScenarioError> {
-        let Some(&(bytes, cdf)) = before else { return Ok(()) };
-        if self.bytes < bytes {
-            let text = format!("not monotone: {} B comes after {bytes} B", self.bytes);
-            return Err(wrong(source, self.size, text));
-        }
-        if self.cdf < cdf {
-            let text = format!("not monotone: the probability falls from {cdf} to {}", self.cdf);
-            let error = wrong(source, self.share, text);
-            return Err(error.help("the second column is cumulative and never falls"));
-        }
-        Ok(())
-    }
-}
-
-/// An error at a part of the table's text.
-fn wrong(source: &Arc<Source>, part: &str, text: String) -> ScenarioError {
-    ScenarioError::new(Problem::Distribution(text), &Origin::part(source, part))
 }
 
 #[cfg(test)]

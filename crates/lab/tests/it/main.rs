@@ -8,6 +8,7 @@ mod corpus;
 mod diff;
 mod docs;
 mod fabric;
+mod idle;
 mod kernel;
 mod layout;
 mod memory;

@@ -312,3 +312,12 @@ fn a_name_that_a_table_cannot_hold_is_refused_where_it_is_written() {
     assert_eq!(at.source.line_column(at.span.start).0, 17);
     assert!(scenario.export_flows(ExportFormat::ConnectionMatrix).is_ok(), "a matrix has no names");
 }
+
+#[test]
+fn a_table_in_another_form_is_read_with_a_note_that_says_how() {
+    let scenario = poisson("flows = 10", &["traffic.0.cdf=hpcc.txt"]);
+    let note = "`hpcc.txt` is read as sizes in bytes and cumulative percentages from 0 to 100; a table with the header \
+        `bytes,cdf` says so itself";
+    assert_eq!(scenario.setup().expect("a network").warnings(), [note]);
+    assert!(flows(&scenario).iter().all(|flow| flow.bytes <= 30_000_000));
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.errors import HeadwayError, nearest
+from headway.errors import HeadwayError, did_you_mean, nearest, with_help
 from headway.sweeps.executor import Executor
 from headway.sweeps.executors.dask import Dask
 from headway.sweeps.executors.futures import Futures
@@ -31,8 +31,8 @@ def named(text: str) -> Executor:
     if kind in KINDS:
         raise HeadwayError(f"{text!r} is no executor: write {FORMS}")
     close = nearest(kind, KINDS)
-    hint = f"\n  nearest: {', '.join(close)}" if close else ""
-    raise HeadwayError(f"no executor is called {text!r}{hint}\n  write {FORMS}")
+    lines = [did_you_mean(close)] if close else []
+    raise HeadwayError(f"no executor is called {text!r}{with_help(*lines, f'write {FORMS}')}")
 
 
 def _option(text: str) -> tuple[str, str]:

@@ -1,0 +1,298 @@
+//! The text of a flow-size distribution, as Headway writes it and as other simulators do.
+
+use crate::text::source::BYTE_ORDER_MARK;
+use crate::text::{Origin, Problem, ScenarioError, Source, names};
+use std::sync::Arc;
+
+/// How far the last probability may be from 1, for tables written with few digits.
+const LAST_ROW_TOLERANCE: f64 = 1e-6;
+/// Data bytes of a packet in the tables of ns-2 and of the simulators that took them over.
+const PACKET: u64 = 1460;
+/// Sizes beyond this are not whole numbers as floating point any more.
+const MOST_BYTES: f64 = 9e15;
+/// The header that says everything.
+const HEADER: &str = "bytes,cdf";
+/// First words of headers that name sizes in bytes.
+const SIZES: &[&str] =
+    &["bytes", "size", "size_bytes", "flow_size", "flow_size_bytes", "flowsize", "message_size", "msg_size"];
+/// First words of headers that name sizes in packets.
+const PACKETS: &[&str] = &["packets", "pkts", "size_packets", "size_pkts", "flow_size_packets"];
+/// Last words of headers that name the cumulative column.
+const SHARES: &[&str] = &[
+    "cdf",
+    "probability",
+    "cumulative_probability",
+    "prob",
+    "cumulative",
+    "percent",
+    "percentage",
+    "percentile",
+    "cdf_percent",
+];
+/// What can be read, for messages.
+const FORMS: &str = "readable are `bytes,cdf` and two columns of sizes in bytes and probabilities to 1 or percentages to \
+    100, divided by commas, semicolons or blanks; and three columns with sizes in packets, as of ns-2";
+
+/// A distribution's rows, and the fields that messages point at.
+pub(super) struct Table<'a> {
+    /// Size in bytes and cumulative probability, at least one; the last probability is 1.
+    pub rows: Vec<(u64, f64)>,
+    /// The first probability, as it is written.
+    pub first_share: &'a str,
+    /// The last size, as it is written.
+    pub last_size: &'a str,
+    /// In words what the text was taken to be; `None` where its header says so.
+    pub taken: Option<String>,
+}
+
+/// How the fields of a table are to be read.
+#[derive(Clone, Copy)]
+struct Form<'a> {
+    separator: Separator,
+    header: Option<&'a str>,
+    columns: usize,
+    /// Bytes of one unit of size.
+    unit: u64,
+    /// The share that is the whole: 1 or 100.
+    whole: f64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Separator {
+    Comma,
+    Semicolon,
+    Blank,
+}
+
+impl Separator {
+    fn of(line: &str) -> Separator {
+        if line.contains(',') {
+            Separator::Comma
+        } else if line.contains(';') {
+            Separator::Semicolon
+        } else {
+            Separator::Blank
+        }
+    }
+
+    fn fields(self, line: &str) -> Vec<&str> {
+        match self {
+            Separator::Comma => line.split(',').map(str::trim).collect(),
+            Separator::Semicolon => line.split(';').map(str::trim).collect(),
+            Separator::Blank => line.split_whitespace().collect(),
+        }
+    }
+}
+
+/// Reads a text as a table of sizes.
+pub(super) fn read(source: &Arc<Source>) -> Result<Table<'_>, ScenarioError> {
+    let text = source.text.trim_start_matches(BYTE_ORDER_MARK);
+    let mut lines: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    let Some(&first) = lines.first() else { return Err(empty(source)) };
+    let mut form = Form::of(source, first)?;
+    if form.header.is_some() {
+        lines.remove(0);
+    }
+    let Some(&last) = lines.last() else { return Err(empty(source)) };
+    if let Some(share) = form.separator.fields(last).last().and_then(|share| share.parse::<f64>().ok())
+        && (share - 100.0).abs() <= 100.0 * LAST_ROW_TOLERANCE
+    {
+        form.whole = 100.0;
+    }
+    let mut rows: Vec<(u64, f64)> = Vec::with_capacity(lines.len());
+    let (mut first_share, mut last_row) = (None, None);
+    for line in lines {
+        let row = Row::parse(source, line, form)?;
+        row.after(source, rows.last())?;
+        rows.push((row.bytes, row.cdf));
+        first_share.get_or_insert(row.share);
+        last_row = Some(row);
+    }
+    let (Some(first_share), Some(row), Some(last)) = (first_share, last_row, rows.last_mut()) else {
+        return Err(empty(source));
+    };
+    if (last.1 - 1.0).abs() > LAST_ROW_TOLERANCE {
+        let error = wrong(source, row.share, format!("the last probability is {}, not 1", last.1));
+        return Err(error.help("it is 1 in a table of probabilities, and 100 in one of percentages"));
+    }
+    last.1 = 1.0;
+    Ok(Table { rows, first_share, last_size: row.size, taken: form.taken() })
+}
+
+fn empty(source: &Arc<Source>) -> ScenarioError {
+    let problem = Problem::Distribution("the distribution has no row".into());
+    ScenarioError::new(problem, &Origin::line(source, 1))
+}
+
+impl<'a> Form<'a> {
+    /// By the first line that is not a comment.
+    fn of(source: &Arc<Source>, line: &'a str) -> Result<Form<'a>, ScenarioError> {
+        let separator = Separator::of(line);
+        let fields = separator.fields(line);
+        let columns = fields.len();
+        if !(2..=3).contains(&columns) {
+            let text = format!("{columns} columns: a distribution has a size and a probability in each row");
+            return Err(wrong(source, line, text).help(FORMS));
+        }
+        let numbers = fields.iter().filter(|field| field.parse::<f64>().is_ok()).count();
+        let usual = Form { separator, header: None, columns, unit: 1, whole: 1.0 };
+        if numbers > 0 {
+            // Three columns are those of ns-2: packets, a number that nothing reads, probability.
+            return Ok(Form { unit: if columns == 3 { PACKET } else { 1 }, ..usual });
+        }
+        let (size, share) = (fields[0].to_lowercase(), fields[columns - 1].to_lowercase());
+        let known = |word: &str, of: &[&str]| of.contains(&word);
+        let in_packets = known(&size, PACKETS);
+        for (field, word, of) in
+            [(fields[0], &size, [SIZES, PACKETS].concat()), (fields[columns - 1], &share, SHARES.to_vec())]
+        {
+            if !known(word, &of) {
+                let text = format!("the header names a column `{field}`, whose unit is not known");
+                let help = names::nearest(word, of).map(|near| format!("did you mean `{near}`? {FORMS}"));
+                return Err(wrong(source, field, text).help(FORMS).maybe_help(help));
+            }
+        }
+        Ok(Form { header: Some(line), unit: if in_packets { PACKET } else { 1 }, ..usual })
+    }
+
+    /// In words, unless the text itself says so.
+    fn taken(&self) -> Option<String> {
+        let plain = self.header.is_some_and(|header| header.replace(' ', "") == HEADER);
+        if plain && self.whole == 1.0 {
+            return None;
+        }
+        let sizes = if self.unit == 1 {
+            "sizes in bytes".to_string()
+        } else if self.columns == 3 {
+            format!(
+                "sizes in packets of {} bytes, as ns-2 has them (the second column is not used)",
+                self.unit
+            )
+        } else {
+            format!("sizes in packets of {} bytes", self.unit)
+        };
+        let shares =
+            if self.whole == 1.0 { "probabilities from 0 to 1" } else { "percentages from 0 to 100" };
+        Some(format!("{sizes} and cumulative {shares}"))
+    }
+}
+
+/// One row, and its two fields as they are written.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    bytes: u64,
+    cdf: f64,
+    size: &'a str,
+    share: &'a str,
+}
+
+impl<'a> Row<'a> {
+    fn parse(source: &Arc<Source>, line: &'a str, form: Form<'_>) -> Result<Row<'a>, ScenarioError> {
+        let fields = form.separator.fields(line);
+        let (Some(&size), Some(&share), true) = (fields.first(), fields.last(), fields.len() == form.columns)
+        else {
+            let text = match (form.columns, fields.len()) {
+                (2, _) => "a row is a size and a probability: `bytes,cdf`".to_string(),
+                (all, found) => format!("{found} columns in a table of {all}"),
+            };
+            return Err(wrong(source, line, text));
+        };
+        let unit = if form.unit == 1 { "bytes" } else { "packets" };
+        let whole = size.parse::<u64>().ok().or_else(|| rounded(size));
+        let bytes = whole.and_then(|number| number.checked_mul(form.unit));
+        let bytes =
+            bytes.ok_or_else(|| wrong(source, size, format!("`{size}` is not a whole number of {unit}")))?;
+        let written = share.parse::<f64>().ok().filter(|c| c.is_finite());
+        let written = written.ok_or_else(|| wrong(source, share, format!("`{share}` is not a number")))?;
+        let percent = form.whole > 1.0;
+        if !(0.0..=form.whole).contains(&written) {
+            let kind = if percent { "percentage" } else { "probability" };
+            let error =
+                wrong(source, share, format!("the {kind} {share} is not between 0 and {}", form.whole));
+            let help = "probabilities go from 0 to 1; percentages are read as such where the last one is 100";
+            return Err(error.help(help));
+        }
+        Ok(Row { bytes, cdf: written / form.whole, size, share })
+    }
+
+    /// Refuses a row that goes back behind the one before it.
+    fn after(&self, source: &Arc<Source>, before: Option<&(u64, f64)>) -> Result<(), ScenarioError> {
+        let Some(&(bytes, cdf)) = before else { return Ok(()) };
+        if self.bytes < bytes {
+            let text = format!("not monotone: {} B comes after {bytes} B", self.bytes);
+            return Err(wrong(source, self.size, text));
+        }
+        if self.cdf < cdf {
+            let text = format!("not monotone: the probability falls from {cdf} to {}", self.cdf);
+            let error = wrong(source, self.share, text);
+            return Err(error.help("the second column is cumulative and never falls"));
+        }
+        Ok(())
+    }
+}
+
+/// A whole number that is written as `1e6` or `1500.0`.
+fn rounded(text: &str) -> Option<u64> {
+    let number = text.parse::<f64>().ok()?;
+    ((0.0..MOST_BYTES).contains(&number) && libm::floor(number) == number).then_some(number as u64)
+}
+
+/// An error at a part of the table's text.
+pub(super) fn wrong(source: &Arc<Source>, part: &str, text: String) -> ScenarioError {
+    ScenarioError::new(Problem::Distribution(text), &Origin::part(source, part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the same distribution gives in each form, and what is said of it.
+    #[test]
+    fn forms_of_other_simulators_are_the_same_distribution() {
+        let rows = [(0, 0.0), (14_600, 0.15), (1_460_000, 0.995), (2_920_000, 1.0)];
+        let bytes = "sizes in bytes and cumulative probabilities from 0 to 1";
+        let percent = "sizes in bytes and cumulative percentages from 0 to 100";
+        let packets = "sizes in packets of 1460 bytes, as ns-2 has them (the second column is not used) and cumulative \
+            probabilities from 0 to 1";
+        let cases = [
+            ("bytes,cdf\n0,0\n14600,0.15\n1460000,0.995\n2920000,1\n", None),
+            ("\u{feff}bytes, cdf\n0,0\n14600,0.15\n1460000,0.995\n2920000,1\n", None),
+            ("bytes,cdf\n0,0\n14600,15\n1460000,99.5\n2920000,100\n", Some(percent)),
+            ("# a comment\n0 0\n14600 0.15\n1460000\t0.995\n2920000 1.0\n\n", Some(bytes)),
+            ("0 0\r\n14600 15\r\n1.46e6 99.5\r\n2920000.0 100\r\n", Some(percent)),
+            ("0;0\n14600;15\n1460000;99.5\n2920000;100\n", Some(percent)),
+            ("Flow_Size Percent\n0 0\n14600 15\n1460000 99.5\n2920000 100\n", Some(percent)),
+            ("0 1 0\n10 1 0.15\n1000 1 0.995\n2000 1 1\n", Some(packets)),
+        ];
+        for (text, taken) in cases {
+            let source = Source::new("x", text);
+            let table = read(&source).unwrap_or_else(|e| panic!("{}", e.render()));
+            assert_eq!(table.rows, rows, "{text}");
+            assert_eq!(table.taken.as_deref(), taken, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_form_that_would_be_guessed_is_refused_at_its_place() {
+        let cases = [
+            ("kb,cdf\n1,0\n2,1\n", (1, 1), "the header names a column `kb`, whose unit is not known"),
+            ("bytes,pdf\n1,0\n2,1\n", (1, 7), "the header names a column `pdf`, whose unit is not known"),
+            ("10\n20\n", (1, 1), "1 columns: a distribution has a size and a probability in each row"),
+            ("1 2 3 4\n", (1, 1), "4 columns: a distribution has a size and a probability in each row"),
+            ("0 0\n10 50\n20 90\n", (2, 4), "the probability 50 is not between 0 and 1"),
+            ("0 0\n10 150\n20 100\n", (2, 4), "the percentage 150 is not between 0 and 100"),
+            ("0 0\n10.5 50\n20 100\n", (2, 1), "`10.5` is not a whole number of bytes"),
+            ("0 0\n10 1 1\n", (2, 1), "a row is a size and a probability: `bytes,cdf`"),
+            ("0 1 0\n10 1\n", (2, 1), "2 columns in a table of 3"),
+            ("# nothing\n", (1, 1), "the distribution has no row"),
+        ];
+        for (text, place, message) in cases {
+            let source = Source::new("x", text);
+            let error = read(&source).err().expect(message);
+            assert_eq!(error.to_string(), message);
+            let at = error.origin().expect("a place");
+            assert_eq!(at.source.line_column(at.span.start), place, "{message}");
+        }
+    }
+}
