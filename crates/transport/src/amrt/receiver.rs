@@ -1,5 +1,6 @@
 //! The receiving half of AMRT.
 
+use crate::endpoint::Gone;
 use super::packets::{Data, Grant};
 use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
 use crate::finished::FinishedMessages;
@@ -242,10 +243,10 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.missing.retain(|missing| missing.message.0 != peer);
-        self.finished.forget(peer);
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers(*key));
+        self.missing.retain(|missing| !gone.covers(missing.message));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {

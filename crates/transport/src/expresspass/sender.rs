@@ -1,6 +1,7 @@
 //! The sending half of ExpressPass: asks for credits, sends a packet for each, says when it has enough. With Aeolus
 //! it also sends a first window at once.
 
+use crate::endpoint::Gone;
 use super::burst::{Burst, Push};
 use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
 use super::params::{BurstParams, Recovery, Values};
@@ -373,8 +374,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.bursts.retain(|&key| self.messages.contains_key(key));
     }
 

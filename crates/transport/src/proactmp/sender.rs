@@ -1,5 +1,6 @@
 //! The sending half of ProactMP: a host's messages take turns at its wire.
 
+use crate::endpoint::Gone;
 use super::outgoing::{Outgoing, SenderEvent};
 use super::packets::{Grant, Pull, Resend};
 use super::params::Settings;
@@ -197,8 +198,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.settle(shared);
     }
 

@@ -1,5 +1,6 @@
 //! The receiving half of RPO.
 
+use crate::endpoint::Gone;
 use super::expected::Expected;
 use super::packets::{Data, Grant};
 use super::{
@@ -240,15 +241,15 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, now: Time, peer: HostId) {
+    fn forget(&mut self, _: &mut Shared, now: Time, gone: Gone) {
         let mut held = self.held.value();
         self.messages.retain(|key, incoming| {
-            held -= if key.0 == peer { incoming.held } else { 0 };
-            key.0 != peer
+            held -= if gone.covers(*key) { incoming.held } else { 0 };
+            !gone.covers(*key)
         });
         self.held.set(now, held);
-        self.again.retain(|((src, _), _)| *src != peer);
-        self.finished.forget(peer);
+        self.again.retain(|(key, _)| !gone.covers(*key));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {
