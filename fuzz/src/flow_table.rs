@@ -60,5 +60,6 @@ fn spec(flow: &ImportedFlow) -> Option<FlowSpec> {
         transport: 0,
         path: None,
         connection: None,
+        stop: None,
     })
 }

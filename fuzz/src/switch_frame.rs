@@ -100,6 +100,9 @@ fn core(name: u8, data: u8, control: u8) -> Core {
         routing: Routing::Ecmp,
         sizes: SIZES,
         switch_latency: Time::ZERO,
+        at: Vec::new(),
+        forwarding: headway_network::Forwarding::StoreAndForward,
+        host_queue: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let addresses = Addresses::new(HOSTS);

@@ -1,13 +1,14 @@
 //! The `[fabric]` and `[transport]` tables.
 
 use crate::catalogue::{Kind, hint};
+use crate::scenario::link_choice;
 use crate::text::key::{Key, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value};
+use crate::topology::Topology;
 use headway_fabric::{Buffer, Limit, Space};
-use headway_network::{FabricSpec, Routing, TransportSpec};
+use headway_network::{FabricSpec, Forwarding, Network, PortChoice, PortsAt, Routing, TransportSpec};
 use headway_packet::Sizes;
 use headway_params::{ParamSpec, ParamValue};
-use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
 /// Keys of `[fabric]` that do not belong to a discipline. A default that begins with "depends" is computed from what
@@ -47,6 +48,45 @@ pub const KEYS: &[Key] = &[
         "84",
         "size of a whole control packet on the wire, and the minimum size of a data packet",
     ),
+    key(
+        "forwarding",
+        "`store-and-forward`, `cut-through`",
+        "`store-and-forward`",
+        "when a switch passes a packet on: when all of it has arrived, or its header; see below",
+    ),
+    key("at", "list of tables", "none", "`[[fabric.at]]`: ports that do something else; see below"),
+];
+
+/// Keys of `[[fabric.at]]` that do not belong to a discipline.
+pub const AT_KEYS: &[Key] = &[
+    key(
+        "links",
+        "`hosts`, `edge`, `core`, `switches`, or list of names",
+        "or `switches`",
+        "the ports: of hosts, of switches towards hosts, of switches towards switches, of switches, or those of the named \
+         links, where `a<->b` means both directions",
+    ),
+    key("switches", "list of names", "or `links`", "the ports: all of these switches"),
+    key(
+        "discipline",
+        "name",
+        "as in `[fabric]`",
+        "their discipline; its parameters are keys of this table too",
+    ),
+    key("buffer", "packets or bytes", "as in `[fabric]`", "their buffer space for data"),
+    key("control_buffer", "packets or bytes", "as in `[fabric]`", "their buffer space for control packets"),
+];
+
+/// Ways to forward: the value in a scenario.
+const FORWARDINGS: [(Forwarding, &str); 2] =
+    [(Forwarding::StoreAndForward, "store-and-forward"), (Forwarding::CutThrough, "cut-through")];
+
+/// Words for ports.
+const TIERS: [(PortChoice, &str); 4] = [
+    (PortChoice::Hosts, "hosts"),
+    (PortChoice::Edge, "edge"),
+    (PortChoice::Core, "core"),
+    (PortChoice::Switches, "switches"),
 ];
 
 /// The routing modes: the value in a scenario, and how it chooses a packet's path.
@@ -117,7 +157,7 @@ pub fn own_discipline(transports: &[TransportSpec], at: &Origin) -> Result<Strin
 pub fn read(
     table: Option<&Reader<'_>>,
     transports: &[TransportSpec],
-    switch_latency: Time,
+    topology: &Topology,
     at: &Origin,
 ) -> Result<FabricSpec, ScenarioError> {
     let mut spec = FabricSpec {
@@ -126,7 +166,10 @@ pub fn read(
         buffer: Buffer { data: Limit::Packets(1), control: Limit::Packets(1) },
         routing: own_routing(transports),
         sizes: Sizes::default(),
-        switch_latency,
+        switch_latency: topology.switch_latency,
+        at: Vec::new(),
+        forwarding: headway_network::Forwarding::StoreAndForward,
+        host_queue: None,
     };
     let Some(table) = table else {
         spec.discipline = own_discipline(transports, at)?;
@@ -135,27 +178,105 @@ pub fn read(
     };
     spec.discipline = match table.get("discipline") {
         None => own_discipline(transports, at)?,
-        Some(item) => {
-            let known = headway_fabric::registry::NAMES;
-            let name = item.text()?;
-            if !known.contains(&name) {
-                let problem = Problem::NoSuchName { what: "port discipline", name: name.into() };
-                return Err(item.fail(problem).maybe_help(hint(name, Kind::Discipline)));
-            }
-            name.into()
-        }
+        Some(item) => discipline(&item)?,
     };
-    let limit = |key| table.get(key).map(|item| positive(&item)).transpose();
-    let space = Space { data: limit("buffer")?, control: limit("control_buffer")? };
+    let space = space(table)?;
     let (sizes, routing) = sizes_and_routing(Some(table))?;
     (spec.sizes, spec.routing) = (sizes, routing.unwrap_or(spec.routing));
     let found = headway_fabric::registry::find(&spec.discipline);
     spec.params = read_params(table, &found.map(|(_, specs)| specs).unwrap_or_default())?;
     spec.buffer = buffer(&spec, space, at)?;
+    if let Some(item) = table.get("forwarding") {
+        spec.forwarding = FORWARDINGS[item.choice(&FORWARDINGS.map(|(_, name)| name))?].0;
+    }
+    let some = table.get("at");
+    finish(table, &spec.discipline)?;
+    if let Some(item) = some {
+        let list = item.list().map_err(|e| e.help("ports are a list of tables: write [[fabric.at]]"))?;
+        spec.at = list.iter().map(|item| ports(item, &spec, space, topology)).collect::<Result<_, _>>()?;
+    }
+    Ok(spec)
+}
+
+/// Refuses what is left of a table with the keys of a discipline.
+fn finish(table: &Reader<'_>, discipline: &str) -> Result<(), ScenarioError> {
     let all = headway_fabric::registry::all();
     let elsewhere: Vec<&str> = all.iter().flat_map(|(_, specs)| specs).map(|p| p.name).collect();
-    table.finish(&elsewhere, Some(format!("discipline = \"{}\"", spec.discipline)))?;
-    Ok(spec)
+    table.finish(&elsewhere, Some(format!("discipline = \"{discipline}\"")))
+}
+
+fn discipline(item: &Item<'_>) -> Result<String, ScenarioError> {
+    let known = headway_fabric::registry::NAMES;
+    let name = item.text()?;
+    if !known.contains(&name) {
+        let problem = Problem::NoSuchName { what: "port discipline", name: name.into() };
+        return Err(item.fail(problem).maybe_help(hint(name, Kind::Discipline)));
+    }
+    Ok(name.into())
+}
+
+fn space(table: &Reader<'_>) -> Result<Space, ScenarioError> {
+    let limit = |key| table.get(key).map(|item| positive(&item)).transpose();
+    Ok(Space { data: limit("buffer")?, control: limit("control_buffer")? })
+}
+
+/// Reads one table of `[[fabric.at]]`. What it leaves out is as in `[fabric]`, or as another discipline has it by itself.
+fn ports(
+    item: &Item<'_>,
+    fabric: &FabricSpec,
+    written: Space,
+    topology: &Topology,
+) -> Result<PortsAt, ScenarioError> {
+    let table = item.table()?;
+    let network = Network::build(&topology.spec, fabric);
+    let links = || network.as_ref().map(Network::link_names).unwrap_or_default();
+    let switches = || network.as_ref().map(Network::switch_names).unwrap_or_default();
+    let (ports, at) = match (table.get("links"), table.get("switches")) {
+        (Some(_), Some(other)) => {
+            let problem = Problem::Contradiction("`links` and `switches` in one [[fabric.at]]".into());
+            return Err(other.fail(problem).help("they are two tables"));
+        }
+        (None, Some(item)) => (PortChoice::Of(link_choice::switches(&item, &switches)?), item),
+        (Some(item), None) => match item.value() {
+            Value::Text(_) => (TIERS[item.choice(&TIERS.map(|(_, name)| name))?].0.clone(), item),
+            Value::List(_) => (PortChoice::Links(link_choice::directed(&item, &links())?), item),
+            _ => return Err(item.wrong("a word such as \"core\", or a list of links")),
+        },
+        (None, None) => {
+            let problem = Problem::MissingKey { key: "links".into(), table: table.name() };
+            let words = TIERS.map(|(_, name)| format!("\"{name}\"")).join(", ");
+            return Err(
+                ScenarioError::new(problem, table.at()).help(format!("say which ports: {words}, or names"))
+            );
+        }
+    };
+    if let Ok(network) = &network
+        && network.ports(&ports).is_ok_and(|found| found.is_empty())
+    {
+        return Err(at.fail(Problem::Contradiction("the network has no such port".into())));
+    }
+    let asked = table.asked().len();
+    let same = table.get("discipline").map(|item| discipline(&item)).transpose()?;
+    let same = same.filter(|name| *name != fabric.discipline);
+    let (name, mut params) = match same {
+        Some(other) => (other, Vec::new()),
+        None => (fabric.discipline.clone(), fabric.params.clone()),
+    };
+    let own = space(&table)?;
+    let space = Space { data: own.data.or(written.data), control: own.control.or(written.control) };
+    let found = headway_fabric::registry::find(&name);
+    for (key, value) in read_params(&table, &found.map(|(_, specs)| specs).unwrap_or_default())? {
+        params.retain(|(other, _)| *other != key);
+        params.push((key, value));
+    }
+    finish(&table, &name)?;
+    if table.asked()[asked..].iter().all(|key| table.get(key).is_none()) {
+        let problem = Problem::Contradiction("these ports are to do nothing else than the others".into());
+        return Err(item.fail(problem).help("set a discipline, a buffer, or a parameter of the discipline"));
+    }
+    let spec =
+        FabricSpec { discipline: name.clone(), params: params.clone(), at: Vec::new(), ..fabric.clone() };
+    Ok(PortsAt { ports, buffer: buffer(&spec, space, table.at())?, discipline: name, params })
 }
 
 /// Buffer space: what the scenario asks for, and the discipline's own for the rest.
@@ -182,7 +303,8 @@ pub fn sizes_and_routing(table: Option<&Reader<'_>>) -> Result<(Sizes, Option<Ro
     Ok((sizes(table)?, routing))
 }
 
-fn positive(item: &Item<'_>) -> Result<Limit, ScenarioError> {
+/// Room for one packet or one byte at least.
+pub(crate) fn positive(item: &Item<'_>) -> Result<Limit, ScenarioError> {
     match item.limit()? {
         Limit::Packets(0) | Limit::Bytes(0) => Err(item.range("more than 0", "0")),
         limit => Ok(limit),
@@ -228,6 +350,32 @@ pub fn fabric_json(spec: &FabricSpec) -> Json {
     map.insert("framing".into(), spec.sizes.framing.into());
     map.insert("control".into(), spec.sizes.control.into());
     params_json(&mut map, &known, &spec.params);
+    // Only where it is said: what a run depends on is told apart by this, and most say nothing.
+    if spec.forwarding != Forwarding::StoreAndForward {
+        let name = FORWARDINGS.iter().find(|(way, _)| *way == spec.forwarding).map_or("", |(_, name)| name);
+        map.insert("forwarding".into(), name.into());
+    }
+    if !spec.at.is_empty() {
+        map.insert("at".into(), spec.at.iter().map(ports_json).collect());
+    }
+    Json::Object(map)
+}
+
+fn ports_json(at: &PortsAt) -> Json {
+    let mut map = Map::new();
+    match &at.ports {
+        PortChoice::Links(names) => map.insert("links".into(), json!(names)),
+        PortChoice::Of(names) => map.insert("switches".into(), json!(names)),
+        tier => {
+            let name = TIERS.iter().find(|(one, _)| one == tier).map_or("", |(_, name)| name);
+            map.insert("links".into(), name.into())
+        }
+    };
+    let known = headway_fabric::registry::find(&at.discipline).map(|(_, specs)| specs).unwrap_or_default();
+    map.insert("discipline".into(), at.discipline.as_str().into());
+    map.insert("buffer".into(), show_limit(at.buffer.data).into());
+    map.insert("control_buffer".into(), show_limit(at.buffer.control).into());
+    params_json(&mut map, &known, &at.params);
     Json::Object(map)
 }
 

@@ -44,6 +44,14 @@ pub enum BuildError {
         /// Why it cannot be used.
         reason: String,
     },
+    /// Ports that are to do something else are not there.
+    #[error("there is no {kind} `{name}`")]
+    NoSuchPort {
+        /// Whether it names a link or a switch.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+    },
     /// The discipline wants more than the driver of the ports offers.
     #[error("port discipline `{name}`: {source}")]
     Unoffered {

@@ -118,16 +118,20 @@ pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
 /// links and buffers hold; and the credits of transports that give them out whether data answers them or not.
 fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     let wire = u64::from(spec.fabric.sizes.full_wire());
-    let room = match spec.fabric.buffer.data {
+    let packets = |limit: Limit| match limit {
         Limit::Packets(n) => u64::from(n),
         Limit::Bytes(n) => n / wire + 1,
     };
+    // Of ports that differ, the largest buffer stands for all.
+    let buffers = spec.fabric.at.iter().map(|ports| ports.buffer.data);
+    let room = buffers.map(packets).fold(packets(spec.fabric.buffer.data), u64::max);
+    let at_host = spec.fabric.host_queue.map_or(0, packets);
     let tiers = spec.topology.tiers();
     let on = |link: &LinkSpec| link.rate.bytes_in(link.delay) / wire + 1;
     // A host whose processor is behind holds what has arrived, without a bound of its own.
     let behind = if spec.costs.holds_arrivals() { u64::MAX } else { 0 };
     let held = tiers.iter().fold(behind, |sum, tier| {
-        let one = on(&tier.link).saturating_add(if tier.from_switch { room } else { 0 });
+        let one = on(&tier.link).saturating_add(if tier.from_switch { room } else { at_host });
         sum.saturating_add(tier.count.saturating_mul(one))
     });
     let Some(nic) =
@@ -142,7 +146,7 @@ fn in_flight(spec: &RunSpec, flows: Flows) -> u64 {
     });
     let filled = nic.bytes_in(trip.saturating_mul(2)) / wire + 1;
     let mut entries = spec.transports.iter().filter_map(|t| registry::find(&t.name));
-    let queue = if entries.any(|e| e.capabilities.window_grows) { room } else { 0 };
+    let queue = if entries.any(|e| e.capabilities.window_grows) { room.saturating_add(at_host) } else { 0 };
     let window = filled.saturating_add(queue).max(LEAST_WINDOW);
     let sent = flows.packets.saturating_add(flows.total.saturating_mul(CONTROL));
     let data = sent.min(flows.total.saturating_mul(window)).min(held);

@@ -1,10 +1,10 @@
-//! How fast a flow would be alone: store and forward over its own path.
+//! How fast a flow would be alone: over its own path, as its switches forward.
 
 use crate::network::Network;
 use crate::routes::PathSelector;
-use crate::spec::{FlowSpec, Routing, RunSpec};
+use crate::spec::{FlowSpec, Forwarding, Routing, RunSpec};
 use headway_packet::{HostId, Packet, PacketKind};
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use std::collections::BTreeMap;
 
 /// Completion times on an empty network, flow by flow of a run.
@@ -69,9 +69,8 @@ impl<'a> Ideals<'a> {
 
 /// A message on its way over an empty path, link by link.
 ///
-/// Link `h` finishes full packet `j` at the sum of the packet's times on links up to `h`, the delays before it,
-/// and `j - 1` times the longest of those packet times; the last packet, possibly short, waits for its
-/// predecessor at every link.
+/// Link `h` begins full packet `j` as soon as the first may begin there after the links up to `h`, and `j - 1` times the
+/// longest time of a full packet on them; the last packet, possibly short, waits for its predecessor at every link.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     packets: u64,
@@ -79,8 +78,12 @@ struct Alone {
     last: u64,
     /// When the last packet has arrived.
     arrived: Time,
-    /// When the first has, but for the delay of the last link.
+    /// When the first full one has.
     first: Time,
+    /// When the two began on the last link, which is like this.
+    began: (Time, Time),
+    before: Option<(Rate, Time)>,
+    cuts_through: bool,
     /// The longest that a full packet has taken on a link.
     slowest: Time,
 }
@@ -95,6 +98,9 @@ impl Alone {
             last: u64::from(sizes.data_wire(sizes.payload_of(bytes, packets - 1))),
             arrived: Time::ZERO,
             first: Time::ZERO,
+            began: (Time::ZERO, Time::ZERO),
+            before: None,
+            cuts_through: network.fabric().forwarding == Forwarding::CutThrough,
             slowest: Time::ZERO,
         }
     }
@@ -102,17 +108,26 @@ impl Alone {
     fn cross(&mut self, network: &Network, number: u32) {
         let link = &network.links()[number as usize];
         let (rate, delay) = (link.spec.rate, network.hop_delay(link));
-        self.first += rate.time_of(self.full);
-        self.slowest = self.slowest.max(rate.time_of(self.full));
-        let before =
-            if self.packets > 1 { self.first + self.slowest * (self.packets - 2) } else { Time::ZERO };
-        self.arrived = self.arrived.max(before) + rate.time_of(self.last) + delay;
-        self.first += delay;
+        let takes = rate.time_of(self.full);
+        let ready = |began: Time, wire: u64| match self.before {
+            Some((former, delay)) => began + network.seen(former, rate, wire) + delay,
+            None => Time::ZERO,
+        };
+        let (first, last) = (ready(self.began.0, self.full), ready(self.began.1, self.last));
+        self.slowest = self.slowest.max(takes);
+        let behind =
+            if self.packets > 1 { first + self.slowest * (self.packets - 2) + takes } else { Time::ZERO };
+        self.began = (first, last.max(behind));
+        self.first = first + takes + delay;
+        self.arrived = self.began.1 + rate.time_of(self.last) + delay;
+        self.before = Some((rate, delay));
     }
 
     /// Whether whatever follows, this is no later than the other.
     fn is_ahead_of(&self, other: &Alone) -> bool {
-        self.arrived <= other.arrived && self.first <= other.first && self.slowest <= other.slowest
+        // Where switches pass packets on before they have arrived, it matters over which link they come.
+        let alike = self.before == other.before || !self.cuts_through;
+        alike && self.arrived <= other.arrived && self.first <= other.first && self.slowest <= other.slowest
     }
 }
 
@@ -165,7 +180,6 @@ mod tests {
     use headway_fabric::{Buffer, Limit};
     use headway_packet::Sizes;
     use headway_transport::InitialWindow;
-    use headway_units::Rate;
 
     /// Two hosts, and between their switches a slow and a fast way with equally many hops.
     fn fork(routing: Routing) -> Network {
@@ -186,6 +200,9 @@ mod tests {
             routing,
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
+            at: Vec::new(),
+            forwarding: crate::Forwarding::StoreAndForward,
+            host_queue: None,
         };
         let topology = TopologySpec::Graph(Graph { hosts: 2, switches: 4, links, back: Vec::new() });
         Network::build(&topology, &fabric).expect("a network")
@@ -204,6 +221,7 @@ mod tests {
             transport: 0,
             path,
             connection: None,
+            stop: None,
         };
         RunSpec {
             topology: TopologySpec::Graph(Graph {
@@ -221,6 +239,7 @@ mod tests {
             faults: Vec::new(),
             jitter: Time::ZERO,
             costs: crate::HostCosts::default(),
+            until: crate::Until::Received,
         }
     }
 

@@ -272,6 +272,9 @@ mod tests {
             routing: Routing::Ecmp,
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
+            at: Vec::new(),
+            forwarding: crate::Forwarding::StoreAndForward,
+            host_queue: None,
         };
         Network::build(&TopologySpec::SingleSwitch(SingleSwitch { hosts: 2, link }), &fabric)
             .expect("a network")

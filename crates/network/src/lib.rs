@@ -38,7 +38,10 @@ pub use outcome::{
 };
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
-pub use spec::{FabricSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec};
+pub use spec::{
+    FabricSpec, FlowChoice, FlowSpec, Forwarding, PortChoice, PortsAt, Routing, RunSpec, SampleSpec,
+    TransportSpec, Until,
+};
 pub use tap::Tap;
 pub use timing::HostTiming;
 pub use topology::TopologySpec;

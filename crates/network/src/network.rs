@@ -7,10 +7,10 @@ use crate::error::BuildError;
 use crate::link::Link;
 use crate::rng::{Purpose, derive};
 use crate::router::Router;
-use crate::spec::{FabricSpec, FlowSpec, Routing};
+use crate::spec::{FabricSpec, FlowSpec, Forwarding, PortChoice, PortsAt, Routing};
 use crate::topology::{TopologySpec, Wiring};
 use headway_fabric::registry::AnyDiscipline;
-use headway_fabric::{Need, Offers, PortContext};
+use headway_fabric::{Buffer, Need, Offers, PortContext};
 use headway_packet::{HostId, Sizes};
 use headway_transport::Path;
 use headway_transport::endpoint::HostContext;
@@ -23,6 +23,10 @@ pub struct Network {
     links: Vec<Link>,
     pub(crate) router: Router,
     fabric: FabricSpec,
+    /// What ports do: what most do first, then what some do in its place.
+    rules: Vec<PortsAt>,
+    /// By link, the place of its port's rules among these; empty where all ports do the same.
+    rules_of: Vec<u16>,
     switches: u32,
     topology: TopologySpec,
     /// Of a discipline that needs one.
@@ -54,24 +58,81 @@ impl Network {
         links.extend(wiring.links.into_iter().filter(|l| l.from >= hosts));
         let router = Router::new(topology, hosts, switches, &links);
         let (fabric, topology) = (fabric.clone(), topology.clone());
-        let mut network = Network { hosts, links, router, fabric, switches, topology, round_trip: None };
+        let (rules, rules_of) = (rules(&fabric), Vec::new());
+        let mut network =
+            Network { hosts, links, router, fabric, rules, rules_of, switches, topology, round_trip: None };
+        network.rules_of = network.rules_of_links()?;
         network.round_trip = network.longest_round_trip();
         Ok(network)
     }
 
-    /// The longest base round trip of the first host, for a discipline that needs one.
+    /// By link, the place of its port's rules in [`Network::rules`].
+    fn rules_of_links(&self) -> Result<Vec<u16>, BuildError> {
+        if self.rules.len() == 1 {
+            return Ok(Vec::new());
+        }
+        let mut of = vec![0; self.links.len()];
+        for (place, rules) in self.rules.iter().enumerate().skip(1) {
+            for number in self.ports(&rules.ports)? {
+                of[number as usize] = place as u16;
+            }
+        }
+        Ok(of)
+    }
+
+    /// The numbers of the ports that are meant.
+    pub fn ports(&self, choice: &PortChoice) -> Result<Vec<u32>, BuildError> {
+        let mut named = Vec::new();
+        if let PortChoice::Links(wanted) | PortChoice::Of(wanted) = choice {
+            let (kind, known) = match choice {
+                PortChoice::Of(_) => ("switch", self.switch_names()),
+                _ => ("link", self.link_names()),
+            };
+            for name in wanted {
+                let missing = || BuildError::NoSuchPort { kind, name: name.clone() };
+                let alike = |(number, other): (usize, &String)| (other == name).then_some(number as u32);
+                let before = named.len();
+                // Several links between two switches have one name.
+                named.extend(known.iter().enumerate().filter_map(alike));
+                if named.len() == before {
+                    return Err(missing());
+                }
+            }
+        }
+        let meant = |(number, link): &(usize, &Link)| {
+            let (of_host, to_host) = (link.from < self.hosts, link.to < self.hosts);
+            match choice {
+                PortChoice::Hosts => of_host,
+                PortChoice::Edge => !of_host && to_host,
+                PortChoice::Core => !of_host && !to_host,
+                PortChoice::Switches => !of_host,
+                PortChoice::Links(_) => named.contains(&(*number as u32)),
+                PortChoice::Of(_) => link.from.checked_sub(self.hosts).is_some_and(|s| named.contains(&s)),
+            }
+        };
+        Ok(self.links.iter().enumerate().filter(meant).map(|(number, _)| number as u32).collect())
+    }
+
+    /// What the port of link `number` does.
+    fn rules(&self, number: u32) -> &PortsAt {
+        &self.rules[self.rules_of.get(number as usize).map_or(0, |place| usize::from(*place))]
+    }
+
+    /// The longest base round trip of the first host, for disciplines that need one.
     fn longest_round_trip(&self) -> Option<Time> {
-        let (info, _) = headway_fabric::registry::find(&self.fabric.discipline)?;
-        let needed = info.needs.contains(&Need::RoundTrip);
+        let mut found = self.rules.iter().filter_map(|r| headway_fabric::registry::find(&r.discipline));
+        let needed = found.any(|(info, _)| info.needs.contains(&Need::RoundTrip));
         (1..self.hosts).filter(|_| needed).map(|peer| self.path(0, peer).base_rtt).max()
     }
 
-    /// Whether the driver of its ports offers what their discipline wants.
+    /// Whether the driver of its ports offers what their disciplines want.
     pub fn check(&self, offers: &Offers) -> Result<(), BuildError> {
-        let found = headway_fabric::registry::find(&self.fabric.discipline);
-        let refused = found.and_then(|(info, _)| offers.check(&info).err());
-        let name = self.fabric.discipline.clone();
-        refused.map_or(Ok(()), |source| Err(BuildError::Unoffered { name, source }))
+        let refused = self.rules.iter().find_map(|rules| {
+            let (info, _) = headway_fabric::registry::find(&rules.discipline)?;
+            let name = rules.discipline.clone();
+            offers.check(&info).err().map(|source| BuildError::Unoffered { name, source })
+        });
+        refused.map_or(Ok(()), Err)
     }
 
     /// Number of hosts.
@@ -104,6 +165,11 @@ impl Network {
     /// Name of every directed link, by number: `h3->s0`.
     pub fn link_names(&self) -> Vec<String> {
         self.links.iter().map(|l| format!("{}->{}", self.node_name(l.from), self.node_name(l.to))).collect()
+    }
+
+    /// Name of every switch, by number.
+    pub fn switch_names(&self) -> Vec<String> {
+        (0..self.switches).map(|switch| self.topology.switch_name(switch)).collect()
     }
 
     /// Name of a node.
@@ -163,7 +229,6 @@ impl Network {
         let sizes = &self.fabric.sizes;
         let (full, control) = (u64::from(sizes.full_wire()), u64::from(sizes.control));
         let links = self.links_between(src, dst).unwrap_or_default();
-        let mut base = Time::ZERO;
         let mut bottleneck = self.links[src as usize].spec.rate;
         // Windows are rounded up to whole packets, so that even a lone flow waits for up to one packet
         // at its own link, and for one more of another message's.
@@ -171,15 +236,18 @@ impl Network {
         for &number in &links {
             let link = &self.links[number as usize];
             let rate = link.spec.rate;
-            let latency = self.hop_delay(link) - link.spec.delay;
-            base += rate.time_of(full) + rate.time_of(control) + link.spec.delay + link.back + latency * 2;
-            if link.from >= self.hosts {
-                queueing += self.fabric.buffer.data.drain_time(rate, sizes.full_wire());
+            if link.from >= self.hosts || self.fabric.host_queue.is_some() {
+                queueing += self.rules(number).buffer.data.drain_time(rate, sizes.full_wire());
             }
             if rate.bps() < bottleneck.bps() {
                 bottleneck = rate;
             }
         }
+        let link = |number: &u32| &self.links[*number as usize];
+        let out = self.crossing(links.iter().map(link).map(|l| (l.spec.rate, self.hop_delay(l))), full);
+        let latency = |node: u32| if node >= self.hosts { self.fabric.switch_latency } else { Time::ZERO };
+        let back = links.iter().rev().map(link).map(|l| (l.spec.rate, l.back + latency(l.from)));
+        let base = out + self.crossing(back, control);
         let paths = match self.fabric.routing {
             Routing::Pinned => u32::try_from(self.path_numbers(src, dst)).unwrap_or(u32::MAX),
             Routing::Ecmp | Routing::Spray | Routing::Symmetric => 0,
@@ -187,13 +255,34 @@ impl Network {
         Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths }
     }
 
-    /// What a machine is told of its host.
-    pub fn host_context(self: &Arc<Self>, host: u32) -> HostContext {
+    /// The time that a packet takes over links that are empty, given by rate and by delay.
+    pub fn crossing(&self, links: impl Iterator<Item = (Rate, Time)>, wire: u64) -> Time {
+        let mut begins = Time::ZERO;
+        let mut before: Option<(Rate, Time)> = None;
+        for (rate, delay) in links {
+            if let Some((former, delay)) = before {
+                begins += self.seen(former, rate, wire) + delay;
+            }
+            before = Some((rate, delay));
+        }
+        before.map_or(begins, |(rate, delay)| begins + rate.time_of(wire) + delay)
+    }
+
+    /// How long a packet is sent at a rate before the switch at the far end may pass it on at another: as long as all of it
+    /// takes, or its header ([`Forwarding::CutThrough`]).
+    pub fn seen(&self, rate: Rate, onward: Rate, wire: u64) -> Time {
+        let cut = self.fabric.forwarding == Forwarding::CutThrough && onward.bps() <= rate.bps();
+        rate.time_of(if cut { self.fabric.sizes.head(wire) } else { wire })
+    }
+
+    /// What a machine is told of its host, in a run with this seed.
+    pub fn host_context(self: &Arc<Self>, host: u32, seed: u64) -> HostContext {
         let shared = Arc::clone(self);
         HostContext {
             host: HostId(host),
             nic: self.links[host as usize].spec.rate,
             sizes: *self.sizes(),
+            seed,
             path: Box::new(move |peer| shared.path(host, peer.0)),
         }
     }
@@ -231,18 +320,36 @@ impl Network {
         rate: Rate,
         seed: u64,
     ) -> Result<(AnyDiscipline, PortContext), BuildError> {
-        let fabric = &self.fabric;
+        let rules = self.rules(number);
         let context = PortContext {
             rate,
-            sizes: fabric.sizes,
-            buffer: fabric.buffer,
+            sizes: self.fabric.sizes,
+            buffer: rules.buffer,
             seed: derive(seed, Purpose::Port, number.into()),
             round_trip: self.round_trip,
         };
-        let fail = |reason: String| BuildError::Discipline { name: fabric.discipline.clone(), reason };
-        let rules = AnyDiscipline::make(&fabric.discipline, &fabric.params, &context)
+        let fail = |reason: String| BuildError::Discipline { name: rules.discipline.clone(), reason };
+        let rules = AnyDiscipline::make(&rules.discipline, &rules.params, &context)
             .ok_or_else(|| fail("there is none of that name".into()))?
             .map_err(|e| fail(e.to_string()))?;
         Ok((rules, context))
     }
+}
+
+/// What ports do: all but those that come after it, which do something else.
+fn rules(fabric: &FabricSpec) -> Vec<PortsAt> {
+    let most = PortsAt {
+        ports: PortChoice::Switches,
+        discipline: fabric.discipline.clone(),
+        params: fabric.params.clone(),
+        buffer: fabric.buffer,
+    };
+    // A queue in front of a host's link is one, and it is first in, first out.
+    let queue = fabric.host_queue.map(|room| PortsAt {
+        ports: PortChoice::Hosts,
+        discipline: headway_fabric::registry::USUAL.into(),
+        params: Vec::new(),
+        buffer: Buffer { data: room, control: room },
+    });
+    std::iter::once(most).chain(fabric.at.iter().cloned()).chain(queue).collect()
 }

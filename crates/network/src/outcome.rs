@@ -17,6 +17,8 @@ pub enum FlowState {
     Done,
     /// The transport gave it up.
     Failed,
+    /// It was over, as the scenario has it, before all bytes arrived.
+    Stopped,
 }
 
 /// One flow's record, in the order of the flows given.
@@ -26,6 +28,8 @@ pub struct FlowRecord {
     pub state: FlowState,
     /// When the last byte arrived at the receiver.
     pub finish: Option<Time>,
+    /// When the sender knew that; `None` also where the run ended before, and where nobody noted it.
+    pub known: Option<Time>,
     /// Completion time on the same path without any other packet: store and forward with headers,
     /// from the application's hand-over to the last byte at the receiver.
     pub ideal: Time,

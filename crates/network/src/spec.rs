@@ -5,7 +5,7 @@ use crate::faults::FaultSpec;
 use crate::link::LinkChoice;
 use crate::processor::HostCosts;
 use crate::topology::TopologySpec;
-use headway_fabric::Buffer;
+use headway_fabric::{Buffer, Limit};
 use headway_packet::{HostId, Sizes};
 use headway_params::ParamValue;
 use headway_transport::{InitialWindow, Message};
@@ -25,6 +25,46 @@ pub enum Routing {
     Symmetric,
 }
 
+/// When a switch passes a packet on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarding {
+    /// When its last bit has arrived.
+    StoreAndForward,
+    /// When its header has arrived ([`headway_packet::Sizes::head`]), over a link that is no faster than the one it came
+    /// over.
+    CutThrough,
+}
+
+/// Some ports of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PortChoice {
+    /// Those of hosts, towards their switches.
+    Hosts,
+    /// Those of switches towards hosts.
+    Edge,
+    /// Those of switches towards switches.
+    Core,
+    /// All of switches.
+    Switches,
+    /// Those of links with these names.
+    Links(Vec<String>),
+    /// Those of the switches with these names.
+    Of(Vec<String>),
+}
+
+/// What some ports do in place of what the others do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortsAt {
+    /// Which ports.
+    pub ports: PortChoice,
+    /// Name of their discipline.
+    pub discipline: String,
+    /// Parameters of the discipline that differ from its defaults.
+    pub params: Vec<(String, ParamValue)>,
+    /// Buffer of each port that belongs to a switch.
+    pub buffer: Buffer,
+}
+
 /// What the ports of the network do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FabricSpec {
@@ -40,6 +80,13 @@ pub struct FabricSpec {
     pub sizes: Sizes,
     /// Time a switch takes to forward, beyond store-and-forward.
     pub switch_latency: Time,
+    /// Ports that do something else; of several for one port, the last holds.
+    pub at: Vec<PortsAt>,
+    /// When switches pass a packet on.
+    pub forwarding: Forwarding,
+    /// Room of the first-in first-out queue between a host's machines and its link, where there is one: for data, and
+    /// as much for control. Without one, packets are pulled from the machines when the wire is free.
+    pub host_queue: Option<Limit>,
 }
 
 /// One message to send.
@@ -67,6 +114,8 @@ pub struct FlowSpec {
     pub path: Option<u32>,
     /// Position in [`RunSpec::flows`] of the flow whose connection this one goes over.
     pub connection: Option<u32>,
+    /// When it is over at both ends, whatever has arrived until then; later than its start.
+    pub stop: Option<Time>,
 }
 
 impl FlowSpec {
@@ -125,6 +174,15 @@ pub enum FlowChoice {
     Some(Vec<u32>),
 }
 
+/// When a flow has ended, for a run that ends with its last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// When its last byte is at its receiver.
+    Received,
+    /// When its sender knows that.
+    Known,
+}
+
 /// The specification of a run: the network, the transports, the flows, and all options that its events depend on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
@@ -148,4 +206,6 @@ pub struct RunSpec {
     pub jitter: Time,
     /// What hosts take beyond what their links take.
     pub costs: HostCosts,
+    /// What the run waits for.
+    pub until: Until,
 }

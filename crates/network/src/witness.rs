@@ -25,6 +25,8 @@ pub enum EventKind {
     FlowStart,
     /// A message that its sender gave up is no longer waited for.
     GivenUp,
+    /// Flows of a host are over, before they are complete.
+    FlowStop,
     /// Links go down, come up, or change their rate or delay.
     NetworkChange,
 }
@@ -40,6 +42,7 @@ impl fmt::Display for EventKind {
             EventKind::PortRelease => "the port may send again",
             EventKind::Timer => "a timer runs out",
             EventKind::FlowStart => "a flow begins",
+            EventKind::FlowStop => "flows are over at a host",
             EventKind::GivenUp => "a message that was given up is no longer waited for",
             EventKind::NetworkChange => "the network changes",
         })

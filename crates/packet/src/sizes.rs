@@ -55,6 +55,14 @@ impl Sizes {
         (n - 1) * self.full_wire() as u64 + self.data_wire(self.payload_of(bytes, n - 1)) as u64
     }
 
+    /// Bytes of a packet with `wire` bytes that a switch has to see before it can pass the packet on: its headers and
+    /// framing, or all of a shorter one. At least one.
+    pub const fn head(&self, wire: u64) -> u64 {
+        let head = self.header as u64 + self.framing as u64;
+        let head = if head < wire { head } else { wire };
+        if head == 0 { 1 } else { head }
+    }
+
     /// Serialisation time of a full data packet.
     pub const fn slot(&self, rate: Rate) -> Time {
         rate.time_of(self.full_wire() as u64)

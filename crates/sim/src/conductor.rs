@@ -15,7 +15,7 @@
 
 use crate::crew::{threads_for, with_crew};
 use crate::division::Division;
-use crate::engine::{Common, Engine, Host, Nearness, Stopped, seen};
+use crate::engine::{Common, Engine, Host, Nearness, Stop, Stopped, seen};
 use crate::links::Sighting;
 use crate::ports::{Egress, Ports, egress_of};
 use crate::progressing::Progressing;
@@ -28,6 +28,7 @@ use headway_network::{PER_PACKET, PER_SAMPLE};
 use headway_transport::Endpoint;
 use headway_transport::endpoint::Around;
 use headway_units::Time;
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -72,7 +73,8 @@ pub(crate) struct Conductor<'a, E> {
     far: u64,
     /// The last start of a responsive flow.
     last_start: Time,
-    /// Starts of flows that ask for the state of another shard, in order.
+    /// Starts of flows that ask for the state of another shard, and the times at which flows are over whatever has arrived,
+    /// in order.
     asking: Vec<u64>,
     sampler: Option<Sampler>,
     next_sample: Time,
@@ -123,7 +125,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             shards,
         };
         let within = (shards > 1).then(|| within(spec, &network, &division));
-        let made = egress.into_iter().zip(hosts).zip(orders).enumerate();
+        let stops = stops(spec, &order, &of_host, shards);
+        let made = egress.into_iter().zip(hosts).zip(orders.into_iter().zip(stops)).enumerate();
         let made = made.map(|(shard, ((egress, hosts), order))| {
             let place = (&division, shard as u8);
             let ports = Ports::new(Arc::clone(&network), spec, watch.tap.is_some(), (egress, reach), place)?;
@@ -449,6 +452,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
             state: flow.state(),
             finish: flow.finished(),
+            known: flow.known(),
             ideal: ideals.of(number),
             delivered: flow.delivered(),
             retransmitted: Some(flow.retransmitted()),
@@ -506,7 +510,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             warnings
                 .push(format!("the run ended at {}: its {what} took all the memory that they may", self.now));
         }
-        let unfinished = flows.iter().filter(|f| f.state != FlowState::Done).count();
+        let unfinished =
+            flows.iter().filter(|f| !matches!(f.state, FlowState::Done | FlowState::Stopped)).count();
         if unfinished > 0 {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };
             warnings.push(format!("{unfinished} of {} flows had not finished when {why}", flows.len()));
@@ -528,14 +533,40 @@ fn in_order(spec: &RunSpec) -> Vec<u32> {
     order
 }
 
-/// Starts of flows over a connection whose ends belong to several shards: whether it is open is known at both.
+/// Starts of flows over a connection whose ends belong to several shards: whether it is open is known at both. And the
+/// times at which flows are over, which may end the run.
 fn asking(spec: &RunSpec, of_host: &[u8]) -> Vec<u64> {
     let apart = |flow: &&headway_network::FlowSpec| {
         flow.connection.is_some() && of_host[flow.src as usize] != of_host[flow.dst as usize]
     };
-    let mut starts: Vec<u64> = spec.flows.iter().filter(apart).map(|flow| flow.start.0).collect();
-    starts.sort_unstable();
-    starts
+    let starts = spec.flows.iter().filter(apart).map(|flow| flow.start.0);
+    let stops = spec.flows.iter().filter_map(|flow| flow.stop).map(|stop| stop.0);
+    let mut all: Vec<u64> = starts.chain(stops).collect();
+    all.sort_unstable();
+    all
+}
+
+/// By shard, the flows that are over at a time, at each of their ends. A host numbers its messages as they start.
+fn stops(spec: &RunSpec, order: &[u32], of_host: &[u8], shards: usize) -> Vec<Vec<Stop>> {
+    let mut all = vec![Vec::new(); shards];
+    if spec.flows.iter().all(|flow| flow.stop.is_none()) {
+        return all;
+    }
+    let mut numbers: FxHashMap<(u32, u32, u8), u32> = FxHashMap::default();
+    for &number in order {
+        let flow = &spec.flows[number as usize];
+        let next = numbers.entry((flow.src, flow.dst, flow.transport)).or_insert(0);
+        let message = *next;
+        *next += 1;
+        for host in [flow.src, flow.dst] {
+            if let Some(at) = flow.stop {
+                let stop = Stop { at, host, flow: number, message };
+                all[usize::from(of_host[host as usize])].push(stop);
+            }
+        }
+    }
+    all.iter_mut().for_each(|stops| stops.sort_unstable());
+    all
 }
 
 /// No more bytes than these are delivered to a host in a window.

@@ -6,7 +6,7 @@
 
 use crate::links::{
     ARRIVED, CHANGE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter, NUMBER, OF_HOST, PORT_SERVICE,
-    RELEASE, STEPS, TIMER,
+    RELEASE, STEPS, STOPPED, TIMER,
 };
 use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
@@ -18,11 +18,11 @@ use crate::shared::Shared;
 use headway_fabric::{Fate, Full};
 use headway_network::FlowState;
 use headway_network::{BuildError, Network};
-use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen};
-use headway_packet::{Ecn, Packet, PacketFlags, PacketKind};
+use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen, Until};
+use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_primitives::{mix, prefetch};
 use headway_transport::endpoint::{Ahead, Checked};
-use headway_transport::{Endpoint, EndpointEvent, Message};
+use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -62,6 +62,7 @@ pub(crate) fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
         TIMER => (EventKind::Timer, Place::Host(number)),
         FLOW_START => (EventKind::FlowStart, Place::Host(number)),
         CHANGE if event.what & STEPS == ARRIVED => (EventKind::Interface, Place::Host(number & HOST)),
+        CHANGE if event.what & STEPS == STOPPED => (EventKind::FlowStop, Place::Host(number & HOST)),
         CHANGE if event.what & STEPS == GIVEN_UP => (EventKind::GivenUp, Place::Host(number & HOST)),
         CHANGE if number & OF_HOST != 0 => (EventKind::HostWork, Place::Host(number & HOST)),
         CHANGE => (EventKind::NetworkChange, Place::Network),
@@ -92,6 +93,10 @@ pub(crate) struct Engine<'a, E> {
     /// started.
     order: Vec<u32>,
     next_flow: usize,
+    /// Flows that are over at a time, at each end that is a host of it, in order of time and host; those before
+    /// `next_stop` are over.
+    stops: Vec<Stop>,
+    next_stop: usize,
     pub(crate) flows: Arc<[Progressing]>,
     /// Of the next message by sender, receiver and transport.
     message_numbers: FxHashMap<(u32, u32, u8), u32>,
@@ -122,6 +127,16 @@ pub(crate) struct Engine<'a, E> {
     counts_changes: bool,
 }
 
+/// A flow is over at one of its ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Stop {
+    pub(crate) at: Time,
+    pub(crate) host: u32,
+    pub(crate) flow: u32,
+    /// Number of its message.
+    pub(crate) message: u32,
+}
+
 /// What all shards of a run have in common.
 pub(crate) struct Common<'a> {
     pub(crate) spec: &'a RunSpec,
@@ -137,7 +152,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         common: &Common<'a>,
         mut ports: Ports<'a>,
         hosts: Shared<Host<E>>,
-        order: Vec<u32>,
+        (order, stops): (Vec<u32>, Vec<Stop>),
         shard: usize,
     ) -> Result<Engine<'a, E>, BuildError> {
         let Common { spec, shards, patience, .. } = *common;
@@ -156,6 +171,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             network,
             order,
             next_flow: 0,
+            stops,
+            next_stop: 0,
             flows: Arc::clone(&common.flows),
             message_numbers: FxHashMap::default(),
             open: if shards > 1 { u64::MAX } else { open },
@@ -174,6 +191,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             counts_changes: shard == 0,
         };
         engine.schedule_next_flow();
+        engine.schedule_next_stop();
         Ok(engine)
     }
 
@@ -316,7 +334,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
 
     #[inline]
     fn port_service(&mut self, number: u32) {
-        if number < self.network.hosts() {
+        if number < self.ports.pulled {
             self.ports.egress[number as usize].armed = false;
             self.pull(number);
             self.arm(number);
@@ -391,11 +409,17 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 }
             }
             EndpointEvent::Failed { tag, .. } => {
-                if !self.is_handing_out(tag) {
+                let over = self.spec.flows[tag as usize].stop.is_some_and(|stop| stop <= self.now);
+                if !over && !self.is_handing_out(tag) {
                     self.give_up(tag);
                 }
             }
-            EndpointEvent::Acknowledged { .. } => {}
+            EndpointEvent::Acknowledged { tag } => {
+                self.flows[tag as usize].know(self.now);
+                if self.spec.until == Until::Known && self.flows[tag as usize].state() == FlowState::Done {
+                    self.end_flow(tag);
+                }
+            }
         }
     }
 
@@ -412,7 +436,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     }
 
     fn finish_flow(&mut self, tag: u32) {
-        if self.flows[tag as usize].finish(self.now) {
+        let flow = &self.flows[tag as usize];
+        if flow.finish(self.now) && (self.spec.until == Until::Received || flow.known().is_some()) {
             self.end_flow(tag);
         }
     }
@@ -443,6 +468,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// Asks a host for a packet if its wire is free.
     #[inline]
     fn pull(&mut self, host: u32) {
+        if host >= self.ports.pulled {
+            return self.fill(host);
+        }
         let egress = &mut self.ports.egress[host as usize];
         if egress.armed {
             if self.work.is_some() {
@@ -471,6 +499,19 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             self.flows[packet.tag as usize].retransmit(packet.payload);
         }
         self.ports.send(host, packet, self.now, more);
+    }
+
+    /// Takes all that a host has for its wire into the queue in front of it.
+    #[cold]
+    #[inline(never)]
+    fn fill(&mut self, host: u32) {
+        while let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) {
+            if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
+                self.flows[packet.tag as usize].retransmit(packet.payload);
+            }
+            let handle = self.ports.links.pool.insert(packet);
+            self.forward(host, handle);
+        }
     }
 
     /// Asks a host for a packet although its link is down: it is lost, and takes as long as if it were sent.
@@ -528,10 +569,43 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         self.schedule_next_flow();
     }
 
+    fn schedule_next_stop(&mut self) {
+        if let Some(&Stop { at, host, .. }) = self.stops.get(self.next_stop) {
+            self.ports.links.queue.push(at.0, rank::of_work(STOPPED | host), STOPPED | host, 0);
+        }
+    }
+
+    /// Flows of one host are over that are over now.
+    #[cold]
+    #[inline(never)]
+    fn stop_flows(&mut self) {
+        let Some(&Stop { host, .. }) = self.stops.get(self.next_stop) else { return };
+        while let Some(&stop) = self.stops.get(self.next_stop).filter(|s| s.at <= self.now && s.host == host)
+        {
+            self.next_stop += 1;
+            let flow = &self.spec.flows[stop.flow as usize];
+            let sends = flow.src == host;
+            let peer = HostId(if sends { flow.dst } else { flow.src });
+            // The receiver's end says what became of it: there bytes arrive.
+            if !sends && !self.is_handing_out(stop.flow) && self.flows[stop.flow as usize].stop() {
+                self.comes_near(stop.flow);
+                self.end_flow(stop.flow);
+            }
+            let end = End { sends, peer, message: stop.message, tag: stop.flow };
+            self.hosts[host as usize].endpoint.abandon(self.now, end);
+            self.settle(host);
+        }
+        self.schedule_next_stop();
+    }
+
     /// Hands a flow's message to its machine.
     fn open_message(&mut self, number: u32) {
         let flow = &self.spec.flows[number as usize];
         let message = self.message(number, flow);
+        if flow.stop.is_some_and(|stop| stop <= self.now) {
+            // It was over before the processor of its host had time for it.
+            return;
+        }
         self.hosts[flow.src as usize].endpoint.open(self.now, &message);
         self.settle(flow.src);
     }
@@ -553,7 +627,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let flow = &self.flows[flow as usize];
         match flow.state() {
             FlowState::Done => true,
-            FlowState::Unfinished => flow.delivered() > 0,
+            FlowState::Unfinished | FlowState::Stopped => flow.delivered() > 0,
             FlowState::Pending | FlowState::Failed => false,
         }
     }

@@ -5,8 +5,8 @@ use crate::packet_pool::PacketPool;
 use crate::queue::EventQueue;
 use crate::rank;
 use headway_network::{
-    BuildError, Changes, FaultAction, FaultCounts, HostTiming, Injector, Instant, Network, PathSelector,
-    RunSpec,
+    BuildError, Changes, Fault, FaultAction, FaultCounts, Forwarding, HostTiming, Injector, Instant,
+    LinkChoice, Network, PathSelector, RunSpec,
 };
 use headway_packet::Packet;
 use headway_units::Time;
@@ -46,6 +46,9 @@ pub(crate) const HANDED_OUT: u32 = CHANGE | OF_HOST | 5 << 25;
 
 /// A sender that gave a message up is no longer waited for.
 pub(crate) const GIVEN_UP: u32 = CHANGE | OF_HOST | 6 << 25;
+
+/// Flows are over at a host, before they are complete.
+pub(crate) const STOPPED: u32 = CHANGE | OF_HOST | 7 << 25;
 
 /// What is behind a port: the far end, and the time to it.
 #[derive(Clone, Copy)]
@@ -93,6 +96,41 @@ struct Faults {
     drops: Vec<u32>,
 }
 
+/// By link, the lowest and the highest rate that it has during the run, in bits a second.
+struct CutThrough {
+    rates: Vec<(u64, u64)>,
+}
+
+impl CutThrough {
+    fn new(network: &Network, spec: &RunSpec) -> Option<CutThrough> {
+        if spec.fabric.forwarding == Forwarding::StoreAndForward {
+            return None;
+        }
+        let mut rates: Vec<(u64, u64)> =
+            network.links().iter().map(|link| (link.spec.rate.bps(), link.spec.rate.bps())).collect();
+        for (links, rate) in spec.faults.iter().filter_map(|fault| match &fault.what {
+            Fault::Change(change) => change.rate.map(|rate| (&fault.links, rate.bps())),
+            _ => None,
+        }) {
+            for (number, name) in network.link_names().iter().enumerate() {
+                if matches!(links, LinkChoice::All)
+                    || matches!(links, LinkChoice::Some(some) if some.contains(name))
+                {
+                    let (least, most) = rates[number];
+                    rates[number] = (least.min(rate), most.max(rate));
+                }
+            }
+        }
+        Some(CutThrough { rates })
+    }
+
+    /// Whether packets that come over a link may go on over another before all of them is there: at no time would that run
+    /// out of bits.
+    fn passes(&self, from: u32, to: u32) -> bool {
+        self.rates[to as usize].1 <= self.rates[from as usize].0
+    }
+}
+
 /// Where packets are while no port holds them. The next hop's port is chosen as a packet leaves, while it is
 /// at hand: its arrival then names all it will touch, and those can be brought into the cache ahead of time.
 pub(crate) struct Links<'a> {
@@ -102,10 +140,13 @@ pub(crate) struct Links<'a> {
     pub(crate) lost: u64,
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
-    /// Whether there is a tap, or there are faults, or hosts have timing noise or take time: one branch a hop for all.
+    /// Whether there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through: one
+    /// branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,
+    /// Where switches pass packets on before they have arrived.
+    cut_through: Option<CutThrough>,
     /// What happens where a packet comes to its host: [`DELIVER`], or [`ARRIVED`] where its processor comes first.
     at_host: u32,
     pub(crate) network: Arc<Network>,
@@ -135,14 +176,16 @@ impl<'a> Links<'a> {
         };
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
         let held = spec.costs.holds_arrivals();
+        let cut_through = CutThrough::new(&network, spec);
         Ok(Links {
             pool: PacketPool::default(),
             queue,
             lost: 0,
             dropped: Dropped::new(spec),
-            special: faults.is_some() || tapped || timing.is_some() || held,
+            special: faults.is_some() || tapped || timing.is_some() || held || cut_through.is_some(),
             faults,
             timing,
+            cut_through,
             at_host: if held { ARRIVED } else { DELIVER },
             hosts: network.hosts(),
             choice,
@@ -243,7 +286,9 @@ impl<'a> Links<'a> {
             return self.bring_one(link, self.at_host | link.to, handle, arrives);
         };
         match self.route_around(switch, handle, (link.number, arrives)) {
-            Some(next) => self.bring_one(link, FORWARD | next, handle, arrives),
+            Some(next) => {
+                self.bring_one(link, FORWARD | next, handle, self.head_of(link, next, handle, arrives))
+            }
             None => {
                 self.lost += 1;
                 if let Some(faults) = &mut self.faults {
@@ -268,11 +313,10 @@ impl<'a> Links<'a> {
         self.faults.as_ref()?.changes.as_ref()
     }
 
-    /// Ports of switches that the instant of this number concerns.
+    /// Ports that the instant of this number concerns.
     pub(crate) fn concerned(&self, number: u32) -> Vec<u32> {
         let instant = self.changes().and_then(|changes| changes.instants().get(number as usize));
-        let links = instant.into_iter().flat_map(|instant| &instant.steps).map(|(link, _)| *link);
-        links.filter(|link| *link >= self.hosts).collect()
+        instant.into_iter().flat_map(|instant| &instant.steps).map(|(link, _)| *link).collect()
     }
 
     /// What happens at the instant of this number, which has come.
@@ -297,9 +341,25 @@ impl<'a> Links<'a> {
             }
         };
         if special {
+            let arrives = match what {
+                _ if link.to < self.hosts => arrives,
+                next => self.head_of(link, next & NUMBER, handle, arrives),
+            };
             return self.bring_one(link, what, handle, arrives);
         }
         self.bring(link, (what, handle), arrives, rank::of_arrival(link.number));
+    }
+
+    /// When the next port may have a packet whose last bit `arrives`: then, or when its header has arrived.
+    fn head_of(&self, link: Link, next: u32, handle: u32, arrives: Time) -> Time {
+        if !self.cut_through.as_ref().is_some_and(|cut| cut.passes(link.number, next)) {
+            return arrives;
+        }
+        let written = self.network.links()[link.number as usize].spec.rate;
+        let rate = self.changes().map_or(written, |changes| changes.rate(link.number));
+        let wire = u64::from(self.pool.get(handle).wire);
+        let rest = rate.time_of(wire) - rate.time_of(self.network.sizes().head(wire));
+        arrives - rest
     }
 
     /// The same where a fault may bring several packets at once.

@@ -14,7 +14,7 @@ use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{HostId, Packet};
 use headway_transport::endpoint::{Ahead, Checked};
-use headway_transport::{Endpoint, EndpointEvent, Message};
+use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -138,6 +138,11 @@ impl Endpoint for Mixed {
         self.parts.iter_mut().filter(due).for_each(|part| part.machine.timeout(now));
     }
 
+    fn abandon(&mut self, now: Time, end: End) {
+        let place = self.place(end.tag);
+        self.parts[place].machine.abandon(now, end);
+    }
+
     fn forget(&mut self, now: Time, peer: HostId) {
         self.parts.iter_mut().for_each(|part| part.machine.forget(now, peer));
     }
@@ -213,6 +218,7 @@ mod tests {
             self.packets += 1;
         }
         fn timeout(&mut self, _: Time) {}
+        fn abandon(&mut self, _: Time, _: End) {}
         fn forget(&mut self, _: Time, _: HostId) {
             self.packets = 0;
         }

@@ -30,7 +30,7 @@ impl Ports<'_> {
         // What starts in this instant starts after the change, and what started before it before.
         if let Some(before) = now.0.checked_sub(1) {
             for link in self.links.concerned(number) {
-                if self.owns(link) {
+                if link >= self.pulled && self.owns(link) {
                     self.catch_up(link, Time(before));
                 }
             }
@@ -71,7 +71,7 @@ impl Ports<'_> {
         let Ok((fresh, _)) = self.links.network.discipline_at(link, rate, seed) else { return };
         let port = &mut self.egress[link as usize].port;
         port.retune(now, fresh, rate);
-        if link >= self.hosts && port.is_shaped() {
+        if link >= self.pulled && port.is_shaped() {
             self.watch_shaped(link, now);
         }
     }

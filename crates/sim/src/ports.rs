@@ -73,6 +73,9 @@ pub(crate) struct Ports<'a> {
     /// By port, where ports shape: the [`RELEASE`] event in force, `Time::MAX` when none is.
     pub(crate) releases: Vec<Time>,
     pub(crate) hosts: u32,
+    /// Hosts whose machines are asked for a packet when their wire is free: all, or none where packets wait in a queue in
+    /// front of it, which is then a port like those of switches.
+    pub(crate) pulled: u32,
 }
 
 /// Ports do everything here that disciplines declare.
@@ -125,14 +128,15 @@ impl<'a> Ports<'a> {
             queue.look_ahead(3 * STEP);
         }
         let hosts = network.hosts();
-        let shaped = own.first().is_some_and(|first| egress[*first as usize].port.is_shaped());
+        let shaped = own.iter().any(|number| egress[*number as usize].port.is_shaped());
         let releases = if shaped { vec![Time::MAX; egress.len()] } else { Vec::new() };
         let letters = (0..division.shards()).map(|_| Vec::new()).collect();
         let post = Post { of_node: Arc::clone(division.of_node()), letters, first: u64::MAX };
         let links = Links::new(network, spec, tapped, queue, post)?;
         let of_link = if division.shards() > 1 { Arc::clone(division.of_link()) } else { Arc::new([]) };
         let watched = Vec::new();
-        let mut ports = Ports { egress, own, of_link, shard, watched, links, ahead, releases, hosts };
+        let pulled = if spec.fabric.host_queue.is_some() { 0 } else { hosts };
+        let mut ports = Ports { egress, own, of_link, shard, watched, links, ahead, releases, hosts, pulled };
         ports.expect_changes();
         Ok(ports)
     }
@@ -338,9 +342,9 @@ impl<'a> Ports<'a> {
         links.launch(egress.link(host), handle, ends);
     }
 
-    /// Brings every switch port of the shard up to date, so that what it shows is the state at this instant.
+    /// Brings every port with a queue of the shard up to date, so that what it shows is the state at this instant.
     pub(crate) fn catch_up_all(&mut self, now: Time) {
-        let (own, hosts) = (Arc::clone(&self.own), self.hosts);
-        own.iter().filter(|number| **number >= hosts).for_each(|number| self.catch_up(*number, now));
+        let (own, pulled) = (Arc::clone(&self.own), self.pulled);
+        own.iter().filter(|number| **number >= pulled).for_each(|number| self.catch_up(*number, now));
     }
 }

@@ -12,12 +12,16 @@ const PENDING: u8 = 0;
 const UNFINISHED: u8 = 1;
 const DONE: u8 = 2;
 const FAILED: u8 = 3;
+const STOPPED: u8 = 4;
+
+/// In place of a time that has not come.
+const NEVER: u64 = u64::MAX;
 
 /// What a flow has gone through so far.
-#[derive(Default)]
 pub(crate) struct Progressing {
     delivered: AtomicU64,
     finish: AtomicU64,
+    known: AtomicU64,
     retransmitted: AtomicU64,
     drops: AtomicU32,
     trims: AtomicU32,
@@ -37,12 +41,30 @@ fn add(own: &AtomicU64, more: u64) -> u64 {
     sum
 }
 
+impl Default for Progressing {
+    fn default() -> Progressing {
+        Progressing {
+            delivered: AtomicU64::new(0),
+            finish: AtomicU64::new(0),
+            known: AtomicU64::new(NEVER),
+            retransmitted: AtomicU64::new(0),
+            drops: AtomicU32::new(0),
+            trims: AtomicU32::new(0),
+            marks: AtomicU32::new(0),
+            state: AtomicU8::new(PENDING),
+            counted: AtomicBool::new(false),
+            near: AtomicBool::new(false),
+        }
+    }
+}
+
 impl Progressing {
     pub(crate) fn state(&self) -> FlowState {
         match self.state.load(Relaxed) {
             PENDING => FlowState::Pending,
             UNFINISHED => FlowState::Unfinished,
             DONE => FlowState::Done,
+            STOPPED => FlowState::Stopped,
             _ => FlowState::Failed,
         }
     }
@@ -63,6 +85,21 @@ impl Progressing {
     /// Its sender gives it up. `false` if all its bytes are there, or it has been given up before.
     pub(crate) fn give_up(&self) -> bool {
         self.state.compare_exchange(UNFINISHED, FAILED, Relaxed, Relaxed).is_ok()
+    }
+
+    /// It is over although not all its bytes are there. `false` if they are, or if it was over before.
+    pub(crate) fn stop(&self) -> bool {
+        self.state.compare_exchange(UNFINISHED, STOPPED, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Its sender knows that all its bytes are there.
+    pub(crate) fn know(&self, now: Time) {
+        self.known.store(now.0, Relaxed);
+    }
+
+    /// When its sender knew that.
+    pub(crate) fn known(&self) -> Option<Time> {
+        Some(Time(self.known.load(Relaxed))).filter(|at| at.0 != NEVER)
     }
 
     /// Counts it among the flows that have ended. `false` if it counted before.

@@ -129,7 +129,8 @@ impl TransportVisitor for Single<'_> {
 
     fn visit<T: Transport>(self) -> Self::Output {
         let params = parameters::<T>(self.transport)?;
-        let endpoints = (0..self.network.hosts()).map(|h| T::endpoint(&params, self.network.host_context(h)));
+        let context = |host| self.network.host_context(host, self.spec.seed);
+        let endpoints = (0..self.network.hosts()).map(|host| T::endpoint(&params, context(host)));
         let endpoints = endpoints.collect();
         drive(self.spec, self.network, endpoints, self.watch, |only: &T::Endpoint| {
             vec![(0, only as &dyn Endpoint)]
@@ -183,7 +184,7 @@ fn mixture<'a>(
     let of_flow: Arc<[u8]> = spec.flows.iter().map(|flow| flow.transport).collect();
     let machine = |number: u8, host: usize| {
         let transport = &transports[usize::from(number)];
-        let made = Boxed { transport, context: network.host_context(host as u32) };
+        let made = Boxed { transport, context: network.host_context(host as u32, spec.seed) };
         visit(&transport.name, made)?.map(|machine| (number, machine))
     };
     let hosts = mixed::transports_of(spec, network.hosts()).into_iter().enumerate().map(|(host, numbers)| {

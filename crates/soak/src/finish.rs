@@ -10,7 +10,8 @@ use headway_units::Time;
 fn may_stay(run: &Run<'_>, flow: &FlowSpec) -> bool {
     let stopped = run.outcome.end >= run.spec.stop && (run.spec.stop < SAFETY || is_slow(run, flow));
     let fabric = &run.spec.fabric;
-    let headers_first = registry::headers_starve_data(&fabric.discipline, &fabric.params);
+    let headers_first = registry::headers_starve_data(&fabric.discipline, &fabric.params)
+        || fabric.at.iter().any(|at| registry::headers_starve_data(&at.discipline, &at.params));
     stopped || is_starved(run, flow) || cut_off(run, flow) || headers_first
 }
 
@@ -70,7 +71,8 @@ fn latest_timeout(run: &Run<'_>, flow: &FlowSpec) -> Time {
 pub(crate) fn hold(run: &Run<'_>) -> Result<(), String> {
     let mut later = None;
     for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
-        if record.state == FlowState::Done || may_stay(run, flow) {
+        // One that the scenario stops need not finish, and is not open for longer.
+        if matches!(record.state, FlowState::Done | FlowState::Stopped) || may_stay(run, flow) {
             continue;
         }
         if run.spec.stop == SAFETY && latest_timeout(run, flow) > SAFETY {

@@ -182,6 +182,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
             FlowRecord {
                 state,
                 finish: done.map(|(at, _)| *at),
+                known: None,
                 ideal: ideals.of(number),
                 delivered: 0,
                 retransmitted: (!of_kernel).then_some(0),

@@ -5,7 +5,7 @@ use crate::slowdown::{factor_for, slow_down};
 use headway_host::{Admission, PreSharedKey};
 use headway_lab::traffic::Kernel;
 use headway_lab::{Request, Resolved, Scenario, ScenarioError};
-use headway_network::{FabricSpec, FlowSpec, Network, RunSpec};
+use headway_network::{FabricSpec, FlowSpec, Forwarding, Network, RunSpec, Until};
 use headway_packet::Sizes;
 use headway_switch::Addresses;
 use headway_units::Rate;
@@ -117,6 +117,22 @@ impl Job {
             let text =
                 format!("{hosts} hosts are more than the {MOST_HOSTS} that the testbed runs on one machine");
             return Err(TestbedError::Unsuitable(text));
+        }
+        let fabric = &self.slow.fabric;
+        let only_simulated = [
+            (
+                fabric.forwarding == Forwarding::CutThrough,
+                "`forwarding = \"cut-through\"`: the software switch stores and forwards",
+            ),
+            (fabric.host_queue.is_some(), "`[hosts] queue`: real hosts have their own"),
+            (
+                self.slow.flows.iter().any(|flow| flow.stop.is_some()),
+                "`stop` of a flow: real hosts send whole messages",
+            ),
+            (self.slow.until == Until::Known, "`until = \"known\"`: the testbed waits for receivers"),
+        ];
+        if let Some((_, what)) = only_simulated.iter().find(|(asked, _)| *asked) {
+            return Err(TestbedError::Unsuitable(format!("only the simulator has {what}")));
         }
         if self.slow.flows.is_empty() {
             return Err(TestbedError::Unsuitable("the scenario starts no flow".into()));

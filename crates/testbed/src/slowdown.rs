@@ -19,7 +19,11 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes, of_kernel: impl Fn(u
     slow.topology.links_mut().into_iter().for_each(|one| *one = link(*one, factor));
     slow.fabric.sizes = sizes;
     slow.fabric.switch_latency = spec.fabric.switch_latency * factor;
-    slow.fabric.params = slowed(&spec.fabric.params, of_discipline(spec), factor);
+    let fabric = &spec.fabric;
+    slow.fabric.params = slowed(&fabric.params, of_discipline(&fabric.discipline, &fabric.params), factor);
+    for at in &mut slow.fabric.at {
+        at.params = slowed(&at.params, of_discipline(&at.discipline, &at.params), factor);
+    }
     for (number, transport) in
         slow.transports.iter_mut().enumerate().filter(|(number, _)| !of_kernel(*number))
     {
@@ -28,6 +32,7 @@ pub fn slow_down(spec: &RunSpec, factor: u64, sizes: Sizes, of_kernel: impl Fn(u
     for flow in &mut slow.flows {
         flow.start = flow.start * factor;
         flow.deadline = flow.deadline.map(|d| d * factor);
+        flow.stop = flow.stop.map(|stop| stop * factor);
     }
     for fault in &mut slow.faults {
         slow_fault(&mut fault.what, factor);
@@ -86,12 +91,10 @@ fn of_transport(spec: &TransportSpec) -> Vec<(String, ParamValue)> {
     settings.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// The value of every parameter of the ports' discipline.
-fn of_discipline(spec: &RunSpec) -> Vec<(String, ParamValue)> {
-    let known =
-        headway_fabric::registry::find(&spec.fabric.discipline).map(|(_, specs)| specs).unwrap_or_default();
-    let set =
-        |name: &str| spec.fabric.params.iter().find(|(one, _)| one == name).map(|(_, value)| value.clone());
+/// The value of every parameter of a discipline of ports.
+fn of_discipline(discipline: &str, params: &[(String, ParamValue)]) -> Vec<(String, ParamValue)> {
+    let known = headway_fabric::registry::find(discipline).map(|(_, specs)| specs).unwrap_or_default();
+    let set = |name: &str| params.iter().find(|(one, _)| one == name).map(|(_, value)| value.clone());
     known.into_iter().map(|one| (one.name.to_string(), set(one.name).unwrap_or(one.default))).collect()
 }
 

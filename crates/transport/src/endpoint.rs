@@ -3,8 +3,8 @@
 //! **After any input, drain the outputs until the machine says idle-until-T; only then give it the
 //! next input.**
 //!
-//! Inputs are [`Endpoint::open`], [`Endpoint::receive`], [`Endpoint::timeout`] and [`Endpoint::forget`]. Drained at once are
-//! the events ([`Endpoint::poll_event`] until `None`) and the deadline ([`Endpoint::next_timeout`]).
+//! Inputs are [`Endpoint::open`], [`Endpoint::receive`], [`Endpoint::timeout`], [`Endpoint::forget`] and
+//! [`Endpoint::abandon`]. Drained at once are the events ([`Endpoint::poll_event`] until `None`) and the deadline ([`Endpoint::next_timeout`]).
 //! Packets are pulled ([`Endpoint::poll_transmit`]) one at a time whenever the wire is free: whoever
 //! owns the wire asks, so host scheduling and pacing are the machine's business and no queue stands
 //! between a machine and its wire. [`Checked`] asserts the sentence in debug builds.
@@ -53,6 +53,39 @@ pub enum EndpointEvent {
     },
 }
 
+/// One end of a message, which is over before it is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Whether this host sends it, and does not receive it.
+    pub sends: bool,
+    /// The host at the other end.
+    pub peer: HostId,
+    /// The message's number.
+    pub message: u32,
+    /// The message's driver handle.
+    pub tag: u32,
+}
+
+/// What a half of a machine is to forget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// All about a host, whose messages will count from 0 again.
+    Peer(HostId),
+    /// One message, by the host at its other end and by number. It is as if it were complete.
+    Message(HostId, u32),
+}
+
+impl Gone {
+    /// Whether a message is to be forgotten.
+    #[inline]
+    pub fn covers(self, message: (HostId, u32)) -> bool {
+        match self {
+            Gone::Peer(peer) => message.0 == peer,
+            Gone::Message(peer, number) => message == (peer, number),
+        }
+    }
+}
+
 /// Why messages to a host fail that its driver has given up.
 pub const FORGOTTEN: &str = "the peer is gone";
 
@@ -90,6 +123,8 @@ pub struct HostContext {
     pub nic: Rate,
     /// Packet sizes.
     pub sizes: Sizes,
+    /// What random choices of a machine depend on, where it has any that may differ from run to run.
+    pub seed: u64,
     /// The path to a peer.
     pub path: Box<dyn Fn(HostId) -> Path + Send>,
 }
@@ -115,6 +150,11 @@ pub trait Endpoint {
     /// is answered by [`EndpointEvent::Failed`] with the reason [`FORGOTTEN`]. Nothing is sent to it any
     /// more; its number may be given to another host afterwards, whose messages count from 0 again.
     fn forget(&mut self, now: Time, peer: HostId);
+    /// A message is over before it is complete: this host sends no more of it, or wants no more of it, according to `end`.
+    /// Both ends are told in the same instant, by a driver that can; a message that is being sent is answered by
+    /// [`EndpointEvent::Failed`] with the reason [`FORGOTTEN`], and what still arrives of one that was received counts
+    /// as repeated. Harmless when the message is complete or was never heard of.
+    fn abandon(&mut self, now: Time, end: End);
     /// The next packet for the wire, which is free now; `None` until the next input if there is none.
     fn poll_transmit(&mut self, now: Time) -> Option<Packet>;
     /// Whether [`Endpoint::poll_transmit`] may have a packet now. A machine that knows answers `false`
@@ -194,6 +234,10 @@ impl<A: Around> Endpoint for A {
     fn forget(&mut self, now: Time, peer: HostId) {
         self.before_input(now);
         self.inner_mut().forget(now, peer);
+    }
+    fn abandon(&mut self, now: Time, end: End) {
+        self.before_input(now);
+        self.inner_mut().abandon(now, end);
     }
     #[inline]
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
@@ -444,6 +488,7 @@ mod tests {
         fn timeout(&mut self, _: Time) {
             self.inputs += 100;
         }
+        fn abandon(&mut self, _: Time, _: End) {}
         fn forget(&mut self, _: Time, _: HostId) {
             self.inputs += 1000;
         }

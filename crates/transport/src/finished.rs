@@ -1,5 +1,6 @@
 //! Which messages have finished, remembered for ever in little space.
 
+use crate::endpoint::Gone;
 use headway_packet::HostId;
 use rustc_hash::FxHashMap;
 
@@ -33,9 +34,12 @@ impl FinishedMessages {
         known.below += run as u32;
     }
 
-    /// Forgets a peer whose messages will count from 0 again.
-    pub fn forget(&mut self, peer: HostId) {
-        self.peers.remove(&peer);
+    /// Forgets a peer whose messages will count from 0 again, or remembers a message that is over.
+    pub fn forget(&mut self, gone: Gone) {
+        match gone {
+            Gone::Peer(peer) => drop(self.peers.remove(&peer)),
+            Gone::Message(peer, id) => self.insert(peer, id),
+        }
     }
 
     /// All messages of `peer` with smaller numbers have finished.
@@ -65,7 +69,7 @@ mod tests {
         assert_eq!((finished.below(peer), finished.below(HostId(8))), (3, 0));
         assert_eq!(finished.peers[&peer].above, [4]);
         assert!(!finished.contains(peer, 3) && !finished.contains(HostId(8), 0));
-        finished.forget(peer);
+        finished.forget(Gone::Peer(peer));
         assert!(!finished.contains(peer, 0));
     }
 }

@@ -28,7 +28,9 @@ impl FirstWindowSchedule {
         let full = initial_window.window.unwrap_or(bdp);
         // Rounded to the nearest packet, and never nothing: a message without a first window would wait
         // for a permission that nobody sends.
-        let window = (full / share + u32::from(full % share >= share - share / 2)).clamp(1, packets);
+        let sharers = initial_window.sharers();
+        let rounded = (u64::from(full) * 1000 + sharers / 2) / sharers;
+        let window = u32::try_from(rounded).unwrap_or(u32::MAX).clamp(1, packets);
         let initial_window = InitialWindow { share, burst: initial_window.burst.max(1), ..initial_window };
         FirstWindowSchedule { start, slot, initial_window, window, released: 0 }
     }
@@ -52,10 +54,12 @@ impl FirstWindowSchedule {
             return self.start;
         }
         let burst = self.initial_window.burst;
-        let turn = u64::from(index / burst) * u64::from(self.initial_window.share)
-            + u64::from(self.initial_window.phase);
-        let slots = turn.saturating_mul(burst.into()).saturating_add(u64::from(index % burst));
-        self.start.saturating_add(self.slot.saturating_mul(slots))
+        // In thousandths of a slot.
+        let turn = u128::from(index / burst) * u128::from(self.initial_window.sharers())
+            + u128::from(self.initial_window.phase) * 1000;
+        let slots = turn * u128::from(burst) + u128::from(index % burst) * 1000;
+        let after = u128::from(self.slot.0).saturating_mul(slots) / 1000;
+        self.start.saturating_add(Time(u64::try_from(after).unwrap_or(u64::MAX)))
     }
 
     /// Takes the packets that may leave by `now`: first index and count, 0 when none.
@@ -109,7 +113,7 @@ mod tests {
     #[test]
     fn bursts_leave_back_to_back() {
         let initial_window =
-            InitialWindow { share: 2, burst: 3, phase: 1, window: Some(12), connected: false };
+            InitialWindow { share: 2, burst: 3, phase: 1, window: Some(12), ..InitialWindow::default() };
         let mut s = FirstWindowSchedule::new(initial_window, 99, 100, Time(1), Time::ZERO);
         let mut leaves = Vec::new();
         while let Some(t) = s.next() {
@@ -117,6 +121,18 @@ mod tests {
             s.take(t);
         }
         assert_eq!(leaves, [3, 4, 5, 9, 10, 11]);
+    }
+
+    #[test]
+    fn one_of_two_and_a_half_leaves_two_and_a_half_slots_apart() {
+        let initial_window = InitialWindow { share: 3, fewer: 500, ..InitialWindow::default() };
+        let mut s = FirstWindowSchedule::new(initial_window, 10, 100, Time(10), Time::ZERO);
+        let mut leaves = Vec::new();
+        while let Some(t) = s.next() {
+            leaves.push(t.0);
+            s.take(t);
+        }
+        assert_eq!(leaves, [0, 25, 50, 75], "a window of 10 over 2.5");
     }
 
     #[test]
@@ -129,7 +145,7 @@ mod tests {
                 burst: u32::MAX,
                 phase: u32::MAX,
                 window: Some(window),
-                connected: false,
+                ..InitialWindow::default()
             };
             let s = FirstWindowSchedule::new(initial_window, 1, u32::MAX, Time(u64::MAX / 2), Time(1 << 60));
             let rounded = (u64::from(window) + u64::from(share / 2)) / u64::from(share);

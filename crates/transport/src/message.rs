@@ -13,6 +13,8 @@ pub struct InitialWindow {
     /// The message starts as one of this many; its window is the path's divided by it, rounded. One of several has
     /// a window at the rate of the path's slowest link, which they share, and one alone at that of its host's link.
     pub share: u32,
+    /// Thousandths by which they are fewer than that, below 1000: with `share` 3 and 500 here, it is one of 2.5.
+    pub fewer: u16,
     /// Packets sent back to back before leaving room for the `share - 1` others.
     pub burst: u32,
     /// Place in the rotation, from 0.
@@ -25,7 +27,15 @@ pub struct InitialWindow {
 
 impl Default for InitialWindow {
     fn default() -> Self {
-        InitialWindow { share: 1, burst: 1, phase: 0, window: None, connected: false }
+        InitialWindow { share: 1, fewer: 0, burst: 1, phase: 0, window: None, connected: false }
+    }
+}
+
+impl InitialWindow {
+    /// As one of how many the message starts, in thousandths.
+    #[inline]
+    pub fn sharers(&self) -> u64 {
+        (u64::from(self.share.max(1)) * 1000).saturating_sub(self.fewer.into()).max(1000)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The messages of one direction of a host, by peer and number.
 
+use crate::endpoint::Gone;
 use headway_packet::HostId;
 use rustc_hash::FxHashMap;
 use slotmap::{DefaultKey, SlotMap};
@@ -92,9 +93,12 @@ impl<V> Messages<V> {
         self.entries.remove(key)
     }
 
-    /// Takes out all messages of a peer.
-    pub(crate) fn forget(&mut self, peer: HostId) -> Vec<V> {
-        let mut ids: Vec<MessageId> = self.keys.keys().copied().filter(|id| id.0 == peer).collect();
+    /// Takes out all messages of a peer, or one.
+    pub(crate) fn forget(&mut self, gone: Gone) -> Vec<V> {
+        if let Gone::Message(peer, number) = gone {
+            return self.remove((peer, number)).into_iter().collect();
+        }
+        let mut ids: Vec<MessageId> = self.keys.keys().copied().filter(|id| gone.covers(*id)).collect();
         ids.sort_unstable();
         ids.into_iter().filter_map(|id| self.remove(id)).collect()
     }
@@ -163,9 +167,11 @@ mod tests {
             messages.insert((HostId(1), number), number);
             messages.insert((HostId(2), number), 10 * number);
         }
-        assert_eq!(messages.forget(HostId(1)), [1, 2, 3]);
+        assert_eq!(messages.forget(Gone::Peer(HostId(1))), [1, 2, 3]);
         assert_eq!(messages.find((HostId(1), 2)), None);
         assert_eq!(messages.values().sum::<u32>(), 60);
         assert_eq!(messages.named((HostId(2), 3)), Some(&mut 30));
+        assert_eq!(messages.forget(Gone::Message(HostId(2), 3)), [30]);
+        assert_eq!((messages.len(), messages.forget(Gone::Message(HostId(2), 3)).len()), (2, 0));
     }
 }

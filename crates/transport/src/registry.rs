@@ -217,7 +217,7 @@ mod tests {
                 let path =
                     Path { base_rtt: Time::us(50), max_rtt: Time::us(500), bottleneck: rate, paths: 0 };
                 let (sizes, path) = (Sizes::default(), Box::new(move |_| path));
-                let host = HostContext { host: HostId(0), nic: rate, sizes, path };
+                let host = HostContext { host: HostId(0), nic: rate, sizes, seed: 0, path };
                 let machine = T::endpoint(&T::Params::default(), host);
                 machine.gauges(Time::us(1)).iter().map(|gauge| gauge.name).collect()
             }

@@ -2,7 +2,7 @@
 //! share. A protocol says where packets and deadlines go; its [`Endpoint`] is the one in this file.
 
 use crate::Message;
-use crate::endpoint::{Ahead, Endpoint, EndpointEvent, HostContext};
+use crate::endpoint::{Ahead, End, Endpoint, EndpointEvent, Gone, HostContext};
 use crate::shared::Shared;
 use crate::timers::TimerKey;
 use headway_gauges::{Gauge, RoundTrips};
@@ -21,8 +21,8 @@ pub trait SendingHalf<K> {
     fn is_ready(&self) -> bool {
         true
     }
-    /// The receiver `peer` is gone: drops its messages, and fails them by [`Shared::fail`].
-    fn forget(&mut self, shared: &mut Shared<K>, peer: HostId);
+    /// A receiver is gone, or a message is over: drops its messages, or this one, and fails them by [`Shared::fail`].
+    fn forget(&mut self, shared: &mut Shared<K>, gone: Gone);
     /// Messages that are being sent.
     fn live(&self) -> usize;
     /// See [`Endpoint::round_trips`].
@@ -37,8 +37,9 @@ pub trait SendingHalf<K> {
 
 /// The half of a machine that receives messages of other hosts.
 pub trait ReceivingHalf<K> {
-    /// The sender `peer` is gone: drops its messages, and what is remembered of finished ones.
-    fn forget(&mut self, shared: &mut Shared<K>, now: Time, peer: HostId);
+    /// A sender is gone: drops its messages, and what is remembered of finished ones. Or a message is over: it is dropped,
+    /// and remembered as finished.
+    fn forget(&mut self, shared: &mut Shared<K>, now: Time, gone: Gone);
     /// Messages that are being received.
     fn live(&self) -> usize;
     /// See [`Endpoint::gauges`]; those of the sending half come first.
@@ -115,8 +116,19 @@ impl<P: TwoSided> Endpoint for Machine<P> {
 
     fn forget(&mut self, now: Time, peer: HostId) {
         self.shared.forget(peer);
-        self.sender.forget(&mut self.shared, peer);
-        self.receiver.forget(&mut self.shared, now, peer);
+        self.sender.forget(&mut self.shared, Gone::Peer(peer));
+        self.receiver.forget(&mut self.shared, now, Gone::Peer(peer));
+    }
+
+    fn abandon(&mut self, now: Time, end: End) {
+        let gone = Gone::Message(end.peer, end.message);
+        // Deadlines about it find nothing when they come.
+        self.shared.control.retain(|packet| packet.tag != end.tag);
+        if end.sends {
+            self.sender.forget(&mut self.shared, gone);
+        } else {
+            self.receiver.forget(&mut self.shared, now, gone);
+        }
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars
 
 TABLES = (".csv", ".csv.gz", ".parquet")
-KEPT = ("name", "src", "dst", "bytes", "start_s", "fct_s")
+KEPT = ("name", "src", "dst", "bytes", "start_s", "fct_s", "sender_fct_s")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""When a flow ends: with its last byte at the receiver, or when the sender knows."""
+"""When a flow ends: with its last byte at the receiver, or when the sender knows.
+
+A run that did not wait for its senders does not know when the last of them knew. The way of a control packet back
+through the empty network is added then.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,13 @@ PICOSECONDS = 1e12
 
 
 def until_sender(sample: Sample) -> Sample:
-    """The same with the way of a control packet back through the empty network, when the sender knows."""
+    """The same until the sender knows: as the run noted, or else with the way of a control packet back."""
     import polars
 
+    if "sender_fct_s" in sample.flows.columns:
+        done = sample.flows.filter(polars.col("fct_s").is_not_null())
+        if done.height and not done["sender_fct_s"].null_count():
+            return replace(sample, flows=sample.flows.with_columns(polars.col("sender_fct_s").alias("fct_s")))
     if sample.native is None:
         raise HeadwayError(f"{sample.name}: the way back is not known; a file of the scenario has changed since")
     ways = sample.native.flow_ways()

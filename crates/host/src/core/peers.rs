@@ -262,7 +262,7 @@ impl Core {
         self.drain(now, None);
         self.failing = None;
         self.incoming.retain(|(host, _), _| *host != key.host());
-        self.finished.forget(key.host());
+        self.finished.forget(headway_transport::Gone::Peer(key.host()));
         if self.peers.get(key).is_none() {
             return VecDeque::new();
         }

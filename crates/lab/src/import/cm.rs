@@ -219,6 +219,7 @@ mod tests {
             transport: 0,
             path: None,
             connection: None,
+            stop: None,
         };
         let specs: Vec<FlowSpec> = flows.iter().map(spec).collect();
         assert_eq!(write(4, &specs), text);

@@ -4,7 +4,7 @@
 use super::{Given, ImportedFlow, Places};
 use crate::text::error::counted;
 use crate::text::source::BYTE_ORDER_MARK;
-use crate::text::{Origin, Problem, ScenarioError, Source, names, quantity};
+use crate::text::{Origin, Problem, ScenarioError, Share, Source, names, quantity};
 use headway_network::FlowSpec;
 use headway_units::Time;
 use std::borrow::Cow;
@@ -222,6 +222,16 @@ impl<'a> Row<'a> {
         Ok(Some(Given { value: value.ok_or_else(beyond)?, at: Origin::part(self.source, text).span }))
     }
 
+    fn share(&self) -> Result<Option<Given<Share>>, ScenarioError> {
+        let Some(text) = self.given(SHARE) else { return Ok(None) };
+        let found = text.parse::<f64>().ok().and_then(Share::new);
+        let wrong = || {
+            let why = format!("`share` is {text}, and must be a number from 1, with three decimals at most");
+            self.fail_at(text, &why)
+        };
+        Ok(Some(Given { value: found.ok_or_else(wrong)?, at: Origin::part(self.source, text).span }))
+    }
+
     fn seconds(&self, column: usize) -> Result<Time, ScenarioError> {
         let text = self.text(column)?;
         match quantity::parse(&format!("{text} s")) {
@@ -266,7 +276,7 @@ impl<'a> Row<'a> {
             class: self.optional(CLASS, 0, u16::MAX)?.map(|class| class.value),
             deadline: self.given(DEADLINE).map(|_| self.seconds(DEADLINE)).transpose()?,
             path: self.optional(PATH, 0, u32::MAX)?,
-            share: self.optional(SHARE, 1, u32::MAX)?,
+            share: self.share()?,
             transport,
             places: Places::of(self.source, self.text, [self.text(SRC)?, self.text(DST)?, self.text(BYTES)?]),
         })
@@ -342,7 +352,7 @@ mod tests {
         let [first, second] = &table.flows[..] else { panic!("two flows") };
         assert_eq!((first.id.as_str(), first.class), ("a, \"b\"", Some(7)));
         assert_eq!(first.path.as_ref().map(|given| given.value), Some(3));
-        assert_eq!(first.share.as_ref().map(|given| given.value), Some(2));
+        assert_eq!(first.share.as_ref().map(|given| given.value), Some(Share { of: 2, fewer: 0 }));
         let transport = first.transport.as_ref().expect("a transport");
         assert_eq!((transport.value.as_str(), &text[transport.at.clone()]), ("dctcp", "dctcp"));
         assert_eq!((&second.path, &second.share, &second.transport), (&None, &None, &None));
@@ -372,7 +382,7 @@ mod tests {
             ),
             (
                 "id,src,dst,bytes,start_s,share\n0,1,2,3,0,0\n",
-                "`share` is 0, and must be from 1 to 4294967295",
+                "`share` is 0, and must be a number from 1, with three decimals at most",
             ),
             (
                 "id,src,dst,bytes,start_s,class\n0,1,2,3,0,65536\n",

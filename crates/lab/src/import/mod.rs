@@ -3,7 +3,7 @@
 pub mod cm;
 pub mod csv;
 
-use crate::text::{Origin, Source};
+use crate::text::{Origin, Share, Source};
 use headway_units::Time;
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct ImportedFlow {
     /// Number of its path, where the file says.
     pub path: Option<Given<u32>>,
     /// As one of how many flows it starts, where the file says.
-    pub share: Option<Given<u32>>,
+    pub share: Option<Given<Share>>,
     /// Name of its transport, where the file says.
     pub transport: Option<Given<String>>,
     /// Places of the flow in its file.

@@ -22,6 +22,14 @@ pub const FLOWS: &[Field] = &[
         .or_null(),
     Field::new("fct_s", Time, "FCT", "`finish_s - start_s`").or_null(),
     Field::new(
+        "sender_fct_s",
+        Time,
+        "FCT at the sender",
+        "from `start_s` until the sender knows that the last byte has arrived; null if the run ended before, which the \
+         scenario's `until = \"known\"` prevents, and on the testbed",
+    )
+    .or_null(),
+    Field::new(
         "ideal_s",
         Time,
         "ideal FCT",
@@ -61,7 +69,7 @@ pub const FLOWS: &[Field] = &[
         "state",
         Text,
         "state",
-        "`done`, `unfinished` (also: never started), `failed` (given up by the transport)",
+        "`done`, `unfinished` (also: never started), `failed` (given up by the transport), `stopped` (by its `stop`)",
     ),
 ];
 

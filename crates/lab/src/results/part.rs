@@ -5,6 +5,7 @@ use super::measures::{Measured, Times, measured};
 use super::statistics::mean;
 use super::tables::busy_fraction;
 use crate::scenario::Setup;
+use crate::text::quantity::seconds;
 use crate::traffic::Kernel;
 use headway_fabric::PortCounters;
 use headway_gauges::{Gauge, RoundTrips};
@@ -19,6 +20,8 @@ pub struct Part<'a> {
     pub(super) flows: Vec<(&'a FlowSpec, &'a FlowRecord)>,
     pub(super) measured: Vec<Measured>,
     pub(super) times: Times,
+    /// Times until senders knew, of the measured flows, in order.
+    pub(super) known: Vec<f64>,
     pub(super) warmup: Time,
     /// That of the whole run.
     pub(super) outcome: &'a Outcome,
@@ -57,6 +60,7 @@ impl<'a> Run<'a> {
         let total = |of: fn(&PortCounters) -> u64| outcome.links.iter().map(|l| of(&l.counters)).sum::<u64>();
         let part = Part {
             times: Times::of(&measured),
+            known: known_times(&flows, setup.warmup),
             flows,
             measured,
             warmup: setup.warmup,
@@ -89,6 +93,7 @@ impl<'a> Run<'a> {
         let trips = RoundTrips::together(records.iter().filter_map(|record| record.round_trips.as_ref()));
         Part {
             times: Times::of(&measured),
+            known: known_times(&flows, warmup),
             measured,
             warmup,
             outcome,
@@ -99,6 +104,13 @@ impl<'a> Run<'a> {
             round_trips: trips.map(Cow::Owned),
             flows,
         }
+    }
+
+    /// The largest queue in front of a host's link, where there are such.
+    pub(super) fn host_queue(&self) -> Option<u64> {
+        self.spec.fabric.host_queue?;
+        let own = self.part.outcome.links.iter().filter(|link| !link.from_switch);
+        own.map(|link| link.counters.queue_max_bytes).max()
     }
 
     /// Mean busy share of links.
@@ -130,6 +142,14 @@ impl Part<'_> {
         let own: u64 = self.flows.iter().map(|(_, record)| record.delivered).sum();
         (all > 0).then(|| own as f64 / all as f64)
     }
+}
+
+/// Times until senders knew of flows that started after the warm-up, in order.
+fn known_times(flows: &[(&FlowSpec, &FlowRecord)], warmup: Time) -> Vec<f64> {
+    let measured = flows.iter().filter(|(f, r)| f.start >= warmup && r.state == FlowState::Done);
+    let mut times: Vec<f64> = measured.filter_map(|(f, r)| Some(seconds(r.known? - f.start))).collect();
+    times.sort_by(f64::total_cmp);
+    times
 }
 
 /// The link with the most busy time; the first of them when several tie.

@@ -43,6 +43,7 @@ pub const SUMMARY: &[Number<Of>] = &[
     Number::new(Field::flows("flows_done", "flows done", "of all flows, those that were whole at the receiver"), Of::Flows(|part| part.count(&[FlowState::Done]))).shown(),
     Number::new(Field::flows("flows_unfinished", "unfinished", "of all flows, those that were still open at the end"), Of::Flows(|part| part.count(&[FlowState::Unfinished, FlowState::Pending]))).shown(),
     Number::new(Field::flows("flows_failed", "failed", "of all flows, those that the transport gave up"), Of::Flows(|part| part.count(&[FlowState::Failed]))),
+    Number::new(Field::flows("flows_stopped", "stopped", "of all flows, those that their `stop` ended before all bytes had arrived"), Of::Flows(|part| part.count(&[FlowState::Stopped]))),
     Number::new(Field::flows(
         "flows_measured",
         "flows measured",
@@ -58,6 +59,8 @@ pub const SUMMARY: &[Number<Of>] = &[
     Number::new(Field::new("slowdown_p95", Ratio, "p95 slowdown", "95th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.95)))),
     Number::new(Field::new("slowdown_p99", Ratio, "p99 slowdown", "99th percentile of slowdowns"), Of::Times(|times| json!(quantile(&times.slowdown, 0.99)))).shown(),
     Number::new(Field::new("slowdown_max", Ratio, "largest slowdown", "largest slowdown"), Of::Times(|times| json!(times.slowdown.last()))),
+    Number::new(Field::new("sender_fct_mean_s", Time, "mean FCT at the sender", "mean time until the sender knows that the flow is whole, over the measured flows of which it knows"), Of::Flows(|part| json!(mean(&part.known)))),
+    Number::new(Field::new("sender_fct_p99_s", Time, "p99 FCT at the sender", "99th percentile of these times"), Of::Flows(|part| json!(quantile(&part.known, 0.99)))),
     Number::new(Field::new(
         "by_size",
         List,
@@ -84,6 +87,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "largest queue (packets)",
         "largest of the links that leave a switch, in data packets",
     ), Of::Run(|run| run.most(|port| port.queue_max_packets.into()))),
+    Number::new(Field::new("host_queue_max_bytes", Bytes, "largest queue of a host", "largest of the queues in front of hosts' links; null without them"), Of::Run(|run| json!(run.host_queue()))),
     Number::new(Field::packets("drops", "drops", "at all ports, control and credits included"), Of::Flows(|part| json!(part.drops))).shown(),
     Number::new(Field::packets(
         "data_drops",

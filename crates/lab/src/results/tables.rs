@@ -20,6 +20,7 @@ pub fn state_name(state: FlowState) -> &'static str {
     match state {
         FlowState::Done => "done",
         FlowState::Failed => "failed",
+        FlowState::Stopped => "stopped",
         FlowState::Unfinished | FlowState::Pending => "unfinished",
     }
 }
@@ -33,6 +34,7 @@ pub fn flows(
 ) -> Result<RecordBatch, ArrowError> {
     let records = || spec.flows.iter().zip(&outcome.flows);
     let fct: Vec<Option<f64>> = records().map(|(f, r)| r.finish.map(|t| seconds(t - f.start))).collect();
+    let known = records().map(|(f, r)| r.known.map(|t| seconds(t - f.start)));
     let slowdown = records().map(|(f, r)| slowdown(f.start, r.finish, r.ideal)).collect::<Float64Array>();
     let labels = labels(&spec.transports, stacks);
     let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
@@ -55,6 +57,7 @@ pub fn flows(
         ("start_s", Arc::new(Float64Array::from_iter_values(spec.flows.iter().map(|f| seconds(f.start))))),
         ("finish_s", Arc::new(outcome.flows.iter().map(|r| r.finish.map(seconds)).collect::<Float64Array>())),
         ("fct_s", Arc::new(Float64Array::from(fct))),
+        ("sender_fct_s", Arc::new(known.collect::<Float64Array>())),
         ("ideal_s", Arc::new(Float64Array::from_iter_values(outcome.flows.iter().map(|r| seconds(r.ideal))))),
         ("slowdown", Arc::new(slowdown)),
         ("delivered_bytes", u64s(&|i| outcome.flows[i].delivered)),

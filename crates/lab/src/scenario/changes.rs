@@ -1,7 +1,7 @@
 //! The `[[fault]]` tables in which links or switches go down, or links get another rate or delay.
 
-use super::link_choice::{Known, choice, links_json};
-use crate::text::{Item, Problem, Reader, ScenarioError, names};
+use super::link_choice::{self, Known, choice, links_json};
+use crate::text::{Item, Problem, Reader, ScenarioError};
 use headway_network::{Change, Down, Fault, FaultSpec, LinkChoice};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
@@ -80,7 +80,8 @@ fn down(table: &Reader<'_>, known: &Known<'_>) -> Read<Down> {
         Some(item) if item.text().is_ok_and(|word| word == "never") => Time::MAX,
         Some(item) => item.time()?,
     };
-    let switches = table.get("switches").map(|item| switches(&item, known)).transpose()?;
+    let switches =
+        table.get("switches").map(|item| link_choice::switches(&item, known.switches)).transpose()?;
     Ok(Down { switches: switches.unwrap_or_default(), at, until, converge })
 }
 
@@ -102,27 +103,6 @@ fn end(table: &Reader<'_>, key: &str, from: Time) -> Read<Time> {
         until if until > from => Ok(until),
         until => Err(item.range(format!("later than {from}"), until)),
     }
-}
-
-fn switches(item: &Item<'_>, known: &Known<'_>) -> Read<Vec<String>> {
-    let names = (known.switches)();
-    let mut chosen: Vec<String> = Vec::new();
-    for item in item.list()? {
-        let name = item.text()?;
-        if !names.iter().any(|n| n == name) {
-            let problem = Problem::NoSuchName { what: "switch", name: name.into() };
-            let help = names::suggestion(name, names.iter().map(String::as_str));
-            return Err(item.fail(problem).maybe_help(help));
-        }
-        if chosen.iter().any(|c| c == name) {
-            return Err(item.fail(Problem::Contradiction(format!("switch `{name}` is listed twice"))));
-        }
-        chosen.push(name.to_string());
-    }
-    if chosen.is_empty() {
-        return Err(item.range("at least one switch", "an empty list"));
-    }
-    Ok(chosen)
 }
 
 /// Two tables of which the second contradicts the first.

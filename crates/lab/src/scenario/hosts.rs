@@ -1,7 +1,8 @@
 //! The `[hosts]` table: what hosts do that wires and transports do not.
 
 use super::Setup;
-use crate::text::{Reader, ScenarioError};
+use crate::text::{Problem, Reader, ScenarioError};
+use headway_fabric::Limit;
 use headway_network::{FlowSpec, HostCosts, Network};
 use headway_units::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +24,12 @@ pub struct Hosts {
     pub jitter: Time,
     /// What their processors and interfaces take.
     pub costs: HostCosts,
+    /// Room of the queue in front of their links, where there is one.
+    pub queue: Option<Limit>,
 }
+
+/// Packets that the queue in front of a host's link holds when nothing is said: Linux's `txqueuelen`.
+const USUAL_QUEUE: Limit = Limit::Packets(1000);
 
 /// Reads what hosts do, or what they do where nothing is said.
 pub(super) fn read(table: &Reader<'_>) -> Result<Hosts, ScenarioError> {
@@ -42,9 +48,26 @@ pub(super) fn read(table: &Reader<'_>) -> Result<Hosts, ScenarioError> {
             },
             burst: table.get("burst").map_or(Ok(0), |i| i.bytes_up_to(0, LARGEST_BURST))?,
         },
+        queue: None,
     };
-    table.finish(&[], None)?;
+    let hosts = Hosts { queue: queue(&table, &hosts.costs)?, ..hosts };
+    let elsewhere: &[&str] = if hosts.queue.is_none() { &["buffer"] } else { &[] };
+    table.finish(elsewhere, hosts.queue.is_none().then(|| "queue = \"none\"".into()))?;
     Ok(hosts)
+}
+
+/// The queue in front of a host's link.
+fn queue(table: &Reader<'_>, costs: &HostCosts) -> Result<Option<Limit>, ScenarioError> {
+    let Some(item) = table.get("queue") else { return Ok(None) };
+    if item.choice(&["none", "fifo"])? == 0 {
+        return Ok(None);
+    }
+    if !costs.is_free() {
+        let text = "hosts whose processors or interfaces take time have no `queue`".into();
+        return Err(item.fail(Problem::Contradiction(text)).help("leave out either the costs or the queue"));
+    }
+    let buffer = table.get("buffer").map(|item| crate::fabric::positive(&item)).transpose()?;
+    Ok(Some(buffer.unwrap_or(USUAL_QUEUE)))
 }
 
 impl Hosts {
@@ -60,7 +83,10 @@ impl Hosts {
         let counts = [("coalesce_packets", u64::from(costs.coalesce_packets)), ("burst", costs.burst)];
         let times = times.into_iter().filter(|t| t.1 > Time::ZERO).map(|(k, t)| (k, t.to_string().into()));
         let counts = counts.into_iter().filter(|c| c.1 > 0).map(|(k, n)| (k, Json::from(n)));
-        let table: Map<String, Json> = times.chain(counts).map(|(k, value)| (k.to_owned(), value)).collect();
+        let room = self.queue.map(crate::fabric::show_limit);
+        let queue = room.into_iter().flat_map(|room| [("queue", "fifo".into()), ("buffer", room.into())]);
+        let table: Map<String, Json> =
+            times.chain(counts).chain(queue).map(|(k, value)| (k.to_owned(), value)).collect();
         (!table.is_empty()).then_some(Json::Object(table))
     }
 }

@@ -1,7 +1,7 @@
 //! Which links a table means, and how that is written out.
 
 use super::sample::check_link;
-use crate::text::{Item, Problem, ScenarioError, Value};
+use crate::text::{Item, Problem, ScenarioError, Value, names};
 use headway_network::LinkChoice;
 use serde_json::{Value as Json, json};
 
@@ -25,7 +25,8 @@ pub(super) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
     }
 }
 
-fn directed(list: &Item<'_>, names: &[String]) -> Read<Vec<String>> {
+/// A list of names, of which `a<->b` is both directions.
+pub(crate) fn directed(list: &Item<'_>, names: &[String]) -> Read<Vec<String>> {
     let mut chosen: Vec<String> = Vec::new();
     for item in list.list()? {
         let written = item.text()?;
@@ -40,6 +41,28 @@ fn directed(list: &Item<'_>, names: &[String]) -> Read<Vec<String>> {
             }
             chosen.push(name);
         }
+    }
+    Ok(chosen)
+}
+
+/// A list of names of switches.
+pub(crate) fn switches(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Read<Vec<String>> {
+    let all = known();
+    let mut chosen: Vec<String> = Vec::new();
+    for item in item.list()? {
+        let name = item.text()?;
+        if !all.iter().any(|n| n == name) {
+            let problem = Problem::NoSuchName { what: "switch", name: name.into() };
+            let help = names::suggestion(name, all.iter().map(String::as_str));
+            return Err(item.fail(problem).maybe_help(help));
+        }
+        if chosen.iter().any(|c| c == name) {
+            return Err(item.fail(Problem::Contradiction(format!("switch `{name}` is listed twice"))));
+        }
+        chosen.push(name.to_string());
+    }
+    if chosen.is_empty() {
+        return Err(item.range("at least one switch", "an empty list"));
     }
     Ok(chosen)
 }

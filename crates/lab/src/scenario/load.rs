@@ -9,7 +9,7 @@ use crate::text::overrides::{self, Override};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};
 use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
-use headway_network::{Network, Routing};
+use headway_network::{FabricSpec, Network, Routing, Until};
 use headway_units::Time;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// End of a run that nothing else ends.
 const SAFETY_STOP: Time = Time::s(100);
+/// What a run waits for: the value in a scenario.
+pub(super) const UNTIL: [(Until, &str); 2] = [(Until::Received, "received"), (Until::Known, "known")];
 /// Memory limit where neither the scenario nor the system says one.
 const DEFAULT_MEMORY: u64 = 16_000_000_000;
 
@@ -163,6 +165,7 @@ const ABOUT_KEYS: &[&str] =
 /// Keys of the root that a scenario without a network does not use.
 const SETUP_KEYS: &[&str] = &[
     "stop",
+    "until",
     "warmup",
     "bottleneck",
     "memory_limit",
@@ -232,9 +235,12 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         return Err(item.fail(problem));
     }
     let mut transports = transports.specs;
-    let fabric = fabric::read(fabric_table.as_ref(), &transports, topology.switch_latency, &at)?;
+    let fabric = fabric::read(fabric_table.as_ref(), &transports, &topology, &at)?;
+    let hosts = super::hosts::read(table)?;
+    let fabric = FabricSpec { host_queue: hosts.queue, ..fabric };
     super::tuning::tune(&mut transports, &entries, &topology, &fabric);
     let stop = table.get("stop").map_or(Ok(SAFETY_STOP), |i| i.period())?;
+    let until = table.get("until").map_or(Ok(0), |i| i.choice(&UNTIL.map(|(_, name)| name)))?;
     let warmup_item = table.get("warmup");
     let warmup = warmup_item.as_ref().map_or(Ok(Time::ZERO), |i| i.time())?;
     if let Some(item) = warmup_item.filter(|_| warmup >= stop) {
@@ -243,6 +249,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
     let mut setup = Setup {
         seed,
         stop,
+        until: UNTIL[until].0,
         warmup,
         bottleneck: Vec::new(),
         topology,
@@ -253,7 +260,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         notes,
         sample: None,
         faults: Vec::new(),
-        hosts: super::hosts::read(table)?,
+        hosts,
         memory_limit,
     };
     // Names of links are made from the network itself: not before it is known to fit.
@@ -301,15 +308,13 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
 }
 
 /// Names of all links; none when the network cannot be built, which is said elsewhere.
-fn network_links(topology: &Topology, fabric: &headway_network::FabricSpec) -> Vec<String> {
+fn network_links(topology: &Topology, fabric: &FabricSpec) -> Vec<String> {
     Network::build(&topology.spec, fabric).map(|n| n.link_names()).unwrap_or_default()
 }
 
 /// Names of all switches, likewise.
-fn network_switches(topology: &Topology, fabric: &headway_network::FabricSpec) -> Vec<String> {
-    let Ok(network) = Network::build(&topology.spec, fabric) else { return Vec::new() };
-    let first = network.hosts();
-    (first..first + network.switches()).map(|node| network.node_name(node)).collect()
+fn network_switches(topology: &Topology, fabric: &FabricSpec) -> Vec<String> {
+    Network::build(&topology.spec, fabric).map(|n| n.switch_names()).unwrap_or_default()
 }
 
 fn read_start(table: &Reader<'_>) -> Result<Start, ScenarioError> {

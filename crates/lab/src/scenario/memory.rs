@@ -20,6 +20,9 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         routing: Routing::Ecmp,
         sizes: Sizes::default(),
         switch_latency: topology.switch_latency,
+        at: Vec::new(),
+        forwarding: headway_network::Forwarding::StoreAndForward,
+        host_queue: None,
     };
     let estimate = headway_network::estimate(&RunSpec {
         topology: topology.spec.clone(),
@@ -32,6 +35,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         faults: Vec::new(),
         jitter: Time::ZERO,
         costs: HostCosts::default(),
+        until: headway_network::Until::Received,
     });
     match estimate.memory_bytes <= limit {
         true => Ok(()),

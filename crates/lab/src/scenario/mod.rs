@@ -4,7 +4,7 @@ mod changes;
 pub mod faults;
 mod hosts;
 mod idle;
-mod link_choice;
+pub(crate) mod link_choice;
 pub mod load;
 mod memory;
 pub mod path;
@@ -24,7 +24,8 @@ use crate::topology::Topology;
 use crate::traffic::{self, Flow};
 use crate::{fabric, files};
 use headway_network::{
-    FabricSpec, FaultSpec, FlowChoice, FlowSpec, Routing, RunSpec, SampleSpec, TransportSpec,
+    FabricSpec, FaultSpec, FlowChoice, FlowSpec, PortChoice, Routing, RunSpec, SampleSpec, TransportSpec,
+    Until,
 };
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -88,6 +89,8 @@ pub struct Setup {
     seed: u64,
     /// Latest end.
     pub stop: Time,
+    /// When a flow has ended, for a run that ends with its last one.
+    pub until: Until,
     /// Flows that start earlier are left out of the summary.
     pub warmup: Time,
     /// Links whose utilisation is the bottleneck's; empty for the busiest.
@@ -231,6 +234,10 @@ impl Setup {
     fn describe(&self, map: &mut Map<String, Json>) {
         let mut put = |key: &str, value: Json| map.insert(key.into(), value);
         put("stop", self.stop.to_string().into());
+        // Where it is as usual, it is no part of what tells runs apart.
+        if let Some((_, name)) = load::UNTIL.iter().find(|(u, _)| *u == self.until && *u != Until::Received) {
+            put("until", (*name).into());
+        }
         put("warmup", self.warmup.to_string().into());
         put("bottleneck", json!(self.bottleneck));
         put("topology", self.topology.to_json());
@@ -266,6 +273,7 @@ impl Setup {
             faults: self.faults.clone(),
             jitter: self.hosts.jitter,
             costs: self.hosts.costs,
+            until: self.until,
         }
     }
 
@@ -324,8 +332,10 @@ impl Setup {
     /// Ports that have no room for a full packet of data.
     fn tiny_buffer(&self) -> Option<String> {
         let full = self.fabric.sizes.full_wire();
-        (!self.fabric.buffer.data.admits(0, 0, full)).then(|| {
-            let room = fabric::show_limit(self.fabric.buffer.data);
+        let some = self.fabric.at.iter().filter(|at| at.ports != PortChoice::Hosts);
+        let mut buffers = std::iter::once(self.fabric.buffer).chain(some.map(|at| at.buffer));
+        buffers.find(|buffer| !buffer.data.admits(0, 0, full)).map(|buffer| {
+            let room = fabric::show_limit(buffer.data);
             format!(
                 "`fabric.buffer` of {room} has no room for a full packet, {full} bytes on the wire: all that have to wait are dropped"
             )

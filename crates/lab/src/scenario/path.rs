@@ -43,9 +43,9 @@ impl Scenario {
             .map_err(|error| ScenarioError::nowhere(Problem::Topology(error.to_string())))?;
         let mut ideals = Ideals::new(&network, &spec);
         let control = u64::from(spec.fabric.sizes.control);
-        let takes = |&link: &u32| {
+        let hop = |&link: &u32| {
             let link = &network.links()[link as usize];
-            link.spec.rate.time_of(control) + network.hop_delay(link)
+            (link.spec.rate, network.hop_delay(link))
         };
         let way = |(number, flow): (usize, &FlowSpec)| {
             let ends = || {
@@ -54,7 +54,7 @@ impl Scenario {
             };
             let links = ideals.path(number).unwrap_or_else(ends);
             let back = network.links_between(flow.dst, flow.src).unwrap_or_default();
-            FlowWay { links, back: back.iter().map(takes).fold(Time::ZERO, |sum, one| sum + one) }
+            FlowWay { links, back: network.crossing(back.iter().map(hop), control) }
         };
         Ok(spec.flows.iter().enumerate().map(way).collect())
     }

@@ -6,6 +6,7 @@ pub mod overrides;
 pub mod parse;
 pub mod quantity;
 pub mod reader;
+pub mod share;
 pub mod source;
 pub mod spans;
 pub mod tree;
@@ -14,5 +15,6 @@ pub use headway_params::names;
 
 pub use error::{LabError, Problem, ScenarioError};
 pub use reader::{Item, Reader};
+pub use share::Share;
 pub use source::{Origin, Source};
 pub use tree::{Entry, Node, Table, Value};

@@ -3,7 +3,7 @@
 use super::Context;
 use super::keys::{Key, key};
 use super::stack::{Kernel, Transports};
-use crate::text::{Origin, Problem, Reader, ScenarioError};
+use crate::text::{Origin, Problem, Reader, ScenarioError, Share};
 use crate::workload::random::Stream;
 use headway_network::{FlowSpec, TransportSpec};
 use headway_transport::InitialWindow;
@@ -33,11 +33,17 @@ pub const COMMON: &[Key] = &[
     ),
     key(
         "share",
-        "count",
+        "number from 1, to three decimals",
         "1",
         "Each flow starts as if it were one of this many flows that share the path; see above",
     ),
     key("clump", "count", "`[start] clump`", "packets back to back before a pause, see above"),
+    key(
+        "stop",
+        "time",
+        "none",
+        "the time at which flows are over at both ends, whatever has arrived; no flow starts from then on",
+    ),
     key("transport", "name or table", "`[transport]`", "for mixtures"),
     key(
         "stack",
@@ -78,7 +84,9 @@ pub struct Common {
     /// Each start is later by a random time below this.
     pub jitter: Time,
     /// Each flow starts as one of this many.
-    pub share: u32,
+    pub share: Share,
+    /// When flows are over.
+    pub stop: Option<Time>,
     /// Packets back to back before a pause.
     pub clump: u32,
     /// Index into the run's transports.
@@ -96,16 +104,17 @@ impl Common {
 
     pub(super) fn initial_window_of(
         &self,
-        share: u32,
+        share: Share,
         clump: u32,
         slot: Option<u32>,
         index: usize,
     ) -> InitialWindow {
-        if self.line_rate || share == 1 {
+        if self.line_rate || share == Share::ALL {
             return InitialWindow::default();
         }
+        let Share { of: share, fewer } = share;
         let slot = slot.unwrap_or((index % share as usize) as u32);
-        InitialWindow { share, burst: clump, phase: slot, ..InitialWindow::default() }
+        InitialWindow { share, fewer, burst: clump, phase: slot, ..InitialWindow::default() }
     }
 
     /// A flow with everything that is common to its entry.
@@ -122,6 +131,7 @@ impl Common {
             transport: self.transport,
             path: None,
             connection: None,
+            stop: self.stop,
         }
     }
 }
@@ -164,7 +174,8 @@ pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<Common, 
         jitter: table.get("jitter").map_or(Ok(Time::ZERO), |i| i.time())?,
         class: table.get("class").map_or(Ok(0), |i| i.int(0, u64::from(u16::MAX)))? as u16,
         deadline: table.get("deadline").map(|i| i.period()).transpose()?,
-        share: table.get("share").map_or(Ok(1), |i| i.count())?,
+        share: table.get("share").map_or(Ok(Share::ALL), |i| Share::read(&i))?,
+        stop: table.get("stop").map(|i| i.period()).transpose()?,
         clump: table.get("clump").map_or(Ok(context.start.clump), |i| i.count())?,
         transport,
         kernel,

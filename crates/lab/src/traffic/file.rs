@@ -171,6 +171,10 @@ fn accept(
         refuse_of_kernel("transport", &at(&transport.at), common)?;
         spec.transport = context.transport_named(&transport.value, common, &at(&transport.at))?;
     }
+    if spec.stop.is_some_and(|stop| stop <= start.saturating_add(common.jitter)) {
+        let text = format!("flow `{}` starts when `stop` of its entry has come", flow.id);
+        return Err(fail(Problem::Contradiction(text), &places.row));
+    }
     let path_at = flow.path.as_ref().map(|path| at(&path.at));
     Ok(Written { spec, name: Some(flow.id.clone()), at: at(&places.row), path_at })
 }

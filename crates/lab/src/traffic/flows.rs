@@ -6,7 +6,7 @@ use super::list::{self, Written};
 use super::reading::{Resolved, check_reachable, host, message, object, start};
 use super::stack::check_flow;
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
-use crate::text::{Item, Problem, Reader, ScenarioError, names};
+use crate::text::{Item, Problem, Reader, ScenarioError, Share, names};
 use headway_network::Routing;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
@@ -111,10 +111,10 @@ fn one(
     check_reachable(dst_item.at(), context.topology, src, dst)?;
     let bytes = message(&table.need("bytes")?, context)?;
     let start = start(&table)?;
-    let share = table.get("share").map_or(Ok(common.share), |i| i.count())?;
+    let share = table.get("share").map_or(Ok(common.share), |i| Share::read(&i))?;
     let clump = table.get("clump").map_or(Ok(common.clump), |i| i.count())?;
     let slot = match table.get("slot") {
-        Some(item) => Some(item.int(0, u64::from(share) - 1)? as u32),
+        Some(item) => Some(item.int(0, u64::from(share.of) - 1)? as u32),
         None => None,
     };
     let class = table.get("class").map_or(Ok(u64::from(common.class)), |i| i.int(0, u64::from(u16::MAX)))?;
@@ -123,17 +123,34 @@ fn one(
     let path = path_item.as_ref().map(|i| path(i, context)).transpose()?;
     let path_at = path_item.map(|i| i.at().clone());
     let connection = table.get("connection").map(|i| i.text()).transpose()?;
+    let stop_item = table.get("stop");
+    let stop = stop_item.as_ref().map(|i| i.time()).transpose()?.or(common.stop);
+    // A start may be later by the jitter of its entry.
+    let latest = start.saturating_add(common.jitter);
+    if stop.is_some_and(|stop| stop <= latest) {
+        return Err(match stop_item {
+            Some(item) => item.range(format!("later than its start, {latest}"), stop.unwrap_or_default()),
+            None => {
+                let text = format!("flow `{shown}` starts at {latest}, and `stop` of its entry is no later");
+                item.fail(Problem::Contradiction(text))
+            }
+        });
+    }
     table.finish(&[], None)?;
     let mut spec = common.flow(src, dst, bytes, start, index);
     spec.initial_window = common.initial_window_of(share, clump, slot, index);
     spec.class = class as u16;
     spec.deadline = deadline.map(|d| start.saturating_add(d));
     spec.path = path;
+    spec.stop = stop;
     let mut row = json!({ "name": name, "src": src, "dst": dst, "bytes": bytes, "start": start.to_string(),
-        "share": share, "slot": slot.unwrap_or((index % share as usize) as u32), "clump": clump, "class": class,
+        "share": share.to_json(), "slot": slot.unwrap_or((index % share.of as usize) as u32), "clump": clump, "class": class,
         "deadline": deadline.map(|d| d.to_string()), "path": path });
     if let Some(connection) = connection {
         row["connection"] = connection.into();
+    }
+    if let Some(stop) = stop {
+        row["stop"] = stop.to_string().into();
     }
     Ok((Written { spec, name, at: item.at().clone(), path_at }, row))
 }

@@ -286,8 +286,11 @@ pub(crate) fn read(item: &Item<'_>, context: &Context<'_>) -> Result<Entry, Scen
         map.insert("least_deadline".into(), deadlines.least.to_string().into());
     }
     map.insert("jitter".into(), common.jitter.to_string().into());
-    map.insert("share".into(), common.share.into());
+    map.insert("share".into(), common.share.to_json());
     map.insert("clump".into(), common.clump.into());
+    if let Some(stop) = common.stop {
+        map.insert("stop".into(), stop.to_string().into());
+    }
     let transports = context.transports.borrow();
     let transport = &transports.specs[usize::from(common.transport)];
     map.insert("transport".into(), transport.name.as_str().into());
@@ -315,6 +318,14 @@ impl Entry {
         };
         self.pattern.generate(&mut Making { common: &self.common, seed, entity, hosts, push });
         self.shift_starts(seed, entity, &mut flows[first..]);
+        if let Some(stop) = self.common.stop {
+            // None of them is named by another: a list that has a flow from then on is refused.
+            let mut place = 0;
+            flows.retain(|flow| {
+                place += 1;
+                place <= first || flow.spec.start < stop
+            });
+        }
         let Some(deadlines) = &self.common.deadlines else { return };
         let mut stream = Stream::new(seed, Purpose::Deadlines, entity);
         for flow in &mut flows[first..] {

@@ -63,10 +63,10 @@ const FIRST: &str = "initial_window";
 const MOST_WINDOW: u64 = 1000;
 /// How subflows take different paths, where paths have numbers.
 const MESH: (&str, &str) = ("path_manager", "full-mesh");
-/// Keys of an entry that say how a flow begins, which the kernel decides by itself.
-const OF_ENTRIES: &[&str] = &["share", "clump"];
-/// Keys of a flow that say how it begins or goes, likewise.
-const OF_FLOWS: &[&str] = &["share", "slot", "clump", "path", "connection"];
+/// Keys of an entry that say how a flow begins or ends, which the kernel decides by itself.
+const OF_ENTRIES: &[&str] = &["share", "clump", "stop"];
+/// Keys of a flow that say how it begins, goes or ends, likewise.
+const OF_FLOWS: &[&str] = &["share", "slot", "clump", "path", "connection", "stop"];
 /// How an entry stands whose flows are the kernel's.
 const WITH: &str = "with stack = \"kernel\"";
 

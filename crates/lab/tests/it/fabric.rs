@@ -4,7 +4,7 @@
 
 use crate::common::{self, good};
 use headway_fabric::{Buffer, Limit, Space, registry as disciplines};
-use headway_lab::fabric::{KEYS, MODES};
+use headway_lab::fabric::{AT_KEYS, KEYS, MODES};
 use headway_network::Routing;
 use headway_packet::Sizes;
 use headway_params::{ParamKind, ParamSpec, ParamValue};
@@ -172,6 +172,10 @@ fn the_page_says_what_is_declared() {
     for (mode, name, doc) in MODES {
         let more = if mode == Routing::Pinned { own_paths() } else { String::new() };
         let _ = writeln!(text, "| `{name}` | {doc}{more} |");
+    }
+    text.push_str("\n| key of `[[fabric.at]]` | takes | default | meaning |\n|---|---|---|---|\n");
+    for key in AT_KEYS {
+        let _ = writeln!(text, "| `{}` | {} | {} | {} |", key.name, key.takes, key.usual, key.doc);
     }
     let path = common::repository().join("docs/scenario-format.md");
     let page = std::fs::read_to_string(&path).expect("the page");

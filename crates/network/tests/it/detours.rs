@@ -22,6 +22,9 @@ fn network(topology: &TopologySpec, routing: Routing) -> Network {
         routing,
         sizes: Sizes::default(),
         switch_latency: Time::ZERO,
+        at: Vec::new(),
+        forwarding: headway_network::Forwarding::StoreAndForward,
+        host_queue: None,
     };
     Network::build(topology, &fabric).expect("a network")
 }

@@ -26,6 +26,9 @@ fn fabric() -> FabricSpec {
         routing: Routing::Ecmp,
         sizes: Sizes::default(),
         switch_latency: Time::ZERO,
+        at: Vec::new(),
+        forwarding: headway_network::Forwarding::StoreAndForward,
+        host_queue: None,
     }
 }
 

@@ -143,6 +143,9 @@ fn specification(row: &Row) -> RunSpec {
             routing: if symmetric { Routing::Symmetric } else { Routing::Ecmp },
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
+            at: Vec::new(),
+            forwarding: headway_network::Forwarding::StoreAndForward,
+            host_queue: None,
         },
         transports: row.transports.iter().map(transport).collect(),
         flows: messages(row.transports.len() as u32),
@@ -160,6 +163,7 @@ fn specification(row: &Row) -> RunSpec {
             .collect(),
         jitter: Time::ZERO,
         costs: headway_network::HostCosts::default(),
+        until: headway_network::Until::Received,
     }
 }
 

@@ -208,6 +208,7 @@ fn flow(src: u32, dst: u32, bytes: u64) -> FlowSpec {
         transport: 0,
         path: None,
         connection: None,
+        stop: None,
     }
 }
 
@@ -223,6 +224,9 @@ fn specification(case: &Case) -> RunSpec {
             routing: Routing::Spray,
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
+            at: Vec::new(),
+            forwarding: headway_network::Forwarding::StoreAndForward,
+            host_queue: None,
         },
         transports: vec![TransportSpec { name: "amrt".into(), params: Vec::new() }],
         flows: flows(case),
@@ -232,6 +236,7 @@ fn specification(case: &Case) -> RunSpec {
         faults: Vec::new(),
         jitter: Time::ZERO,
         costs: headway_network::HostCosts::default(),
+        until: headway_network::Until::Received,
     };
     match case.transport {
         "ndp" => ndp(run),

@@ -26,6 +26,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         transport: 0,
         path: None,
         connection: None,
+        stop: None,
     };
     RunSpec {
         topology: TopologySpec::FatTree(FatTree { k: 4, hosts_per_edge: 2, host: link, fabric: link }),
@@ -36,6 +37,9 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
             routing: Routing::Spray,
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
+            at: Vec::new(),
+            forwarding: headway_network::Forwarding::StoreAndForward,
+            host_queue: None,
         },
         transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
         flows: (0..48).map(flow).collect(),
@@ -50,12 +54,13 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         faults: Vec::new(),
         jitter: Time::ZERO,
         costs: headway_network::HostCosts::default(),
+        until: headway_network::Until::Received,
     }
 }
 
 fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool, threads: usize) -> Outcome {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric).expect("a network"));
-    let endpoint = |host| T::endpoint(&T::Params::default(), network.host_context(host));
+    let endpoint = |host| T::endpoint(&T::Params::default(), network.host_context(host, 1));
     let endpoints = (0..network.hosts()).map(endpoint).collect();
     let mut progress = |_: &Progress| true;
     let mut watch =

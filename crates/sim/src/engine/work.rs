@@ -11,7 +11,9 @@
 //! machine, and again as they are handed out.
 
 use super::Engine;
-use crate::links::{ARRIVED, DELIVER, GIVEN_UP, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS};
+use crate::links::{
+    ARRIVED, DELIVER, GIVEN_UP, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS, STOPPED,
+};
 use crate::rank;
 use headway_network::{BuildError, HostCosts, Processor, RunSpec, merged};
 use headway_packet::{Packet, PacketFlags};
@@ -53,6 +55,10 @@ impl Work {
         if costs.is_free() {
             return Ok(None);
         }
+        if spec.fabric.host_queue.is_some() {
+            let text = "hosts whose processors take time have no queue in front of their links".into();
+            return Err(BuildError::Shape(text));
+        }
         if hosts > HOST {
             let text = format!("{hosts} hosts are too many for hosts that cost time: {HOST} at most");
             return Err(BuildError::Shape(text));
@@ -86,6 +92,7 @@ impl<E: Endpoint> Engine<'_, E> {
             OPENED => self.open_message(item),
             HANDED_OUT => self.handed_out(item),
             GIVEN_UP => self.end_flow(item),
+            STOPPED => self.stop_flows(),
             other => debug_assert!(false, "no step of a host has the number {other:#x}"),
         }
     }

@@ -1,5 +1,6 @@
 //! Ports, packet sizes and transports of a random scenario, with parameters from their declared ranges.
 
+use super::Sketch;
 use crate::case::{duration, number, table};
 use crate::dice::Dice;
 use headway_lab::fabric::ROUTINGS;
@@ -34,6 +35,38 @@ pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool, tiny: bool) -> (T
         fabric.extend(params(dice, wild, &found.map(|(_, specs)| specs).unwrap_or_default()));
     }
     (fabric, transport)
+}
+
+/// Some of `[[fabric.at]]`, and how switches forward: drawn when links have names.
+pub(super) fn ports(dice: &mut Dice, sketch: &Sketch, fabric: &mut Table) {
+    if dice.percent(10) {
+        fabric.insert("forwarding".into(), "cut-through".into());
+    }
+    if !dice.percent(15) {
+        return;
+    }
+    let one = |dice: &mut Dice| {
+        let mut at = Table::new();
+        match dice.below(3) {
+            0 => drop(at.insert("links".into(), (*dice.pick(&["hosts", "edge", "switches"])).into())),
+            1 => {
+                let name = dice.pick(&sketch.links).as_str().into();
+                drop(at.insert("links".into(), Value::Array(vec![name])));
+            }
+            _ => {
+                let name = dice.pick(&sketch.switches).as_str().into();
+                drop(at.insert("switches".into(), Value::Array(vec![name])));
+            }
+        }
+        if dice.percent(40) {
+            // Any other would leave transports without what they need, and flows unfinished.
+            at.insert("discipline".into(), (*dice.pick(&["drop-tail", "strict-priority"])).into());
+        }
+        at.insert("buffer".into(), room(dice, sketch.wire));
+        at
+    };
+    let list = (0..dice.between(1, 2)).map(|_| one(dice).into()).collect();
+    fabric.insert("at".into(), Value::Array(list));
 }
 
 /// A transport's name, and its table.

@@ -107,6 +107,15 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     scenario.insert("transport".into(), transport.into());
     let mut case = Case { scenario, graph, flows: None };
     let sketch = Sketch { wild, ..sketch(&case, size, folder)? };
+    // From a stream of its own, so that all other choices stay what they are.
+    let mut own = Dice::new(headway_primitives::mix(dice.below(1 << 62)));
+    let fabric = case.scenario.entry("fabric").or_insert_with(|| Table::new().into());
+    if let Some(fabric) = fabric.as_table_mut() {
+        fabric::ports(&mut own, &sketch, fabric);
+    }
+    if own.percent(10) {
+        case.scenario.insert("until".into(), "known".into());
+    }
     if dice.percent(15) {
         let jitter = duration(dice.count(1, sketch.slot * 2));
         case.scenario.insert("hosts".into(), table([("jitter", jitter)]).into());
@@ -115,6 +124,14 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
         let hosts = case.scenario.entry("hosts").or_insert_with(|| Table::new().into());
         if let Some(hosts) = hosts.as_table_mut() {
             costs(dice, &sketch, hosts);
+        }
+    }
+    let costly = case.scenario.get("hosts").and_then(Value::as_table).is_some_and(|hosts| hosts.len() > 1);
+    if own.percent(10) && !costly {
+        let hosts = case.scenario.entry("hosts").or_insert_with(|| Table::new().into());
+        if let Some(hosts) = hosts.as_table_mut().filter(|h| h.is_empty() || h.contains_key("jitter")) {
+            hosts.insert("queue".into(), "fifo".into());
+            hosts.insert("buffer".into(), format!("{} packets", own.count(8, 2_000)).into());
         }
     }
     if dice.percent(10) {

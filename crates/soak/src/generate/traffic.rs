@@ -96,10 +96,17 @@ fn common(dice: &mut Dice, sketch: &Sketch, table: &mut Table) {
         table.insert("jitter".into(), start(dice, sketch));
     }
     if dice.percent(15) {
-        table.insert("share".into(), number(dice.count(1, 40)));
+        let share = dice.count(1, 40);
+        let share = if dice.percent(30) { Value::Float(share as f64 + 0.375) } else { number(share) };
+        table.insert("share".into(), share);
     }
     if dice.percent(10) {
         table.insert("clump".into(), number(dice.count(1, 8)));
+    }
+    if dice.percent(8) {
+        // After the latest start of any flow that is listed, with its jitter.
+        let latest = sketch.round_trip * 4 + sketch.slot * 100;
+        table.insert("stop".into(), duration(2 * latest + dice.count(1, latest + sketch.slot * 400)));
     }
     match dice.below(10) {
         0 => {

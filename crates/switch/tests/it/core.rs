@@ -42,6 +42,9 @@ fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultS
         routing: Routing::Ecmp,
         sizes: Sizes::default(),
         switch_latency: Time::ZERO,
+        at: Vec::new(),
+        forwarding: headway_network::Forwarding::StoreAndForward,
+        host_queue: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let sample = SampleSpec {

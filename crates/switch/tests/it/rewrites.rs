@@ -33,6 +33,9 @@ fn core(discipline: &str, params: &[(&str, ParamValue)], data: u32, control: Lim
         routing: Routing::Ecmp,
         sizes: SIZES,
         switch_latency: Time::ZERO,
+        at: Vec::new(),
+        forwarding: headway_network::Forwarding::StoreAndForward,
+        host_queue: None,
     };
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let addresses = Addresses::new(HOSTS);

@@ -150,6 +150,7 @@ mod tests {
             transport,
             path: None,
             connection: None,
+            stop: None,
         }
     }
 

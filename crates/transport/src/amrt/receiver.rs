@@ -2,6 +2,7 @@
 
 use super::packets::{Data, Grant};
 use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
+use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::shared::scale;
@@ -242,10 +243,10 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.missing.retain(|missing| missing.message.0 != peer);
-        self.finished.forget(peer);
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers(*key));
+        self.missing.retain(|missing| !gone.covers(missing.message));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {

@@ -16,13 +16,16 @@ mod params;
 mod receiver;
 mod sender;
 
-pub use params::{ExpressPassAeolusParams, ExpressPassParams, Feedback, Preset, Recovery, Unheard, Values};
+pub use params::{
+    ExpressPassAeolusParams, ExpressPassParams, Feedback, JitterFrom, Preset, Recovery, Unheard, Values,
+};
 
 use crate::aeolus::AeolusParams;
 use crate::endpoint::{Capabilities, CreditBound, CreditDemand, HostContext, Path, Transport, TransportInfo};
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
 use feedback::greatest_share;
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind, Sizes};
 use headway_units::Time;
 use host_link::{credit_slot, mean_bytes};
@@ -53,6 +56,7 @@ impl Transport for ExpressPass {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassParams;
     const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
+    const GAUGES: &'static [GaugeInfo] = &[receiver::CREDITS_MADE, receiver::CREDITS_DROPPED];
     const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass",
@@ -105,6 +109,7 @@ impl Transport for ExpressPassAeolus {
     type Endpoint = ExpressPassEndpoint;
     type Params = ExpressPassAeolusParams;
     const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
+    const GAUGES: &'static [GaugeInfo] = &[receiver::CREDITS_MADE, receiver::CREDITS_DROPPED];
     const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass-aeolus",

@@ -29,6 +29,16 @@ headway_params::choice! {
 }
 
 headway_params::choice! {
+    /// What the jitter of gaps and the sizes of credits come from.
+    pub enum JitterFrom {
+        /// The numbers of hosts, message and credit: the same in every run.
+        Numbers = "numbers",
+        /// These and the seed of the run.
+        Seed = "seed",
+    }
+}
+
+headway_params::choice! {
     /// What a sender sends again when its receiver misses packets.
     pub enum Recovery {
         /// What is missing.
@@ -73,6 +83,8 @@ headway_params::params! {
         recovery: Recovery = Recovery::Selective, ParamKind::Choice(Recovery::WORDS);
         /// Greatest deviation of the gap between two credits from its mean, as a share of it. ExpressPass §3.1
         jitter: f64 = 0.1, ParamKind::Float { min: 0.0, max: 0.9 };
+        /// What this jitter, and the sizes of credits, come from: with `seed`, runs of other seeds differ in them. Hosts on real packets have no seed.
+        jitter_from: JitterFrom = JitterFrom::Numbers, ParamKind::Choice(JitterFrom::WORDS);
         /// Bytes by which a credit may be shorter than a control packet. ns2-defaults, paper: 0
         credit_shorter: u64 = 8, ParamKind::Bytes { min: 0, max: 60 };
         /// Bytes by which a credit may be longer. ns2-defaults: 0. ExpressPass §3.1

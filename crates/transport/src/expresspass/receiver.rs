@@ -3,13 +3,14 @@
 use super::feedback::{CreditRate, ONE, share};
 use super::host_link::{HostLink, credit_slot};
 use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
-use super::params::Values;
+use super::params::{JitterFrom, Values};
 use super::{Shared, TimerKey};
 use crate::aeolus::acknowledge;
-use crate::endpoint::{EndpointEvent, HostContext};
+use crate::endpoint::{EndpointEvent, Gone, HostContext};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::two_sided::ReceivingHalf;
+use headway_gauges::{Gauge, GaugeInfo};
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_primitives::mix;
 use headway_units::Time;
@@ -63,6 +64,17 @@ struct Incoming {
     repeats: u32,
 }
 
+pub(super) const CREDITS_MADE: GaugeInfo = GaugeInfo::packets(
+    "credits_made",
+    "credits made",
+    "made by a receiver, those included that its own link drops",
+);
+pub(super) const CREDITS_DROPPED: GaugeInfo = GaugeInfo::packets(
+    "credits_dropped_at_host",
+    "credits dropped at hosts",
+    "dropped at the receiver's own link; no port counts them",
+);
+
 /// All messages that this host receives.
 pub struct Receiver {
     params: Values,
@@ -115,8 +127,12 @@ impl Receiver {
                 let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else {
                     return;
                 };
-                let seed =
-                    mix(u64::from(shared.context.host.0) << 32 | u64::from(key.0.0)) ^ u64::from(key.1);
+                let of_run = match self.params.jitter_from {
+                    JitterFrom::Numbers => 0,
+                    JitterFrom::Seed => mix(!shared.context.seed),
+                };
+                let hosts = u64::from(shared.context.host.0) << 32 | u64::from(key.0.0);
+                let seed = mix(hosts) ^ u64::from(key.1) ^ of_run;
                 let timeout = (shared.context.path)(key.0).max_rtt.saturating_mul(REPAIR_ROUND_TRIPS);
                 let pushed = packet.flags.has(PacketFlags::UNSCHEDULED);
                 let first_window = if pushed { last.saturating_add(1).min(packets) } else { 0 };
@@ -284,14 +300,18 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
-        self.host_link.retain(|credit| credit.dst != peer);
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.host_link.retain(|credit| !gone.covers((credit.dst, credit.message)));
+        self.messages.retain(|key, _| !gone.covers(*key));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {
         self.messages.len()
+    }
+
+    fn gauges(&self, _: Time) -> Vec<Gauge> {
+        vec![CREDITS_MADE.count(self.made), CREDITS_DROPPED.count(self.host_link.dropped())]
     }
 }
 

@@ -6,6 +6,7 @@ use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
 use super::params::{BurstParams, Recovery, Values};
 use super::{Shared, TimerKey};
 use crate::aeolus::AeolusParams;
+use crate::endpoint::Gone;
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
@@ -373,8 +374,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.bursts.retain(|&key| self.messages.contains_key(key));
     }
 

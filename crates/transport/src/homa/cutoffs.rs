@@ -130,7 +130,8 @@ pub(super) fn tune(settings: &mut Settings, traffic: &Traffic) {
 
 /// Bytes that a message sends without a grant.
 fn window_of(settings: &Settings, traffic: &Traffic) -> u64 {
-    let rtt_packets = match settings.rtt_bytes {
+    let set = if settings.unscheduled_bytes == 0 { settings.rtt_bytes } else { settings.unscheduled_bytes };
+    let rtt_packets = match set {
         0 => traffic.path.bdp_packets(traffic.nic, &traffic.packet),
         bytes => packets_of(bytes, &traffic.packet),
     };

@@ -86,8 +86,10 @@ headway_params::params! {
         preset: Preset = Preset::Sigcomm18, ParamKind::Choice(Preset::WORDS);
         /// Messages granted at a time, the degree of overcommitment; 0 = as many as there are scheduled priorities. Homa §3.5. linux: 8, amrt: 2 of the paper's 2 to 8
         overcommit: u64 = 0, ParamKind::Int { min: 0, max: 1000 };
-        /// RTTbytes: bytes sent without a grant, and granted beyond what has arrived, in whole packets; 0 = a bandwidth-delay product of the pair. linux: 40000
+        /// RTTbytes: bytes granted beyond what has arrived, in whole packets; 0 = a bandwidth-delay product of the pair. linux: 40000
         rtt_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };
+        /// Bytes sent without a grant, in whole packets; 0 = RTTbytes
+        unscheduled_bytes: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000 };
         /// Bytes that all messages of a receiver may have on their way; each of n gets this divided by n + 1. 0 = RTTbytes for each. linux: 400000
         max_incoming: u64 = 0, ParamKind::Bytes { min: 0, max: 1_000_000_000_000 };
         /// What a granted message may have on its way, where `max_incoming` does not say: differs for flows that start as fair sharers. amrt: first-window

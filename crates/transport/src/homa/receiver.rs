@@ -7,7 +7,7 @@ use super::params::{Asking, GrantWindow, LossTimer, Settings, packets_of};
 use super::ranking::{Key, Ranking};
 use super::{Shared, TimerKey, WHOLE, thousandths};
 use crate::aeolus::acknowledge;
-use crate::endpoint::HostContext;
+use crate::endpoint::{Gone, HostContext};
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, Sizes, TypedView};
@@ -323,13 +323,13 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone; others may be granted in its place.
-    fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
-        let mut gone: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
-        gone.sort_unstable();
-        for key in gone {
+    fn forget(&mut self, shared: &mut Shared, now: Time, gone: Gone) {
+        let mut all: Vec<Key> = self.messages.keys().filter(|key| gone.covers(**key)).copied().collect();
+        all.sort_unstable();
+        for key in all {
             self.drop_message(key);
         }
-        self.finished.forget(peer);
+        self.finished.forget(gone);
         self.grant(shared, now);
     }
 

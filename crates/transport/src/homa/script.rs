@@ -28,7 +28,7 @@ fn settings() -> Settings {
 
 fn context() -> HostContext {
     let path = |_| Path { base_rtt: us(10), max_rtt: us(30), bottleneck: Rate::gbps(10), paths: 0 };
-    HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), path: Box::new(path) }
+    HostContext { host: HERE, nic: Rate::gbps(10), sizes: Sizes::default(), seed: 0, path: Box::new(path) }
 }
 
 /// A message of this host to `peer`.
@@ -172,6 +172,39 @@ fn a_message_of_one_window_needs_no_grant() {
     assert_eq!(receiver.all(us(5), (0..2).map(|i| data(1, 0, 3, i))), [""; 0]);
     assert_eq!(receiver.on(us(6), data(1, 0, 3, 2)), ["got", "complete 0", "finished"]);
     assert_eq!(receiver.on(us(7), data(1, 0, 3, 1)), ["finished"], "the last word may be lost");
+}
+
+#[test]
+fn the_first_window_may_be_another_than_what_is_granted() {
+    let settings = Settings { unscheduled_bytes: 2 * FULL - 100, ..settings() };
+    let mut sender = Script::homa(settings.clone());
+    sender.open(us(0), &message(1, 0, 20));
+    assert_eq!(sender.sends(us(0), 9).len(), 2, "whole packets");
+    let mut receiver = Script::homa(settings);
+    let first = Packet { count: 2, ..data(1, 0, 20, 0) };
+    let said = receiver.on(us(5), first);
+    assert!(said.contains(&"grant <5 @8".to_string()), "four beyond the one that is here: {said:?}");
+}
+
+#[test]
+fn a_message_that_is_over_is_forgotten_at_either_end() {
+    let end = |sends| headway_transport::End { sends, peer: HostId(1), message: 0, tag: 100 };
+    let mut sender = Script::homa(settings());
+    sender.open(us(0), &message(1, 0, 20));
+    sender.open(us(0), &message(1, 1, 3));
+    sender.machine.abandon(us(1), end(true));
+    assert_eq!(
+        sender.machine.poll_event(),
+        Some(EndpointEvent::Failed { tag: 100, reason: "the peer is gone" })
+    );
+    assert_eq!(sender.machine.poll_event(), None);
+    assert_eq!(sender.machine.live_messages(), 1, "the other goes on");
+    let mut receiver = Script::homa(settings());
+    receiver.on(us(5), data(1, 0, 20, 0));
+    receiver.machine.abandon(us(6), end(false));
+    assert_eq!((receiver.machine.poll_event(), receiver.machine.live_messages()), (None, 0));
+    assert_eq!(receiver.on(us(7), data(1, 0, 20, 1)), ["finished"], "as if it were complete");
+    assert_eq!(receiver.machine.live_messages(), 0);
 }
 
 #[test]

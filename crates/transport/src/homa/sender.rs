@@ -3,10 +3,10 @@
 use super::cutoffs::Priorities;
 use super::outgoing::{Outgoing, SenderEvent, Terms};
 use super::packets::{Ack, Grant, Resend};
-use super::params::Settings;
+use super::params::{Settings, packets_of};
 use super::{Shared, TimerKey, WHOLE, thousandths};
 use crate::aeolus::{AeolusParams, FirstWindow};
-use crate::endpoint::HostContext;
+use crate::endpoint::{Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
@@ -54,9 +54,10 @@ impl Sender {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;
         let window = self.settings.rtt_packets(&path, context);
-        let first = match self.settings.rtt_bytes {
-            0 => context.bdp_packets(&path, &message.initial_window),
-            _ => window,
+        let first = match (self.settings.unscheduled_bytes, self.settings.rtt_bytes) {
+            (0, 0) => context.bdp_packets(&path, &message.initial_window),
+            (0, _) => window,
+            (bytes, _) => packets_of(bytes, &context.sizes),
         };
         let slot = context.sizes.slot(path.bottleneck);
         let initial_window = FirstWindowSchedule::new(message.initial_window, first, packets, slot, now);
@@ -228,8 +229,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.ready.retain(|(_, _, key)| self.messages.contains_key(*key));
         self.ages.retain(|_, key| self.messages.contains_key(*key));
     }

@@ -2,7 +2,7 @@
 
 use super::packets::{Ack, Data, Rts};
 use super::{Shared, TimerKey};
-use crate::endpoint::EndpointEvent;
+use crate::endpoint::{EndpointEvent, Gone};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::mptcp::subflow::REACH;
@@ -143,9 +143,9 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers(*key));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {

@@ -4,7 +4,7 @@ use super::outgoing::Outgoing;
 use super::packets::Ack;
 use super::params::MptcpParams;
 use super::{Shared, TimerKey};
-use crate::endpoint::EndpointEvent;
+use crate::endpoint::{EndpointEvent, Gone};
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::tcp::control::CongestionControl;
@@ -177,8 +177,8 @@ impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.turns.retain(|&key| self.messages.contains_key(key));
     }
 

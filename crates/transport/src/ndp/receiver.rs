@@ -4,7 +4,7 @@ use super::packets::{Ack, Data, Nack, Pull};
 use super::paths::Paths;
 use super::pulls::PullQueue;
 use super::{NdpParams, Shared, TimerKey};
-use crate::endpoint::{Ahead, HostContext};
+use crate::endpoint::{Ahead, Gone, HostContext};
 use crate::finished::FinishedMessages;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
@@ -212,10 +212,10 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
-        self.messages.forget(peer);
-        self.pulls.remove(|key| key.0 != peer);
-        self.finished.forget(peer);
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.forget(gone);
+        self.pulls.remove(|key| !gone.covers(*key));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::packets::{Ack, Data, Header, Nack, Pull};
 use super::paths::{Paths, SEVERE};
 use super::{NdpParams, Shared, TimerKey};
-use crate::endpoint::{Ahead, HostContext};
+use crate::endpoint::{Ahead, Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::{MessageId, Messages};
@@ -274,8 +274,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.turns.retain(|key| self.messages.contains_key(*key));
     }
 

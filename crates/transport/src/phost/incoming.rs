@@ -97,6 +97,8 @@ pub(super) struct Incoming {
     retry_deadlines: Timers<u32>,
     /// When the last token was issued, or the free packets should have left.
     pub(super) asked_at: Time,
+    /// When the first pass over it begins, where that is not some time after `asked_at`.
+    pub(super) first_pass: Option<Time>,
     /// When a packet of it last arrived.
     heard_at: Time,
     /// Passes over the message since a packet last arrived.
@@ -160,6 +162,7 @@ impl Incoming {
             checked: 0,
             retry_deadlines: Timers::default(),
             asked_at: now,
+            first_pass: None,
             heard_at: now,
             fruitless: 0,
             slots: 0,
@@ -296,6 +299,7 @@ impl Incoming {
 
     /// A new pass over the message: what is missing is asked for again.
     pub(super) fn next_pass(&mut self) {
+        self.first_pass = None;
         if !self.terms.one_token {
             self.write_off_all();
         }

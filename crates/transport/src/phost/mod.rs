@@ -82,10 +82,14 @@ headway_params::params! {
         outstanding_limit: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// How long a silent source stays downgraded, in base round trips. AMRT §VII
         downgrade_time: f64 = 3.0, ParamKind::Float { min: 0.1, max: 1000.0 };
+        /// The same in frame times; 0 = as `downgrade_time` says. The authors' simulator: 25
+        downgrade_frames: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
         /// What a source gets when the downgrade is over; paced only.
         restore: Restore = Restore::Window, ParamKind::Choice(Restore::WORDS);
         /// Frame times after the last token before missing packets get new ones; 0 = the bandwidth-delay product plus 2 when paced, the largest round trip plus 2 on arrival. pHost §3
         resend_wait: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Frame times for each packet of a message within its free tokens, from its announcement on, before what is missing of it gets tokens; 0 = as any other, `resend_wait` after the last free packet. Paced only. The authors' simulator: 2
+        short_wait: f64 = 0.0, ParamKind::Float { min: 0.0, max: 1000.0 };
         /// Silence after which a source announces a message again, in largest round trips; doubles each time.
         rts_retry: f64 = 3.0, ParamKind::Float { min: 0.5, max: 1000.0 };
         /// An announcement makes a paced receiver skip the token slots that its free packets need, as far as other messages fill the pipe. pHost §3

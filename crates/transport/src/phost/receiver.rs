@@ -4,7 +4,7 @@ use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
 
 use super::packets::{Data, Rts, Token};
 use super::{Mode, PhostParams, Restore, Shared, TimerKey};
-use crate::endpoint::EndpointEvent;
+use crate::endpoint::{EndpointEvent, Gone};
 use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
 use crate::shared::scale;
@@ -111,7 +111,11 @@ impl Receiver {
         if self.params.mode == Mode::Paced && self.params.hold_back && !again {
             self.hold_back(now, slot, free, terms.bdp);
         }
-        let incoming = Incoming::new(announced, terms, self.announced, now);
+        let mut incoming = Incoming::new(announced, terms, self.announced, now);
+        if self.params.short_wait > 0.0 && free == packets && !again {
+            let wait = scale(slot, self.params.short_wait).saturating_mul(packets.into());
+            incoming.first_pass = Some(now.saturating_add(wait));
+        }
         let key = self.messages.insert((peer, id), incoming);
         self.list(key);
         if free == 0 || again {
@@ -143,7 +147,10 @@ impl Receiver {
             bdp,
             resend,
             // AMRT §VII: the default is three round trips.
-            downgrade: scale(path.base_rtt, self.params.downgrade_time),
+            downgrade: match self.params.downgrade_frames {
+                0 => scale(path.base_rtt, self.params.downgrade_time),
+                frames => slot * frames,
+            },
             lifetime: self.params.lifetime(slot),
             rtt: path.base_rtt,
             passing: paced,
@@ -238,11 +245,11 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The source is gone: what it was given goes on to others.
-    fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
-        self.finished.forget(peer);
-        let gone = self.messages.forget(peer);
+    fn forget(&mut self, shared: &mut Shared, now: Time, gone: Gone) {
+        self.finished.forget(gone);
+        let all = self.messages.forget(gone);
         self.listed.retain(|key| self.messages.contains_key(*key));
-        for mut message in gone {
+        for mut message in all {
             if self.params.mode == Mode::Arrival {
                 let left = message.slots + message.open();
                 self.surplus(shared, now, &mut message, left);
@@ -264,7 +271,9 @@ fn paced_deadline(message: &Incoming) -> Option<Time> {
     match message.state {
         ReceiverState::Announced => Some(message.asked_at.saturating_add(message.terms.rtt)),
         ReceiverState::Downgraded => Some(message.restored_at()),
-        ReceiverState::Asked => Some(message.asked_at.saturating_add(message.timeout())),
+        ReceiverState::Asked => {
+            Some(message.first_pass.unwrap_or_else(|| message.asked_at.saturating_add(message.timeout())))
+        }
         ReceiverState::Active | ReceiverState::Done => None,
     }
 }

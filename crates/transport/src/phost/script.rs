@@ -720,3 +720,38 @@ fn a_silent_source_is_downgraded_and_its_tokens_serve_others() {
         );
     }
 }
+
+#[test]
+fn a_downgrade_may_last_frame_times() {
+    let mut s = Script::new(PhostParams { downgrade_frames: 50, ..PhostParams::default() });
+    for index in 0..10 {
+        s.hear(us(11), data(500, index));
+    }
+    s.sends(us(11));
+    let all = tokens(&s.effects(us(1000)));
+    assert_eq!(all[11].0, us(11) + slots(11 + 50), "the last of a dozen, and fifty frames");
+}
+
+#[test]
+fn what_is_missing_of_a_short_message_is_asked_for_after_some_frames_a_packet() {
+    let first = |short_wait| {
+        let mut s = Script::new(PhostParams { short_wait, ..PhostParams::default() });
+        s.hear(us(10), rts(4));
+        s.hear(us(12), data(4, 0));
+        let all = tokens(&s.effects(us(1000)));
+        (all[0].0, all[1].0)
+    };
+    let usual = first(0.0);
+    // Twice four frames, and from then on as ever: a token a frame.
+    assert_eq!(first(2.0), (us(10) + slots(8), us(10) + slots(9)));
+    assert_eq!(first(20.0).0, us(10) + slots(80));
+    assert!(usual.0 > us(10) + slots(8), "{usual:?}");
+    // A message beyond its free tokens has no such wait.
+    let mut long = Script::new(PhostParams { short_wait: 2.0, ..PhostParams::default() });
+    let mut plain = Script::new(PhostParams::default());
+    for s in [&mut long, &mut plain] {
+        s.hear(us(10), rts(11));
+        s.hear(us(12), data(11, 0));
+    }
+    assert_eq!(long.effects(us(500)), plain.effects(us(500)));
+}

@@ -2,7 +2,7 @@
 
 use super::packets::{Data, Rts, Token};
 use super::{FreeRule, Mode, PhostParams, Policy, Shared, TimerKey};
-use crate::endpoint::HostContext;
+use crate::endpoint::{Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
@@ -233,8 +233,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.ready.retain(|key| self.messages.contains_key(*key));
     }
 

@@ -5,6 +5,7 @@ use super::incoming::{Incoming, ReceiverEvent};
 use super::packets::{Data, Probe, Rts};
 use super::params::{Order, Settings};
 use super::{Key, Shared, TimerKey, allowed_of, number_of};
+use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
 use headway_gauges::{Gauge, GaugeInfo, Level};
@@ -218,13 +219,13 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone; what it was given goes to others.
-    fn forget(&mut self, shared: &mut Shared, now: Time, peer: HostId) {
-        let mut gone: Vec<Key> = self.messages.keys().filter(|key| key.0 == peer).copied().collect();
-        gone.sort_unstable();
-        for key in gone {
+    fn forget(&mut self, shared: &mut Shared, now: Time, gone: Gone) {
+        let mut all: Vec<Key> = self.messages.keys().filter(|key| gone.covers(**key)).copied().collect();
+        all.sort_unstable();
+        for key in all {
             self.remove(now, key);
         }
-        self.finished.forget(peer);
+        self.finished.forget(gone);
         self.allocate(shared, now, None);
     }
 

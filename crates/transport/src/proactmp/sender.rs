@@ -5,6 +5,7 @@ use super::packets::{Grant, Pull, Resend};
 use super::params::Settings;
 use super::shares::SubflowEvent;
 use super::{Shared, TimerKey, allowed_of, number_of};
+use crate::endpoint::Gone;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::two_sided::SendingHalf;
@@ -197,8 +198,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.settle(shared);
     }
 

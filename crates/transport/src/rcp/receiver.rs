@@ -3,7 +3,7 @@
 use super::packets::{Ack, Data};
 use super::{Shared, TimerKey};
 use crate::arrived::Arrived;
-use crate::endpoint::EndpointEvent;
+use crate::endpoint::{EndpointEvent, Gone};
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, TypedView};
@@ -90,9 +90,9 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers(*key));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {

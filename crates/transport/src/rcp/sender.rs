@@ -3,7 +3,7 @@
 use super::flight::Flight;
 use super::packets::{Ack, Data, Rts};
 use super::{RcpParams, Shared, TimerKey};
-use crate::endpoint::HostContext;
+use crate::endpoint::{Gone, HostContext};
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::shared::scale;
@@ -279,8 +279,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
     }
 
     fn is_ready(&self) -> bool {
@@ -327,8 +327,8 @@ impl Outgoing {
 
     /// The rate to pace at: what routers say, and no more than the host's link has.
     fn pace(&self, context: &HostContext) -> Rate {
-        let share = if self.heard { 1 } else { self.message.initial_window.share.max(1) };
-        let told = u64::from(self.rate) * 1000 / u64::from(share);
+        let sharers = if self.heard { 1000 } else { self.message.initial_window.sharers() };
+        let told = (u128::from(self.rate) * 1_000_000 / u128::from(sharers)) as u64;
         Rate::new(told.clamp(1, context.nic.bps())).unwrap_or(context.nic)
     }
 

@@ -5,6 +5,7 @@ use super::packets::{Data, Grant};
 use super::{
     Detection, LossTimer, Missing, OPPORTUNISTIC, OpportunisticMark, Reissue, RpoParams, Shared, TimerKey,
 };
+use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::shared::scale;
@@ -240,15 +241,15 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, now: Time, peer: HostId) {
+    fn forget(&mut self, _: &mut Shared, now: Time, gone: Gone) {
         let mut held = self.held.value();
         self.messages.retain(|key, incoming| {
-            held -= if key.0 == peer { incoming.held } else { 0 };
-            key.0 != peer
+            held -= if gone.covers(*key) { incoming.held } else { 0 };
+            !gone.covers(*key)
         });
         self.held.set(now, held);
-        self.again.retain(|((src, _), _)| *src != peer);
-        self.finished.forget(peer);
+        self.again.retain(|(key, _)| !gone.covers(*key));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::outgoing::{Next, Outgoing};
 use super::packets::{Data, Grant};
 use super::{Detection, NORMAL, OPPORTUNISTIC, RpoParams, Shared, TimerKey};
-use crate::endpoint::HostContext;
+use crate::endpoint::{Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;
@@ -218,8 +218,8 @@ impl SendingHalf<TimerKey> for Sender {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.normal.retain(|run| self.messages.contains_key(run.message));
         self.opportunistic.retain(|run| self.messages.contains_key(run.message));
         self.waiting = self.messages.values().map(Outgoing::waiting_opportunistic).sum();

@@ -4,7 +4,7 @@ use super::acknowledger::{AckRules, Acknowledger, Towards};
 use super::packets::{Ack, Data, Rts};
 use super::params::ConnectionParams;
 use super::{Shared, TimerKey};
-use crate::endpoint::EndpointEvent;
+use crate::endpoint::{EndpointEvent, Gone};
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, TypedView};
@@ -114,9 +114,9 @@ impl Receiver {
 
 impl ReceivingHalf<TimerKey> for Receiver {
     /// The sender is gone.
-    fn forget(&mut self, _: &mut Shared, _: Time, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers(*key));
+        self.finished.forget(gone);
     }
 
     fn live(&self) -> usize {

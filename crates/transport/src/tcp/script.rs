@@ -17,6 +17,7 @@ fn context() -> HostContext {
         host: HostId(0),
         nic: Rate::gbps(10),
         sizes: Sizes::default(),
+        seed: 0,
         path: Box::new(move |_| path),
     }
 }

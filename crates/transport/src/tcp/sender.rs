@@ -6,7 +6,7 @@ use super::outgoing::{Outgoing, Poll};
 use super::packets::{Ack, Rts};
 use super::params::TcpParams;
 use super::{Shared, TimerKey};
-use crate::endpoint::EndpointEvent;
+use crate::endpoint::{EndpointEvent, Gone};
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::two_sided::SendingHalf;
@@ -154,8 +154,8 @@ impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
     }
 
     /// The receiver is gone.
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.connections.forget(peer).iter().map(|out| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.connections.forget(gone).iter().map(|out| out.message));
         self.turns.retain(|&key| self.connections.contains_key(key));
     }
 

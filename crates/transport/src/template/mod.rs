@@ -4,6 +4,7 @@
 use crate::promises::Promised;
 mod packets;
 
+use crate::endpoint::Gone;
 use crate::two_sided::{Machine, ReceivingHalf, SendingHalf, TwoSided};
 use crate::{HostContext, Message, Transport, TransportInfo};
 use crate::{finished::FinishedMessages, index_window::IndexWindow};
@@ -129,8 +130,8 @@ impl SendingHalf<TimerKey> for Sender {
             return Some(Packet { flags, ..shared.context.data_packet(&out.message, index, out.window) });
         }
     }
-    fn forget(&mut self, shared: &mut Shared, peer: HostId) {
-        shared.fail(self.messages.extract_if(|key, _| key.0 == peer).map(|(_, out)| out.message));
+    fn forget(&mut self, shared: &mut Shared, gone: Gone) {
+        shared.fail(self.messages.extract_if(|key, _| gone.covers(*key)).map(|(_, out)| out.message));
     }
     fn live(&self) -> usize {
         self.messages.len()
@@ -167,9 +168,9 @@ impl Receiver {
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
-    fn forget(&mut self, _shared: &mut Shared, _now: Time, peer: HostId) {
-        self.messages.retain(|key, _| key.0 != peer);
-        self.finished.forget(peer);
+    fn forget(&mut self, _shared: &mut Shared, _now: Time, gone: Gone) {
+        self.messages.retain(|key, _| !gone.covers(*key));
+        self.finished.forget(gone);
     }
     fn live(&self) -> usize {
         self.messages.len()

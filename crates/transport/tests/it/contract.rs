@@ -21,7 +21,7 @@ impl TransportVisitor for Boxed {
     fn visit<T: Transport>(self) -> Box<dyn Endpoint> {
         let path = Plan::perfect(5, Vec::new()).path();
         let path = Box::new(move |_| path);
-        let context = HostContext { host: HostId(0), nic: NIC, sizes: Sizes::default(), path };
+        let context = HostContext { host: HostId(0), nic: NIC, sizes: Sizes::default(), seed: 0, path };
         Box::new(T::endpoint(&T::Params::default(), context))
     }
 }

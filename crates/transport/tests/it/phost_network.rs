@@ -77,6 +77,7 @@ impl Network {
                 host: HostId(n as u32),
                 nic: NIC,
                 sizes: Sizes::default(),
+                seed: 0,
                 path: Box::new(path),
             };
             let machine = Checked::new(Phost::endpoint(params, context));

@@ -9,7 +9,7 @@ use headway_network::{
     TransportSpec,
 };
 use headway_packet::{HostId, Packet, PacketKind, Sizes};
-use headway_transport::{Endpoint, EndpointEvent, InitialWindow, Message};
+use headway_transport::{End, Endpoint, EndpointEvent, InitialWindow, Message};
 use headway_units::{Rate, Time};
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
@@ -48,6 +48,7 @@ impl Endpoint for Plain {
     }
     fn timeout(&mut self, _: Time) {}
     fn forget(&mut self, _: Time, _: HostId) {}
+    fn abandon(&mut self, _: Time, _: End) {}
     fn poll_transmit(&mut self, _: Time) -> Option<Packet> {
         self.out.pop_front()
     }
@@ -104,6 +105,7 @@ fn flow(src: u32, dst: u32, packets: u64) -> FlowSpec {
         transport: 0,
         path: None,
         connection: None,
+        stop: None,
     }
 }
 
@@ -119,6 +121,9 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
             routing: Routing::Ecmp,
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
+            at: Vec::new(),
+            forwarding: headway_network::Forwarding::StoreAndForward,
+            host_queue: None,
         },
         transports: vec![TransportSpec { name: "homa".into(), params: Vec::new() }],
         flows,
@@ -128,6 +133,7 @@ fn spec(flows: Vec<FlowSpec>, costs: HostCosts) -> RunSpec {
         faults: Vec::new(),
         jitter: Time::ZERO,
         costs,
+        until: headway_network::Until::Received,
     }
 }
 

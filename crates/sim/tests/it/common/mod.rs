@@ -31,6 +31,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64, start: Time) -> FlowSpec {
         transport: 0,
         path: None,
         connection: None,
+        stop: None,
     }
 }
 
@@ -52,6 +53,9 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
             routing: Routing::Ecmp,
             sizes: Sizes::default(),
             switch_latency: Time::ZERO,
+            at: Vec::new(),
+            forwarding: headway_network::Forwarding::StoreAndForward,
+            host_queue: None,
         },
         transports: vec![TransportSpec { name: transport.into(), params: Vec::new() }],
         flows,
@@ -61,6 +65,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
         faults: Vec::new(),
         jitter: Time::ZERO,
         costs: headway_network::HostCosts::default(),
+        until: headway_network::Until::Received,
     }
 }
 

@@ -3,7 +3,7 @@
 use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_transport::endpoint::Ahead;
-use headway_transport::{Endpoint, EndpointEvent, Message};
+use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use std::cell::Cell;
 
@@ -145,6 +145,11 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
     fn forget(&mut self, now: Time, peer: HostId) {
         self.clock.set(now);
         self.inner.forget(now, peer);
+    }
+
+    fn abandon(&mut self, now: Time, end: End) {
+        self.clock.set(now);
+        self.inner.abandon(now, end);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Packet> {

@@ -104,6 +104,7 @@ impl<'a, E: Endpoint> Mesh<'a, E> {
                 host: HostId(n.into()),
                 nic: NIC,
                 sizes: Sizes::default(),
+                seed: 0,
                 path: Box::new(move |_| path),
             };
             let machine = Checked::new(make(context));

@@ -212,11 +212,13 @@ fn bytes() -> impl Strategy<Value = u64> {
 }
 
 fn initial_window() -> impl Strategy<Value = InitialWindow> {
-    let shared = (1u32..5, 1u32..4, 0u32..4, proptest::option::of(1u32..40), any::<bool>());
+    let share = prop_oneof![(1u32..5, Just(0u16)), (2u32..5, 0u16..1000)];
+    let shared = (share, 1u32..4, 0u32..4, proptest::option::of(1u32..40), any::<bool>());
     prop_oneof![
         3 => Just(InitialWindow::default()),
-        1 => shared.prop_map(|(share, clump, slot, window, connected)| InitialWindow {
+        1 => shared.prop_map(|((share, fewer), clump, slot, window, connected)| InitialWindow {
             share,
+            fewer,
             burst: clump,
             phase: slot,
             window,
