@@ -76,15 +76,15 @@ def test_mistakes_are_shown_at_their_line(tmp_path: Path, old: str, new: str, me
     with pytest.raises(ClaimsError) as caught:
         load_ledger(write(tmp_path, CLAIM.replace(old, new)))
     assert message in str(caught.value)
-    assert f"claims.toml:{line}\n" in str(caught.value)
-    assert str(caught.value).rstrip().endswith("^")
+    assert f"claims.toml:{line}:" in str(caught.value)
+    assert "╰── here" in str(caught.value)
 
 
 def test_the_caret_stands_under_the_word(tmp_path: Path) -> None:
     with pytest.raises(ClaimsError) as caught:
         load_ledger(write(tmp_path, CLAIM.replace("utilisation(", "utilisatoin(")))
-    *_, source, caret = str(caught.value).splitlines()
-    assert source[caret.index("^") :].startswith("utilisatoin(")
+    *_, source, caret, _, _ = str(caught.value).splitlines()
+    assert source[caret.index("┬") :].startswith("utilisatoin(")
 
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:

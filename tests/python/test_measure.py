@@ -40,7 +40,7 @@ def test_a_testbed_run_is_measured_beside_the_simulator(headway: Headway, direct
     ("text", "message"),
     [
         ("floww('f0', 'bytes')", "no function 'floww'; nearest: flow"),
-        ("1 +", "not an expression: invalid syntax\n  1 +\n"),
+        ("1 +", "not an expression: invalid syntax\n   ╭─[EXPR:1:1]\n 1 │ 1 +\n"),
         ("flow('f9', 'bytes')", "none of the flows is called f9; there are f0, f1"),
         ("flow('f0', 'byte')", "flows have no column byte; nearest: bytes"),
         ("links_sum('dropps')", "links have no column dropps; nearest: drops"),

@@ -3,7 +3,7 @@
 use crate::fabric::param_json;
 use crate::model;
 use crate::text::key::Key;
-use crate::text::{ScenarioError, names};
+use crate::text::{Problem, ScenarioError, names};
 use crate::traffic;
 use crate::workload::library;
 use headway_network::topology;
@@ -16,7 +16,7 @@ pub const THINGS: &[&str] = &["transports", "topologies", "traffic", "workloads"
 
 /// A kind of thing that a scenario names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+enum Kind {
     /// `[transport] name`.
     Transport,
     /// `[fabric] discipline`.
@@ -66,9 +66,29 @@ impl Kind {
     }
 }
 
+/// The error with better help, if it is about a name of one of these kinds that there is not: whoever reads a scenario
+/// knows only the names of one.
+pub(crate) fn with_hint(error: ScenarioError) -> ScenarioError {
+    let help = match error.problem() {
+        Problem::NoSuchName { what: "transport", name } => hint(name, Kind::Transport),
+        Problem::NoSuchName { what: "port discipline", name } => hint(name, Kind::Discipline),
+        Problem::NoSuchName { what: "flow-size distribution", name } => hint(name, Kind::Workload),
+        Problem::Range { key, found, .. } => {
+            let word = found.trim_matches('`');
+            match &key.split('.').collect::<Vec<_>>()[..] {
+                ["topology", "kind"] => hint(word, Kind::Topology),
+                ["traffic", _, "kind"] => hint(word, Kind::Traffic),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    error.maybe_help(help)
+}
+
 /// Help for a name that no thing of the wanted kind has: what it is elsewhere, of which names it is a part, which name
 /// is like it, or which there are.
-pub(crate) fn hint(word: &str, wanted: Kind) -> Option<String> {
+fn hint(word: &str, wanted: Kind) -> Option<String> {
     let others = || Kind::ALL.into_iter().filter(|kind| *kind != wanted);
     let lower = word.to_lowercase();
     if let Some((kind, name)) = others()

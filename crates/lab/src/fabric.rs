@@ -1,9 +1,8 @@
 //! The `[fabric]` and `[transport]` tables.
 
-use crate::catalogue::{Kind, hint};
 use crate::scenario::link_choice;
 use crate::text::key::{Key, key};
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use crate::topology::Topology;
 use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{FabricSpec, Forwarding, Network, PortChoice, PortsAt, Routing, TransportSpec};
@@ -118,8 +117,9 @@ pub fn transport(item: &Item<'_>) -> Result<TransportSpec, ScenarioError> {
 
 fn find_transport(item: &Item<'_>, name: &str) -> Result<Vec<ParamSpec>, ScenarioError> {
     headway_transport::registry::find(name).map(|entry| entry.params).ok_or_else(|| {
+        let known = headway_transport::registry::NAMES.iter().copied();
         let problem = Problem::NoSuchName { what: "transport", name: name.into() };
-        item.fail(problem).maybe_help(hint(name, Kind::Transport))
+        item.fail(problem).maybe_help(names::suggestion(name, known))
     })
 }
 
@@ -210,7 +210,7 @@ fn discipline(item: &Item<'_>) -> Result<String, ScenarioError> {
     let name = item.text()?;
     if !known.contains(&name) {
         let problem = Problem::NoSuchName { what: "port discipline", name: name.into() };
-        return Err(item.fail(problem).maybe_help(hint(name, Kind::Discipline)));
+        return Err(item.fail(problem).maybe_help(names::suggestion(name, known.iter().copied())));
     }
     Ok(name.into())
 }

@@ -3,6 +3,7 @@
 use super::plan;
 use super::sample;
 use super::{About, Scenario, Setup};
+use crate::catalogue;
 use crate::fabric;
 use crate::model;
 use crate::text::overrides::{self, Override};
@@ -68,7 +69,7 @@ impl Request {
         let written = plan::written_scales(&root);
         let sets = self.overrides()?;
         self.apply(&mut root, &sets, further)?;
-        let scenario = self.read(&root, &at)?;
+        let scenario = self.read(&root, &at).map_err(catalogue::with_hint)?;
         Ok(Scenario { written_scales: written, ..scenario })
     }
 

@@ -67,9 +67,7 @@ impl Topology {
 /// Reads the table; `folder` is where relative paths start.
 pub fn read(table: &Reader<'_>, folder: &Path) -> Result<Topology, ScenarioError> {
     let names: Vec<&str> = KINDS.iter().map(|(info, _)| info.name).collect();
-    let named = table.need("kind")?;
-    let hint = || crate::catalogue::hint(named.text().ok()?, crate::catalogue::Kind::Topology);
-    let (info, make) = &KINDS[named.choice(&names).map_err(|e| e.maybe_help(hint()))?];
+    let (info, make) = &KINDS[table.need("kind")?.choice(&names)?];
     let mut keys = Keys::new(table, info, folder);
     keys.key(&SWITCH_LATENCY)?;
     let Value::Duration(switch_latency) = *keys.values.get(SWITCH_LATENCY.name) else { unreachable!() };

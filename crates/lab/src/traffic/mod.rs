@@ -19,8 +19,7 @@ pub use list::Written;
 pub use stack::Kernel;
 pub(crate) use stack::Transports;
 
-use crate::catalogue::hint;
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, names};
 use crate::topology::{Named, Topology};
 use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
@@ -217,9 +216,8 @@ impl Context<'_> {
             }
             None => {
                 let problem = Problem::NoSuchName { what: "transport", name: name.into() };
-                return Err(
-                    ScenarioError::new(problem, at).maybe_help(hint(name, crate::catalogue::Kind::Transport))
-                );
+                let all = headway_transport::registry::all().into_iter().map(|found| found.info.name);
+                return Err(ScenarioError::new(problem, at).maybe_help(names::suggestion(name, all)));
             }
         };
         common::number(&mut transports, chosen, None, at)
@@ -251,18 +249,11 @@ pub struct Entry {
     resolved: Json,
 }
 
-/// Help for a kind that there is not.
-fn misnamed(kind: &Item<'_>) -> Option<String> {
-    hint(kind.text().ok()?, crate::catalogue::Kind::Traffic)
-}
-
 /// Reads one entry.
 pub(crate) fn read(item: &Item<'_>, context: &Context<'_>) -> Result<Entry, ScenarioError> {
     let table = item.table()?;
     let kinds: Vec<&str> = KINDS.iter().map(|k| k.info.name).collect();
-    let named = table.need("kind")?;
-    let chosen = named.choice(&kinds).map_err(|e| e.maybe_help(misnamed(&named)))?;
-    let Kind { info, read, .. } = &KINDS[chosen];
+    let Kind { info, read, .. } = &KINDS[table.need("kind")?.choice(&kinds)?];
     let kind = info.name;
     let common = common::read(&table, context)?;
     let before = table.asked();

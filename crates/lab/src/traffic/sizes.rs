@@ -3,9 +3,8 @@
 use super::Context;
 use super::keys::{Key, key};
 use super::reading::check_size;
-use crate::catalogue::{self, Kind};
 use crate::files;
-use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value};
+use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
 use crate::workload::{Cdf, Interpolation, library};
 use serde_json::{Value as Json, json};
 
@@ -51,8 +50,9 @@ fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<M
     }
     // Names of the library have no dot, and a file has one or lies in a folder.
     if !name.contains(['/', '.']) {
+        let known = library::WORKLOADS.iter().map(|w| w.name);
         let problem = Problem::NoSuchName { what: "flow-size distribution", name: name.clone() };
-        return Err(item.fail(problem).maybe_help(catalogue::hint(&name, Kind::Workload)));
+        return Err(item.fail(problem).maybe_help(names::suggestion(&name, known)));
     }
     let rule = table.get("interpolation").map_or(Ok(0), |i| i.choice(Interpolation::NAMES))?;
     let rule = [Interpolation::Linear, Interpolation::Step][rule];
