@@ -49,8 +49,13 @@ impl Machine {
         paths: &PathTable,
     ) -> Result<(Machine, &'static str), ConfigError> {
         let paths = paths.clone();
-        let context =
-            HostContext { host, nic: config.rate(), sizes, seed: 0, path: Box::new(move |peer| paths.get(peer)) };
+        let context = HostContext {
+            host,
+            nic: config.rate(),
+            sizes,
+            seed: 0,
+            path: Box::new(move |peer| paths.get(peer)),
+        };
         let made = registry::visit(&config.transport, Make { config, context });
         let (machine, discipline) =
             made.ok_or_else(|| ConfigError::UnknownTransport(config.transport.clone()))??;

@@ -1,10 +1,10 @@
 //! The `[fabric]` and `[transport]` tables.
 
+use crate::scenario::link_choice;
 use crate::text::key::{Key, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
-use headway_fabric::{Buffer, Limit, Space};
-use crate::scenario::link_choice;
 use crate::topology::Topology;
+use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{FabricSpec, Forwarding, Network, PortChoice, PortsAt, Routing, TransportSpec};
 use headway_packet::Sizes;
 use headway_params::{ParamSpec, ParamValue};
@@ -66,7 +66,12 @@ pub const AT_KEYS: &[Key] = &[
          links, where `a<->b` means both directions",
     ),
     key("switches", "list of names", "or `links`", "the ports: all of these switches"),
-    key("discipline", "name", "as in `[fabric]`", "their discipline; its parameters are keys of this table too"),
+    key(
+        "discipline",
+        "name",
+        "as in `[fabric]`",
+        "their discipline; its parameters are keys of this table too",
+    ),
     key("buffer", "packets or bytes", "as in `[fabric]`", "their buffer space for data"),
     key("control_buffer", "packets or bytes", "as in `[fabric]`", "their buffer space for control packets"),
 ];
@@ -231,9 +236,7 @@ fn ports(
             let problem = Problem::Contradiction("`links` and `switches` in one [[fabric.at]]".into());
             return Err(other.fail(problem).help("they are two tables"));
         }
-        (None, Some(item)) => {
-            (PortChoice::Of(link_choice::switches(&item, &switches)?), item)
-        }
+        (None, Some(item)) => (PortChoice::Of(link_choice::switches(&item, &switches)?), item),
         (Some(item), None) => match item.value() {
             Value::Text(_) => (TIERS[item.choice(&TIERS.map(|(_, name)| name))?].0.clone(), item),
             Value::List(_) => (PortChoice::Links(link_choice::directed(&item, &links())?), item),
@@ -242,7 +245,9 @@ fn ports(
         (None, None) => {
             let problem = Problem::MissingKey { key: "links".into(), table: table.name() };
             let words = TIERS.map(|(_, name)| format!("\"{name}\"")).join(", ");
-            return Err(ScenarioError::new(problem, table.at()).help(format!("say which ports: {words}, or names")));
+            return Err(
+                ScenarioError::new(problem, table.at()).help(format!("say which ports: {words}, or names"))
+            );
         }
     };
     if let Ok(network) = &network
@@ -269,7 +274,8 @@ fn ports(
         let problem = Problem::Contradiction("these ports are to do nothing else than the others".into());
         return Err(item.fail(problem).help("set a discipline, a buffer, or a parameter of the discipline"));
     }
-    let spec = FabricSpec { discipline: name.clone(), params: params.clone(), at: Vec::new(), ..fabric.clone() };
+    let spec =
+        FabricSpec { discipline: name.clone(), params: params.clone(), at: Vec::new(), ..fabric.clone() };
     Ok(PortsAt { ports, buffer: buffer(&spec, space, table.at())?, discipline: name, params })
 }
 

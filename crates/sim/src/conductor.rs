@@ -510,7 +510,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             warnings
                 .push(format!("the run ended at {}: its {what} took all the memory that they may", self.now));
         }
-        let unfinished = flows.iter().filter(|f| !matches!(f.state, FlowState::Done | FlowState::Stopped)).count();
+        let unfinished =
+            flows.iter().filter(|f| !matches!(f.state, FlowState::Done | FlowState::Stopped)).count();
         if unfinished > 0 {
             let why = if interrupted { "the run was interrupted" } else { "the run ended" };
             warnings.push(format!("{unfinished} of {} flows had not finished when {why}", flows.len()));

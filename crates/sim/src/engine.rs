@@ -580,7 +580,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[inline(never)]
     fn stop_flows(&mut self) {
         let Some(&Stop { host, .. }) = self.stops.get(self.next_stop) else { return };
-        while let Some(&stop) = self.stops.get(self.next_stop).filter(|s| s.at <= self.now && s.host == host) {
+        while let Some(&stop) = self.stops.get(self.next_stop).filter(|s| s.at <= self.now && s.host == host)
+        {
             self.next_stop += 1;
             let flow = &self.spec.flows[stop.flow as usize];
             let sends = flow.src == host;

@@ -113,7 +113,9 @@ impl CutThrough {
             _ => None,
         }) {
             for (number, name) in network.link_names().iter().enumerate() {
-                if matches!(links, LinkChoice::All) || matches!(links, LinkChoice::Some(some) if some.contains(name)) {
+                if matches!(links, LinkChoice::All)
+                    || matches!(links, LinkChoice::Some(some) if some.contains(name))
+                {
                     let (least, most) = rates[number];
                     rates[number] = (least.min(rate), most.max(rate));
                 }
@@ -284,7 +286,9 @@ impl<'a> Links<'a> {
             return self.bring_one(link, self.at_host | link.to, handle, arrives);
         };
         match self.route_around(switch, handle, (link.number, arrives)) {
-            Some(next) => self.bring_one(link, FORWARD | next, handle, self.head_of(link, next, handle, arrives)),
+            Some(next) => {
+                self.bring_one(link, FORWARD | next, handle, self.head_of(link, next, handle, arrives))
+            }
             None => {
                 self.lost += 1;
                 if let Some(faults) = &mut self.faults {

@@ -120,9 +120,15 @@ impl Job {
         }
         let fabric = &self.slow.fabric;
         let only_simulated = [
-            (fabric.forwarding == Forwarding::CutThrough, "`forwarding = \"cut-through\"`: the software switch stores and forwards"),
+            (
+                fabric.forwarding == Forwarding::CutThrough,
+                "`forwarding = \"cut-through\"`: the software switch stores and forwards",
+            ),
             (fabric.host_queue.is_some(), "`[hosts] queue`: real hosts have their own"),
-            (self.slow.flows.iter().any(|flow| flow.stop.is_some()), "`stop` of a flow: real hosts send whole messages"),
+            (
+                self.slow.flows.iter().any(|flow| flow.stop.is_some()),
+                "`stop` of a flow: real hosts send whole messages",
+            ),
             (self.slow.until == Until::Known, "`until = \"known\"`: the testbed waits for receivers"),
         ];
         if let Some((_, what)) = only_simulated.iter().find(|(asked, _)| *asked) {

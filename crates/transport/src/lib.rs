@@ -33,7 +33,7 @@ pub mod turns;
 pub mod two_sided;
 
 pub use endpoint::{
-    Capabilities, CreditBound, CreditDemand, End, Endpoint, EndpointEvent, Gone, HostContext, Path, Transport,
-    TransportInfo,
+    Capabilities, CreditBound, CreditDemand, End, Endpoint, EndpointEvent, Gone, HostContext, Path,
+    Transport, TransportInfo,
 };
 pub use message::{InitialWindow, Message};

@@ -176,7 +176,9 @@ pub(super) fn deadlines(flows: &Flows<'_>, warmup: Time, end: Time) -> Option<f6
         let Some(deadline) = flow.deadline else { continue };
         let late = match record.finish {
             Some(finish) => finish > deadline,
-            None if flow.stop.is_some_and(|stop| stop < deadline) && record.state == FlowState::Stopped => continue,
+            None if flow.stop.is_some_and(|stop| stop < deadline) && record.state == FlowState::Stopped => {
+                continue;
+            }
             None if deadline <= end || record.state == FlowState::Failed => true,
             None => continue,
         };

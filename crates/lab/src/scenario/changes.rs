@@ -80,7 +80,8 @@ fn down(table: &Reader<'_>, known: &Known<'_>) -> Read<Down> {
         Some(item) if item.text().is_ok_and(|word| word == "never") => Time::MAX,
         Some(item) => item.time()?,
     };
-    let switches = table.get("switches").map(|item| link_choice::switches(&item, known.switches)).transpose()?;
+    let switches =
+        table.get("switches").map(|item| link_choice::switches(&item, known.switches)).transpose()?;
     Ok(Down { switches: switches.unwrap_or_default(), at, until, converge })
 }
 

@@ -23,7 +23,8 @@ use crate::topology::Topology;
 use crate::traffic::{self, Flow};
 use crate::{fabric, files};
 use headway_network::{
-    FabricSpec, FaultSpec, FlowChoice, FlowSpec, PortChoice, Routing, RunSpec, SampleSpec, TransportSpec, Until,
+    FabricSpec, FaultSpec, FlowChoice, FlowSpec, PortChoice, Routing, RunSpec, SampleSpec, TransportSpec,
+    Until,
 };
 use headway_units::Time;
 use rustc_hash::FxHashMap;

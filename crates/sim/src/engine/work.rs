@@ -11,7 +11,9 @@
 //! machine, and again as they are handed out.
 
 use super::Engine;
-use crate::links::{ARRIVED, DELIVER, GIVEN_UP, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS, STOPPED};
+use crate::links::{
+    ARRIVED, DELIVER, GIVEN_UP, HANDED_OUT, HANDED_UP, HOST, OPENED, PREPARED, SENT, STEPS, STOPPED,
+};
 use crate::rank;
 use headway_network::{BuildError, HostCosts, Processor, RunSpec, merged};
 use headway_packet::{Packet, PacketFlags};

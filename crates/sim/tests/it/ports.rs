@@ -31,7 +31,8 @@ const MICROSECOND: u64 = 1_000_000;
 #[test]
 fn a_packet_leaves_a_switch_as_its_header_is_there_unless_the_way_on_is_faster() {
     let alone = |middle: u64| {
-        let mut run = cut(spec(line(1, middle).into(), "amrt", vec![flow(0, 1, 1460, Time::ZERO)], Time::ms(1)));
+        let mut run =
+            cut(spec(line(1, middle).into(), "amrt", vec![flow(0, 1, 1460, Time::ZERO)], Time::ms(1)));
         run.fabric.switch_latency = Time::ns(300);
         let found = outcome(&run);
         assert_eq!(found.flows[0].finish, Some(found.flows[0].ideal), "{middle}: the ideal is exact");
@@ -39,7 +40,11 @@ fn a_packet_leaves_a_switch_as_its_header_is_there_unless_the_way_on_is_faster()
     };
     let paths = 3 * MICROSECOND + 2 * 300_000;
     assert_eq!(alone(10), 2 * HEAD + FULL + paths);
-    assert_eq!(alone(5), HEAD + 2 * FULL + FULL + paths, "all of it has to be there before it goes on faster");
+    assert_eq!(
+        alone(5),
+        HEAD + 2 * FULL + FULL + paths,
+        "all of it has to be there before it goes on faster"
+    );
     assert_eq!(alone(20), FULL + HEAD / 2 + FULL + paths);
 }
 
@@ -150,6 +155,9 @@ fn a_queue_in_front_of_a_link_takes_what_a_host_has_in_order() {
     assert!(short(&queued).0 > 42 * FULL && short(&queued) > short(&pulled) * 4);
     assert_eq!(queued.flows[0].finish, pulled.flows[0].finish.map(|_| queued.flows[0].ideal));
     let full = two(Some(Limit::Packets(10)));
-    assert!(full.links[0].counters.drops() > 0 && full.flows[0].drops > Some(0), "a host drops what finds no room");
+    assert!(
+        full.links[0].counters.drops() > 0 && full.flows[0].drops > Some(0),
+        "a host drops what finds no room"
+    );
     assert!(full.flows.iter().all(|f| f.state == FlowState::Done));
 }

@@ -36,7 +36,8 @@ fn a_flow_is_over_at_its_time_and_leaves_no_trace_under_every_transport() {
 #[test]
 fn a_run_ends_when_its_last_flow_is_over() {
     for transport in registry::NAMES {
-        let found = outcome(&star(transport, vec![stopped(flow(0, 2, 1_000_000_000, Time::ZERO), Time::ms(1))]));
+        let found =
+            outcome(&star(transport, vec![stopped(flow(0, 2, 1_000_000_000, Time::ZERO), Time::ms(1))]));
         assert_eq!((found.end, found.flows[0].state), (Time::ms(1), FlowState::Stopped), "{transport}");
         assert!(found.warnings.is_empty(), "{transport}: {:?}", found.warnings);
         // One that is complete before is done.
@@ -56,7 +57,10 @@ fn messages_of_a_pair_are_told_apart() {
         let states: Vec<_> = found.flows.iter().map(|f| f.state).collect();
         assert_eq!(states[1], FlowState::Done, "{transport}");
         assert_eq!(states[3], FlowState::Done, "{transport}");
-        assert!(states[0] == FlowState::Stopped || states[2] == FlowState::Stopped, "{transport}: {states:?}");
+        assert!(
+            states[0] == FlowState::Stopped || states[2] == FlowState::Stopped,
+            "{transport}: {states:?}"
+        );
     }
 }
 

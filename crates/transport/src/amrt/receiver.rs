@@ -1,8 +1,8 @@
 //! The receiving half of AMRT.
 
-use crate::endpoint::Gone;
 use super::packets::{Data, Grant};
 use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
+use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::shared::scale;

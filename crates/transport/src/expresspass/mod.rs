@@ -16,7 +16,9 @@ mod params;
 mod receiver;
 mod sender;
 
-pub use params::{ExpressPassAeolusParams, ExpressPassParams, Feedback, JitterFrom, Preset, Recovery, Unheard, Values};
+pub use params::{
+    ExpressPassAeolusParams, ExpressPassParams, Feedback, JitterFrom, Preset, Recovery, Unheard, Values,
+};
 
 use crate::aeolus::AeolusParams;
 use crate::endpoint::{Capabilities, CreditBound, CreditDemand, HostContext, Path, Transport, TransportInfo};

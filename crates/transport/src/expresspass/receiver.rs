@@ -64,8 +64,11 @@ struct Incoming {
     repeats: u32,
 }
 
-pub(super) const CREDITS_MADE: GaugeInfo =
-    GaugeInfo::packets("credits_made", "credits made", "made by a receiver, those included that its own link drops");
+pub(super) const CREDITS_MADE: GaugeInfo = GaugeInfo::packets(
+    "credits_made",
+    "credits made",
+    "made by a receiver, those included that its own link drops",
+);
 pub(super) const CREDITS_DROPPED: GaugeInfo = GaugeInfo::packets(
     "credits_dropped_at_host",
     "credits dropped at hosts",

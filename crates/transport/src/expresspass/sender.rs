@@ -1,12 +1,12 @@
 //! The sending half of ExpressPass: asks for credits, sends a packet for each, says when it has enough. With Aeolus
 //! it also sends a first window at once.
 
-use crate::endpoint::Gone;
 use super::burst::{Burst, Push};
 use super::packets::{Ack, Credit, CreditStop, Data, Probe, Resend, Rts};
 use super::params::{BurstParams, Recovery, Values};
 use super::{Shared, TimerKey};
 use crate::aeolus::AeolusParams;
+use crate::endpoint::Gone;
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::Messages;

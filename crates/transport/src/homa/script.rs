@@ -193,7 +193,10 @@ fn a_message_that_is_over_is_forgotten_at_either_end() {
     sender.open(us(0), &message(1, 0, 20));
     sender.open(us(0), &message(1, 1, 3));
     sender.machine.abandon(us(1), end(true));
-    assert_eq!(sender.machine.poll_event(), Some(EndpointEvent::Failed { tag: 100, reason: "the peer is gone" }));
+    assert_eq!(
+        sender.machine.poll_event(),
+        Some(EndpointEvent::Failed { tag: 100, reason: "the peer is gone" })
+    );
     assert_eq!(sender.machine.poll_event(), None);
     assert_eq!(sender.machine.live_messages(), 1, "the other goes on");
     let mut receiver = Script::homa(settings());

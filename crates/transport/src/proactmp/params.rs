@@ -189,7 +189,13 @@ mod tests {
 
     fn context(payload: u16) -> HostContext {
         let sizes = Sizes { payload, ..Sizes::default() };
-        HostContext { host: HostId(0), nic: Rate::gbps(1), sizes, seed: 0, path: Box::new(|_| path(Time::us(32))) }
+        HostContext {
+            host: HostId(0),
+            nic: Rate::gbps(1),
+            sizes,
+            seed: 0,
+            path: Box::new(|_| path(Time::us(32))),
+        }
     }
 
     #[test]

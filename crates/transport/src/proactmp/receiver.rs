@@ -1,11 +1,11 @@
 //! The receiving half of ProactMP: one pool of credit for all messages of a host.
 
-use crate::endpoint::Gone;
 use super::credit::CreditPool;
 use super::incoming::{Incoming, ReceiverEvent};
 use super::packets::{Data, Probe, Rts};
 use super::params::{Order, Settings};
 use super::{Key, Shared, TimerKey, allowed_of, number_of};
+use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::two_sided::ReceivingHalf;
 use headway_gauges::{Gauge, GaugeInfo, Level};

@@ -1,11 +1,11 @@
 //! The sending half of ProactMP: a host's messages take turns at its wire.
 
-use crate::endpoint::Gone;
 use super::outgoing::{Outgoing, SenderEvent};
 use super::packets::{Grant, Pull, Resend};
 use super::params::Settings;
 use super::shares::SubflowEvent;
 use super::{Shared, TimerKey, allowed_of, number_of};
+use crate::endpoint::Gone;
 use crate::message::Message;
 use crate::messages::Messages;
 use crate::two_sided::SendingHalf;

@@ -1,11 +1,11 @@
 //! The receiving half of RPO.
 
-use crate::endpoint::Gone;
 use super::expected::Expected;
 use super::packets::{Data, Grant};
 use super::{
     Detection, LossTimer, Missing, OPPORTUNISTIC, OpportunisticMark, Reissue, RpoParams, Shared, TimerKey,
 };
+use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
 use crate::shared::scale;
