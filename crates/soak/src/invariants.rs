@@ -3,7 +3,7 @@
 use crate::run::Run;
 use crate::{finish, identities, links};
 use headway_network::Ideals;
-use headway_network::{Entity, FlowSpec, FlowState, Metric};
+use headway_network::{Entity, FlowSpec, FlowState, Forwarding, Metric};
 use headway_units::Time;
 
 /// One thing that must hold.
@@ -96,6 +96,11 @@ fn floor(run: &Run<'_>, flow: &FlowSpec, links: &[u32], delays: &[u32]) -> Time 
     let through = (0..links.len()).map(|at| {
         let (before, after, rate) = (&links[..at], &links[at + 1..], rate(&links[at]));
         let work = (rate.time_of(first) * (packets - 1)).saturating_add(rate.time_of(last));
+        // A switch that cuts through sends on what it has seen the header of; the last bit may then be as good as there.
+        let (first, last, after) = match run.spec.fabric.forwarding {
+            Forwarding::StoreAndForward => (first, last, after),
+            Forwarding::CutThrough => (sizes.head(first), sizes.head(last), &links[..0]),
+        };
         let short_last = times(before, first).saturating_add(times(after, last));
         let short_first = times(before, last).saturating_add(times(after, first));
         work.saturating_add(short_last.min(short_first))

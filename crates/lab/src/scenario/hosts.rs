@@ -51,22 +51,25 @@ pub(super) fn read(table: &Reader<'_>) -> Result<Hosts, ScenarioError> {
         queue: None,
     };
     let hosts = Hosts { queue: queue(&table, &hosts.costs)?, ..hosts };
-    let elsewhere: &[&str] = if hosts.queue.is_none() { &["buffer"] } else { &[] };
-    table.finish(elsewhere, hosts.queue.is_none().then(|| "queue = \"none\"".into()))?;
+    table.finish(&[], None)?;
     Ok(hosts)
 }
 
 /// The queue in front of a host's link.
 fn queue(table: &Reader<'_>, costs: &HostCosts) -> Result<Option<Limit>, ScenarioError> {
-    let Some(item) = table.get("queue") else { return Ok(None) };
-    if item.choice(&["none", "fifo"])? == 0 {
-        return Ok(None);
-    }
+    let buffer = table.get("buffer");
+    let queue = table.get("queue");
+    let fifo = queue.as_ref().map_or(Ok(0), |item| item.choice(&["none", "fifo"]))? == 1;
+    let Some(item) = queue.filter(|_| fifo) else {
+        let table = "[hosts] without queue = \"fifo\"".into();
+        let unused = buffer.map(|item| item.fail(Problem::UnusedKey { key: "buffer".into(), table }));
+        return unused.map_or(Ok(None), Err);
+    };
     if !costs.is_free() {
         let text = "hosts whose processors or interfaces take time have no `queue`".into();
         return Err(item.fail(Problem::Contradiction(text)).help("leave out either the costs or the queue"));
     }
-    let buffer = table.get("buffer").map(|item| crate::fabric::positive(&item)).transpose()?;
+    let buffer = buffer.map(|item| crate::fabric::positive(&item)).transpose()?;
     Ok(Some(buffer.unwrap_or(USUAL_QUEUE)))
 }
 

@@ -436,3 +436,39 @@ snapshot!(
     connection_of_the_flow_itself,
     over("name = \"x\", src = 3, dst = 1, bytes = 1, connection = \"x\"")
 );
+
+// Ports that differ, queues of hosts, flows that stop.
+
+/// SMALL with a table of `[[fabric.at]]`.
+fn ports(table: &str) -> String {
+    format!("{SMALL}\n[[fabric.at]]\n{table}\n")
+}
+
+snapshot!(ports_of_no_link, wrong(&ports("links = [\"s0->h9\"]\nbuffer = \"9 packets\""), &[]));
+snapshot!(ports_of_no_tier, wrong(&ports("links = \"cores\"\nbuffer = \"9 packets\""), &[]));
+snapshot!(
+    ports_that_are_not_there,
+    wrong(
+        &ports("links = \"core\"\nbuffer = \"9 packets\""),
+        &["topology={kind='single-switch',hosts=4,rate='1 Gbps',delay='1 us'}"]
+    )
+);
+snapshot!(ports_of_no_switch, wrong(&ports("switches = [\"s7\"]\nbuffer = \"9 packets\""), &[]));
+snapshot!(ports_that_nobody_names, wrong(&ports("buffer = \"9 packets\""), &[]));
+snapshot!(ports_that_do_nothing_else, wrong(&ports("links = \"hosts\""), &[]));
+snapshot!(
+    ports_with_a_key_of_others,
+    wrong(&ports("links = \"hosts\"\ndiscipline = \"drop-tail\"\nthreshold = 9"), &[])
+);
+snapshot!(ports_by_link_and_by_switch, wrong(&ports("links = \"hosts\"\nswitches = [\"s0\"]"), &[]));
+snapshot!(
+    queue_of_hosts_that_take_time,
+    wrong(&format!("{SMALL}\n[hosts]\nqueue = \"fifo\"\npacket_cost = \"1 us\"\n"), &[])
+);
+snapshot!(buffer_without_a_queue, wrong(&format!("{SMALL}\n[hosts]\nbuffer = \"9 packets\"\n"), &[]));
+snapshot!(share_with_too_many_decimals, wrong(SMALL, &["traffic.0.share=2.0005"]));
+snapshot!(share_below_one, wrong(SMALL, &["traffic.0.share=0.5"]));
+snapshot!(end_of_a_run_that_is_misspelt, wrong(SMALL, &["until=know"]));
+snapshot!(stop_of_no_time, wrong(SMALL, &["traffic.0.stop=0 s"]));
+snapshot!(stop_of_an_entry_before_a_start, wrong(SMALL, &["traffic.0.stop=50 us"]));
+snapshot!(stop_of_a_flow_before_its_start, wrong(SMALL, &["traffic.0.flows.1.stop=20 us"]));

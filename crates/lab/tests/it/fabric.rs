@@ -14,6 +14,8 @@ use std::fmt::Write;
 
 const BEGIN: &str = "<!-- fabric: written from what disciplines and transports declare, do not edit -->\n";
 const END: &str = "<!-- end of fabric -->";
+/// Keys that a resolved scenario has only where they are set.
+const SAID: [&str; 2] = ["forwarding", "at"];
 
 type Set = Vec<(String, ParamValue)>;
 
@@ -196,7 +198,14 @@ fn the_keys_are_those_of_a_scenario() {
     let own = disciplines::find("drop-tail").expect("it is listed").1;
     let there: Vec<&str> =
         fabric.keys().map(String::as_str).filter(|key| own.iter().all(|spec| spec.name != *key)).collect();
-    assert_eq!(there, KEYS.iter().map(|key| key.name).collect::<Vec<_>>());
+    // These two are only there where a scenario has them: they are part of what tells runs apart.
+    let said: Vec<&str> = KEYS.iter().map(|key| key.name).filter(|name| !SAID.contains(name)).collect();
+    assert_eq!(there, said);
+    let at =
+        good(common::SMALL, &["fabric.forwarding=cut-through", "fabric.at=[{links='hosts', buffer='9 B'}]"]);
+    let fabric = &at.resolved_json()["fabric"];
+    assert_eq!(fabric["forwarding"], "cut-through");
+    assert_eq!((&fabric["at"][0]["links"], &fabric["at"][0]["buffer"]), (&"hosts".into(), &"9 B".into()));
     for key in KEYS.iter().filter(|key| key.takes == "bytes") {
         assert_eq!(fabric[key.name].to_string(), key.usual, "{}", key.name);
     }
