@@ -118,6 +118,21 @@ class Scenario:
         return self._native.seed
 
     @property
+    def text(self) -> str:
+        """The text that it was read from or built as, without its overrides; `to_toml` has them."""
+        return self._written.text
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The overrides that it was loaded with, `key=value`."""
+        return tuple(self._written.sets)
+
+    @property
+    def scale(self) -> str | None:
+        """The scale that it was loaded with."""
+        return self._written.scale
+
+    @property
     def digest(self) -> str:
         """Identifies the run: version, resolved scenario and seed."""
         return self._native.digest()

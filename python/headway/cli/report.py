@@ -27,9 +27,9 @@ def report(directory: Path, fmt: str) -> None:
 
 def build_report(directory: Path, fmt: str) -> list[Path]:
     """The files written; drawing libraries are imported only when something is drawn."""
-    from headway import report as package
+    from headway.report import build
 
-    return package.build(directory, fmt)
+    return build(directory, fmt)
 
 
 COMMAND = report
