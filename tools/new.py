@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -291,6 +291,8 @@ def finish(made: list[Made]) -> None:
             cargo(*INTEGRATION, *tests, extra={"INSTA_UPDATE": "always", "HEADWAY_BLESS": "1"})
         else:
             cargo("check", "--package", "headway-fabric")
+        written = "make develop && .venv/bin/python tools/building.py, for its function in Python"
+        made[-1] = replace(made[-1], hints=(*made[-1].hints, written))
     for one in made:
         print(f"made {one.name.text}; git status shows every file")
         print(f"  {one.place}: begin here, CONTRIBUTING.md says how")

@@ -3,9 +3,23 @@
 >>> import headway
 >>> run = headway.Scenario.load("examples/quickstart").run("out/quickstart")
 >>> run.summary["fct_mean_s"], run.flows.to_polars()
+
+Functions make the parts of a scenario, such as `leaf_spine` and `poisson`; `scenario` puts them together.
+docs/python.md is the guide.
 """
 
+# Functions have the names of these two packages and of `headway.scenario`, as commands have. The packages come first:
+# what is imported later would take the place of the functions. `from headway.report import ...` finds them as before.
+from headway import explain as _explain  # noqa: F401
+from headway import report as _report  # noqa: F401
 from headway._headway import version as _version
+from headway.building import disciplines, models, tables, topologies, traffic, transports
+from headway.building.build import scenario
+from headway.building.parts import flow
+from headway.building.tables import *  # noqa: F403
+from headway.building.topologies import *  # noqa: F403
+from headway.building.traffic import *  # noqa: F403
+from headway.commands import Reproduction, explain, list, report, reproduce
 from headway.comparison import Comparison, compare
 from headway.data.point import Point, SweepRun
 from headway.data.run import Run, RunPart, read
@@ -22,6 +36,7 @@ __all__ = [
     "HeadwayError",
     "NameNotFound",
     "Point",
+    "Reproduction",
     "ResultsError",
     "Run",
     "RunPart",
@@ -32,7 +47,19 @@ __all__ = [
     "Table",
     "__version__",
     "compare",
+    "disciplines",
+    "explain",
+    "flow",
+    "list",
+    "models",
     "read",
     "read_sweep",
+    "report",
+    "reproduce",
+    "scenario",
     "sweep",
+    "transports",
 ]
+__all__ += topologies.__all__
+__all__ += traffic.__all__
+__all__ += tables.__all__

@@ -20,6 +20,8 @@ RUN_FILES = (
     "series.parquet",
 )
 LOCKS = ".locks"
+# Scenarios that came from no file, each in a folder of its own.
+SCENARIOS = "scenarios"
 TASKS = ".tasks"
 PARTIAL = ".partial"
 CLAIMS_FILE = "claims.json"

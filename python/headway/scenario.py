@@ -14,9 +14,9 @@ from headway import _headway, names, store
 from headway.data.machine import cores
 from headway.data.point import Point
 from headway.data.run import Run
-from headway.data.toml import Document
+from headway.data.toml import Document, apply, assignment, write, write_value
 from headway.directories import clear_run, prepare_run
-from headway.errors import NameNotFound
+from headway.errors import HeadwayError, NameNotFound
 from headway.report.table import check_report
 
 Progress = Callable[[dict[str, Any]], bool]
@@ -29,11 +29,17 @@ Threads = int | Literal["auto"]
 
 @dataclass(frozen=True)
 class _Written:
-    """What a scenario was read from: its text, the name of that in messages, and overrides."""
+    """What a scenario was read from: its text, the name of that in messages, overrides, scale, and where paths begin.
+
+    `title` is what the scenario itself is called.
+    """
 
     name: str
     text: str
     sets: Sequence[str]
+    scale: str | None
+    folder: Path
+    title: str
 
     def check_report(self, native: _headway.Scenario) -> None:
         """Raise `ScenarioError` for what no report understands in the `[report]` table."""
@@ -61,7 +67,8 @@ class Scenario:
         overrides = assignments(sets)
         file = names.resolve(str(name))
         native = _headway.Scenario.load(str(file.path), overrides, scale)
-        written = _Written(str(file.path), file.path.read_text(encoding="utf-8"), overrides)
+        text = file.path.read_text(encoding="utf-8")
+        written = _Written(str(file.path), text, overrides, scale, file.path.parent.absolute(), file.path.stem)
         written.check_report(native)
         return cls(native, written, file.path)
 
@@ -73,11 +80,15 @@ class Scenario:
         *,
         sets: Mapping[str, Any] | Sequence[str] = (),
         scale: str | None = None,
+        folder: str | Path | None = None,
     ) -> Scenario:
-        """A scenario written in a string; `name` stands for the file in messages."""
+        """A scenario written in a string; `name` stands for the file in messages.
+
+        Relative paths in it begin at `folder`, which is the working directory if there is none.
+        """
         overrides = assignments(sets)
-        native = _headway.Scenario.from_text(text, name, overrides, scale)
-        written = _Written(name, text, overrides)
+        native = _headway.Scenario.from_text(text, name, overrides, scale, None if folder is None else str(folder))
+        written = _Written(name, text, overrides, scale, Path(folder or "").absolute(), name)
         written.check_report(native)
         return cls(native, written)
 
@@ -105,6 +116,21 @@ class Scenario:
     def seed(self) -> int:
         """The seed of every random stream of the run."""
         return self._native.seed
+
+    @property
+    def text(self) -> str:
+        """The text that it was read from or built as, without its overrides; `to_toml` has them."""
+        return self._written.text
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The overrides that it was loaded with, `key=value`."""
+        return tuple(self._written.sets)
+
+    @property
+    def scale(self) -> str | None:
+        """The scale that it was loaded with."""
+        return self._written.scale
 
     @property
     def digest(self) -> str:
@@ -144,6 +170,28 @@ class Scenario:
         That is of the scenario without its variants, as `run` runs it; of each point, ask `at(point).warnings`.
         """
         return self._native.warnings()
+
+    def to_toml(self) -> str:
+        """The scenario as the text of a file, from which `load` makes the same scenario.
+
+        Without overrides, that is the text that it was made from. With them, or with a scale, their values stand in
+        it, and comments are lost. Relative paths in it begin at the folder of the file.
+        """
+        if not self._written.sets and self._written.scale is None:
+            return self._written.text
+        document = Document(self._written.name, self._written.text).value
+        scaled = document.get("scale", {}).get(self._written.scale, {}) if self._written.scale else {}
+        for sets in (list(scaled.items()), [assignment(one) for one in self._written.sets]):
+            document = apply(document, sets)
+        text = write(document)
+        again = _headway.Scenario.from_text(text, self._written.title, [], None, str(self._written.folder))
+        if (again.digest(), again.points()) != (self.digest, self._native.points()):
+            raise HeadwayError(f"{self.name}: with these overrides, it cannot be written as one file")
+        return text
+
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[Any, ...]]:
+        """For `pickle`: its text and overrides, so that a process elsewhere needs no file but those that it names."""
+        return _unpickled, (self._written, self.path)
 
     def export_flows(self, format: str) -> str:
         """Its flows as text: `cm`, an htsim connection matrix, or `csv`, which `kind = "file"` reads back."""
@@ -249,6 +297,13 @@ class Scenario:
         return f"<div><b>{html.escape(self.name)}</b> {html.escape(self.title)}<table>{rows}</table></div>"
 
 
+def _unpickled(written: _Written, path: Path | None) -> Scenario:
+    """The scenario that was pickled."""
+    sets = list(written.sets)
+    native = _headway.Scenario.from_text(written.text, written.title, sets, written.scale, str(written.folder))
+    return Scenario(native, written, path)
+
+
 def thread_count(threads: Threads) -> int:
     """A number of threads; of `"auto"`, the cores that this process may use."""
     if threads == "auto":
@@ -263,18 +318,9 @@ def assignments(sets: Mapping[str, Any] | Sequence[str]) -> list[str]:
     if isinstance(sets, str | bytes):
         raise TypeError(f"sets takes a dict or a list of 'key=value', not the text {sets!r}: write sets=[{sets!r}]")
     if isinstance(sets, Mapping):
-        return [f"{key}={_toml(value)}" for key, value in sets.items()]
+        return [f"{key}={write_value(value)}" for key, value in sets.items()]
     overrides = list(sets)
     for item in overrides:
         if not isinstance(item, str):
             raise TypeError(f"sets takes texts 'key=value', not {item!r}; for pairs write a dict, {{key: value}}")
     return overrides
-
-
-def _toml(value: Any) -> str:  # noqa: ANN401  (anything TOML can hold)
-    """A value as TOML has it on one line."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(str(key))} = {_toml(item)}" for key, item in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)

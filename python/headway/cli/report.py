@@ -30,10 +30,10 @@ def report(directory: Path, fmt: str, replay: bool) -> None:
 
 def build_report(directory: Path, fmt: str, *, replay: bool = False) -> list[Path]:
     """The files written; drawing libraries are imported only when something is drawn."""
-    from headway import report as package
+    from headway.report import build
     from headway.tape import record
 
-    return package.build(directory, fmt, record(directory) if replay else None)
+    return build(directory, fmt, record(directory) if replay else None)
 
 
 COMMAND = report

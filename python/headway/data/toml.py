@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 from headway import _headway
 from headway.errors import ScenarioError
+
+# Tables whose tables have heads of their own.
+NESTED = ("variants", "scale")
 
 # Characters of the text, from and to.
 Place = tuple[int, int]
@@ -56,6 +63,13 @@ class Document:
         found = node.get("keys", {}).get(key)
         return (_at(found["at"]), _place(found["node"])) if found else (_place(node), None)
 
+    def path_at(self, line: int, column: int) -> tuple[str | int, ...]:
+        """The key that stands at a line and column, both counted from 1: keys, and positions in lists."""
+        starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        at = starts[min(line, len(starts)) - 1] + column - 1
+        around = [(end - begin, path) for path, begin, end in _spans(self._root, ()) if begin <= at < end]
+        return min(around, key=lambda one: (one[0], -len(one[1])), default=(0, ()))[1]
+
     def position(self, place: Place) -> tuple[int, int, str]:
         """Line and column of a place, from 1 and from 0, and the text of the line."""
         begin = self.text.rfind("\n", 0, place[0]) + 1
@@ -100,6 +114,104 @@ def _entries(node: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Entry]:
         whole = (*path, *key.split("."))
         yield Entry(whole, _at(entry["at"]), entry["node"])
         yield from _entries(entry["node"], whole)
+
+
+def _spans(node: Mapping[str, Any], path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], int, int]]:
+    """Every key and item of a list, with the characters from its beginning to the end of its value."""
+    for key, entry in node.get("keys", {}).items():
+        begin, end = _at(entry["at"])
+        inner = _place(entry["node"])
+        # The value of a table with a head of its own may stand elsewhere, and not behind its key.
+        yield (*path, key), begin, max(end, inner[1]) if inner[0] >= end else end
+        yield (*path, key), *inner
+        yield from _spans(entry["node"], (*path, key))
+    for index, item in enumerate(node.get("list", [])):
+        yield (*path, index), *_place(item)
+        yield from _spans(item, (*path, index))
+
+
+def write(document: Mapping[str, Any]) -> str:
+    """A TOML text: plain keys first, then a table or a list of tables a head; what lies deeper is on one line."""
+    heads = {key: value for key, value in document.items() if _has_heads(value)}
+    blocks = ["".join(f"{_key(key)} = {write_value(value)}\n" for key, value in document.items() if key not in heads)]
+    for key, value in heads.items():
+        for one in value if isinstance(value, list) else [value]:
+            inner = {name: item for name, item in one.items() if isinstance(item, Mapping)} if key in NESTED else {}
+            lines = [f"{_key(name)} = {_broken(item)}\n" for name, item in one.items() if name not in inner]
+            if lines or not inner:
+                blocks.append(f"[[{key}]]\n" if isinstance(value, list) else f"[{_key(key)}]\n")
+                blocks[-1] += "".join(lines)
+            for name, item in inner.items():
+                head = f"[{_key(key)}.{_key(name)}]\n"
+                blocks.append(head + "".join(f"{_key(k)} = {_broken(v)}\n" for k, v in item.items()))
+    return "\n".join(block for block in blocks if block)
+
+
+def write_value(value: Any) -> str:  # noqa: ANN401  (what TOML can hold)
+    """A value on one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(str(key))} = {write_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(write_value, value)) + "]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def apply(document: Mapping[str, Any], sets: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """A document with values set by their paths, as the reader of scenarios sets them.
+
+    Names of transports come first: the parameters of another transport go. What a path does not find is left to the
+    reader, which has said so.
+    """
+    changed = copy.deepcopy(dict(document))
+    pairs = [(tuple(step.strip() for step in _steps(path)), value) for path, value in sets]
+    for steps, value in sorted(pairs, key=lambda pair: pair[0] != ("transport", "name")):
+        former = changed.get("transport")
+        if steps == ("transport", "name") and isinstance(former, dict) and former.get("name") != value:
+            changed["transport"] = {}
+        here: Any = changed
+        for step in steps[:-1]:
+            here = here[int(step)] if isinstance(here, list) else here.setdefault(step, {})
+        if isinstance(here, list):
+            here[int(steps[-1])] = value
+        else:
+            here[steps[-1]] = value
+    return changed
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """An override `key=value`: its path and its value, which is TOML, or else text."""
+    path, _, value = text.partition("=")
+    try:
+        return path.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return path.strip(), value.strip()
+
+
+def _steps(path: str) -> list[str]:
+    """The parts of a path. Keys of the sweep, of variants and of scales are paths themselves."""
+    top = path.partition(".")[0].strip()
+    return path.split(".", 1 if top == "sweep" else 2 if top in NESTED else -1)
+
+
+def _has_heads(value: object) -> bool:
+    """Whether a value of the root is a table, or a list of nothing but tables."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(item, Mapping) for item in value)
+    return isinstance(value, Mapping)
+
+
+def _broken(value: object) -> str:
+    """A value on one line; of a list of tables, each has its own."""
+    if isinstance(value, list) and _has_heads(value):
+        return "[\n" + "".join(f"  {write_value(item)},\n" for item in value) + "]"
+    return write_value(value)
+
+
+def _key(key: str) -> str:
+    """A key, in quotes where it needs them."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else write_value(key)
 
 
 def _inner(path: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,19 @@ from typing import Any
 from headway import names
 from headway.data.sweep import Sweep, read_sweep
 from headway.directories import directory_of
-from headway.scenario import Threads, assignments
+from headway.errors import HeadwayError, ScenarioError
+from headway.files import writable_directory, write_text
+from headway.layout import SCENARIOS
+from headway.scenario import Scenario, Threads, assignments
 from headway.sweeps.board import Observer
 from headway.sweeps.capacity import with_threads
 from headway.sweeps.executors import executor_of
-from headway.sweeps.plan import Shard, plan
+from headway.sweeps.plan import Shard, folder_name, plan
 from headway.sweeps.run import run_sweep
 
 
 def sweep(
-    scenario: str | Path,
+    scenario: str | Path | Scenario,
     out: str | Path,
     *,
     sets: Mapping[str, Any] | Sequence[str] = (),
@@ -33,8 +37,12 @@ def sweep(
     """Run every point of a scenario's sweep that `out` does not hold yet, and return all that it holds then.
 
     >>> headway.sweep("examples/quickstart", "out/q")
+    >>> headway.sweep(headway.scenario(...), "out/mine")
     >>> headway.sweep("examples/quickstart", "out/q", executor="dask:tcp://10.0.0.1:8786")
     >>> headway.sweep("examples/quickstart", "out/q", executor=client)
+
+    `scenario` is a name, a path, or a scenario, with the overrides and the scale that it was loaded with. One that was
+    built or read from a text is written to a file in `out`, for the processes that run its points.
 
     `executor` says where points run: `"local"`, `"slurm"`, `"dask:ADDRESS"`, or an object with the interface of
     `concurrent.futures`, such as a pool of mpi4py or submitit, or a Dask client. Workers need the same version of
@@ -44,7 +52,15 @@ def sweep(
     Points that fail are in `Sweep.failed`. Ctrl-C stops what this call started; called again, it goes on from there.
     """
     where = executor_of(executor)
-    planned = plan(names.resolve(str(scenario)), directory_of(out), sets=assignments(sets), scale=scale, strict=True)
+    directory = directory_of(out)
+    overrides = assignments(sets)
+    if isinstance(scenario, Scenario):
+        overrides = [*scenario.sets, *overrides]
+        scale = scale or scenario.scale
+        file = _written(scenario, directory)
+    else:
+        file = names.resolve(str(scenario))
+    planned = plan(file, directory, sets=overrides, scale=scale, strict=True)
     planned = with_threads(planned, threads, jobs)
     try:
         run_sweep(
@@ -59,3 +75,26 @@ def sweep(
         if where is not executor:
             where.close()
     return read_sweep(out)
+
+
+def _written(scenario: Scenario, out: Path) -> names.ScenarioFile:
+    """The file of a scenario; one without is written below `out`, each text to a place of its own.
+
+    Raises `HeadwayError` if the text names files by paths that begin elsewhere.
+    """
+    if scenario.path is not None:
+        return names.ScenarioFile(scenario.name, scenario.path)
+    text = scenario.text
+    place = out / SCENARIOS / hashlib.sha256(text.encode()).hexdigest()[:8]
+    path = writable_directory(place) / f"{folder_name(scenario.name)}.toml"
+    write_text(path, text)
+    try:
+        there = Scenario.load(path, sets=scenario.sets, scale=scenario.scale)
+    except ScenarioError as error:
+        raise HeadwayError(
+            f"{error}\nthe scenario names files by paths that begin elsewhere: give whole paths, or save it "
+            "beside them, Path(...).write_text(scenario.text), and sweep that file"
+        ) from None
+    if there.digest != scenario.digest:
+        raise HeadwayError(f"{path}: files that it names are others there; give whole paths")
+    return names.ScenarioFile(scenario.name, path)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from headway.locks import is_free
@@ -121,6 +123,19 @@ class _Pools:
 
 
 @contextmanager
+def _apart() -> Iterator[None]:
+    """Processes that begin in here never hear Ctrl-C, and do not run the program that called us, which Python would
+    have them do: they need nothing of it, and it may begin a sweep at its top level, or come from a pipe."""
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        with _deaf():
+            yield
+    finally:
+        sys.modules["__main__"] = program
+
+
+@contextmanager
 def _deaf() -> Iterator[None]:
     """Processes that begin in here never hear Ctrl-C, not even before their first line of ours is run. Ours waits."""
     if not hasattr(signal, "pthread_sigmask"):
@@ -142,7 +157,7 @@ def _fill(
     """Hand out points, one a worker, so that a death leaves few to look at again."""
     while len(running) < workers and (point := next(waiting, None)) is not None:
         try:
-            with _deaf():
+            with _apart():
                 running[pool.submit(run_point, point)] = point
         except BrokenProcessPool as error:
             broken: Future[Finished | Elsewhere | Failed] = Future()

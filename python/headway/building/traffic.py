@@ -1,0 +1,520 @@
+"""Traffic: a function for each kind that a `[[traffic]]` entry may have.
+
+Written by tools/building.py, do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from headway.building.parts import Bytes, Duration, Hosts, Part, PathLike, Rate, Sizes, Traffic, Transport, Value, given
+
+__all__ = [
+    "file",
+    "flows",
+    "incast",
+    "many_to_many",
+    "on_off",
+    "permutation",
+    "poisson",
+]
+
+
+def flows(
+    *,
+    flows: Sequence[Mapping[str, Value] | Part],
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: int | None = None,
+    clump: int | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """Flows written out one by one.
+
+    flows: the flows (list of tables)
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        flows=flows,
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("flows", {"kind": "flows", **keys})
+
+
+def file(
+    *,
+    path: PathLike,
+    start_unit: Literal["ps", "us"] | None = None,
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: int | None = None,
+    clump: int | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """Flows from a connection matrix (.cm) or a table (.csv), perhaps compressed (.gz).
+
+    path: of the file, relative to the scenario (path)
+    start_unit: what start times of a matrix count (`ps`, `us`; default: `ps`)
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        path=path,
+        start_unit=start_unit,
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("file", {"kind": "file", **keys})
+
+
+def poisson(
+    *,
+    cdf: Sizes,
+    load: float,
+    interpolation: Literal["linear", "step"] | None = None,
+    load_reference: Literal["host-links", "core-links", "receiver-links"] | None = None,
+    load_bytes: Literal["payload", "wire"] | None = None,
+    mean: Literal["exact", "published"] | None = None,
+    pairs: Literal["any", "inter-rack"] | None = None,
+    senders: Hosts | None = None,
+    receivers: Hosts | None = None,
+    flows: int | None = None,
+    duration: Duration | None = None,
+    start: Duration | None = None,
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: int | None = None,
+    clump: int | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """Poisson arrivals over a flow-size distribution at a load.
+
+    cdf: flow sizes (name (`headway list workloads`), a path to a CSV `bytes,cdf`, or a table)
+    load: see the page (above 0, at most 1)
+    interpolation: of a file: straight lines between rows, or only the rows' own sizes (`linear`, `step`; default:
+        `linear`)
+    load_reference: which links the load is a share of (`host-links`, `core-links`, `receiver-links`; default:
+        `host-links`; with `senders` `receiver-links`)
+    load_bytes: application bytes, or also headers, framing and padding (`payload`, `wire`; default: `wire`)
+    mean: mean of the table, or the constant that the source's scripts divide by (`exact`, `published`; default:
+        `exact`)
+    pairs: whether source and destination may hang on one switch (`any`, `inter-rack`; default: `any`)
+    senders: the senders, instead of `pairs`; a count means the first hosts (list of hosts, or count; default: all
+        hosts)
+    receivers: the receivers, with `senders`; a count means the hosts after the last sender (list of hosts, or count;
+        default: all hosts)
+    flows: when arrivals end (count; default: or `duration`)
+    duration: when arrivals end (duration; default: or `flows`)
+    start: when it begins (duration; default: `"0 s"`)
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        cdf=cdf,
+        load=load,
+        interpolation=interpolation,
+        load_reference=load_reference,
+        load_bytes=load_bytes,
+        mean=mean,
+        pairs=pairs,
+        senders=senders,
+        receivers=receivers,
+        flows=flows,
+        duration=duration,
+        start=start,
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("poisson", {"kind": "poisson", **keys})
+
+
+def incast(
+    *,
+    senders: Hosts,
+    receiver: int,
+    bytes: Bytes | None = None,
+    cdf: Sizes | None = None,
+    interpolation: Literal["linear", "step"] | None = None,
+    start: Duration | None = None,
+    repeat: int | None = None,
+    period: Duration | None = None,
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: int | None = None,
+    clump: int | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """Many senders to one receiver at once, perhaps repeated.
+
+    senders: the senders; a count means the first hosts that are not the receiver (list of hosts, or count)
+    receiver: the receiver (host)
+    bytes: of each message (bytes; default: or `cdf`)
+    cdf: sizes, drawn for each flow (as of `poisson`; default: or `bytes`)
+    interpolation: of a file: straight lines between rows, or only the rows' own sizes (`linear`, `step`; default:
+        `linear`)
+    start: when it begins (duration; default: `"0 s"`)
+    repeat: rounds (count; default: `1`)
+    period: from one round to the next (duration; default: with `repeat`)
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        senders=senders,
+        receiver=receiver,
+        bytes=bytes,
+        cdf=cdf,
+        interpolation=interpolation,
+        start=start,
+        repeat=repeat,
+        period=period,
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("incast", {"kind": "incast", **keys})
+
+
+def permutation(
+    *,
+    bytes: Bytes,
+    start: Duration | None = None,
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: int | None = None,
+    clump: int | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """Every host sends to one other, every host receives from one.
+
+    bytes: of each message (bytes)
+    start: when it begins (duration; default: `"0 s"`)
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        bytes=bytes,
+        start=start,
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("permutation", {"kind": "permutation", **keys})
+
+
+def many_to_many(
+    *,
+    senders: Hosts,
+    receivers: Hosts,
+    bytes: Bytes,
+    fan_out: int | None = None,
+    start: Duration | None = None,
+    responsive_ratio: float | None = None,
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: int | None = None,
+    clump: int | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """Some hosts send to some others, of which not all may answer.
+
+    senders: the senders; a count means the first hosts (list of hosts, or count)
+    receivers: the receivers; a count means the hosts after the last sender (list of hosts, or count)
+    bytes: of each message (bytes)
+    fan_out: to how many receivers each sender sends, in rotation (count; default: all)
+    start: when it begins (duration; default: `"0 s"`)
+    responsive_ratio: share of senders that go on after their first window, chosen at random (from 0 to 1; default:
+        `1.0`)
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        senders=senders,
+        receivers=receivers,
+        bytes=bytes,
+        fan_out=fan_out,
+        start=start,
+        responsive_ratio=responsive_ratio,
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("many_to_many", {"kind": "many-to-many", **keys})
+
+
+def on_off(
+    *,
+    src: int,
+    dst: int,
+    rate: Rate,
+    on: Duration,
+    off: Duration,
+    until: Duration,
+    start: Duration | None = None,
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: int | None = None,
+    clump: int | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """One source that sends a message in each ON period.
+
+    src: the sender (host)
+    dst: the receiver (host)
+    rate: of an ON period, which is one message of rate x `on` (rate)
+    on: length of an ON period (duration)
+    off: pause between two ON periods (duration)
+    until: no ON period begins from then on (time)
+    start: when it begins (duration; default: `"0 s"`)
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        src=src,
+        dst=dst,
+        rate=rate,
+        on=on,
+        off=off,
+        until=until,
+        start=start,
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("on_off", {"kind": "on-off", **keys})
