@@ -11,9 +11,9 @@ from threading import BoundedSemaphore, Lock
 
 from markupsafe import Markup
 
-from headway import report
 from headway.comparison import compare
 from headway.layout import MANIFEST_FILE, SWEEP_FILE
+from headway.report import page_text
 from headway.report.page import asset, environment
 
 from .found import entry_of, inside, look
@@ -59,7 +59,7 @@ class Pages:
     def report(self, path: str) -> str:
         """The report of a run or a sweep."""
         folder = inside(self.root, path)
-        return self._made(("report", folder, _stamp(folder)), lambda: report.page_text(folder))
+        return self._made(("report", folder, _stamp(folder)), lambda: page_text(folder))
 
     def comparison(self, run: str, reference: str) -> str:
         """Two runs beside each other."""
