@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from headway.claims.tables import Source
@@ -156,7 +158,7 @@ class Terminal:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
         monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr(terminal.shutil, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
+        monkeypatch.setattr(shutil, "get_terminal_size", lambda *_: os.terminal_size((columns, 24)))
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
 
 
@@ -169,7 +171,7 @@ def test_a_table_breaks_between_words_at_every_width(
 ) -> None:
     Terminal(monkeypatch, columns)
     terminal.print_table(["verdict", "claim", "measured", "of"], [list(WORDS)], ["a reason with a number of words"])
-    printed = terminal.click.unstyle(capsys.readouterr().out)
+    printed = click.unstyle(capsys.readouterr().out)
     for word in " ".join(WORDS).split():
         assert word in printed.split(), f"{word} is in one piece"
     longest = max(len(word) for word in " ".join(WORDS).split())

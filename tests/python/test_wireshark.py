@@ -206,7 +206,7 @@ def _until(condition: Callable[[], bool]) -> None:
 
 def test_ctrl_c_leaves_a_readable_file(long_scenario_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "out.pcapng"
-    command = [sys.executable, "-m", "headway", "run", str(long_scenario_file), "--capture", str(path)]
+    command = [sys.executable, "-m", "headway", "run", str(long_scenario_file), "--capture", str(path), "--yes"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         _until(lambda: path.exists() and path.stat().st_size > 1_000_000)

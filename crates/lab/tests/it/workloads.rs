@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{LEAF_SPINE, SMALL, good};
+use common::{LEAF_SPINE, SMALL, good, load as read};
 use headway_lab::import::{cm, csv};
 use headway_lab::scenario::{ExportFormat, Scenario};
 use headway_lab::text::Source;
@@ -320,4 +320,22 @@ fn a_table_in_another_form_is_read_with_a_note_that_says_how() {
         `bytes,cdf` says so itself";
     assert_eq!(scenario.setup().expect("a network").warnings(), [note]);
     assert!(flows(&scenario).iter().all(|flow| flow.bytes <= 30_000_000));
+}
+
+#[test]
+fn a_name_of_another_kind_is_answered_with_its_place_in_a_scenario() {
+    for (set, help) in [
+        ("traffic.0.cdf=websearch", "did you mean one of xpass_websearch, yaps_websearch, "),
+        ("traffic.0.cdf=incast", "`incast` is a pattern of traffic: [[traffic]] kind = \"incast\""),
+        (
+            "traffic.0.kind=websearch",
+            "`xpass_websearch` is a flow-size distribution: [[traffic]] kind = \"poisson\"",
+        ),
+        ("topology.kind=incast", "`incast` is a pattern of traffic"),
+        ("transport.name=drop-tail", "`drop-tail` is a port discipline: [fabric] discipline = \"drop-tail\""),
+        ("fabric.discipline=dctcp", "`dctcp` is a transport: [transport] name = \"dctcp\""),
+    ] {
+        let error = read(&LEAF_SPINE.replace("LOAD", "flows = 10"), &[set]).expect_err(set);
+        assert!(error.render().contains(&format!("help: {help}")), "{}", error.render());
+    }
 }
