@@ -26,6 +26,7 @@ from headway.data.run import Run, RunPart, read
 from headway.data.sweep import Sweep, read_sweep
 from headway.data.table import Table
 from headway.errors import HeadwayError, NameNotFound, ResultsError, ScenarioError
+from headway.plotting import Plots
 from headway.scenario import Scenario
 from headway.sweeps.api import sweep
 
@@ -35,6 +36,7 @@ __all__ = [
     "Comparison",
     "HeadwayError",
     "NameNotFound",
+    "Plots",
     "Point",
     "Reproduction",
     "ResultsError",

@@ -17,6 +17,7 @@ from headway.data.run import Run
 from headway.data.toml import Document, apply, assignment, write, write_value
 from headway.directories import clear_run, prepare_run
 from headway.errors import HeadwayError, NameNotFound
+from headway.progress import of_run
 from headway.report.table import check_report
 
 Progress = Callable[[dict[str, Any]], bool]
@@ -237,7 +238,7 @@ class Scenario:
         self,
         out: str | Path | None = None,
         *,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         csv: bool = False,
         overwrite: bool = False,
         capture: str | Path | None = None,
@@ -245,7 +246,10 @@ class Scenario:
         stored: bool = True,
         threads: Threads = 1,
     ) -> Run:
-        """Run it; with `out`, also write the run directory. `progress` may return False to stop early.
+        """Run it; with `out`, also write the run directory.
+
+        `progress` is told how far the run is, and may return False to stop it early. Without it, a notebook shows a
+        bar; True prints lines elsewhere, too, and False shows nothing.
 
         This is one run, of the scenario without its variants and sweep; `at` gives those.
 
@@ -260,15 +264,16 @@ class Scenario:
         `threads` share the run; `"auto"` is one for each core. Results are the same to the byte for any number.
         """
         count = thread_count(threads)
+        told = progress if callable(progress) else of_run(self.name, progress)
         file = str(capture) if capture is not None else None
         if out is None:
-            return Run(None, self._native.run(None, progress, csv, file, list(capture_links), count))
+            return Run(None, self._native.run(None, told, csv, file, list(capture_links), count))
         prepare_run(out, self.digest, overwrite=overwrite)
         if stored and not csv and capture is None and store.has(self.digest):
             clear_run(Path(out))
             if store.take(self._native, Path(out)):
                 return Run(Path(out), reused=True)
-        run = Run(Path(out), self._native.run(str(out), progress, csv, file, list(capture_links), count))
+        run = Run(Path(out), self._native.run(str(out), told, csv, file, list(capture_links), count))
         if stored and not run.interrupted:
             run.note = store.keep(self._native, Path(out), _headway.version())
         return run

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.checksums import verify, verify_file
+from headway.data.drawing import artist
 from headway.data.reader import check_table, read_object, read_table
 from headway.data.sentences import one_line
 from headway.data.table import Table
@@ -18,6 +19,7 @@ from headway.errors import NameNotFound, ResultsError
 
 if TYPE_CHECKING:
     from headway._headway import RunResult
+    from headway.plotting import Plots
 
 TABLES = ("flows", "links", "series")
 DOCUMENTS = ("manifest", "summary")
@@ -156,6 +158,11 @@ class Run:
         where = f" in {self.directory}" if self.directory else ""
         return f"<Run{where}: {one_line(self.summary)}>"
 
+    @property
+    def plot(self) -> Plots:
+        """Its figures, as matplotlib objects: `run.plot.fct_cdf()`."""
+        return artist().plots(self)
+
     def _repr_html_(self) -> str:
         columns = [self.summary, *(self.among(name).summary for name in self.transports)]
         heads = "".join(f"<th>{html.escape(name)}</th>" for name in ("all", *self.transports))
@@ -165,23 +172,9 @@ class Run:
             for key, value in self.summary.items()
             if not isinstance(value, dict | list)
         )
-        return f"<div><table>{head}{rows}</table>{self._slowdown_curve()}</div>"
-
-    def _slowdown_curve(self, width: int = 240, height: int = 80) -> str:
-        """The distribution of slowdown as a small drawing: share of flows over slowdown, from 1 to the largest."""
-        values = self.flows.to_polars()["slowdown"].drop_nulls().sort().to_list()
-        if len(values) < 2:
-            return ""
-        span = max(values[-1] - 1.0, 1e-9)
-        points = " ".join(
-            f"{(value - 1.0) / span * width:.1f},{height - (index + 1) / len(values) * height:.1f}"
-            for index, value in enumerate(values)
-        )
-        return (
-            f"<svg width='{width}' height='{height + 16}' role='img' aria-label='distribution of slowdown'>"
-            f"<polyline points='{points}' fill='none' stroke='currentColor'/>"
-            f"<text x='0' y='{height + 13}' font-size='11'>slowdown 1 to {values[-1]:.3g}</text></svg>"
-        )
+        said = html.escape(one_line(self.summary))
+        table = f"<details><summary>all numbers</summary><table>{head}{rows}</table></details>"
+        return artist().card(self, f"<p>{said}</p>{table}")
 
 
 class RunPart(Run):

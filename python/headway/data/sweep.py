@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+import html
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headway.checksums import verify_file
+from headway.data.drawing import artist
 from headway.data.point import Point
 from headway.data.reader import glance, read_object
 from headway.data.run import Run
 from headway.data.table import Table
-from headway.data.units import ENDINGS, parse_any, parse_bytes
+from headway.data.units import ENDINGS, duration, parse_any, parse_bytes
 from headway.errors import ResultsError
 from headway.layout import MANIFEST_FILE, POINT_FILE, SWEEP_FILE
+
+if TYPE_CHECKING:
+    from headway.plotting import Plots
+
+
+# Numbers of the summary that a notebook shows of each variant.
+SHOWN = {"fct_mean_s": "mean FCT", "fct_p99_s": "p99 FCT", "slowdown_mean": "mean slowdown"}
 
 
 class Sweep:
@@ -45,6 +54,29 @@ class Sweep:
     def __repr__(self) -> str:
         rest = f", {self.unfinished} not finished" if self.unfinished else ""
         return f"<Sweep in {self.directory}: {len(self.runs)} runs{rest}>"
+
+    @property
+    def plot(self) -> Plots:
+        """Its figures, as matplotlib objects: `sweep.plot.fct_load()`."""
+        return artist().plots(self)
+
+    def _repr_html_(self) -> str:
+        said = f"{len(self.runs)} runs in {self.directory}"
+        said += f", {self.unfinished} not finished" if self.unfinished else ""
+        heads = "".join(f"<th>{html.escape(text)}</th>" for text in ("variant", "runs", *SHOWN.values()))
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(variant)}</th>{_means(runs)}</tr>"
+            for variant, runs in self._by_variant().items()
+        )
+        note = "times are means over the runs of a variant"
+        table = f"<table><tr>{heads}</tr>{rows}</table><p>{note}</p>" if rows else ""
+        return artist().card(self, f"<p>{html.escape(said)}</p>{table}")
+
+    def _by_variant(self) -> dict[str, list[Point]]:
+        found: dict[str, list[Point]] = {}
+        for one in self.runs:
+            found.setdefault(one.variant, []).append(one)
+        return found
 
     @cached_property
     def summary(self) -> Table:
@@ -107,6 +139,16 @@ def check_entry(directory: Path, entry: Mapping[str, Any]) -> None:
         if key in says and entry.get(key) != says[key]:
             what = f"is damaged: it says {key} {entry.get(key)!r} of {entry.get('dir')}, which says {says[key]!r}"
             raise ResultsError(directory / SWEEP_FILE, what, "`headway sweep` writes it anew and runs nothing twice")
+
+
+def _means(runs: Sequence[Point]) -> str:
+    """The cells of a variant: how many runs, and the means of what is shown."""
+    cells = [str(len(runs))]
+    for key in SHOWN:
+        values = [one.summary[key] for one in runs if one.summary.get(key) is not None]
+        mean = sum(values) / len(values) if values else None
+        cells.append("none" if mean is None else duration(mean) if key.endswith("_s") else f"{mean:.3g}")
+    return "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
 
 
 def _label(entry: Mapping[str, Any]) -> str:

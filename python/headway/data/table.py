@@ -41,8 +41,19 @@ class Table:
         try:
             import pandas
         except ImportError as error:
-            raise ImportError("to_pandas needs pandas: pip install pandas; to_polars() needs nothing") from error
+            raise ImportError(
+                "to_pandas needs pandas: pip install 'headway[pandas]'; to_polars() needs nothing"
+            ) from error
         return pandas.DataFrame({name: self.to_polars()[name].to_list() for name in self.columns})
+
+    def to_arrow(self) -> Any:  # noqa: ANN401  (pyarrow is the user's choice, not a dependency)
+        """The table as a pyarrow table, without a copy; needs pyarrow, which is not installed with Headway."""
+        try:
+            import pyarrow
+        except ImportError as error:
+            message = "to_arrow needs pyarrow: pip install 'headway[arrow]'; to_polars() needs nothing"
+            raise ImportError(message) from error
+        return pyarrow.table(self)
 
     @property
     def columns(self) -> list[str]:

@@ -58,7 +58,8 @@ _STYLE: Any = {
 
 
 @contextmanager
-def _paper_style() -> Iterator[None]:
+def paper_style() -> Iterator[None]:
+    """The settings that figures are drawn and saved with, whatever those of the program are."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
@@ -75,7 +76,7 @@ def write_figures(report: Report, directory: Path, fmt: str) -> list[Path]:
         "pdf": {"CreationDate": None, "ModDate": None},
         "png": {"Software": None},
     }
-    with _paper_style():
+    with paper_style():
         for figure in report.drawn:
             path = directory / f"{figure.id}.{fmt}"
             canvas = draw(figure, named)
@@ -84,7 +85,7 @@ def write_figures(report: Report, directory: Path, fmt: str) -> list[Path]:
     return written
 
 
-def draw(figure: Figure, named: Mapping[str, Style]) -> Canvas:
+def draw(figure: Figure, named: Mapping[str, Style], canvas_type: type[Canvas] = Canvas) -> Canvas:
     """The figure on one canvas: a single column of panels if there are few, else the width of the page."""
     count = len(figure.panels)
     columns = 1 if count <= 3 and figure.columns < 3 else min(3 if figure.columns == 3 else 2, count)
@@ -95,7 +96,7 @@ def draw(figure: Figure, named: Mapping[str, Style]) -> Canvas:
     lines = math.ceil(len(legend) / legend_columns) if legend else 0
     height = sum(_height(figure, row * columns, columns) for row in range(rows)) + 0.17 * lines + 0.05
     layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, hspace=0.06, wspace=0.04)
-    canvas = Canvas(figsize=(width, height), layout=layout)
+    canvas = canvas_type(figsize=(width, height), layout=layout)
     ratios = [_height(figure, row * columns, columns) for row in range(rows)]
     grid = canvas.subplots(rows, columns, squeeze=False, height_ratios=ratios)
     for index, axes in enumerate(grid.flat):

@@ -13,6 +13,7 @@ from headway.directories import directory_of
 from headway.errors import HeadwayError, ScenarioError
 from headway.files import writable_directory, write_text
 from headway.layout import SCENARIOS
+from headway.progress import of_sweep
 from headway.scenario import Scenario, Threads, assignments
 from headway.sweeps.board import Observer
 from headway.sweeps.capacity import with_threads
@@ -33,6 +34,7 @@ def sweep(
     shard: str | None = None,
     overwrite: bool = False,
     observer: Observer | None = None,
+    progress: bool | None = None,
 ) -> Sweep:
     """Run every point of a scenario's sweep that `out` does not hold yet, and return all that it holds then.
 
@@ -48,6 +50,9 @@ def sweep(
     `concurrent.futures`, such as a pool of mpi4py or submitit, or a Dask client. Workers need the same version of
     Headway, and `out` and the scenario under the same paths. `jobs` is the number of points, or of tasks of an
     executor, at once. `threads` share each run; `"auto"` takes idle cores. Results do not depend on it.
+
+    `observer` is told how the sweep goes. Without it, a notebook shows a bar; `progress=True` prints lines elsewhere,
+    too, and `progress=False` shows nothing.
 
     Points that fail are in `Sweep.failed`. Ctrl-C stops what this call started; called again, it goes on from there.
     """
@@ -66,7 +71,7 @@ def sweep(
         run_sweep(
             planned,
             jobs=jobs,
-            observer=observer,
+            observer=observer or of_sweep(file.name, progress),
             overwrite=overwrite,
             executor=where,
             shard=None if shard is None else Shard.parse(shard),
