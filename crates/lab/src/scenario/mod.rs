@@ -3,7 +3,6 @@
 mod changes;
 pub mod faults;
 mod hosts;
-pub(crate) mod link_choice;
 pub mod load;
 mod memory;
 pub mod path;
