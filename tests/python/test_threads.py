@@ -69,6 +69,35 @@ def test_files_are_the_same_to_the_byte_for_every_number_of_threads(transport: s
     assert written[4] == written[1]
 
 
+OTHERS = """
+until = "known"
+[hosts]
+queue = "fifo"
+buffer = "40 packets"
+[fabric]
+forwarding = "cut-through"
+[[fabric.at]]
+links = "core"
+buffer = "20 packets"
+[[fabric.at]]
+links = ["leaf0->spine0"]
+discipline = "drop-tail"
+"""
+
+
+@pytest.mark.parametrize("transport", ["homa", "expresspass", "dctcp"])
+def test_keys_of_other_simulators_change_nothing_about_that(transport: str) -> None:
+    text = OTHERS.split("[hosts]")[0] + TEXT.format(transport=transport) + "[hosts]" + OTHERS.split("[hosts]")[1]
+    scenario = Scenario.from_text(text, sets=["traffic.0.stop=3 ms", "traffic.0.share=2.5"])
+    runs = [scenario.run(threads=threads) for threads in (1, 2, 4)]
+    first = runs[0]
+    assert first.summary["flows_stopped"] > 0 and first.summary["host_queue_max_bytes"] > 0
+    assert first.summary["sender_fct_mean_s"] > first.summary["fct_mean_s"]
+    for other in runs[1:]:
+        assert other.summary == first.summary
+        assert other.manifest["order_digest"] == first.manifest["order_digest"]
+
+
 def test_scaling_counts_what_each_part_has_to_do() -> None:
     scenario = Scenario.from_text(TEXT.format(transport="amrt"))
     found = scenario.scaling([2, 4, 64])

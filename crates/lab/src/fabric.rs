@@ -1,9 +1,8 @@
 //! The `[fabric]` and `[transport]` tables.
 
-use crate::scenario::link_choice;
 use crate::text::key::{Key, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
-use crate::topology::Topology;
+use crate::topology::{Topology, link_choice};
 use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{FabricSpec, Forwarding, Network, PortChoice, PortsAt, Routing, TransportSpec};
 use headway_packet::Sizes;

@@ -5,7 +5,7 @@ Written by tools/building.py, do not edit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from headway.building.parts import (
@@ -16,9 +16,11 @@ from headway.building.parts import (
     Fault,
     Hosting,
     Packets,
+    Part,
     Rate,
     Sample,
     Start,
+    Value,
     given,
 )
 
@@ -41,6 +43,8 @@ def fabric(
     header: Bytes | None = None,
     framing: Bytes | None = None,
     control: Bytes | None = None,
+    forwarding: Literal["store-and-forward", "cut-through"] | None = None,
+    at: Sequence[Mapping[str, Value] | Part] | None = None,
 ) -> Fabric:
     """Ports of switches and hosts, routes, and sizes of packets.
 
@@ -59,6 +63,9 @@ def fabric(
     header: network and transport header of a data packet (bytes; default: `40`)
     framing: Ethernet header, checksum, preamble and gap (bytes; default: `38`)
     control: size of a whole control packet on the wire, and the minimum size of a data packet (bytes; default: `84`)
+    forwarding: when a switch passes a packet on: when all of it has arrived, or its header (`store-and-forward`,
+        `cut-through`; default: `store-and-forward`)
+    at: `[[fabric.at]]`: ports that do something else (list of tables; default: none)
     """
     keys = given(
         discipline=discipline,
@@ -69,6 +76,8 @@ def fabric(
         header=header,
         framing=framing,
         control=control,
+        forwarding=forwarding,
+        at=at,
     )
     return Fabric("fabric", keys)
 

@@ -29,8 +29,9 @@ def flows(
     mean_deadline: Duration | None = None,
     least_deadline: Duration | None = None,
     jitter: Duration | None = None,
-    share: int | None = None,
+    share: Value | None = None,
     clump: int | None = None,
+    stop: Duration | None = None,
     transport: str | Mapping[str, Value] | Transport | None = None,
     stack: Literal["headway", "kernel"] | None = None,
     congestion: str | Mapping[str, Value] | None = None,
@@ -46,8 +47,11 @@ def flows(
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
     jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
-    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
     clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
     transport: for mixtures (name or table; default: `[transport]`)
     stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
         `headway`)
@@ -68,6 +72,7 @@ def flows(
         jitter=jitter,
         share=share,
         clump=clump,
+        stop=stop,
         transport=transport,
         stack=stack,
         congestion=congestion,
@@ -87,8 +92,9 @@ def file(
     mean_deadline: Duration | None = None,
     least_deadline: Duration | None = None,
     jitter: Duration | None = None,
-    share: int | None = None,
+    share: Value | None = None,
     clump: int | None = None,
+    stop: Duration | None = None,
     transport: str | Mapping[str, Value] | Transport | None = None,
     stack: Literal["headway", "kernel"] | None = None,
     congestion: str | Mapping[str, Value] | None = None,
@@ -105,8 +111,11 @@ def file(
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
     jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
-    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
     clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
     transport: for mixtures (name or table; default: `[transport]`)
     stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
         `headway`)
@@ -128,6 +137,7 @@ def file(
         jitter=jitter,
         share=share,
         clump=clump,
+        stop=stop,
         transport=transport,
         stack=stack,
         congestion=congestion,
@@ -157,8 +167,9 @@ def poisson(
     mean_deadline: Duration | None = None,
     least_deadline: Duration | None = None,
     jitter: Duration | None = None,
-    share: int | None = None,
+    share: Value | None = None,
     clump: int | None = None,
+    stop: Duration | None = None,
     transport: str | Mapping[str, Value] | Transport | None = None,
     stack: Literal["headway", "kernel"] | None = None,
     congestion: str | Mapping[str, Value] | None = None,
@@ -168,7 +179,7 @@ def poisson(
 ) -> Traffic:
     """Poisson arrivals over a flow-size distribution at a load.
 
-    cdf: flow sizes (name (`headway list workloads`), a path to a CSV `bytes,cdf`, or a table)
+    cdf: flow sizes (name (`headway list workloads`), a path to a file, or a table)
     load: see the page (above 0, at most 1)
     interpolation: of a file: straight lines between rows, or only the rows' own sizes (`linear`, `step`; default:
         `linear`)
@@ -190,8 +201,11 @@ def poisson(
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
     jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
-    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
     clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
     transport: for mixtures (name or table; default: `[transport]`)
     stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
         `headway`)
@@ -223,6 +237,7 @@ def poisson(
         jitter=jitter,
         share=share,
         clump=clump,
+        stop=stop,
         transport=transport,
         stack=stack,
         congestion=congestion,
@@ -248,8 +263,9 @@ def incast(
     mean_deadline: Duration | None = None,
     least_deadline: Duration | None = None,
     jitter: Duration | None = None,
-    share: int | None = None,
+    share: Value | None = None,
     clump: int | None = None,
+    stop: Duration | None = None,
     transport: str | Mapping[str, Value] | Transport | None = None,
     stack: Literal["headway", "kernel"] | None = None,
     congestion: str | Mapping[str, Value] | None = None,
@@ -273,8 +289,11 @@ def incast(
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
     jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
-    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
     clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
     transport: for mixtures (name or table; default: `[transport]`)
     stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
         `headway`)
@@ -302,6 +321,7 @@ def incast(
         jitter=jitter,
         share=share,
         clump=clump,
+        stop=stop,
         transport=transport,
         stack=stack,
         congestion=congestion,
@@ -321,8 +341,9 @@ def permutation(
     mean_deadline: Duration | None = None,
     least_deadline: Duration | None = None,
     jitter: Duration | None = None,
-    share: int | None = None,
+    share: Value | None = None,
     clump: int | None = None,
+    stop: Duration | None = None,
     transport: str | Mapping[str, Value] | Transport | None = None,
     stack: Literal["headway", "kernel"] | None = None,
     congestion: str | Mapping[str, Value] | None = None,
@@ -339,8 +360,11 @@ def permutation(
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
     jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
-    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
     clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
     transport: for mixtures (name or table; default: `[transport]`)
     stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
         `headway`)
@@ -362,6 +386,7 @@ def permutation(
         jitter=jitter,
         share=share,
         clump=clump,
+        stop=stop,
         transport=transport,
         stack=stack,
         congestion=congestion,
@@ -385,8 +410,9 @@ def many_to_many(
     mean_deadline: Duration | None = None,
     least_deadline: Duration | None = None,
     jitter: Duration | None = None,
-    share: int | None = None,
+    share: Value | None = None,
     clump: int | None = None,
+    stop: Duration | None = None,
     transport: str | Mapping[str, Value] | Transport | None = None,
     stack: Literal["headway", "kernel"] | None = None,
     congestion: str | Mapping[str, Value] | None = None,
@@ -408,8 +434,11 @@ def many_to_many(
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
     jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
-    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
     clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
     transport: for mixtures (name or table; default: `[transport]`)
     stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
         `headway`)
@@ -435,6 +464,7 @@ def many_to_many(
         jitter=jitter,
         share=share,
         clump=clump,
+        stop=stop,
         transport=transport,
         stack=stack,
         congestion=congestion,
@@ -459,8 +489,9 @@ def on_off(
     mean_deadline: Duration | None = None,
     least_deadline: Duration | None = None,
     jitter: Duration | None = None,
-    share: int | None = None,
+    share: Value | None = None,
     clump: int | None = None,
+    stop: Duration | None = None,
     transport: str | Mapping[str, Value] | Transport | None = None,
     stack: Literal["headway", "kernel"] | None = None,
     congestion: str | Mapping[str, Value] | None = None,
@@ -482,8 +513,11 @@ def on_off(
     mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
     least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
     jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
-    share: Each flow starts as if it were one of this many flows that share the path (count; default: `1`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
     clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
     transport: for mixtures (name or table; default: `[transport]`)
     stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
         `headway`)
@@ -510,6 +544,7 @@ def on_off(
         jitter=jitter,
         share=share,
         clump=clump,
+        stop=stop,
         transport=transport,
         stack=stack,
         congestion=congestion,

@@ -80,6 +80,7 @@ def homa(
     preset: Literal["sigcomm18", "linux", "amrt"] | None = None,
     overcommit: int | None = None,
     rtt_bytes: Bytes | None = None,
+    unscheduled_bytes: Bytes | None = None,
     max_incoming: Bytes | None = None,
     grant_window: Literal["rtt-bytes", "first-window"] | None = None,
     loss_timer: Literal["packet", "silence"] | None = None,
@@ -115,9 +116,10 @@ def homa(
     preset: Which Homa: the values of all parameters that are not given (sigcomm18, linux, amrt; default: `"sigcomm18"`)
     overcommit: Messages granted at a time, the degree of overcommitment; 0 = as many as there are scheduled priorities.
         Homa §3.5. linux: 8, amrt: 2 of the paper's 2 to 8 (a whole number from 0 to 1000; default: `0`)
-    rtt_bytes: RTTbytes: bytes sent without a grant, and granted beyond what has arrived, in whole packets; 0 = a
-        bandwidth-delay product of the pair. linux: 40000 (bytes, such as 1500 or "1 MB", from 0 to 1000000000; default:
-        `0`)
+    rtt_bytes: RTTbytes: bytes granted beyond what has arrived, in whole packets; 0 = a bandwidth-delay product of the
+        pair. linux: 40000 (bytes, such as 1500 or "1 MB", from 0 to 1000000000; default: `0`)
+    unscheduled_bytes: Bytes sent without a grant, in whole packets; 0 = RTTbytes (bytes, such as 1500 or "1 MB", from 0
+        to 1000000000; default: `0`)
     max_incoming: Bytes that all messages of a receiver may have on their way; each of n gets this divided by n + 1. 0 =
         RTTbytes for each. linux: 400000 (bytes, such as 1500 or "1 MB", from 0 to 1000000000000; default: `0`)
     grant_window: What a granted message may have on its way, where `max_incoming` does not say: differs for flows that
@@ -164,6 +166,7 @@ def homa(
         preset=preset,
         overcommit=overcommit,
         rtt_bytes=rtt_bytes,
+        unscheduled_bytes=unscheduled_bytes,
         max_incoming=max_incoming,
         grant_window=grant_window,
         loss_timer=loss_timer,
@@ -201,6 +204,7 @@ def homa_aeolus(
     preset: Literal["sigcomm18", "linux", "amrt"] | None = None,
     overcommit: int | None = None,
     rtt_bytes: Bytes | None = None,
+    unscheduled_bytes: Bytes | None = None,
     max_incoming: Bytes | None = None,
     grant_window: Literal["rtt-bytes", "first-window"] | None = None,
     loss_timer: Literal["packet", "silence"] | None = None,
@@ -237,9 +241,10 @@ def homa_aeolus(
     preset: Which Homa: the values of all parameters that are not given (sigcomm18, linux, amrt; default: `"sigcomm18"`)
     overcommit: Messages granted at a time, the degree of overcommitment; 0 = as many as there are scheduled priorities.
         Homa §3.5. linux: 8, amrt: 2 of the paper's 2 to 8 (a whole number from 0 to 1000; default: `0`)
-    rtt_bytes: RTTbytes: bytes sent without a grant, and granted beyond what has arrived, in whole packets; 0 = a
-        bandwidth-delay product of the pair. linux: 40000 (bytes, such as 1500 or "1 MB", from 0 to 1000000000; default:
-        `0`)
+    rtt_bytes: RTTbytes: bytes granted beyond what has arrived, in whole packets; 0 = a bandwidth-delay product of the
+        pair. linux: 40000 (bytes, such as 1500 or "1 MB", from 0 to 1000000000; default: `0`)
+    unscheduled_bytes: Bytes sent without a grant, in whole packets; 0 = RTTbytes (bytes, such as 1500 or "1 MB", from 0
+        to 1000000000; default: `0`)
     max_incoming: Bytes that all messages of a receiver may have on their way; each of n gets this divided by n + 1. 0 =
         RTTbytes for each. linux: 400000 (bytes, such as 1500 or "1 MB", from 0 to 1000000000000; default: `0`)
     grant_window: What a granted message may have on its way, where `max_incoming` does not say: differs for flows that
@@ -288,6 +293,7 @@ def homa_aeolus(
         preset=preset,
         overcommit=overcommit,
         rtt_bytes=rtt_bytes,
+        unscheduled_bytes=unscheduled_bytes,
         max_incoming=max_incoming,
         grant_window=grant_window,
         loss_timer=loss_timer,
@@ -334,6 +340,7 @@ def expresspass(
     early_stop: int | None = None,
     recovery: Literal["selective", "go-back-n"] | None = None,
     jitter: float | None = None,
+    jitter_from: Literal["numbers", "seed"] | None = None,
     credit_shorter: Bytes | None = None,
     credit_longer: Bytes | None = None,
     credit_queue: int | None = None,
@@ -361,6 +368,8 @@ def expresspass(
     recovery: What is sent again after a loss (selective, go-back-n; default: `"selective"`)
     jitter: Greatest deviation of the gap between two credits from its mean, as a share of it. ExpressPass §3.1 (a
         number from 0 to 0.9; default: `0.1`)
+    jitter_from: What this jitter, and the sizes of credits, come from: with `seed`, runs of other seeds differ in them.
+        Hosts on real packets have no seed (numbers, seed; default: `"numbers"`)
     credit_shorter: Bytes by which a credit may be shorter than a control packet. ns2-defaults, paper: 0 (bytes, such as
         1500 or "1 MB", from 0 to 60; default: `8`)
     credit_longer: Bytes by which a credit may be longer. ns2-defaults: 0. ExpressPass §3.1 (bytes, such as 1500 or "1
@@ -386,6 +395,7 @@ def expresspass(
         early_stop=early_stop,
         recovery=recovery,
         jitter=jitter,
+        jitter_from=jitter_from,
         credit_shorter=credit_shorter,
         credit_longer=credit_longer,
         credit_queue=credit_queue,
@@ -409,6 +419,7 @@ def expresspass_aeolus(
     early_stop: int | None = None,
     recovery: Literal["selective", "go-back-n"] | None = None,
     jitter: float | None = None,
+    jitter_from: Literal["numbers", "seed"] | None = None,
     credit_shorter: Bytes | None = None,
     credit_longer: Bytes | None = None,
     credit_queue: int | None = None,
@@ -439,6 +450,8 @@ def expresspass_aeolus(
     recovery: What is sent again after a loss (selective, go-back-n; default: `"selective"`)
     jitter: Greatest deviation of the gap between two credits from its mean, as a share of it. ExpressPass §3.1 (a
         number from 0 to 0.9; default: `0.1`)
+    jitter_from: What this jitter, and the sizes of credits, come from: with `seed`, runs of other seeds differ in them.
+        Hosts on real packets have no seed (numbers, seed; default: `"numbers"`)
     credit_shorter: Bytes by which a credit may be shorter than a control packet. ns2-defaults, paper: 0 (bytes, such as
         1500 or "1 MB", from 0 to 60; default: `8`)
     credit_longer: Bytes by which a credit may be longer. ns2-defaults: 0. ExpressPass §3.1 (bytes, such as 1500 or "1
@@ -468,6 +481,7 @@ def expresspass_aeolus(
         early_stop=early_stop,
         recovery=recovery,
         jitter=jitter,
+        jitter_from=jitter_from,
         credit_shorter=credit_shorter,
         credit_longer=credit_longer,
         credit_queue=credit_queue,
@@ -539,8 +553,10 @@ def phost(
     token_lifetime: float | None = None,
     outstanding_limit: int | None = None,
     downgrade_time: float | None = None,
+    downgrade_frames: int | None = None,
     restore: Literal["window", "token"] | None = None,
     resend_wait: int | None = None,
+    short_wait: float | None = None,
     rts_retry: float | None = None,
     hold_back: bool | None = None,
     priorities: bool | None = None,
@@ -563,10 +579,16 @@ def phost(
         §3 (a whole number from 0 to 1000000; default: `0`)
     downgrade_time: How long a silent source stays downgraded, in base round trips. AMRT §VII (a number from 0.1 to
         1000; default: `3.0`)
+    downgrade_frames: The same in frame times; 0 = as `downgrade_time` says. The authors' simulator: 25 (a whole number
+        from 0 to 1000000; default: `0`)
     restore: What a source gets when the downgrade is over; paced only (window, token; default: `"window"`)
     resend_wait: Frame times after the last token before missing packets get new ones; 0 = the bandwidth-delay product
         plus 2 when paced, the largest round trip plus 2 on arrival. pHost §3 (a whole number from 0 to 1000000;
         default: `0`)
+    short_wait: Frame times for each packet of a message within its free tokens, from its announcement on, before what
+        is missing of it gets tokens; 0 = as any other, `resend_wait` after the last free packet. Paced only. The
+        authors' simulator: twice a packet's 1.2 us at any rate, so 2 at 10 Gb/s (a number from 0 to 1000; default:
+        `0.0`)
     rts_retry: Silence after which a source announces a message again, in largest round trips; doubles each time (a
         number from 0.5 to 1000; default: `3.0`)
     hold_back: An announcement makes a paced receiver skip the token slots that its free packets need, as far as other
@@ -583,8 +605,10 @@ def phost(
         token_lifetime=token_lifetime,
         outstanding_limit=outstanding_limit,
         downgrade_time=downgrade_time,
+        downgrade_frames=downgrade_frames,
         restore=restore,
         resend_wait=resend_wait,
+        short_wait=short_wait,
         rts_retry=rts_retry,
         hold_back=hold_back,
         priorities=priorities,

@@ -11,8 +11,9 @@ from headway.data.units import duration, quantity
 def one_line(summary: dict[str, Any], manifest: dict[str, Any] | None = None) -> str:
     """The line that scripts look for: flows, when the run finished, completion times, losses, speed."""
     done = summary.get("flows_done", 0)
-    total = done + summary.get("flows_unfinished", 0) + summary.get("flows_failed", 0)
-    parts = [f"{done}/{total} flows done"]
+    stopped = summary.get("flows_stopped", 0)
+    total = done + stopped + summary.get("flows_unfinished", 0) + summary.get("flows_failed", 0)
+    parts = [f"{done}/{total} flows done", *([f"{stopped} stopped"] if stopped else [])]
     if manifest is not None and (end := manifest.get("virtual_s")) is not None:
         parts.append(f"finished at {duration(end)}")
     for key, label in (("fct_mean_s", "mean FCT"), ("fct_p99_s", "p99")):

@@ -1,7 +1,7 @@
 //! The `[[fault]]` tables in which links or switches go down, or links get another rate or delay.
 
-use super::link_choice::{self, Known, choice, links_json};
 use crate::text::{Item, Problem, Reader, ScenarioError};
+use crate::topology::link_choice::{self, Known, choice, links_json};
 use headway_network::{Change, Down, Fault, FaultSpec, LinkChoice};
 use headway_units::Time;
 use serde_json::{Value as Json, json};

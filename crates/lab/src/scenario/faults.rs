@@ -1,8 +1,8 @@
 //! The `[[fault]]` tables: what goes wrong on links.
 
 use super::changes;
-use super::link_choice::{Known, choice, links_json};
 use crate::text::{Item, Problem, Reader, ScenarioError, names};
+use crate::topology::link_choice::{Known, choice, links_json};
 use headway_network::{Fault, FaultSpec, LinkChoice};
 use headway_packet::PacketKind;
 use headway_units::Time;

@@ -302,7 +302,7 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
     let sampling = table.get("sample").map(|i| i.table()).transpose()?;
     let sample = sampling.map(|t| sample::read(&t, &setup.topology, &names, &bottleneck)).transpose()?;
     let switches = || network_switches(&setup.topology, &setup.fabric);
-    let known = super::link_choice::Known { links: &names, switches: &switches };
+    let known = topology::link_choice::Known { links: &names, switches: &switches };
     let faults = table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();
     (setup.bottleneck, setup.sample, setup.faults) = (bottleneck, sample, faults);
     Ok(())

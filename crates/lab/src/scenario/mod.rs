@@ -4,7 +4,6 @@ mod changes;
 pub mod faults;
 mod hosts;
 mod idle;
-pub(crate) mod link_choice;
 pub mod load;
 mod memory;
 pub mod path;

@@ -1,7 +1,8 @@
 //! The `[sample]` table and the names of links.
 
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value};
 use crate::topology::Topology;
+use crate::topology::link_choice::check_link;
 use headway_network::LinkChoice;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
@@ -94,21 +95,6 @@ pub fn link_list(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Result<Vec
         chosen.push(name.to_string());
     }
     Ok(chosen)
-}
-
-/// Refuses a link that is not there; `written` is how `item` names it.
-pub fn check_link(item: &Item<'_>, written: &str, name: &str, names: &[String]) -> Result<(), ScenarioError> {
-    if names.iter().any(|n| n == name) {
-        return Ok(());
-    }
-    let problem = Problem::NoSuchName { what: "link", name: written.into() };
-    let both = written != name;
-    let help = match names::nearest(name, names.iter().map(String::as_str)) {
-        Some(nearest) if both => format!("did you mean `{}`?", nearest.replace("->", "<->")),
-        Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => "links are named from->to, as in \"s0->s1\" or \"leaf2->spine1\"".into(),
-    };
-    Err(item.fail(problem).help(help))
 }
 
 /// The scenario's own list, or the links in the middle of topologies that have an obvious one.

@@ -9,6 +9,7 @@ use std::path::Path;
 
 pub mod graph;
 pub mod layout;
+pub(crate) mod link_choice;
 
 /// A key that was read, and where its value is written.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 //! Which links a table means, and how that is written out.
 
-use super::sample::check_link;
 use crate::text::{Item, Problem, ScenarioError, Value, names};
 use headway_network::LinkChoice;
 use serde_json::{Value as Json, json};
@@ -16,7 +15,7 @@ pub struct Known<'a> {
 }
 
 /// Which links: all, or a list of names, of which `a<->b` is both directions.
-pub(super) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
+pub(crate) fn choice(item: &Item<'_>, known: &Known<'_>) -> Read<LinkChoice> {
     match item.value() {
         Value::List(nodes) if nodes.is_empty() => Err(item.range("at least one link", "an empty list")),
         Value::List(_) => Ok(LinkChoice::Some(directed(item, &(known.links)())?)),
@@ -67,10 +66,30 @@ pub(crate) fn switches(item: &Item<'_>, known: &dyn Fn() -> Vec<String>) -> Read
     Ok(chosen)
 }
 
-pub(super) fn links_json(links: &LinkChoice) -> Json {
+pub(crate) fn links_json(links: &LinkChoice) -> Json {
     match links {
         LinkChoice::Some(names) => json!(names),
         LinkChoice::None => json!([]),
         LinkChoice::All => json!("all"),
     }
+}
+
+/// Refuses a link that is not there; `written` is how `item` names it.
+pub(crate) fn check_link(
+    item: &Item<'_>,
+    written: &str,
+    name: &str,
+    names: &[String],
+) -> Result<(), ScenarioError> {
+    if names.iter().any(|n| n == name) {
+        return Ok(());
+    }
+    let problem = Problem::NoSuchName { what: "link", name: written.into() };
+    let both = written != name;
+    let help = match names::nearest(name, names.iter().map(String::as_str)) {
+        Some(nearest) if both => format!("did you mean `{}`?", nearest.replace("->", "<->")),
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "links are named from->to, as in \"s0->s1\" or \"leaf2->spine1\"".into(),
+    };
+    Err(item.fail(problem).help(help))
 }
