@@ -156,7 +156,9 @@ def run_page(page: Path, scratch: Path) -> int:
                     run_command(block, command, folder, surroundings)
                 ran += 1
             else:
-                raise block.fault(f"a block `{block.kind}` is not executed: write it as `console`, or say `not run: WHY`")
+                raise block.fault(
+                    f"a block `{block.kind}` is not executed: write it as `console`, or say `not run: WHY`"
+                )
     return ran
 
 

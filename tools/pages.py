@@ -202,7 +202,11 @@ def members(thing: type) -> Iterator[tuple[str, object]]:
         if not base.__module__.startswith("headway"):
             continue
         for member, value in vars(base).items():
-            if not member.startswith("_") and member not in seen and (callable(value) or isinstance(value, (property, classmethod, staticmethod))):
+            if (
+                not member.startswith("_")
+                and member not in seen
+                and (callable(value) or isinstance(value, (property, classmethod, staticmethod)))
+            ):
                 seen.add(member)
                 yield member, value
 
@@ -271,7 +275,9 @@ def build(out: Path, rust: Path | None = None) -> None:
         stage = Stage(folder / "docs")
         stage.fill()
         settings = (REPOSITORY / "zensical.toml").read_text("utf-8")
-        missing = {page for page in pages_of(tomllib.loads(settings)["project"]["nav"]) if not (stage.folder / page).exists()}
+        missing = {
+            page for page in pages_of(tomllib.loads(settings)["project"]["nav"]) if not (stage.folder / page).exists()
+        }
         if missing:
             raise PageError(f"zensical.toml names pages that do not exist: {', '.join(sorted(missing))}")
         (folder / "zensical.toml").write_text(settings, "utf-8")
@@ -279,7 +285,9 @@ def build(out: Path, rust: Path | None = None) -> None:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
         site = folder / "site"
         if done.returncode or not (site / "index.html").exists():
-            raise PageError(f"zensical does not build the site\n{click.unstyle(done.stdout)}{done.stderr.splitlines()[-1:]}")
+            raise PageError(
+                f"zensical does not build the site\n{click.unstyle(done.stdout)}{done.stderr.splitlines()[-1:]}"
+            )
         if broken := broken_links(site):
             raise PageError("the site has broken links\n" + "\n".join(broken))
         shutil.rmtree(out, ignore_errors=True)
@@ -317,10 +325,15 @@ def main() -> int:
                     began = time.monotonic()
                     ran = run_page(page.resolve(), Path(scratch))
                     if ran:
-                        print(f"{page.resolve().relative_to(REPOSITORY)}: {ran} blocks, {time.monotonic() - began:.1f} s", flush=True)
+                        print(
+                            f"{page.resolve().relative_to(REPOSITORY)}: {ran} blocks, {time.monotonic() - began:.1f} s",
+                            flush=True,
+                        )
         if not options.page:
             build(options.out.resolve(), options.rust)
-            print(f"the site is in {options.out}; open {options.out}/index.html, or for search: python -m http.server -d {options.out}")
+            print(
+                f"the site is in {options.out}; open {options.out}/index.html, or for search: python -m http.server -d {options.out}"
+            )
     except PageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -155,6 +155,7 @@ def reproduce(
             force=overwrite,
             record=record,
             everything=all,
+            yes=True,
             as_json=not all,
         )
     finally:
@@ -218,18 +219,22 @@ def explain(
 
 
 def report(
-    results: str | Path | Run | Sweep | Reproduction, *, format: Literal["html", "svg", "pdf"] = "html"
+    results: str | Path | Run | Sweep | Reproduction,
+    *,
+    format: Literal["html", "svg", "pdf", "png"] = "html",
+    replay: bool = False,
 ) -> builtins.list[Path]:
     """Write the report of a run, a sweep or a reproduction into its directory: `headway report`. Returns the files.
 
-    `html` is one page, `report.html`; `svg` and `pdf` are one file a figure, in `figures/`.
+    `html` is one page, `report.html`; the other formats are one file a figure, in `figures/`. With `replay`, the page
+    of a small run also shows its packets on the topology.
     """
     from headway.cli.report import COMMAND
 
     directory = results if isinstance(results, str | Path) else results.directory
     if directory is None:
         raise ResultsError(Path("run"), "this run was not written to a directory", "run it with out=...")
-    _, printed = _called(COMMAND, directory=directory_of(directory), fmt=format)
+    _, printed = _called(COMMAND, directory=directory_of(directory), fmt=format, replay=replay)
     return [Path(line) for line in printed.splitlines()]
 
 

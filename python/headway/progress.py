@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from html import escape
@@ -31,8 +32,7 @@ class Bar:
         self._said = -1.0
         self._handle: Any = None
         if in_notebook():
-            from IPython.display import display
-
+            display: Any = importlib.import_module("IPython.display").display
             self._handle = display(self, display_id=True)
 
     def update(self, fraction: float, note: str = "") -> None:

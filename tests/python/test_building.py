@@ -83,6 +83,10 @@ def files() -> Iterator[tuple[str, str, Path]]:
 def whole(text: str) -> str:
     """A part of a scenario with what it lacks."""
     document = Document("part", text).value
+    if "at" in document.get("fabric", {}):
+        # Ports that differ are of several tiers.
+        racks = {"kind": "leaf-spine", "racks": 2, "hosts_per_rack": 4, "spines": 2}
+        document["topology"] = {**racks, "host_rate": "10 Gbps", "host_delay": "1 us"}
     for key, value in Document("pair", PAIR + ENTRY).value.items():
         if key != "transport" or "stack" not in str(document.get("traffic")):
             document.setdefault(key, value)

@@ -48,7 +48,7 @@ def small(**changed: Any) -> headway.Scenario:  # noqa: ANN401  (arguments of a 
 # Options that a function has under another name, and those that only a terminal has a use for.
 RENAMED = {"force": "overwrite", "everything": "all", "most": "best", "fmt": "format", "directory": "results"}
 RENAMED |= {"file": "scenario"}
-OF_THE_TERMINAL = {"as_json", "markdown", "help", "quiet", "verbose", "progress"}
+OF_THE_TERMINAL = {"as_json", "markdown", "help", "quiet", "verbose", "progress", "yes"}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_lists_are_those_of_the_command() -> None:
     assert headway.list("claims", "amrt/fig01")
     with pytest.raises(HeadwayError, match="there is no list of 'transport'"):
         headway.list("transport")  # type: ignore[arg-type]
-    with pytest.raises(HeadwayError, match="nearest: phost"):
+    with pytest.raises(HeadwayError, match="did you mean phost"):
         headway.list("transports", "phots")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from headway.building.parts import (
     Bytes,
@@ -52,6 +52,7 @@ def scenario(
     paper: str | None = None,
     seed: int | None = None,
     stop: Duration | None = None,
+    until: Literal["received", "known"] | None = None,
     warmup: Duration | None = None,
     bottleneck: Sequence[str] | None = None,
     memory_limit: Bytes | None = None,
@@ -82,6 +83,8 @@ def scenario(
     title, description, paper: texts for readers; no run depends on them
     seed: the seed of all random numbers (whole number; default: 1)
     stop: the latest end of the run, in virtual time (duration; default: when every flow is done, at most 100 s)
+    until: what the run waits for: the last byte of each flow at its receiver, or each sender's knowledge of it
+        (`"received"`, `"known"`; default: `"received"`)
     warmup: flows that start earlier do not count in statistics (duration; default: `"0 s"`)
     bottleneck: links whose utilisation is `bottleneck_utilisation` (list of links; default: the busiest that leaves a
         switch)
@@ -102,6 +105,7 @@ def scenario(
         paper=paper,
         seed=seed,
         stop=stop,
+        until=until,
         warmup=warmup,
         bottleneck=bottleneck,
         memory_limit=memory_limit,

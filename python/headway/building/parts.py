@@ -98,8 +98,9 @@ def flow(
     start: Duration | None = None,
     class_: int | None = None,
     deadline: Duration | None = None,
-    share: int | None = None,
+    share: float | None = None,
     clump: int | None = None,
+    stop: Duration | None = None,
     slot: int | None = None,
     path: int | None = None,
     connection: str | None = None,
@@ -113,8 +114,10 @@ def flow(
     start: when it begins (duration; default: `"0 s"`)
     class_: application class (whole number; default: that of the entry)
     deadline: from its start (duration; default: that of the entry)
-    share: it starts as if it were one of this many flows that share the path (count; default: that of the entry)
+    share: it starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: that of the entry)
     clump: packets back to back before a pause (count; default: that of the entry)
+    stop: when it is over at both ends, whatever has arrived (time; default: that of the entry)
     slot: its position in the rotation of flows that share a path (whole number; default: by the order of flows)
     path: number of its path, with `routing="pinned"` (whole number; default: at random)
     connection: name of an earlier flow between the same hosts whose connection it uses (text; default: its own)
@@ -129,6 +132,7 @@ def flow(
         deadline=deadline,
         share=share,
         clump=clump,
+        stop=stop,
         slot=slot,
         path=path,
         connection=connection,

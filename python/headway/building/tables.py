@@ -90,6 +90,8 @@ def hosts(
     coalesce: Duration | None = None,
     coalesce_packets: int | None = None,
     burst: Bytes | None = None,
+    queue: Literal["none", "fifo"] | None = None,
+    buffer: Packets | None = None,
 ) -> Hosting:
     """Times that processors and interfaces of hosts take.
 
@@ -105,6 +107,10 @@ def hosts(
     burst: bytes on the wire, up to 1 MB, of consecutive data packets of one message that are handed to the interface
         together (TSO, GSO); received packets that were handed up together are also handled as one, up to this size
         (GRO) (bytes; default: `0`)
+    queue: `fifo`: a first-in first-out queue stands between a host's transport and its link. The transport hands over
+        packets as soon as it may send them, and not one by one when the link is free (`none`, `fifo`; default: `none`)
+    buffer: room of this queue for data packets, and as much again for control packets; what finds no room is dropped
+        (packets or bytes; default: `"1000 packets"`)
     """
     keys = given(
         jitter=jitter,
@@ -113,6 +119,8 @@ def hosts(
         coalesce=coalesce,
         coalesce_packets=coalesce_packets,
         burst=burst,
+        queue=queue,
+        buffer=buffer,
     )
     return Hosting("hosts", keys)
 

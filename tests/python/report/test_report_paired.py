@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from pathlib import Path
@@ -181,7 +182,7 @@ def test_a_page_keeps_below_its_size_and_says_what_is_left_out(sweep: Path, monk
     assert len(whole.text.encode()) < PAGE_BYTES
     assert "further panels are not in this page" not in whole.text
     assert {ask["name"] for ask in whole.content["asks"]} >= {"load", "seed", "baseline"}
-    monkeypatch.setattr("headway.report.page.PAGE_BYTES", len(whole.text.encode()) - 8_000)
+    monkeypatch.setattr(importlib.import_module("headway.report.page"), "PAGE_BYTES", len(whole.text.encode()) - 8_000)
     cut = Page(render(report))
     assert len(cut.text.encode()) < len(whole.text.encode())
     assert "further panels are not in this page" in cut.text
