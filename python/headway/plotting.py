@@ -98,6 +98,14 @@ class Plots:
         """The distribution of slowdown."""
         return self._distribution("slowdown")
 
+    def paired(self) -> Canvas:
+        """Flows of each variant against the same flows of the baseline: ratios with their intervals."""
+        return self.figure("paired")
+
+    def deadlines(self) -> Canvas:
+        """Missed deadlines, and the time used of the time allowed."""
+        return self.figure("deadlines")
+
     def round_trips(self) -> Canvas:
         """The distribution of round trips, where the transport measures them."""
         return self.figure("round-trips")

@@ -85,8 +85,8 @@ def whole(text: str) -> str:
     document = Document("part", text).value
     if "at" in document.get("fabric", {}):
         # Ports that differ are of several tiers.
-        racks = {"kind": "leaf-spine", "racks": 2, "hosts_per_rack": 4, "spines": 2}
-        document["topology"] = {**racks, "host_rate": "10 Gbps", "host_delay": "1 us"}
+        two = {"kind": "dumbbell", "senders": 4, "receivers": 4, "rate": "10 Gbps", "delay": "1 us"}
+        document["topology"] = {**two, "bottleneck_rate": "10 Gbps", "bottleneck_delay": "1 us"}
     for key, value in Document("pair", PAIR + ENTRY).value.items():
         if key != "transport" or "stack" not in str(document.get("traffic")):
             document.setdefault(key, value)

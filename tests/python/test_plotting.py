@@ -80,7 +80,7 @@ def test_what_cannot_be_drawn_says_why(run: Run, sweep: Sweep) -> None:
         run.plot.throughput_time()
     with pytest.raises(HeadwayError, match="no figure `fct-load`: nothing was swept"):
         run.plot.fct_load()
-    with pytest.raises(NameNotFound, match="nearest: fct-load"):
+    with pytest.raises(NameNotFound, match="did you mean fct-load"):
         sweep.plot.figure("fct-laod")
     with pytest.raises(HeadwayError, match="no run is finished"):
         Sweep(Path("none"), [], 3).plot.cdf()
