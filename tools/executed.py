@@ -131,7 +131,7 @@ def environment(scratch: Path) -> dict[str, str]:
 
 def run_page(page: Path, scratch: Path) -> int:
     """Executes the blocks of a page in order, in a directory of its own; how many were executed."""
-    folder = scratch / "pages" / re.sub(r"\W+", "-", str(page.resolve().relative_to(REPOSITORY).with_suffix("")))
+    folder = scratch / "pages" / re.sub(r"\W+", "-", str(page.resolve().with_suffix("")))
     folder.mkdir(parents=True, exist_ok=True)
     surroundings = environment(scratch)
     all_blocks = blocks(page)
@@ -203,15 +203,16 @@ class Interpreter:
     def run(self, block: Block) -> str:
         """Runs a program and returns what it prints."""
         if self.process is None:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", INTERPRETER],
-                cwd=self.folder,
-                env=self.surroundings,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=(self.folder / "python-errors").open("w"),
-                text=True,
-            )
+            with (self.folder / "python-errors").open("w") as errors:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-c", INTERPRETER],
+                    cwd=self.folder,
+                    env=self.surroundings,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                )
         assert self.process.stdin and self.process.stdout
         late = threading.Timer(LONGEST_S, self.process.kill)
         late.start()

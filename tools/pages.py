@@ -1,8 +1,8 @@
 """Builds the documentation site from docs/: `make docs`.
 
-The pages of docs/ are read as they are in the repository. This program executes what they show (tools/executed.py), adds
-the pages that are written from declarations, copies files outside docs/ that pages link to, and calls zensical. Then it
-checks every link and every anchor of the site.
+The pages of docs/ are read as they are in the repository. This program executes what they show (tools/executed.py),
+adds the pages that are written from declarations, copies files outside docs/ that pages link to, and calls zensical.
+Then it checks every link and every anchor of the site.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import html.parser
 import inspect
+import json
 import os
 import re
 import shutil
@@ -21,14 +22,29 @@ import tomllib
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
-from executed import PageError, blocks, run_page
+from executed import LONGEST_S, PageError, blocks, environment, run_page
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DOCS = REPOSITORY / "docs"
 # Pages outside docs/ and their names in the site. Everything else that pages link to is shown as a file.
 OUTSIDE = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+RUST = """\
+# Rust: crates for others
+
+`make docs` builds the pages of all crates beside this site, in the folder `rust`; they begin at
+`rust/headway_host/index.html`. `headway-host` sends messages between [real hosts](real-hosts.md), and
+`headway-transport` holds the transports ([adding a transport](adding-a-transport.md)).
+"""
+NOTEBOOKS = """\
+# Notebooks
+
+These pages are the notebooks in `docs/notebooks`, which the tests execute. The outputs are not shown here. To see them,
+run a notebook: `pip install jupyterlab`, then `jupyter lab`.
+
+"""
 LINK = re.compile(r"(\]\()([^)\s]+)(\))|(<img src=\")([^\"]+)(\")")
 FENCE = re.compile(r"^(\s*)(```+|~~~+)(.*)$")
 
@@ -61,6 +77,12 @@ class Stage:
         self.write("transports/index.md", transports())
         self.write("commands.md", command_reference())
         self.write("python-api.md", python_reference())
+        self.write("rust-api.md", RUST)
+        self.write(
+            "notebooks/index.md", NOTEBOOKS + "".join(f"- [{book.stem}]({book.stem}.md)\n" for book in notebooks())
+        )
+        for book in notebooks():
+            self.write(f"notebooks/{book.stem}.md", notebook_page(book))
         for path, name in list(self.shown.items()):
             self.write(name, shown_file(path))
         shutil.copytree(DOCS / "images", self.folder / "images")
@@ -129,10 +151,42 @@ def shown_file(path: Path) -> str:
     return f"{title}{fence}{language.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n"
 
 
+def notebooks() -> list[Path]:
+    return sorted((DOCS / "notebooks").glob("*.ipynb"))
+
+
+def notebook_page(book: Path) -> str:
+    """The cells of a notebook, as a page."""
+    cells = json.loads(book.read_text("utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells]
+    shown = [
+        text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
+        for cell, text in zip(cells, texts, strict=True)
+    ]
+    return "\n\n".join(shown) + "\n"
+
+
+def run_notebook(book: Path, scratch: Path) -> None:
+    """Executes a notebook in a directory of its own. Needs nbclient and ipykernel."""
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    folder = scratch / "notebooks" / book.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    client = NotebookClient(
+        nbformat.reads(book.read_text("utf-8"), as_version=4),
+        timeout=LONGEST_S,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    try:
+        client.execute(env=environment(scratch))
+    except CellExecutionError as error:
+        raise PageError(f"{book}: a cell fails\n{error}") from None
+
+
 def transports() -> str:
     """The list of transports, from the registry."""
-    from headway import _headway
-
     rows = [
         "# Transports\n",
         "Each page says how a transport works, its parameters, and where it differs from its paper.",
@@ -140,7 +194,7 @@ def transports() -> str:
         "| transport | summary | paper |",
         "|---|---|---|",
     ]
-    for one in listed(_headway):
+    for one in listed():
         page = DOCS / f"transports/{one['name']}.md"
         name = f"[`{one['name']}`]({page.name})" if page.exists() else f"`{one['name']}`"
         rows.append(f"| {name} | {one['summary']} | {one['paper']} |")
@@ -148,9 +202,7 @@ def transports() -> str:
     return "\n".join(rows)
 
 
-def listed(_: object) -> list[dict[str, str]]:
-    import json
-
+def listed() -> list[dict[str, str]]:
     printed = subprocess.run(
         [sys.executable, "-m", "headway", "list", "transports", "--json"], capture_output=True, text=True, check=True
     )
@@ -171,7 +223,10 @@ def command_reference() -> str:
                 assert inner is not None
                 yield from pages(inner, [*words, name])
 
-    intro = "# Every command and option\n\nThis page is what `--help` prints. [The command line](command-line.md) says what commands have in common.\n\n"
+    intro = (
+        "# Every command and option\n\nThis page is what `--help` prints. "
+        "[The command line](command-line.md) says what commands have in common.\n\n"
+    )
     return intro + "\n".join(pages(cli, ["headway"]))
 
 
@@ -213,7 +268,7 @@ def members(thing: type) -> Iterator[tuple[str, object]]:
 
 def described(name: str, thing: object) -> str:
     """The signature and the docstring of a name."""
-    function = thing.fget if isinstance(thing, property) else getattr(thing, "__func__", thing)
+    function: Any = thing.fget if isinstance(thing, property) else getattr(thing, "__func__", thing)
     text = ""
     if isinstance(thing, property):
         returns = inspect.signature(function).return_annotation if function else ""
@@ -321,6 +376,8 @@ def main() -> int:
     try:
         if not options.not_run:
             with tempfile.TemporaryDirectory(prefix="headway-pages-") as scratch:
+                for book in [] if options.page else notebooks():
+                    run_notebook(book, Path(scratch))
                 for page in options.page or filter(executable, sources()):
                     began = time.monotonic()
                     ran = run_page(page.resolve(), Path(scratch))
@@ -331,9 +388,7 @@ def main() -> int:
                         )
         if not options.page:
             build(options.out.resolve(), options.rust)
-            print(
-                f"the site is in {options.out}; open {options.out}/index.html, or for search: python -m http.server -d {options.out}"
-            )
+            print(f"the site is in {options.out}; to search in it: python -m http.server -d {options.out}")
     except PageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
