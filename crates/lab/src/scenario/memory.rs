@@ -36,6 +36,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         jitter: Time::ZERO,
         costs: HostCosts::default(),
         until: headway_network::Until::Received,
+        graph: None,
     });
     match estimate.memory_bytes <= limit {
         true => Ok(()),
