@@ -237,11 +237,6 @@ impl Graph {
         };
         &self.next[self.first[from as usize] as usize..self.first[to as usize] as usize]
     }
-
-    /// Bytes that it takes, and what a run notes of it.
-    pub fn bytes(nodes: u64, edges: u64) -> u64 {
-        nodes.saturating_mul(12 + 12).saturating_add(edges.saturating_mul(4))
-    }
 }
 
 #[cfg(test)]

@@ -92,6 +92,10 @@ impl Pattern for Flows {
         list::horizon(&self.flows)
     }
 
+    fn expected_edges(&self, _: u32) -> f64 {
+        (self.edges.len() + self.steps.len()) as f64
+    }
+
     fn expected_flows(&self, _: u32) -> f64 {
         self.flows.len() as f64
     }

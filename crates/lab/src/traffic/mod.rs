@@ -99,6 +99,11 @@ pub trait Pattern: Debug + Send + Sync {
     /// Roughly how many bytes all of its flows have.
     fn expected_bytes(&self, hosts: u32) -> u64;
 
+    /// Roughly how many edges and steps the graph of its flows has.
+    fn expected_edges(&self, _: u32) -> f64 {
+        0.0
+    }
+
     /// How many hosts they go to at the most.
     fn receivers(&self, hosts: u32) -> u64 {
         u64::from(hosts)
@@ -431,5 +436,10 @@ impl Entry {
     /// Roughly how many flows it makes, before they are made.
     pub fn expected_flows(&self, hosts: u32) -> f64 {
         self.pattern.expected_flows(hosts)
+    }
+
+    /// Roughly how many edges and steps the graph of its flows has.
+    pub fn expected_edges(&self, hosts: u32) -> f64 {
+        self.pattern.expected_edges(hosts)
     }
 }

@@ -129,7 +129,7 @@ fn cause(item: &Item<'_>, flows: &[Written], steps: &[WrittenStep]) -> Result<(C
     let name = name_item.text()?;
     if let Some(step) = steps.iter().position(|step| step.name == name) {
         if let Some((_, item)) = until {
-            let table = "a step, which is over at one time".into();
+            let table = "a step".into();
             return Err(item.fail(Problem::UnusedKey { key: "until".into(), table }));
         }
         return Ok((Cause::Step(step as u32), json!(name)));
