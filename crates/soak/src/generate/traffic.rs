@@ -34,14 +34,14 @@ pub(super) fn wait(dice: &mut Dice, sketch: &Sketch, entries: &mut [Value]) {
             continue;
         }
         let Some(flows) = entry.get_mut("flows").and_then(Value::as_array_mut) else { continue };
-        let mut steps = Vec::new();
+        let mut steps: Vec<Value> = Vec::new();
         for (number, flow) in flows.iter_mut().enumerate() {
             let Some(flow) = flow.as_table_mut() else { continue };
             flow.insert("name".into(), format!("f{number}").into());
             if number == 0 || dice.percent(40) {
                 continue;
             }
-            let mut causes = Vec::new();
+            let mut causes: Vec<Value> = Vec::new();
             for _ in 0..dice.count(1, 3) {
                 let name = format!("f{}", dice.below(number as u64));
                 let known = table([("name", Value::from(name.as_str())), ("until", "known".into())]);
