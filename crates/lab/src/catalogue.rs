@@ -127,7 +127,7 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
             headway_fabric::registry::all().iter().map(one).collect()
         }
         "topologies" => topology::KINDS.iter().map(|(info, _)| topology_kind(info)).collect(),
-        "traffic" => traffic::KINDS.iter().map(|kind| traffic_kind(&kind.info)).collect(),
+        "traffic" => traffic::KINDS.iter().map(|kind| traffic_kind(kind)).collect(),
         "models" => model::KINDS.iter().map(|kind| closed_form(&kind.info)).collect(),
         "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
         _ => return Ok(None),
@@ -162,9 +162,10 @@ fn topology_kind(info: &topology::Info) -> Json {
     json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
 }
 
-fn traffic_kind(info: &traffic::PatternInfo) -> Json {
+fn traffic_kind(kind: &traffic::Kind) -> Json {
+    let info = &kind.info;
     let params: Vec<Json> = info.keys.iter().chain(traffic::COMMON).map(key).collect();
-    json!({ "name": info.name, "summary": info.summary, "paper": "", "params": params })
+    json!({ "name": info.name, "summary": info.summary, "paper": "", "form": kind.form, "params": params })
 }
 
 fn closed_form(info: &model::Info) -> Json {

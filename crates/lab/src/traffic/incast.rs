@@ -5,19 +5,12 @@ use super::keys::{START, key, needed};
 use super::reading::{
     Resolved, check_reachable, element, host, host_set, hosts_json, message, object, start,
 };
-use super::{Common, Context, Declared, Making, Pattern, PatternInfo, sizes};
+use super::sizes::{self, Amount};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Problem, Reader, ScenarioError};
-use crate::workload::Cdf;
 use crate::workload::random::Purpose;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
-
-/// How much a flow of an incast sends.
-#[derive(Clone, Debug, PartialEq)]
-enum Amount {
-    Fixed(u64),
-    Drawn(Cdf),
-}
 
 /// Several hosts send to one at the same time.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,26 +119,13 @@ impl Declared for Incast {
     }
 }
 
-impl Incast {
-    /// Bytes of a flow on average.
-    fn mean_bytes(&self) -> u64 {
-        match &self.amount {
-            Amount::Fixed(bytes) => *bytes,
-            Amount::Drawn(cdf) => libm::round(cdf.mean()) as u64,
-        }
-    }
-}
-
 impl Pattern for Incast {
     fn generate(&self, making: &mut Making<'_>) {
         let mut stream = making.stream(Purpose::Sizes);
         for round in 0..self.repeat {
             let start = self.start.saturating_add(self.period.saturating_mul(round));
             for (index, &sender) in self.senders.iter().enumerate() {
-                let bytes = match &self.amount {
-                    Amount::Fixed(bytes) => *bytes,
-                    Amount::Drawn(cdf) => cdf.sample(&mut stream),
-                };
+                let bytes = self.amount.draw(&mut stream);
                 making.push(making.common.flow(sender, self.receiver, bytes, start, index));
             }
         }
@@ -160,7 +140,7 @@ impl Pattern for Incast {
     }
 
     fn expected_bytes(&self, _: u32) -> u64 {
-        self.mean_bytes().saturating_mul(self.senders.len() as u64).saturating_mul(self.repeat)
+        self.amount.mean().saturating_mul(self.senders.len() as u64).saturating_mul(self.repeat)
     }
 
     fn receivers(&self, _: u32) -> u64 {

@@ -5,6 +5,7 @@
 
 mod common;
 pub mod draw;
+mod job;
 pub mod kernel_gauges;
 mod keys;
 mod list;
@@ -15,6 +16,7 @@ mod stack;
 pub(crate) mod waiting;
 
 pub use common::{COMMON, Common, Deadlines};
+pub use job::JobInfo;
 pub use keys::{Key, PatternInfo};
 pub use list::Written;
 pub use stack::Kernel;
@@ -56,6 +58,14 @@ patterns! {
     permutation::Permutation,
     many_to_many::ManyToMany,
     on_off::OnOff,
+    allreduce::AllReduce,
+    allgather::AllGather,
+    reduce_scatter::ReduceScatter,
+    all_to_all::AllToAll,
+    broadcast::Broadcast,
+    barrier::Barrier,
+    pipeline::Pipeline,
+    rpc::Rpc,
 }
 
 type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, Resolved), ScenarioError>;
@@ -64,6 +74,8 @@ type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, 
 pub struct Kind {
     /// Its name and its keys.
     pub info: PatternInfo,
+    /// How long it takes where nothing else is in the network; empty where nobody says it.
+    pub form: &'static str,
     /// An entry at random, without `kind` and without what entries of every kind may have.
     pub draw: fn(&mut Ground<'_>) -> Json,
     read: Read,
@@ -71,7 +83,7 @@ pub struct Kind {
 
 impl Kind {
     const fn of<P: Declared>() -> Kind {
-        Kind { info: P::INFO, draw: P::draw, read: read_one::<P> }
+        Kind { info: P::INFO, form: P::FORM, draw: P::draw, read: read_one::<P> }
     }
 }
 
@@ -127,16 +139,28 @@ pub trait Pattern: Debug + Send + Sync {
         None
     }
 
+    /// What is asked about it when it is over, if it is a job.
+    fn job(&self) -> Option<JobInfo> {
+        None
+    }
+
     /// Its flows, where each is written somewhere.
     fn written(&self) -> &[Written] {
         &[]
     }
 }
 
+/// What closed forms are written in.
+pub const FORM_WORDS: &str = "n ranks, buffers of S bytes; t(x) is the completion time of a message of x bytes between two ranks that nothing else \
+    disturbs (`ideal_s`), s(x) the time that its packets take on a link, and a the time that the packet takes by which a receiver acknowledges \
+    a message, which goes before the next message; 0 for a transport that has none";
+
 /// A kind of traffic: its keys, and how an entry is read and drawn.
 pub(crate) trait Declared: Pattern + Sized + 'static {
     /// Its name, its keys.
     const INFO: PatternInfo;
+    /// How long it takes where nothing else is in the network, by [`FORM_WORDS`]. Empty where nobody says it.
+    const FORM: &'static str = "";
 
     /// One of it, and its keys with their values.
     fn read(
@@ -223,6 +247,13 @@ impl Making<'_> {
         let (name, entry, round) = (name.map(str::to_string), self.entry, self.round);
         self.made.flows.push(Flow { spec, name, entry, round });
         number
+    }
+
+    /// Changes the start of a flow of the entry: that of the run, or of its release if it waits.
+    pub(crate) fn set_start(&mut self, flow: u32, start: Time) {
+        let spec = &mut self.made.flows[(self.first_flow + flow) as usize].spec;
+        spec.deadline = spec.deadline.map(|deadline| start.saturating_add(deadline - spec.start));
+        spec.start = start;
     }
 
     /// Adds a step between flows, and answers its number in the entry.
@@ -333,6 +364,11 @@ pub(crate) fn read(item: &Item<'_>, context: &Context<'_>) -> Result<Entry, Scen
     let common = common::read(&table, context)?;
     let before = table.asked();
     let (pattern, mut resolved) = read(&table, context, &common)?;
+    if let (Some(item), true) = (table.get("stop"), pattern.job().is_some()) {
+        let text =
+            format!("messages of kind = \"{kind}\" wait for each other, and those that wait have no `stop`");
+        return Err(item.fail(Problem::Contradiction(text)));
+    }
     let undeclared =
         |key: &&String| !before.contains(key) && info.keys.iter().chain(COMMON).all(|k| k.name != **key);
     debug_assert_eq!(

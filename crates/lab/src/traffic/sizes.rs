@@ -2,9 +2,10 @@
 
 use super::Context;
 use super::keys::{Key, key};
-use super::reading::check_size;
+use super::reading::{check_size, message};
 use crate::files;
 use crate::text::{Item, Problem, Reader, ScenarioError, Source, Value, names};
+use crate::workload::random::Stream;
 use crate::workload::{Cdf, Interpolation, library};
 use serde_json::{Value as Json, json};
 
@@ -33,13 +34,66 @@ const CLOSED: [&str; 2] = ["uniform", "pareto"];
 
 /// The keys `cdf` and `interpolation`.
 pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<MessageSizes, ScenarioError> {
-    let item = table.need("cdf")?;
+    drawn(table, &table.need("cdf")?, context)
+}
+
+fn drawn(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<MessageSizes, ScenarioError> {
     let sizes = match item.value() {
-        Value::Table(_) => closed(&item)?,
-        _ => named(table, &item, context)?,
+        Value::Table(_) => closed(item)?,
+        _ => named(table, item, context)?,
     };
-    check_size(&item, sizes.cdf.range().1, context)?;
+    check_size(item, sizes.cdf.range().1, context)?;
     Ok(sizes)
+}
+
+/// How much a message is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Amount {
+    /// Always the same.
+    Fixed(u64),
+    /// Drawn for each message.
+    Drawn(Cdf),
+}
+
+impl Amount {
+    /// Of a number of bytes, or of what `cdf` of `poisson` takes; and how a resolved scenario shows it.
+    pub(super) fn read(
+        table: &Reader<'_>,
+        item: &Item<'_>,
+        context: &Context<'_>,
+    ) -> Result<(Amount, Json), ScenarioError> {
+        let is_number = match item.value() {
+            Value::Text(text) => {
+                text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first))
+            }
+            Value::Table(_) => false,
+            _ => true,
+        };
+        if is_number {
+            let bytes = message(item, context)?;
+            return Ok((Amount::Fixed(bytes), bytes.into()));
+        }
+        let drawn = drawn(table, item, context)?;
+        let shown = json!({ "cdf": drawn.name, "interpolation": drawn.cdf.interpolation().name(),
+            "cdf_digest": drawn.digest, "mean_bytes": drawn.cdf.mean() });
+        Ok((Amount::Drawn(drawn.cdf), shown))
+    }
+
+    /// One message.
+    pub(super) fn draw(&self, stream: &mut Stream) -> u64 {
+        match self {
+            Amount::Fixed(bytes) => *bytes,
+            Amount::Drawn(cdf) => cdf.sample(stream),
+        }
+    }
+
+    /// Bytes on average.
+    pub(super) fn mean(&self) -> u64 {
+        match self {
+            Amount::Fixed(bytes) => *bytes,
+            Amount::Drawn(cdf) => libm::round(cdf.mean()) as u64,
+        }
+    }
 }
 
 fn named(table: &Reader<'_>, item: &Item<'_>, context: &Context<'_>) -> Result<MessageSizes, ScenarioError> {

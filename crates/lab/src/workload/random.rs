@@ -25,6 +25,8 @@ pub enum Purpose {
     Deadlines = 106,
     /// What is added to starts.
     Jitter = 107,
+    /// Which hosts are the ranks of jobs.
+    Placement = 108,
 }
 
 /// SplitMix64's finaliser.

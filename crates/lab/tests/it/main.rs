@@ -9,6 +9,7 @@ mod diff;
 mod docs;
 mod fabric;
 mod idle;
+mod jobs;
 mod kernel;
 mod layout;
 mod memory;

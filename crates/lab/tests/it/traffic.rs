@@ -133,6 +133,12 @@ fn estimates_are_near_what_is_made() {
             traffic.generate(0, 7, HOSTS as u32, &mut again);
             assert_eq!(made, again, "{entry:?}: one seed, two lists of flows");
             assert!(made.graph().is_ok(), "{entry:?}: flows wait for each other");
+            let (edges, expected) =
+                ((made.edges.len() + made.steps.len()) as f64, traffic.expected_edges(HOSTS as u32));
+            assert!(
+                edges <= expected && expected <= 8.0 * edges + 8.0,
+                "{entry:?}: {edges} edges and steps, {expected} were expected"
+            );
             let flows = made.flows;
             assert!(!flows.is_empty(), "{entry:?} makes no flow");
             assert!(flows.iter().all(|f| f.spec.src != f.spec.dst && f.spec.bytes > 0), "{entry:?}");

@@ -1,0 +1,29 @@
+//! What patterns of dependent traffic share: their ranks and where these are placed, the messages of one iteration,
+//! and what there is to ask about a job when it is over.
+
+mod collective;
+mod parts;
+mod ranks;
+mod ring;
+mod schedule;
+pub(super) mod trees;
+
+pub(crate) use collective::{
+    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, REPEAT, chunk, count_of, repeated,
+};
+pub(crate) use parts::Parts;
+pub(crate) use ranks::{FIRST, PLACEMENT, RANKS, Ranks};
+pub(crate) use ring::{Ring, too_few};
+pub(crate) use schedule::{Schedule, between};
+
+/// What is known of a job before it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JobInfo {
+    /// Its ranks.
+    pub ranks: u32,
+    /// How often it is done, one after the other.
+    pub iterations: u64,
+    /// For a collective, its size in bytes as nccl-tests counts it, and what the algorithm bandwidth is multiplied by to
+    /// get the bus bandwidth (nccl-tests, doc/PERFORMANCE.md).
+    pub collective: Option<(u64, f64)>,
+}

@@ -1,0 +1,139 @@
+//! Which hosts are the ranks of a job.
+
+use super::super::keys::{Key, key};
+use super::super::load::Racks;
+use super::super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object};
+use super::super::{Context, Making};
+use crate::text::{Item, Problem, Reader, ScenarioError, Value};
+use crate::topology::Topology;
+use crate::workload::random::{Purpose, Stream};
+use serde_json::json;
+
+pub(crate) const RANKS: Key = key(
+    "ranks",
+    "list of hosts, or count",
+    "all hosts",
+    "the hosts of the job, rank by rank; a count means hosts in the order of `placement`",
+);
+pub(crate) const PLACEMENT: Key = key(
+    "placement",
+    "`packed`, `scattered`, `rails`",
+    "`packed`",
+    "order of hosts: by number, at random (one order for all jobs of a run), or one of each rack in turn",
+);
+pub(crate) const FIRST: Key = key(
+    "first",
+    "whole number",
+    "0",
+    "position in that order of the host that is rank 0: jobs with other positions share no host",
+);
+
+const PLACEMENTS: [&str; 3] = ["packed", "scattered", "rails"];
+
+/// The ranks of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Ranks {
+    /// Host of each rank.
+    Hosts(Vec<u32>),
+    /// So many hosts of a random order, from a position on.
+    Scattered { first: u32, count: u32 },
+}
+
+impl Ranks {
+    /// Reads `ranks`, `placement` and `first`. There are at least two.
+    pub(crate) fn read(
+        table: &Reader<'_>,
+        context: &Context<'_>,
+    ) -> Result<(Ranks, Resolved), ScenarioError> {
+        let topology = context.topology;
+        let item = table.get("ranks");
+        let (placement_item, first_item) = (table.get("placement"), table.get("first"));
+        if let Some(item) = item.as_ref().filter(|item| matches!(item.value(), Value::List(_))) {
+            for (key, other) in [("placement", &placement_item), ("first", &first_item)] {
+                if let Some(other) = other {
+                    let table = "[[traffic]] whose `ranks` are a list".into();
+                    return Err(other.fail(Problem::UnusedKey { key: key.into(), table }));
+                }
+            }
+            let hosts = host_set(item, topology, |_| None)?;
+            enough(hosts.len() as u64, item)?;
+            for (index, host) in hosts.iter().enumerate() {
+                check_reachable(element(item, index), topology, hosts[0], *host)?;
+            }
+            let resolved = object(json!({ "ranks": hosts_json(&hosts) }));
+            return Ok((Ranks::Hosts(hosts), resolved));
+        }
+        let placement = placement_item.as_ref().map_or(Ok(0), |item| item.choice(&PLACEMENTS))?;
+        let last = u64::from(topology.hosts - 1);
+        let first = first_item.as_ref().map_or(Ok(0), |item| item.int(0, last))? as u32;
+        let count = match &item {
+            None => topology.hosts - first,
+            Some(item) => {
+                let count = item.count()?;
+                let room = topology.hosts - first;
+                if count > room {
+                    return Err(item.range(format!("at most {room}, the hosts from `first` on"), count));
+                }
+                count
+            }
+        };
+        match (&item, &first_item) {
+            (Some(item), _) | (None, Some(item)) => enough(u64::from(count), item)?,
+            (None, None) if count < 2 => {
+                let problem = Problem::Contradiction("a job needs two hosts".into());
+                return Err(ScenarioError::new(problem, table.at()));
+            }
+            (None, None) => {}
+        }
+        for host in 1..topology.hosts {
+            check_reachable(table.at(), topology, 0, host)?;
+        }
+        let resolved = object(json!({ "ranks": count, "placement": PLACEMENTS[placement], "first": first }));
+        let some = |order: Vec<u32>| order[first as usize..(first + count) as usize].to_vec();
+        let ranks = match (placement, &placement_item) {
+            (1, _) => Ranks::Scattered { first, count },
+            (2, Some(item)) => Ranks::Hosts(some(rails(topology, item)?)),
+            _ => Ranks::Hosts((first..first + count).collect()),
+        };
+        Ok((ranks, resolved))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u32 {
+        match self {
+            Ranks::Hosts(hosts) => hosts.len() as u32,
+            Ranks::Scattered { count, .. } => *count,
+        }
+    }
+
+    /// Host of each rank in a run.
+    pub(crate) fn hosts(&self, making: &Making<'_>) -> Vec<u32> {
+        match self {
+            Ranks::Hosts(hosts) => hosts.clone(),
+            Ranks::Scattered { first, count } => {
+                let mut order: Vec<u32> = (0..making.hosts).collect();
+                // One order for all jobs, so that they share no host.
+                Stream::new(making.seed, Purpose::Placement, 0).shuffle(&mut order);
+                order[*first as usize..(first + count) as usize].to_vec()
+            }
+        }
+    }
+}
+
+fn enough(count: u64, item: &Item<'_>) -> Result<(), ScenarioError> {
+    if count < 2 { Err(item.range("at least two hosts", count)) } else { Ok(()) }
+}
+
+/// The first host of each rack, then the second of each, and so on.
+fn rails(topology: &Topology, item: &Item<'_>) -> Result<Vec<u32>, ScenarioError> {
+    let Some(racks) = Racks::of(&topology.spec).filter(|racks| racks.bounds.len() > 2) else {
+        let text = format!("this topology of kind \"{}\" has no two racks", topology.kind);
+        return Err(item.fail(Problem::Contradiction(text)));
+    };
+    let mut hosts: Vec<u32> = (0..topology.hosts).collect();
+    hosts.sort_by_key(|host| {
+        let (first, _) = racks.group(*host);
+        (host - first, first)
+    });
+    Ok(hosts)
+}

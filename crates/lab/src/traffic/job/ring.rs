@@ -1,0 +1,83 @@
+//! A ring: each rank sends to the next one what it has received from the one before.
+
+use super::super::draw::Ground;
+use super::super::reading::{Resolved, object};
+use super::{Extent, Schedule, chunk, count_of};
+use crate::text::{Problem, Reader, ScenarioError};
+use serde_json::{Value as Json, json};
+
+/// How the buffer is divided: into channels, these into a segment for each rank, and these into chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ring {
+    pub(crate) channels: u64,
+    pub(crate) chunks: u64,
+}
+
+impl Ring {
+    /// How long n - 1 steps take.
+    pub(crate) const HALF: &'static str =
+        "(n-1) t(S/n) + (n-2) a; with channels and chunks as of `allreduce`, with K = n-1 steps";
+
+    /// Reads `channels` and `chunks`.
+    pub(crate) fn read(
+        table: &Reader<'_>,
+        ranks: u32,
+        bytes: u64,
+    ) -> Result<(Ring, Resolved), ScenarioError> {
+        let n = u64::from(ranks);
+        if bytes < n {
+            return Err(too_few(table, bytes, n));
+        }
+        let channels = count_of(table, "channels", n, bytes)?;
+        let chunks = count_of(table, "chunks", n * channels, bytes)?;
+        Ok((Ring { channels, chunks }, object(json!({ "channels": channels, "chunks": chunks }))))
+    }
+
+    /// Its keys at random.
+    pub(crate) fn draw(ground: &mut Ground<'_>, ranks: u64) -> Json {
+        let bytes = ground.bytes(ground.packets / ranks).max(ranks * 16);
+        json!({ "bytes": bytes, "channels": ground.dice.between(1, 3), "chunks": ground.dice.between(1, 3) })
+    }
+
+    /// So many steps of a ring of all ranks. In step s, rank r sends segment r - s.
+    pub(crate) fn schedule(self, ranks: u32, steps: u32, bytes: u64) -> Schedule {
+        let mut schedule = Schedule::default();
+        let lanes = self.channels * self.chunks;
+        let number = |step: u32, rank: u32, lane: u64| (u64::from(step * ranks + rank) * lanes + lane) as u32;
+        for step in 0..steps {
+            for rank in 0..ranks {
+                let segment = (rank + ranks - step % ranks) % ranks;
+                for lane in 0..lanes {
+                    let (channel, part) = (lane / self.chunks, lane % self.chunks);
+                    let of = [self.channels, u64::from(ranks), self.chunks];
+                    let size = chunk(bytes, of, [channel, u64::from(segment), part]);
+                    let send = schedule.send(step, rank, (rank + 1) % ranks, size);
+                    debug_assert_eq!(send, number(step, rank, lane));
+                    if step > 0 {
+                        schedule.after(send, number(step - 1, (rank + ranks - 1) % ranks, lane));
+                    }
+                }
+            }
+        }
+        schedule
+    }
+
+    pub(crate) fn extent(self, ranks: u32, steps: u32, bytes: u64) -> Extent {
+        let lanes = (self.channels * self.chunks) as f64 * f64::from(ranks);
+        let all = u128::from(bytes) * u128::from(steps);
+        Extent {
+            messages: lanes * f64::from(steps),
+            edges: lanes * f64::from(steps - 1),
+            bytes: u64::try_from(all).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// An error about a buffer that has no byte for each message.
+pub(crate) fn too_few(table: &Reader<'_>, bytes: u64, messages: u64) -> ScenarioError {
+    let problem = Problem::Contradiction(format!("{bytes} B are not enough for {messages} messages"));
+    match table.get("bytes") {
+        Some(item) => item.fail(problem),
+        None => ScenarioError::new(problem, table.at()),
+    }
+}

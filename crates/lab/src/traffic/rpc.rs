@@ -1,0 +1,238 @@
+//! Clients that call servers in a closed loop: the next call waits for the reply.
+
+use super::draw::{Ground, duration};
+use super::job::JobInfo;
+use super::keys::{START, key, needed};
+use super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object, start};
+use super::sizes::{self, Amount};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
+use crate::text::{Problem, Reader, ScenarioError};
+use crate::workload::random::Purpose;
+use headway_network::{Cause, GraphStep, Node, Until};
+use headway_units::Time;
+use serde_json::{Value as Json, json};
+
+/// Clients that call servers in a closed loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rpc {
+    clients: Vec<u32>,
+    servers: Vec<u32>,
+    request: Amount,
+    reply: Amount,
+    calls: u64,
+    outstanding: u64,
+    fan_out: u32,
+    think: Time,
+    exponential: bool,
+    service: Time,
+    start: Time,
+}
+
+const THINKING: [&str; 2] = ["fixed", "exponential"];
+
+impl Declared for Rpc {
+    const INFO: PatternInfo = PatternInfo {
+        name: "rpc",
+        summary: "clients that call servers in a closed loop: the next call waits for the reply",
+        keys: &[
+            needed("clients", "list of hosts, or count", "who calls; a count means the first hosts"),
+            needed(
+                "servers",
+                "list of hosts, or count",
+                "who answers, chosen at random for each call; a count means the hosts after the last client",
+            ),
+            needed("request", "bytes, or as of `poisson`", "size of a request, or the distribution that it is drawn from"),
+            needed("reply", "bytes, or as of `poisson`", "size of a reply, or the distribution that it is drawn from"),
+            sizes::INTERPOLATION,
+            needed("calls", "count", "that a client makes in each of its loops"),
+            key("outstanding", "count", "1", "loops of a client: calls that it has open at a time"),
+            key("fan_out", "count", "1", "servers that each call goes to; it is over when all have replied"),
+            key("think", "duration", "`\"0 s\"`", "from a reply to the next call of a loop"),
+            key("think_time", "`fixed`, `exponential`", "`fixed`", "whether `think` is always the same, or a mean"),
+            key("service", "duration", "`\"0 s\"`", "from a request to its reply, at the server"),
+            START,
+        ],
+        counts: &["calls", "outstanding", "fan_out", "clients"],
+    };
+
+    const FORM: &'static str = "one client: calls (t(request) + service + t(reply)) + (calls - 1) think";
+
+    fn read(
+        table: &Reader<'_>,
+        context: &Context<'_>,
+        _: &Common,
+    ) -> Result<(Self, Resolved), ScenarioError> {
+        let topology = context.topology;
+        let hosts = topology.hosts;
+        let clients_item = table.need("clients")?;
+        let clients = host_set(&clients_item, topology, |n| (n <= hosts).then(|| (0..n).collect()))?;
+        let servers_item = table.need("servers")?;
+        let after = clients.iter().max().map_or(0, |last| last + 1);
+        let room = |n: u32| {
+            (u64::from(after) + u64::from(n) <= u64::from(hosts)).then(|| (after..after + n).collect())
+        };
+        let servers: Vec<u32> = host_set(&servers_item, topology, room)?;
+        for (hosts, item) in [(&clients, &clients_item), (&servers, &servers_item)] {
+            for (index, &host) in hosts.iter().enumerate() {
+                check_reachable(element(item, index), topology, clients[0], host)?;
+            }
+        }
+        // A client that is also a server does not call itself.
+        let fewest = servers.len() - usize::from(clients.iter().any(|client| servers.contains(client)));
+        if fewest == 0 {
+            let text = "a client has no other host to call".into();
+            return Err(servers_item.fail(Problem::Contradiction(text)));
+        }
+        let fan_out = table.get("fan_out").map_or(Ok(1), |item| item.int(1, fewest as u64))? as u32;
+        let (request, request_json) = Amount::read(table, &table.need("request")?, context)?;
+        let (reply, reply_json) = Amount::read(table, &table.need("reply")?, context)?;
+        let calls = table.need("calls")?.int(1, u64::from(u32::MAX))?;
+        let outstanding = table.get("outstanding").map_or(Ok(1), |item| item.int(1, 1_000_000))?;
+        let think = table.get("think").map_or(Ok(Time::ZERO), |item| item.time())?;
+        let exponential = table.get("think_time").map_or(Ok(0), |item| item.choice(&THINKING))?;
+        let service = table.get("service").map_or(Ok(Time::ZERO), |item| item.time())?;
+        let start = start(table)?;
+        let resolved = json!({ "clients": hosts_json(&clients), "servers": hosts_json(&servers), "request": request_json,
+            "reply": reply_json, "calls": calls, "outstanding": outstanding, "fan_out": fan_out,
+            "think": think.to_string(), "think_time": THINKING[exponential], "service": service.to_string(),
+            "start": start.to_string() });
+        let exponential = exponential == 1;
+        let pattern = Rpc {
+            clients,
+            servers,
+            request,
+            reply,
+            calls,
+            outstanding,
+            fan_out,
+            think,
+            exponential,
+            service,
+            start,
+        };
+        Ok((pattern, object(resolved)))
+    }
+
+    fn draw(ground: &mut Ground<'_>) -> Json {
+        let clients = ground.dice.between(1, (ground.hosts - 1).min(6));
+        let servers = ground.dice.between(1, (ground.hosts - clients).min(6));
+        let fan_out = ground.dice.between(1, servers);
+        let calls = ground.dice.between(1, 5);
+        let each = ground.packets / (clients * fan_out * calls * 2);
+        let mut entry = json!({ "clients": clients, "servers": servers, "fan_out": fan_out, "calls": calls,
+            "request": ground.bytes(each), "reply": ground.bytes(each), "start": ground.start() });
+        if ground.dice.percent(40) {
+            entry["outstanding"] = ground.dice.between(1, 3).into();
+        }
+        if ground.dice.percent(40) {
+            let most = ground.round_trip + ground.slot;
+            entry["think"] = duration(ground.dice.below(most));
+            entry["think_time"] = THINKING[ground.dice.below(2) as usize].into();
+        }
+        if ground.dice.percent(40) {
+            let most = ground.round_trip + ground.slot;
+            entry["service"] = duration(ground.dice.below(most));
+        }
+        entry
+    }
+}
+
+impl Rpc {
+    /// Calls of all loops.
+    fn all_calls(&self) -> f64 {
+        self.calls as f64 * self.outstanding as f64 * self.clients.len() as f64
+    }
+
+    fn pick(&self, client: u32, stream: &mut crate::workload::random::Stream) -> Vec<u32> {
+        let mut chosen: Vec<u32> = Vec::with_capacity(self.fan_out as usize);
+        while chosen.len() < self.fan_out as usize {
+            let server = self.servers[stream.below(self.servers.len() as u64) as usize];
+            if server != client && !chosen.contains(&server) {
+                chosen.push(server);
+            }
+        }
+        chosen
+    }
+}
+
+impl Pattern for Rpc {
+    fn generate(&self, making: &mut Making<'_>) {
+        let (mut sizes, mut pairs) = (making.stream(Purpose::Sizes), making.stream(Purpose::Pairs));
+        let mut pauses = making.stream(Purpose::Gaps);
+        let (common, mut round, mut index) = (making.common, 0, 0);
+        for &client in &self.clients {
+            for _ in 0..self.outstanding {
+                let mut thought: Option<u32> = None;
+                for call in 0..self.calls {
+                    making.round = Some(round);
+                    round += 1;
+                    let mut replies = Vec::new();
+                    for server in self.pick(client, &mut pairs) {
+                        let begin = if thought.is_none() { self.start } else { Time::ZERO };
+                        let bytes = self.request.draw(&mut sizes);
+                        let request = making.push(common.flow(client, server, bytes, begin, index));
+                        if let Some(step) = thought {
+                            making.wait(Node::Flow(request), Cause::Step(step));
+                        }
+                        let bytes = self.reply.draw(&mut sizes);
+                        let mut spec = common.flow(server, client, bytes, Time::ZERO, index);
+                        spec.connection = Some(request);
+                        let reply = making.push(spec);
+                        let received = Cause::Flow(request, Until::Received);
+                        if self.service > Time::ZERO {
+                            let step = making.step(GraphStep { host: Some(server), takes: self.service }, None);
+                            making.wait(Node::Step(step), received);
+                            making.wait(Node::Flow(reply), Cause::Step(step));
+                        } else {
+                            making.wait(Node::Flow(reply), received);
+                        }
+                        replies.push(reply);
+                        index += 1;
+                    }
+                    if call + 1 < self.calls {
+                        let takes = match self.exponential {
+                            true => pauses.exponential(self.think.0 as f64),
+                            false => self.think,
+                        };
+                        let step = making.step(GraphStep { host: Some(client), takes }, None);
+                        let reply = |reply: &u32| Cause::Flow(*reply, Until::Received);
+                        replies.iter().for_each(|one| making.wait(Node::Step(step), reply(one)));
+                        thought = Some(step);
+                    }
+                }
+            }
+        }
+        making.round = None;
+    }
+
+    fn horizon(&self, hosts: u32) -> (Time, u64) {
+        let resting = self.think.saturating_add(self.service).saturating_mul(self.calls);
+        (self.start.saturating_add(resting), self.expected_bytes(hosts))
+    }
+
+    fn expected_flows(&self, _: u32) -> f64 {
+        2.0 * self.all_calls() * f64::from(self.fan_out)
+    }
+
+    fn expected_bytes(&self, _: u32) -> u64 {
+        let one = self.request.mean().saturating_add(self.reply.mean()) as f64;
+        (one * self.all_calls() * f64::from(self.fan_out)) as u64
+    }
+
+    fn expected_edges(&self, _: u32) -> f64 {
+        let each = if self.service > Time::ZERO { 5.0 } else { 3.0 };
+        self.all_calls() * (each * f64::from(self.fan_out) + 1.0)
+    }
+
+    fn receivers(&self, _: u32) -> u64 {
+        (self.clients.len() + self.servers.len()) as u64
+    }
+
+    fn is_spread(&self) -> bool {
+        false
+    }
+
+    fn job(&self) -> Option<JobInfo> {
+        Some(JobInfo { ranks: self.clients.len() as u32, iterations: self.calls, collective: None })
+    }
+}

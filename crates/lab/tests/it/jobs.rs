@@ -1,0 +1,227 @@
+//! Jobs on an idle network take as long as their closed forms say, to the picosecond.
+
+use crate::common::good;
+use headway_network::{Network, Until};
+use headway_units::{Rate, Time};
+
+/// Homa sends the first `unscheduled` bytes of a message without being asked, so that nothing but the messages themselves
+/// takes time, and the packet by which a receiver acknowledges a message.
+const NETWORK: &str = r#"
+[topology]
+kind = "single-switch"
+hosts = HOSTS
+rate = "100 Gbps"
+delay = "1 us"
+
+[transport]
+name = "homa"
+"#;
+
+struct Job {
+    network: Network,
+    took: Time,
+    known: Option<Time>,
+}
+
+fn job(hosts: u32, entry: &str, sets: &[&str]) -> Job {
+    let text = format!("{}\n[[traffic]]\n{entry}\n", NETWORK.replace("HOSTS", &hosts.to_string()));
+    let scenario = good(&text, sets);
+    let resolved = scenario.setup().expect("a network").resolve(1).expect("a run");
+    let network = Network::build(&resolved.spec.topology, &resolved.spec.fabric).expect("a network");
+    let outcome = headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs");
+    let finish = outcome.flows.iter().map(|flow| flow.finish.expect("it is complete")).max();
+    let steps = outcome.steps.iter().map(|step| step.finish.expect("it is over")).max();
+    let start = outcome.flows.iter().filter_map(|flow| flow.start).min().expect("a flow");
+    let steps_start = outcome.steps.iter().filter_map(|step| step.start).min();
+    let start = steps_start.map_or(start, |at| at.min(start));
+    let known = outcome.flows.first().and_then(headway_network::FlowRecord::until_known);
+    assert_eq!(resolved.spec.until, Until::Received);
+    Job { took: finish.max(steps).expect("a flow") - start, known, network }
+}
+
+/// What closed forms are made of, in picoseconds: `t(x)` is the time of a message of x bytes between two hosts, `s(x)` what its
+/// packets take on a link, `k(x)` the time until its sender knows, and `a` what an acknowledgement takes on a link.
+struct Alone(Network);
+
+impl Alone {
+    fn new(hosts: u32) -> Alone {
+        Alone(job(hosts, &flow(1), &[]).network)
+    }
+
+    fn t(&self, bytes: u64) -> u64 {
+        self.0.ideal_fct(0, 1, bytes).0
+    }
+
+    fn wire(&self, bytes: u64) -> u64 {
+        let sizes = self.0.sizes();
+        bytes + sizes.packets(bytes) * u64::from(sizes.full_wire() - sizes.payload)
+    }
+
+    fn s(&self, bytes: u64) -> u64 {
+        Rate::new(100_000_000_000).expect("a rate").time_of(self.wire(bytes)).0
+    }
+
+    fn k(&self, bytes: u64) -> u64 {
+        // Another flow keeps the run going until the sender knows.
+        let two = format!(
+            "kind = \"flows\"\nflows = [{{ src = 0, dst = 1, bytes = {bytes} }}, {{ src = 0, dst = 1, bytes = 1, start = \"1 ms\" }}]"
+        );
+        job(self.0.hosts(), &two, &[]).known.expect("it is acknowledged").0
+    }
+
+    fn a(&self) -> u64 {
+        Rate::new(100_000_000_000).expect("a rate").time_of(u64::from(self.0.sizes().control)).0
+    }
+}
+
+fn flow(bytes: u64) -> String {
+    format!("kind = \"flows\"\nflows = [{{ src = 0, dst = 1, bytes = {bytes} }}]")
+}
+
+const RANKS: [u32; 6] = [2, 3, 4, 7, 8, 16];
+
+#[track_caller]
+fn takes(hosts: u32, entry: &str, expected: u64) {
+    let took = job(hosts, entry, &[]).took.0;
+    assert_eq!(
+        took,
+        expected,
+        "{hosts} hosts, {entry}: {} more than expected",
+        took as i64 - expected as i64
+    );
+}
+
+#[test]
+fn rings_take_a_message_a_step() {
+    for hosts in RANKS {
+        let (n, alone) = (u64::from(hosts), Alone::new(hosts));
+        for part in [1, 1_000, 1_460, 5_000] {
+            let bytes = n * part;
+            for (kind, steps) in [("allreduce", 2 * (n - 1)), ("allgather", n - 1), ("reduce-scatter", n - 1)]
+            {
+                let expected = steps * alone.t(part) + (steps - 1) * alone.a();
+                takes(hosts, &format!("kind = \"{kind}\"\nbytes = {bytes}"), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn channels_and_chunks_fill_a_ring() {
+    for hosts in RANKS {
+        let (n, alone) = (u64::from(hosts), Alone::new(hosts));
+        let a = alone.a();
+        for (channels, chunks) in [(1, 2), (2, 1), (2, 2), (4, 4), (16, 16), (1, 100)] {
+            let q = channels * chunks;
+            let (m, k) = (250, 2 * (n - 1));
+            let (t, s) = (alone.t(m), alone.s(m));
+            let keys = format!("channels = {channels}\nchunks = {chunks}");
+            let entry = format!("kind = \"allreduce\"\nbytes = {}\n{keys}", n * q * m);
+            let (least, more) = if q * (s + a) <= t / 2 {
+                (k * t + (q - 1) * (s + a) + (k - 1) * a, if q <= 4 { 0 } else { q * a })
+            } else {
+                assert!(q * s >= t, "neither form holds");
+                (t + (k * q - 1) * s, (k * q - 1) * a)
+            };
+            let took = job(hosts, &entry, &[]).took.0;
+            assert!(
+                took >= least && took <= least + more,
+                "{hosts}, {entry}: {took}, {least} and up to {more}"
+            );
+        }
+    }
+}
+
+#[test]
+fn halving_and_doubling_take_a_message_a_round() {
+    for hosts in [2u32, 4, 8, 16, 32] {
+        let (n, alone) = (u64::from(hosts), Alone::new(hosts));
+        for bytes in [n, 64 * n, 1_000 * n] {
+            let rounds = u64::from(hosts.ilog2());
+            let sum: u64 = (1..=rounds).map(|round| 2 * alone.t(bytes >> round)).sum();
+            let entry = format!("kind = \"allreduce\"\nalgorithm = \"halving-doubling\"\nbytes = {bytes}");
+            takes(hosts, &entry, sum + (2 * rounds - 1) * alone.a());
+        }
+    }
+}
+
+#[test]
+fn barriers_and_broadcasts_take_their_rounds() {
+    for hosts in RANKS {
+        let (n, alone) = (u64::from(hosts), Alone::new(hosts));
+        let rounds = u64::from(hosts.next_power_of_two().ilog2());
+        for bytes in [1, 1_460] {
+            let expected = rounds * alone.t(bytes) + (rounds - 1) * alone.a();
+            takes(hosts, &format!("kind = \"barrier\"\nbytes = {bytes}"), expected);
+            let chain = (n - 1) * alone.t(bytes) + (n - 2) * alone.a();
+            takes(hosts, &format!("kind = \"broadcast\"\nalgorithm = \"chain\"\nbytes = {bytes}"), chain);
+            let tree = (rounds - 1) * alone.k(bytes) + alone.t(bytes);
+            takes(hosts, &format!("kind = \"broadcast\"\nbytes = {bytes}"), tree);
+        }
+    }
+}
+
+#[test]
+fn exchanges_take_their_rounds_or_fill_the_link() {
+    for hosts in RANKS {
+        let (n, alone) = (u64::from(hosts), Alone::new(hosts));
+        let m = 1_000;
+        let bytes = n * m;
+        let serial = (n - 1) * alone.t(m) + (n - 2) * alone.a();
+        takes(hosts, &format!("kind = \"all-to-all\"\nat_once = 1\nbytes = {bytes}"), serial);
+        let full = alone.t(m) + (n - 2) * alone.s(m);
+        takes(hosts, &format!("kind = \"all-to-all\"\nbytes = {bytes}"), full);
+    }
+}
+
+#[test]
+fn two_trees_take_two_messages_where_two_ranks_are() {
+    let alone = Alone::new(2);
+    for bytes in [2, 2_000] {
+        let entry = format!("kind = \"allreduce\"\nalgorithm = \"double-binary-tree\"\nbytes = {bytes}");
+        takes(2, &entry, 2 * alone.t(bytes / 2) + alone.a());
+        for hosts in RANKS {
+            let depth = u64::from(hosts.ilog2());
+            assert!(job(hosts, &entry, &[]).took.0 >= 2 * depth * alone.t(bytes / 2), "{hosts}");
+        }
+    }
+}
+
+#[test]
+fn pipelines_take_their_bubbles_and_their_messages() {
+    for hosts in [2u32, 3, 5] {
+        let (n, alone) = (u64::from(hosts), Alone::new(hosts));
+        let t = alone.t(1_000);
+        for m in [1, 2, 7] {
+            let (f, b) = (3_000_000, 5_000_000);
+            let keys = format!("kind = \"pipeline\"\nmicro_batches = {m}\nbytes = 1000\nforward = \"3 us\"");
+            let forward = (m + n - 1) * f + (n - 1) * t;
+            let both = format!("{keys}\nbackward = \"5 us\"\norder = \"gpipe\"");
+            let there_and_back = (m + n - 1) * (f + b) + 2 * (n - 1) * t;
+            if m == 1 || n == 2 {
+                takes(hosts, &keys, forward);
+                takes(hosts, &both, there_and_back);
+                continue;
+            }
+            // A stage has computed a micro-batch in the instant in which it acknowledges the next one.
+            for (entry, least, passed) in [(keys, forward, n - 2), (both, there_and_back, 2 * (n - 2))] {
+                let took = job(hosts, &entry, &[]).took.0;
+                assert!(
+                    took >= least && took <= least + passed * alone.a(),
+                    "{hosts}, {entry}: {took}, {least}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn closed_loops_take_their_calls() {
+    let alone = Alone::new(3);
+    for calls in [1, 2, 9] {
+        let think = 7_000_000;
+        let keys = "kind = \"rpc\"\nclients = [0]\nservers = [1]\nrequest = 100\nreply = 1460\nservice = \"2 us\"\nthink = \"7 us\"";
+        let each = alone.t(100) + 2_000_000 + alone.t(1_460);
+        takes(3, &format!("{keys}\ncalls = {calls}"), calls * each + (calls - 1) * think);
+    }
+}
