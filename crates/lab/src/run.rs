@@ -118,7 +118,7 @@ pub fn write_results(
 ) -> Result<RunOutput, LabError> {
     let setup = scenario.setup()?;
     outcome.links.iter().try_for_each(|link| link.check(outcome.end))?;
-    let (summary, mut empty) = summary::summarise(&resolved.spec, setup, outcome);
+    let (summary, mut empty) = summary::summarise(resolved, setup, outcome);
     around.warnings.extend(resolved.warnings.iter().chain(&outcome.warnings).cloned());
     around.warnings.append(&mut empty);
     around.warnings.append(&mut notes(resolved, outcome));

@@ -66,6 +66,20 @@ pub struct Graph {
     local: bool,
 }
 
+/// What each node of a graph waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Causes {
+    first: Vec<u32>,
+    causes: Vec<Cause>,
+}
+
+impl Causes {
+    /// What a node waits for, by its number.
+    pub fn of(&self, node: u32) -> &[Cause] {
+        &self.causes[self.first[node as usize] as usize..self.first[node as usize + 1] as usize]
+    }
+}
+
 impl Graph {
     /// The graph over these flows. Each edge names what waits and what it waits for; the same edge may stand in the list
     /// twice, and counts twice.
@@ -191,12 +205,13 @@ impl Graph {
     }
 
     /// An error that names a cycle, if there is one.
-    fn check_order(&self) -> Result<(), GraphError> {
+    /// Calls with each node after all that it waits for, and answers how many edges lead to each from nodes that were never
+    /// reached, as those of a cycle.
+    pub fn in_order(&self, mut each: impl FnMut(u32)) -> Vec<u32> {
         let mut left = self.waits.clone();
         let mut free: Vec<u32> = (0..left.len() as u32).filter(|node| left[*node as usize] == 0).collect();
-        let mut done = 0;
         while let Some(node) = free.pop() {
-            done += 1;
+            each(node);
             for &next in self.successors(node) {
                 left[next as usize] -= 1;
                 if left[next as usize] == 0 {
@@ -204,6 +219,32 @@ impl Graph {
                 }
             }
         }
+        left
+    }
+
+    /// What each node waits for.
+    pub fn causes(&self) -> Causes {
+        let mut first: Vec<u32> = std::iter::once(0).chain(self.waits.iter().copied()).collect();
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut filled = first.clone();
+        let mut causes = vec![Cause::Step(0); self.next.len()];
+        let all = (0..self.flows)
+            .flat_map(|flow| [Cause::Flow(flow, Until::Received), Cause::Flow(flow, Until::Known)]);
+        for cause in all.chain((0..self.steps.len() as u32).map(Cause::Step)) {
+            for &node in self.after(cause) {
+                let place = &mut filled[node as usize];
+                causes[*place as usize] = cause;
+                *place += 1;
+            }
+        }
+        Causes { first, causes }
+    }
+
+    fn check_order(&self) -> Result<(), GraphError> {
+        let mut done = 0;
+        let left = self.in_order(|_| done += 1);
         if done == left.len() {
             return Ok(());
         }
@@ -230,7 +271,7 @@ impl Graph {
     }
 
     /// Nodes that wait for a node in any way.
-    fn successors(&self, node: u32) -> &[u32] {
+    pub fn successors(&self, node: u32) -> &[u32] {
         let (from, to) = match node.checked_sub(self.flows) {
             Some(step) => (2 * self.flows + step, 2 * self.flows + step + 1),
             None => (2 * node, 2 * node + 2),

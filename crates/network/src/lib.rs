@@ -29,7 +29,7 @@ pub use credits::{counts_credits, credits_in_flight};
 pub use error::{BuildError, Miscounted, RunError};
 pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};
-pub use graph::{Cause, Graph, GraphError, Node, Step as GraphStep};
+pub use graph::{Cause, Causes, Graph, GraphError, Node, Step as GraphStep};
 pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
 pub use link::{Link, LinkChoice, LinkSpec};

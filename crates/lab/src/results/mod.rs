@@ -2,6 +2,7 @@
 
 mod columns;
 mod field;
+mod jobs;
 mod labels;
 mod link_use;
 pub mod manifest;

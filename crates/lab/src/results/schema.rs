@@ -4,6 +4,7 @@
 
 pub use super::columns::{FLOWS, LINKS, METRICS, SERIES};
 pub use super::field::{Field, Number, Quantity};
+pub use super::jobs::{JOBS, Job, OfJob};
 pub use super::measures::{GAUGE_PARTS, OfGauges, OfTrips, ROUND_TRIPS};
 pub use super::summary::{Of, SUMMARY};
 use crate::traffic::kernel_gauges;
@@ -63,7 +64,7 @@ fn numbers<F>(numbers: &[Number<F>], scope: impl Fn(&F) -> &'static str) -> Json
 pub fn schema() -> Json {
     let scope = |of: &Of| match of {
         Of::Times(_) | Of::Flows(_) => "flows",
-        Of::Run(_) | Of::Mixture(_) => "run",
+        Of::Run(_) | Of::Mixture(_) | Of::Graph(_) => "run",
         Of::Transport(_) => "transport",
     };
     let gauges = gauges().iter().map(|gauge| one(&gauge.field, &gauge.doc(), "run", false)).collect();
@@ -73,6 +74,7 @@ pub fn schema() -> Json {
         ("series", columns(SERIES)),
         ("metrics", columns(METRICS)),
         ("summary", numbers(SUMMARY, scope)),
+        ("jobs", numbers(JOBS, |_| "run")),
         ("round_trips", numbers(ROUND_TRIPS, |_| "run")),
         ("gauges", gauges),
         ("gauge_parts", numbers(GAUGE_PARTS, |_| "run")),
@@ -94,6 +96,7 @@ mod tests {
             found.extend(fields.iter().map(|field| (list, *field)));
         }
         found.extend(SUMMARY.iter().map(|number| ("summary", number.field)));
+        found.extend(JOBS.iter().map(|number| ("jobs", number.field)));
         found.extend(ROUND_TRIPS.iter().map(|number| ("round_trips", number.field)));
         found.extend(gauges().iter().map(|gauge| ("gauges", gauge.field)));
         found.extend(GAUGE_PARTS.iter().map(|number| ("gauge_parts", number.field)));

@@ -2,13 +2,14 @@
 
 use super::field::Quantity::{Bytes, List, Ratio, Share, Text, Time};
 use super::field::{Field, Number};
+use super::jobs::jobs;
 use super::labels::labels;
 use super::measures::{Measured, Times, bands, deadlines, even_bins, fairness, gauges, round_trips};
 use super::part::{Part, Run};
 use super::statistics::{QUANTILE_DEFINITION, mean, quantile};
-use crate::scenario::Setup;
+use crate::scenario::{Resolved, Setup};
 use crate::text::quantity::seconds;
-use headway_network::{FlowState, Outcome, RunSpec};
+use headway_network::{FlowState, Outcome};
 use serde_json::{Map, Value as Json, json};
 
 /// Of what a number of the summary is, and how it is made.
@@ -22,6 +23,8 @@ pub enum Of {
     Run(fn(&Run<'_>) -> Json),
     /// The same, where it has several transports.
     Mixture(fn(&Run<'_>) -> Json),
+    /// Of jobs, where flows wait for others.
+    Graph(fn(&Resolved, &Setup, &Outcome) -> Option<Json>),
     /// Of each of several transports alone.
     Transport(fn(&Part<'_>) -> Json),
 }
@@ -146,6 +149,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "quantiles",
         "nearest rank: the smallest value such that at least the share q of all values is not above it",
     ), Of::Run(|_| QUANTILE_DEFINITION.into())),
+    Number::new(Field::new("jobs", List, "jobs", "of a run in which flows wait for others only: see below"), Of::Graph(jobs)),
     Number::new(Field::new("by_transport", List, "by transport", "of a run of several transports only: see below"), Of::Mixture(by_transport)),
     Number::new(Field::new(
         "delivered_bytes",
@@ -163,13 +167,15 @@ pub const SUMMARY: &[Number<Of>] = &[
 ];
 
 /// Makes the summary, and sentences about what in it is empty.
-pub fn summarise(spec: &RunSpec, setup: &Setup, outcome: &Outcome) -> (Json, Vec<String>) {
+pub fn summarise(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> (Json, Vec<String>) {
+    let spec = &resolved.spec;
     let run = Run::new(spec, setup, outcome);
     let made = numbers(|of| match of {
         Of::Times(make) => Some(make(&run.part.times)),
         Of::Flows(make) => Some(make(&run.part)),
         Of::Run(make) => Some(make(&run)),
         Of::Mixture(make) => (spec.transports.len() > 1).then(|| make(&run)),
+        Of::Graph(make) => make(resolved, setup, outcome),
         Of::Transport(_) => None,
     });
     let mut warnings = Vec::new();
@@ -206,7 +212,7 @@ fn of_part(part: &Part<'_>) -> Map<String, Json> {
     numbers(|of| match of {
         Of::Times(make) => Some(make(&part.times)),
         Of::Flows(make) | Of::Transport(make) => Some(make(part)),
-        Of::Run(_) | Of::Mixture(_) => None,
+        Of::Run(_) | Of::Mixture(_) | Of::Graph(_) => None,
     })
 }
 
@@ -226,7 +232,7 @@ fn bin(flows: &[Measured]) -> Json {
     let times = Times::of(flows);
     map.extend(numbers(|of| match of {
         Of::Times(make) => Some(make(&times)),
-        Of::Flows(_) | Of::Run(_) | Of::Mixture(_) | Of::Transport(_) => None,
+        Of::Flows(_) | Of::Run(_) | Of::Mixture(_) | Of::Graph(_) | Of::Transport(_) => None,
     }));
     Json::Object(map)
 }

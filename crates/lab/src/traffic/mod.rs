@@ -346,6 +346,8 @@ pub struct Flow {
 pub struct Entry {
     /// Where it is written.
     pub at: Origin,
+    /// Its kind of traffic.
+    pub kind: &'static str,
     /// The key that says how many flows it makes; `None` when the network says that.
     pub count: Option<Named>,
     /// What its flows have in common.
@@ -400,7 +402,7 @@ pub(crate) fn read(item: &Item<'_>, context: &Context<'_>) -> Result<Entry, Scen
         kernel.describe(transport, &mut map);
     }
     let count = info.counts.iter().find_map(|key| Some(Named::of(key, &table.get(key)?)));
-    Ok(Entry { at: item.at().clone(), count, common, pattern, resolved: Json::Object(map) })
+    Ok(Entry { at: item.at().clone(), kind, count, common, pattern, resolved: Json::Object(map) })
 }
 
 impl Entry {

@@ -1,6 +1,6 @@
 //! Jobs on an idle network take as long as their closed forms say, to the picosecond.
 
-use crate::common::good;
+use crate::common::{good, run};
 use headway_network::{Network, Until};
 use headway_units::{Rate, Time};
 
@@ -224,4 +224,60 @@ fn closed_loops_take_their_calls() {
         let each = alone.t(100) + 2_000_000 + alone.t(1_460);
         takes(3, &format!("{keys}\ncalls = {calls}"), calls * each + (calls - 1) * think);
     }
+}
+
+#[test]
+fn summaries_have_bandwidths_as_nccl_tests_counts_them() {
+    let (hosts, bytes) = (4, 4_000_000);
+    for (kind, factor) in [
+        ("allreduce", 1.5),
+        ("allgather", 0.75),
+        ("reduce-scatter", 0.75),
+        ("all-to-all", 0.75),
+        ("broadcast", 1.0),
+    ] {
+        let text = format!(
+            "{}\n[[traffic]]\nkind = \"{kind}\"\nbytes = {bytes}\nrepeat = 3\nstart = \"2 us\"\n",
+            NETWORK.replace("HOSTS", &hosts.to_string())
+        );
+        let summary = run(&good(&text, &[])).summary;
+        let job = &summary["jobs"][0];
+        let of = |key: &str| job[key].as_f64().unwrap_or_else(|| panic!("{key} of {job}"));
+        let took = of("completion_s");
+        assert_eq!((of("ranks"), of("iterations"), of("size_bytes")), (4.0, 3.0, 4e6));
+        assert!((of("algorithm_bandwidth_bps") / (3.0 * 4e6 * 8.0 / took) - 1.0).abs() < 1e-12, "{job}");
+        assert!((of("bus_bandwidth_bps") / of("algorithm_bandwidth_bps") - factor).abs() < 1e-12, "{job}");
+        assert!(of("bus_bandwidth_bps") < 100e9 && of("slowdown") >= 1.0, "{job}");
+        assert!(
+            (of("start_s") - 2e-6).abs() < 1e-15 && (of("finish_s") - of("start_s") - took).abs() < 1e-12
+        );
+        let path = job["critical_path"].as_array().expect("a path");
+        let seconds = |link: &serde_json::Value, key: &str| link[key].as_f64().expect("a time");
+        let whole: f64 = path.iter().map(|link| seconds(link, "finish_s") - seconds(link, "start_s")).sum();
+        assert!((whole - took).abs() < 1e-9, "{kind}: {whole} on the path, {took} in all");
+        assert!(
+            path.windows(2).all(|two| seconds(&two[0], "finish_s") == seconds(&two[1], "start_s")),
+            "{kind}"
+        );
+        let excess: f64 = path.iter().map(|link| seconds(link, "excess_s")).sum();
+        assert!((excess - of("critical_path_excess_s")).abs() < 1e-12, "{kind}");
+    }
+}
+
+#[test]
+fn a_slow_host_is_the_straggler_and_is_on_the_critical_path() {
+    let text = format!(
+        "{}\n[[traffic]]\nkind = \"flows\"\nflows = [{{ name = \"a\", src = 0, dst = 1, bytes = 100 }}, \
+         {{ name = \"slow\", src = 2, dst = 3, bytes = 1000000 }}, {{ name = \"b\", src = 3, dst = 1, bytes = 100, after = [\"slow\"] }}, \
+         {{ name = \"end\", src = 1, dst = 0, bytes = 100, after = [\"work\"] }}]\n\
+         steps = [{{ name = \"work\", host = 1, takes = \"3 us\", after = [\"a\", \"b\"] }}]\n",
+        NETWORK.replace("HOSTS", "4")
+    );
+    let job = run(&good(&text, &[])).summary["jobs"][0].clone();
+    let path = job["critical_path"].as_array().expect("a path");
+    let names: Vec<&str> =
+        path.iter().map(|link| link["flow"].as_str().or(link["step"].as_str()).expect("a name")).collect();
+    assert_eq!(names, ["slow", "b", "work", "end"]);
+    assert_eq!(job["straggler"]["host"], 0, "{job}");
+    assert_eq!(job["bus_bandwidth_bps"], serde_json::Value::Null);
 }

@@ -16,9 +16,10 @@ fn summary(transport: &str) -> Json {
     run(&good(SMALL, &[&format!("transport.name={transport}")])).summary
 }
 
-/// The same with flows of two transports.
+/// The same with flows of two transports, one of which waits for another.
 fn mixed() -> Json {
-    let other = "[[traffic]]\nkind = \"flows\"\ntransport = \"cubic\"\nflows = [{ src = 0, dst = 3, bytes = \"1 MB\" }]\n";
+    let other = "[[traffic]]\nkind = \"flows\"\ntransport = \"cubic\"\n\
+                 flows = [{ name = \"a\", src = 0, dst = 3, bytes = \"1 MB\" }, { src = 3, dst = 0, bytes = 9, after = [\"a\"] }]\n";
     run(&good(&format!("{SMALL}\n{other}"), &["transport.name=dctcp", "fabric.discipline=ecn-threshold"]))
         .summary
 }
@@ -38,6 +39,9 @@ fn a_summary_has_the_keys_that_are_declared() {
     for part in summary["by_transport"].as_object().expect("two transports").values() {
         assert_eq!(keys(part), declared(schema::SUMMARY, Of::is_of_transport));
     }
+    let jobs = summary["jobs"].as_array().expect("a list");
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(keys(&jobs[0]), declared(schema::JOBS, |_| true));
     assert_eq!(keys(&summary["round_trips"]), declared(schema::ROUND_TRIPS, |_| true));
 }
 
@@ -85,6 +89,7 @@ fn the_page_says_what_is_declared() {
         ("gauges", rows("key of `gauges`", &mut gauges.iter().map(|gauge| (&gauge.field, gauge.doc())))),
         ("parts of gauges", table("of each gauge", &mut schema::GAUGE_PARTS.iter().map(|n| &n.field))),
         ("transports", table("key", &mut numbers(|of| !of.is_of_run()))),
+        ("jobs", table("key", &mut schema::JOBS.iter().map(|n| &n.field))),
     ];
     let path = common::repository().join("docs/results.md");
     let page = std::fs::read_to_string(&path).expect("the page");

@@ -1,0 +1,350 @@
+//! What there is to say about jobs: entries of traffic whose messages wait for each other.
+
+use super::field::Quantity::{Bytes, Count, List, Rate, Ratio, Text, Time as Seconds};
+use super::field::{Field, Number};
+use super::statistics::{mean, quantile};
+use crate::scenario::{Resolved, Setup};
+use crate::text::quantity::seconds;
+use crate::traffic::JobInfo;
+use headway_network::{Cause, FlowState, Graph, Node, Outcome, Until};
+use headway_units::Time;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+
+/// Most links of a critical path that are written, the last ones.
+const MOST_OF_A_PATH: usize = 10_000;
+
+/// One number of a job, and how it is made.
+pub type OfJob = fn(&Job<'_>) -> Json;
+
+/// Numbers of each object in `jobs` of `summary.json`.
+pub const JOBS: &[Number<OfJob>] = &[
+    Number::new(Field::new("entry", Text, "entry", "number of the `[[traffic]]` entry, from 0"), |job| job.entry.into()),
+    Number::new(Field::new("kind", Text, "kind", "kind of traffic"), |job| job.kind.into()),
+    Number::new(Field { unit: "ranks", ..Field::new("ranks", Count, "ranks", "ranks of the job, or clients") }, |job| {
+        json!(job.info.map(|info| info.ranks))
+    }),
+    Number::new(Field { unit: "iterations", ..Field::new("iterations", Count, "iterations", "how often it is done, one after the other") }, |job| {
+        json!(job.info.map(|info| info.iterations))
+    }),
+    Number::new(Field::new("size_bytes", Bytes, "size", "size of a collective, as nccl-tests counts it; null for others").or_null(), |job| {
+        json!(job.collective().map(|(bytes, _)| bytes))
+    }),
+    Number::new(Field::new("start_s", Seconds, "start", "when its first flow or step began").or_null(), |job| json!(job.start.map(seconds))),
+    Number::new(
+        Field::new("finish_s", Seconds, "finish", "when its last flow and step were over; null if they were not").or_null(),
+        |job| json!(job.finish.map(seconds)),
+    ),
+    Number::new(Field::new("completion_s", Seconds, "completion", "`finish_s - start_s`").or_null(), |job| {
+        json!(job.completion().map(seconds))
+    }),
+    Number::new(
+        Field::new(
+            "bound_s",
+            Seconds,
+            "bound",
+            "shortest time that it could take: the longest chain of its flows and steps, each flow as fast as if it were alone, \
+             or what its busiest host sends or receives over the rate of its link, whichever is longer",
+        ),
+        |job| json!(seconds(job.bound)),
+    ),
+    Number::new(Field::new("slowdown", Ratio, "slowdown", "`completion_s / bound_s`").or_null(), |job| {
+        json!(job.completion().filter(|_| job.bound > Time::ZERO).map(|took| took.0 as f64 / job.bound.0 as f64))
+    }),
+    Number::new(
+        Field::new(
+            "algorithm_bandwidth_bps",
+            Rate,
+            "algorithm bandwidth",
+            "of a collective: its size over the mean time of an iteration, computation between iterations included (nccl-tests)",
+        )
+        .or_null(),
+        |job| json!(job.bandwidth()),
+    ),
+    Number::new(
+        Field::new(
+            "bus_bandwidth_bps",
+            Rate,
+            "bus bandwidth",
+            "the algorithm bandwidth times what each byte of the size crosses the link of a rank (nccl-tests): 2(n-1)/n for an \
+             allreduce, (n-1)/n for an allgather, a reduce-scatter and an all-to-all, 1 for a broadcast",
+        )
+        .or_null(),
+        |job| json!(job.bandwidth().zip(job.collective()).map(|(rate, (_, factor))| rate * factor)),
+    ),
+    Number::new(
+        Field::new("rounds", List, "rounds", "steps of a collective, micro-batches of a pipeline, or calls: how many there are, and \
+            the mean, the median, the 99th percentile and the maximum of the times from the start of the first flow of one to the end \
+            of its last (`count`, `mean_s`, `p50_s`, `p99_s`, `max_s`)"),
+        |job| job.rounds(),
+    ),
+    Number::new(
+        Field::new("straggler", List, "straggler", "the host that received its last byte last (`host`, `finish_s`), and how long after the \
+            median host that was (`behind_s`)").or_null(),
+        |job| job.straggler(),
+    ),
+    Number::new(
+        Field::new("critical_path", List, "critical path", "the flows and steps that bound its end: each begins when the one before is over. Flows have \
+            `flow`, `src`, `dst`, `bytes`, steps `step` and `host`; both `start_s`, `finish_s` and `excess_s`, which is how much longer it took than \
+            alone in the network. Of more than 10,000 the last ones").or_null(),
+        |job| job.path_json(),
+    ),
+    Number::new(
+        Field::new("critical_path_excess_s", Seconds, "excess on the critical path", "sum of `excess_s` over the whole critical path: what a perfect \
+            network would have saved on it").or_null(),
+        |job| json!(job.path.as_ref().map(|path| path.iter().map(|link| link.excess()).sum::<f64>())),
+    ),
+];
+
+/// A flow or step that bounds the end of a job.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    node: Node,
+    start: Time,
+    finish: Time,
+    least: Time,
+}
+
+impl Link {
+    fn excess(&self) -> f64 {
+        ((self.finish - self.start).0 as f64 - self.least.0 as f64) * 1e-12
+    }
+}
+
+/// A job of a run.
+#[derive(Debug)]
+pub struct Job<'a> {
+    entry: usize,
+    kind: &'static str,
+    info: Option<JobInfo>,
+    flows: Vec<u32>,
+    resolved: &'a Resolved,
+    outcome: &'a Outcome,
+    start: Option<Time>,
+    finish: Option<Time>,
+    bound: Time,
+    path: Option<Vec<Link>>,
+}
+
+/// The jobs of a run as `summary.json` has them; `None` where nothing waits.
+pub(super) fn jobs(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Option<Json> {
+    let graph = resolved.spec.graph.as_ref()?;
+    let ideal = earliest(graph, resolved, outcome);
+    let mut objects = Vec::new();
+    for (entry, traffic) in setup.traffic.iter().enumerate() {
+        let flows: Vec<u32> = of(&resolved.entries, |of| *of == entry);
+        let steps: Vec<u32> = of(&resolved.steps, |step| step.entry == entry);
+        let waits = |node: u32| graph.waits(node) > 0;
+        let is_job =
+            traffic.pattern.job().is_some() || !steps.is_empty() || flows.iter().any(|flow| waits(*flow));
+        if !is_job {
+            continue;
+        }
+        let nodes: Vec<u32> =
+            flows.iter().copied().chain(steps.iter().map(|step| graph.of_step(*step))).collect();
+        let job = Job {
+            entry,
+            kind: traffic.kind,
+            info: traffic.pattern.job(),
+            start: nodes.iter().filter_map(|node| start(graph, outcome, *node)).min(),
+            finish: nodes
+                .iter()
+                .map(|node| end(graph, outcome, *node))
+                .collect::<Option<Vec<_>>>()
+                .and_then(|all| all.into_iter().max()),
+            bound: bound(graph, &nodes, &ideal, resolved, outcome, &flows),
+            path: path(graph, resolved, outcome, &nodes),
+            flows,
+            resolved,
+            outcome,
+        };
+        let number = |number: &Number<OfJob>| (number.field.name.to_string(), (number.of)(&job));
+        objects.push(Json::Object(JOBS.iter().map(number).collect::<Map<_, _>>()));
+    }
+    Some(Json::Array(objects))
+}
+
+fn of<T>(all: &[T], is_own: impl Fn(&T) -> bool) -> Vec<u32> {
+    (0..).zip(all).filter(|(_, one)| is_own(one)).map(|(number, _)| number).collect()
+}
+
+/// When a node began.
+fn start(graph: &Graph, outcome: &Outcome, node: u32) -> Option<Time> {
+    match graph.node(node) {
+        Node::Flow(flow) => outcome.flows[flow as usize].start,
+        Node::Step(step) => outcome.steps[step as usize].start,
+    }
+}
+
+/// When a node was over: a flow when its last byte had arrived.
+fn end(graph: &Graph, outcome: &Outcome, node: u32) -> Option<Time> {
+    match graph.node(node) {
+        Node::Flow(flow) => {
+            let record = &outcome.flows[flow as usize];
+            record.finish.filter(|_| record.state == FlowState::Done)
+        }
+        Node::Step(step) => outcome.steps[step as usize].finish,
+    }
+}
+
+/// What a node takes at least.
+fn least(graph: &Graph, resolved: &Resolved, outcome: &Outcome, node: u32) -> Time {
+    match graph.node(node) {
+        Node::Flow(flow) => outcome.flows[flow as usize].ideal,
+        Node::Step(_) if resolved.spec.graph.is_none() => Time::ZERO,
+        Node::Step(step) => graph.steps()[step as usize].takes,
+    }
+}
+
+/// The earliest time at which each node can begin and be over.
+fn earliest(graph: &Graph, resolved: &Resolved, outcome: &Outcome) -> Vec<(Time, Time)> {
+    let count = resolved.spec.flows.len() + graph.steps().len();
+    let mut times = vec![(Time::ZERO, Time::ZERO); count];
+    graph.in_order(|node| {
+        let delay = match graph.node(node) {
+            Node::Flow(flow) => resolved.spec.flows[flow as usize].start,
+            Node::Step(_) => Time::ZERO,
+        };
+        let begin = times[node as usize].0.saturating_add(delay);
+        let over = begin.saturating_add(least(graph, resolved, outcome, node));
+        times[node as usize] = (begin, over);
+        for &next in graph.successors(node) {
+            let next = &mut times[next as usize].0;
+            *next = (*next).max(over);
+        }
+    });
+    times
+}
+
+/// The longest chain of a job, or what its busiest host sends or receives.
+fn bound(
+    graph: &Graph,
+    nodes: &[u32],
+    ideal: &[(Time, Time)],
+    resolved: &Resolved,
+    outcome: &Outcome,
+    flows: &[u32],
+) -> Time {
+    let begin = nodes.iter().map(|node| ideal[*node as usize].0).min().unwrap_or(Time::ZERO);
+    let over = nodes.iter().map(|node| ideal[*node as usize].1).max().unwrap_or(Time::ZERO);
+    let sizes = resolved.spec.fabric.sizes;
+    let mut sent: BTreeMap<(bool, u32), u64> = BTreeMap::new();
+    for &flow in flows {
+        let flow = &resolved.spec.flows[flow as usize];
+        let wire = flow.bytes + sizes.packets(flow.bytes) * u64::from(sizes.full_wire() - sizes.payload);
+        *sent.entry((true, flow.src)).or_default() += wire;
+        *sent.entry((false, flow.dst)).or_default() += wire;
+    }
+    // The rates of hosts' links; those of a host in both directions are the same.
+    let rate =
+        |host: u32| outcome.links.get(host as usize).filter(|link| !link.from_switch).map(|link| link.rate);
+    let busiest = sent.iter().filter_map(|((_, host), bytes)| Some(rate(*host)?.time_of(*bytes))).max();
+    debug_assert!(graph.steps().len() <= resolved.steps.len());
+    (over - begin).max(busiest.unwrap_or(Time::ZERO))
+}
+
+/// What bounded the end of a job: from its last node back, always to the cause that was over last.
+fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) -> Option<Vec<Link>> {
+    let ends: Vec<(Time, u32)> =
+        nodes.iter().map(|node| Some((end(graph, outcome, *node)?, *node))).collect::<Option<_>>()?;
+    // Of several that end in one instant, the first of them.
+    let (mut finish, mut at) =
+        ends.iter().copied().max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)))?;
+    let causes = graph.causes();
+    let mut path = Vec::new();
+    loop {
+        let began = start(graph, outcome, at)?;
+        path.push(Link {
+            node: graph.node(at),
+            start: began,
+            finish,
+            least: least(graph, resolved, outcome, at),
+        });
+        let over = |cause: &Cause| match *cause {
+            Cause::Flow(flow, Until::Received) => outcome.flows[flow as usize].finish.map(|at| (at, flow)),
+            Cause::Flow(flow, Until::Known) => outcome.flows[flow as usize].known.map(|at| (at, flow)),
+            Cause::Step(step) => outcome.steps[step as usize].finish.map(|at| (at, graph.of_step(step))),
+        };
+        let last =
+            causes.of(at).iter().filter_map(over).max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)));
+        let Some(last) = last else { break };
+        (finish, at) = last;
+    }
+    path.reverse();
+    Some(path)
+}
+
+impl Job<'_> {
+    fn collective(&self) -> Option<(u64, f64)> {
+        self.info.and_then(|info| info.collective)
+    }
+
+    fn completion(&self) -> Option<Time> {
+        Some(self.finish? - self.start?)
+    }
+
+    /// In bits a second.
+    fn bandwidth(&self) -> Option<f64> {
+        let (bytes, _) = self.collective()?;
+        let each = seconds(self.completion()?) / self.info?.iterations as f64;
+        (each > 0.0).then(|| bytes as f64 * 8.0 / each)
+    }
+
+    fn rounds(&self) -> Json {
+        let mut rounds: BTreeMap<u32, (Time, Option<Time>)> = BTreeMap::new();
+        for &flow in &self.flows {
+            let record = &self.outcome.flows[flow as usize];
+            let (Some(round), Some(start)) = (self.resolved.rounds[flow as usize], record.start) else {
+                continue;
+            };
+            let whole = rounds.entry(round).or_insert((start, Some(start)));
+            whole.0 = whole.0.min(start);
+            whole.1 = whole.1.zip(record.finish).map(|(one, other)| one.max(other));
+        }
+        let mut times: Vec<f64> =
+            rounds.values().filter_map(|(start, end)| Some(seconds((*end)? - *start))).collect();
+        times.sort_by(f64::total_cmp);
+        json!({ "count": times.len(), "mean_s": mean(&times), "p50_s": quantile(&times, 0.5), "p99_s": quantile(&times, 0.99),
+            "max_s": times.last() })
+    }
+
+    fn straggler(&self) -> Json {
+        let mut last: BTreeMap<u32, Time> = BTreeMap::new();
+        for &flow in &self.flows {
+            let Some(finish) = self.outcome.flows[flow as usize].finish else { return Json::Null };
+            let host = last.entry(self.resolved.spec.flows[flow as usize].dst).or_insert(finish);
+            *host = (*host).max(finish);
+        }
+        let Some((host, finish)) = last.iter().max_by_key(|(host, at)| (**at, std::cmp::Reverse(**host)))
+        else {
+            return Json::Null;
+        };
+        let mut all: Vec<Time> = last.values().copied().collect();
+        all.sort_unstable();
+        let median = all[(all.len() - 1) / 2];
+        json!({ "host": host, "finish_s": seconds(*finish), "behind_s": seconds(*finish - median) })
+    }
+
+    fn path_json(&self) -> Json {
+        let Some(path) = &self.path else { return Json::Null };
+        let one = |link: &Link| {
+            let mut object = match link.node {
+                Node::Flow(flow) => {
+                    let spec = &self.resolved.spec.flows[flow as usize];
+                    let name = &self.resolved.names[flow as usize];
+                    json!({ "flow": name, "src": spec.src, "dst": spec.dst, "bytes": spec.bytes })
+                }
+                Node::Step(step) => {
+                    let made = &self.resolved.steps[step as usize];
+                    let name = made.name.clone().unwrap_or_else(|| format!("step {step}"));
+                    json!({ "step": name, "host": made.step.host })
+                }
+            };
+            object["start_s"] = seconds(link.start).into();
+            object["finish_s"] = seconds(link.finish).into();
+            object["excess_s"] = link.excess().into();
+            object
+        };
+        path[path.len().saturating_sub(MOST_OF_A_PATH)..].iter().map(one).collect()
+    }
+}
