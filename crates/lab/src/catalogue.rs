@@ -165,7 +165,9 @@ fn topology_kind(info: &topology::Info) -> Json {
 fn traffic_kind(kind: &traffic::Kind) -> Json {
     let info = &kind.info;
     let params: Vec<Json> = info.keys.iter().chain(traffic::COMMON).map(key).collect();
-    json!({ "name": info.name, "summary": info.summary, "paper": "", "form": kind.form, "params": params })
+    let words = if kind.form.is_empty() { "" } else { traffic::FORM_WORDS };
+    json!({ "name": info.name, "summary": info.summary, "paper": "", "form": kind.form, "form_words": words,
+        "params": params })
 }
 
 fn closed_form(info: &model::Info) -> Json {

@@ -194,8 +194,11 @@ def _print_readings(entries: list[dict[str, Any]]) -> None:
 
 
 def _declared(entry: dict[str, Any]) -> list[str]:
-    """What a discipline writes into packets, and what it needs from its driver."""
-    return [f"({key} {', '.join(entry[key])})" for key in ("rewrites", "needs") if entry.get(key)]
+    """What a discipline writes into packets and needs from its driver, and how long traffic takes alone."""
+    lines = [f"({key} {', '.join(entry[key])})" for key in ("rewrites", "needs") if entry.get(key)]
+    if entry.get("form"):
+        lines += [f"alone in the network it takes: {entry['form']}", f"({entry['form_words']})"]
+    return lines
 
 
 def _parameter(parameter: dict[str, Any]) -> str:

@@ -52,6 +52,8 @@ fn examples_are_right_and_wrong_as_they_say() {
     run(&good(&format!("{whole}\n{}", named("toml hosts")[0]), &[]));
     let waiting = run(&good(&format!("{whole}\n{}", named("toml waiting")[0]), &[]));
     assert_eq!(waiting.summary["flows_done"], 4, "{}", waiting.summary);
+    let job = run(&good(&format!("{whole}\n{}", named("toml job")[0]), &[]));
+    assert!(job.summary["jobs"][0]["bus_bandwidth_bps"].as_f64() > Some(0.0), "{}", job.summary);
     let kernel =
         run(&good(&format!("{whole}\n{}", named("toml kernel")[0]), &["fabric.discipline=anti-ecn"]));
     assert!(kernel.summary["by_transport"]["kernel-cubic"]["flows_done"] == 1, "{}", kernel.summary);

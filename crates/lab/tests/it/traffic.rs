@@ -213,8 +213,13 @@ fn exchanged(page: &str, begin: &str, end: &str, text: &str) -> String {
 #[test]
 fn the_page_lists_every_kind_with_its_keys() {
     let mut kinds = String::new();
-    for Kind { info, .. } in KINDS {
-        let _ = writeln!(kinds, "**`{}`**: {}.\n\n{}", info.name, info.summary, table(info.keys));
+    for Kind { info, form, .. } in KINDS {
+        let form = if form.is_empty() {
+            String::new()
+        } else {
+            format!("Alone in the network it takes: {form}.\n\n")
+        };
+        let _ = writeln!(kinds, "**`{}`**: {}.\n\n{form}{}", info.name, info.summary, table(info.keys));
     }
     let path = repository().join("docs/scenario-format.md");
     let page = std::fs::read_to_string(&path).expect("the page");
