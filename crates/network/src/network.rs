@@ -252,7 +252,8 @@ impl Network {
             Routing::Pinned => u32::try_from(self.path_numbers(src, dst)).unwrap_or(u32::MAX),
             Routing::Ecmp | Routing::Spray | Routing::Symmetric => 0,
         };
-        Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths }
+        let hops = links.len().saturating_sub(1) as u32;
+        Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths, hops }
     }
 
     /// The time that a packet takes over links that are empty, given by rate and by delay.

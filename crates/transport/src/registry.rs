@@ -214,8 +214,13 @@ mod tests {
             type Output = Vec<&'static str>;
             fn visit<T: Transport>(self) -> Vec<&'static str> {
                 let rate = Rate::gbps(10);
-                let path =
-                    Path { base_rtt: Time::us(50), max_rtt: Time::us(500), bottleneck: rate, paths: 0 };
+                let path = Path {
+                    base_rtt: Time::us(50),
+                    max_rtt: Time::us(500),
+                    bottleneck: rate,
+                    paths: 0,
+                    hops: 1,
+                };
                 let (sizes, path) = (Sizes::default(), Box::new(move |_| path));
                 let host = HostContext { host: HostId(0), nic: rate, sizes, seed: 0, path };
                 let machine = T::endpoint(&T::Params::default(), host);
