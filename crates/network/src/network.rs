@@ -328,6 +328,7 @@ impl Network {
             buffer: rules.buffer,
             seed: derive(seed, Purpose::Port, number.into()),
             round_trip: self.round_trip,
+            to_host: self.links[number as usize].to < self.hosts,
         };
         let fail = |reason: String| BuildError::Discipline { name: rules.discipline.clone(), reason };
         let rules = AnyDiscipline::make(&rules.discipline, &rules.params, &context)

@@ -56,7 +56,7 @@ fn subject(name: usize, lot: u64, buffer: Buffer) -> Subject {
     let chosen = specs.iter().zip(0u64..).filter(|(_, i)| lot >> (i % 60) & 1 == 1);
     let params = chosen.map(|(spec, i)| (spec.name.to_string(), within(spec, mix(lot ^ i)))).collect();
     let (sizes, round_trip) = (Sizes::default(), Some(Time::us(20)));
-    let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: lot, round_trip };
+    let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: lot, round_trip, to_host: false };
     Subject { info, params, context }
 }
 
