@@ -140,6 +140,8 @@ disciplines! {
     "selective-credit-shaping" => crate::selective_credit_shaping::SelectiveCreditShaping,
     "fair-queue" => crate::fair_queue::FairQueue,
     "priority-buffers" => crate::priority_buffers::PriorityBuffers,
+    "core-ecn" => crate::core_ecn::CoreEcn,
+    "red-ecn" => crate::red_ecn::RedEcn,
 }
 
 /// What a packet costs under one discipline should not grow with the number of disciplines: the few that take
