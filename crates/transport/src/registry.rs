@@ -105,6 +105,8 @@ transports! {
     "mptcp-olia" => crate::mptcp::Olia as Controlled,
     "mptcp-balia" => crate::mptcp::Balia as Controlled,
     "mptcp-wvegas" => crate::mptcp::Wvegas as Controlled,
+    "dcpim" => crate::dcpim::Dcpim,
+    "sird" => crate::sird::Sird,
     "swift" => crate::tcp::Swift as Controlled,
     "template" => crate::template::Template,
 }
