@@ -27,3 +27,4 @@ mod sird;
 mod stops;
 mod tap;
 mod tcp;
+mod waiting;
