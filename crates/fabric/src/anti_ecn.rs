@@ -122,7 +122,14 @@ mod tests {
 
     fn port() -> PortContext {
         let buffer = Buffer { data: Limit::Packets(128), control: Limit::Packets(128) };
-        PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None }
+        PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip: None,
+            to_host: false,
+        }
     }
 
     /// Marks of full data packets whose transmissions start at the given times, in slots of 1/10.
@@ -134,7 +141,7 @@ mod tests {
             .map(|&t| {
                 let mut packet = data();
                 let now = slot * t / 10;
-                rules.depart(&Departing { now, takes: slot, data_waiting: 0 }, &mut packet);
+                rules.depart(&Departing { now, takes: slot, data_waiting: 0, data_bytes: 0 }, &mut packet);
                 packet.ecn == Ecn::Spare
             })
             .collect()
@@ -160,15 +167,19 @@ mod tests {
         let mut rules = AntiEcn::new(&AntiEcnParams::default(), &port());
         let slot = Rate::gbps(10).time_of(1538);
         let control = Rate::gbps(10).time_of(84);
-        rules.depart(&Departing { now: Time::ZERO, takes: slot, data_waiting: 0 }, &mut data());
+        rules
+            .depart(&Departing { now: Time::ZERO, takes: slot, data_waiting: 0, data_bytes: 0 }, &mut data());
         let mut grant = Packet::new(PacketKind::Grant, HostId(0), HostId(1), 0);
-        rules.depart(&Departing { now: slot, takes: control, data_waiting: 0 }, &mut grant);
+        rules.depart(&Departing { now: slot, takes: control, data_waiting: 0, data_bytes: 0 }, &mut grant);
         let mut second = data();
         let now = slot + control;
-        rules.depart(&Departing { now, takes: slot, data_waiting: 0 }, &mut second);
+        rules.depart(&Departing { now, takes: slot, data_waiting: 0, data_bytes: 0 }, &mut second);
         assert_eq!(second.ecn, Ecn::NotEct, "the gap was filled by control");
         let mut third = second;
-        rules.depart(&Departing { now: now + slot * 5, takes: slot, data_waiting: 0 }, &mut third);
+        rules.depart(
+            &Departing { now: now + slot * 5, takes: slot, data_waiting: 0, data_bytes: 0 },
+            &mut third,
+        );
         assert_eq!(third.ecn, Ecn::NotEct, "an upstream hop had no room");
     }
 }

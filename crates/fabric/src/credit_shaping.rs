@@ -187,7 +187,8 @@ mod tests {
         let sizes = Sizes::default();
         let buffer =
             registry::buffer("credit-shaping", &params, &sizes, space).expect("known").expect("valid");
-        let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0, round_trip: None };
+        let context =
+            PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0, round_trip: None, to_host: false };
         let rules = AnyDiscipline::make("credit-shaping", &params, &context).expect("known").expect("valid");
         Port::new(rules, context.into())
     }

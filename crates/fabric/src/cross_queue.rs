@@ -316,6 +316,7 @@ mod tests {
             buffer,
             seed: 7,
             round_trip: Some(Time::us(50)),
+            to_host: false,
         };
         let rules = AnyDiscipline::make("cross-queue-ecn", params, &context).expect("known").expect("valid");
         let packet = |i: u32| {
@@ -477,6 +478,7 @@ mod tests {
             buffer,
             seed: 7,
             round_trip: Some(Time::us(50)),
+            to_host: false,
         };
         let rules = AnyDiscipline::make("cross-queue-ecn", &[], &context).expect("known").expect("valid");
         let (_, mut pool) = port(&[], 1);

@@ -21,6 +21,8 @@ pub struct PortContext {
     pub seed: u64,
     /// The network's base round trip, where one is known.
     pub round_trip: Option<Time>,
+    /// Whether its link ends at a host, where receivers control what arrives.
+    pub to_host: bool,
 }
 
 /// Buffer space that a scenario asks for; `None` leaves it to the discipline.
@@ -89,6 +91,8 @@ pub struct Departing {
     pub takes: Time,
     /// Data packets that still wait behind it.
     pub data_waiting: u32,
+    /// Their bytes.
+    pub data_bytes: u64,
 }
 
 /// Rules of one port on enqueue and on dequeue.

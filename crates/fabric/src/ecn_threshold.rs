@@ -121,8 +121,14 @@ mod tests {
     /// Which of eight packets that arrive together at a port of K = 3 and room for five leave marked.
     fn marks(params: &[(&str, ParamValue)], ecn: Ecn) -> Vec<bool> {
         let buffer = Buffer { data: Limit::Packets(5), control: Limit::Packets(5) };
-        let context =
-            PortContext { rate: Rate::gbps(1), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        let context = PortContext {
+            rate: Rate::gbps(1),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip: None,
+            to_host: false,
+        };
         let k = ("threshold".to_string(), ParamValue::Int(3));
         let rest = params.iter().map(|(name, value)| (name.to_string(), value.clone()));
         let params: Vec<_> = std::iter::once(k).chain(rest).collect();

@@ -309,8 +309,14 @@ mod tests {
 
     fn rules(set: impl Fn(&mut ExplicitRateParams)) -> ExplicitRate {
         let buffer = Buffer { data: Limit::Packets(128), control: Limit::Packets(128) };
-        let port =
-            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        let port = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip: None,
+            to_host: false,
+        };
         let mut params = ExplicitRateParams { initial_rate: 0.5, rtt: RTT, ..ExplicitRateParams::default() };
         set(&mut params);
         ExplicitRate::new(&params, &port)
@@ -327,7 +333,7 @@ mod tests {
     /// What a packet that leaves at `now` is told.
     fn told(rules: &mut ExplicitRate, now: Time) -> u32 {
         let mut probe = packet(0);
-        rules.depart(&Departing { now, takes: Time::ZERO, data_waiting: 0 }, &mut probe);
+        rules.depart(&Departing { now, takes: Time::ZERO, data_waiting: 0, data_bytes: 0 }, &mut probe);
         probe.token
     }
 
@@ -335,7 +341,10 @@ mod tests {
     fn load(rules: &mut ExplicitRate, from: Time, bytes: u64) {
         for n in 0..bytes / 1000 {
             let now = from + Rate::gbps(10).time_of(1000) * n;
-            rules.depart(&Departing { now, takes: Time::ns(800), data_waiting: 0 }, &mut packet(1000));
+            rules.depart(
+                &Departing { now, takes: Time::ns(800), data_waiting: 0, data_bytes: 0 },
+                &mut packet(1000),
+            );
         }
     }
 
@@ -383,7 +392,10 @@ mod tests {
     fn a_packet_across_the_end_of_an_interval_counts_in_both() {
         let mut law = rules(|_| {});
         let now = RTT - Time::ns(200);
-        law.depart(&Departing { now, takes: Time::ns(800), data_waiting: 0 }, &mut packet(1000));
+        law.depart(
+            &Departing { now, takes: Time::ns(800), data_waiting: 0, data_bytes: 0 },
+            &mut packet(1000),
+        );
         assert!((law.0.input - 250.0).abs() < 1e-6 && (law.0.spilt - 750.0).abs() < 1e-6);
         law.0.advance(RTT);
         assert!((law.0.input - 750.0).abs() < 1e-6 && law.0.spilt == 0.0);
@@ -394,7 +406,10 @@ mod tests {
         let mut law = rules(|_| {});
         let mut slow = packet(1000);
         slow.remaining = 80_000;
-        law.depart(&Departing { now: Time::ZERO, takes: Time::ns(800), data_waiting: 0 }, &mut slow);
+        law.depart(
+            &Departing { now: Time::ZERO, takes: Time::ns(800), data_waiting: 0, data_bytes: 0 },
+            &mut slow,
+        );
         law.0.advance(RTT);
         assert_eq!((law.0.rtt, law.0.length), (80e6, Time::us(80)));
         load(&mut law, RTT, 1000);
@@ -411,7 +426,10 @@ mod tests {
         let mut heard = rules(|p| p.rtt = Time::ZERO);
         let mut packet = packet(1000);
         packet.remaining = 3_000_000_000;
-        heard.depart(&Departing { now: Time::ZERO, takes: Time::ns(800), data_waiting: 0 }, &mut packet);
+        heard.depart(
+            &Departing { now: Time::ZERO, takes: Time::ns(800), data_waiting: 0, data_bytes: 0 },
+            &mut packet,
+        );
         assert_eq!(heard.0.rtt, 1e12);
     }
 
@@ -420,7 +438,10 @@ mod tests {
         let mut law = rules(|_| {});
         let mut other = packet(1000);
         other.flags = PacketFlags::default();
-        law.depart(&Departing { now: Time::ZERO, takes: Time::ns(800), data_waiting: 0 }, &mut other);
+        law.depart(
+            &Departing { now: Time::ZERO, takes: Time::ns(800), data_waiting: 0, data_bytes: 0 },
+            &mut other,
+        );
         assert_eq!((other.token, law.0.input), (u32::MAX, 1000.0));
     }
 
@@ -429,7 +450,10 @@ mod tests {
         let mut law = rules(|p| p.rtt = Time::ZERO);
         let mut syn = packet(84);
         syn.remaining = 0;
-        law.depart(&Departing { now: Time::ZERO, takes: Time::ns(67), data_waiting: 0 }, &mut syn);
+        law.depart(
+            &Departing { now: Time::ZERO, takes: Time::ns(67), data_waiting: 0, data_bytes: 0 },
+            &mut syn,
+        );
         law.0.advance(Time::s(1));
         assert_eq!((law.0.stamp, syn.token), (5_000_000, 5_000_000));
         load(&mut law, Time::s(1), 1000);
@@ -439,8 +463,14 @@ mod tests {
     #[test]
     fn packets_that_find_no_room_count_as_load_but_do_not_wait() {
         let buffer = Buffer { data: Limit::Packets(0), control: Limit::Packets(0) };
-        let port =
-            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        let port = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip: None,
+            to_host: false,
+        };
         let mut law = rules(|_| {});
         let mut refused = packet(1000);
         let arrival = Arrival { now: Time::ZERO, packets: 0, bytes: 0, in_service: true };

@@ -381,8 +381,14 @@ mod tests {
     /// A port of 10 Gb/s with room for `data`.
     fn port(params: &[(String, ParamValue)], data: Limit) -> Port<u32> {
         let buffer = Buffer { data, control: Limit::Packets(4) };
-        let context =
-            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        let context = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip: None,
+            to_host: false,
+        };
         let rules = AnyDiscipline::make("fair-queue", params, &context).expect("known").expect("valid");
         Port::new(rules, context.into())
     }

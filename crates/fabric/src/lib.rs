@@ -5,6 +5,7 @@
 //! its own counters, and counts everything. A discipline is one file and one line in [`registry`].
 
 mod anti_ecn;
+mod core_ecn;
 mod counters;
 mod credit_shaping;
 mod cross_queue;
@@ -17,6 +18,7 @@ mod fair_queue;
 mod port;
 mod priority_buffers;
 mod queues;
+mod red_ecn;
 pub mod registry;
 mod selective_credit_shaping;
 mod selective_drop;

@@ -448,7 +448,8 @@ impl<H: Copy> Port<H> {
     #[inline(always)]
     fn start(&mut self, now: Time, packet: &mut Packet) -> Time {
         let takes = self.rate.time_of(u64::from(packet.wire));
-        let departing = Departing { now, takes, data_waiting: self.queues.data_packets() };
+        let (data_waiting, data_bytes) = self.queues.waiting(true);
+        let departing = Departing { now, takes, data_waiting, data_bytes };
         self.rules.depart(&departing, &self.queues, packet);
         self.passed.dequeued += 1;
         self.passed.marked += u64::from(matches!(packet.ecn, Ecn::Spare | Ecn::Ce));
@@ -557,8 +558,14 @@ mod tests {
     fn port(name: &str, data: u32) -> Port<u32> {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(2) };
         let round_trip = Some(Time::us(100));
-        let context =
-            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip };
+        let context = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip,
+            to_host: false,
+        };
         let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
         Port::new(rules, Arc::new(context))
     }

@@ -116,8 +116,14 @@ mod tests {
     /// answers which were dropped, and in which order the others leave.
     fn offered(params: &[(String, ParamValue)], data: u32, classes: &[u8]) -> (Vec<u32>, Vec<u32>) {
         let buffer = Buffer { data: Limit::Packets(data), control: Limit::Packets(4) };
-        let context =
-            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        let context = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip: None,
+            to_host: false,
+        };
         let rules = AnyDiscipline::make("priority-buffers", params, &context).expect("known").expect("valid");
         let mut port = Port::new(rules, context.into());
         let mut busy = Packet::new(PacketKind::Grant, HostId(8), HostId(9), 0);

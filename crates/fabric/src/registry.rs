@@ -140,6 +140,8 @@ disciplines! {
     "selective-credit-shaping" => crate::selective_credit_shaping::SelectiveCreditShaping,
     "fair-queue" => crate::fair_queue::FairQueue,
     "priority-buffers" => crate::priority_buffers::PriorityBuffers,
+    "core-ecn" => crate::core_ecn::CoreEcn,
+    "red-ecn" => crate::red_ecn::RedEcn,
 }
 
 /// What a packet costs under one discipline should not grow with the number of disciplines: the few that take
@@ -216,7 +218,7 @@ mod tests {
     fn the_gauges_of_a_discipline_are_the_ones_declared() {
         let buffer = Buffer { data: crate::Limit::Packets(8), control: crate::Limit::Packets(8) };
         let (rate, round_trip) = (headway_units::Rate::gbps(10), Some(Time::us(50)));
-        let port = PortContext { rate, sizes: Sizes::default(), buffer, seed: 0, round_trip };
+        let port = PortContext { rate, sizes: Sizes::default(), buffer, seed: 0, round_trip, to_host: false };
         for (name, declared) in GAUGES {
             let rules = AnyDiscipline::make(name, &[], &port).expect("known").expect("told");
             let queues =
@@ -230,7 +232,8 @@ mod tests {
     fn who_needs_a_round_trip_is_told_one_or_refuses() {
         let buffer = Buffer { data: crate::Limit::Packets(8), control: crate::Limit::Packets(8) };
         let rate = headway_units::Rate::gbps(10);
-        let mut port = PortContext { rate, sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        let mut port =
+            PortContext { rate, sizes: Sizes::default(), buffer, seed: 0, round_trip: None, to_host: false };
         for (info, _) in all() {
             let needs = info.needs.contains(&Need::RoundTrip);
             for time in [None, Some(Time::ZERO)] {

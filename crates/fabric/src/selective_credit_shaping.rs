@@ -119,7 +119,8 @@ mod tests {
     fn unscheduled_data_finds_four_places_and_credits_are_shaped_as_ever() {
         let (name, sizes) = ("selective-credit-shaping", Sizes::default());
         let buffer = registry::buffer(name, &[], &sizes, Space::default()).expect("known").expect("valid");
-        let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0, round_trip: None };
+        let context =
+            PortContext { rate: Rate::gbps(10), sizes, buffer, seed: 0, round_trip: None, to_host: false };
         let rules = AnyDiscipline::make(name, &[], &context).expect("known").expect("valid");
         let (mut port, mut pool) = (Port::new(rules, context.into()), pool());
         port.transmit_idle(Time::ZERO, pool.packet(199));

@@ -122,8 +122,14 @@ mod tests {
         packets: &[(PacketKind, PacketFlags)],
     ) -> Vec<(usize, DropReason)> {
         let buffer = Buffer { data: Limit::Packets(10), control: Limit::Packets(10) };
-        let context =
-            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        let context = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip: None,
+            to_host: false,
+        };
         let params: Vec<_> = params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
         let rules = AnyDiscipline::make("selective-drop", &params, &context).expect("known").expect("valid");
         let packet = |(class, (kind, flags)): (usize, &(PacketKind, PacketFlags))| {

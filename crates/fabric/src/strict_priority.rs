@@ -64,8 +64,14 @@ mod tests {
     /// The queue of each of the classes 0 to 9.
     fn queues(levels: u64, control_apart: bool) -> Vec<usize> {
         let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
-        let port =
-            PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 0, round_trip: None };
+        let port = PortContext {
+            rate: Rate::gbps(10),
+            sizes: Sizes::default(),
+            buffer,
+            seed: 0,
+            round_trip: None,
+            to_host: false,
+        };
         let rules = StrictPriority::new(&StrictPriorityParams { levels, control_apart }, &port);
         let mut packet = Packet::new(PacketKind::Data, HostId(0), HostId(1), 0);
         let mut queue = |class| {

@@ -259,7 +259,14 @@ mod tests {
     /// A port whose wire is busy with packet 0, and a pool of data packets (below 1000) and acknowledgements.
     fn port(params: &[(String, ParamValue)], space: Space, seed: u64) -> (Port<u32>, PacketPool) {
         let buffer = registry::buffer("trimming", params, &SIZES, space).expect("known").expect("valid");
-        let context = PortContext { rate: Rate::gbps(10), sizes: SIZES, buffer, seed, round_trip: None };
+        let context = PortContext {
+            rate: Rate::gbps(10),
+            sizes: SIZES,
+            buffer,
+            seed,
+            round_trip: None,
+            to_host: false,
+        };
         let rules = AnyDiscipline::make("trimming", params, &context).expect("known").expect("valid");
         let packet = |i: u32| {
             let kind = if i < 1000 { PacketKind::Data } else { PacketKind::Ack };

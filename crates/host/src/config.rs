@@ -175,6 +175,7 @@ impl Default for Config {
                 max_rtt: Time::ms(5),
                 bottleneck: Rate::gbps(400),
                 paths: 0,
+                hops: 0,
             },
             path_to: None,
             handshake_to: None,

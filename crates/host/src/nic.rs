@@ -46,7 +46,7 @@ impl Nic {
     pub(crate) fn new(config: &Config, discipline: &str, sizes: Sizes) -> Result<Nic, ConfigError> {
         let buffer = Buffer { data: Limit::Packets(1), control: Limit::Packets(1) };
         let round_trip = Some(config.path.base_rtt);
-        let context = PortContext { rate: config.rate(), sizes, buffer, seed: 0, round_trip };
+        let context = PortContext { rate: config.rate(), sizes, buffer, seed: 0, round_trip, to_host: false };
         let found = headway_fabric::registry::find(discipline);
         if let Some(source) = found.and_then(|(info, _)| OFFERS.check(&info).err()) {
             return Err(ConfigError::Unoffered { name: discipline.into(), source });

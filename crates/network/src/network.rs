@@ -252,7 +252,8 @@ impl Network {
             Routing::Pinned => u32::try_from(self.path_numbers(src, dst)).unwrap_or(u32::MAX),
             Routing::Ecmp | Routing::Spray | Routing::Symmetric => 0,
         };
-        Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths }
+        let hops = links.len().saturating_sub(1) as u32;
+        Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths, hops }
     }
 
     /// The time that a packet takes over links that are empty, given by rate and by delay.
@@ -327,6 +328,7 @@ impl Network {
             buffer: rules.buffer,
             seed: derive(seed, Purpose::Port, number.into()),
             round_trip: self.round_trip,
+            to_host: self.links[number as usize].to < self.hosts,
         };
         let fail = |reason: String| BuildError::Discipline { name: rules.discipline.clone(), reason };
         let rules = AnyDiscipline::make(&rules.discipline, &rules.params, &context)

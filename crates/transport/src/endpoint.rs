@@ -101,6 +101,8 @@ pub struct Path {
     pub bottleneck: Rate,
     /// Ways to the peer that a packet's entropy numbers from 0; 0 where switches hash it, or choose by lot.
     pub paths: u32,
+    /// Switches on the way out; 0 where nobody knows.
+    pub hops: u32,
 }
 
 impl Path {

@@ -98,9 +98,14 @@ impl<V> Messages<V> {
         if let Gone::Message(peer, number) = gone {
             return self.remove((peer, number)).into_iter().collect();
         }
+        self.covered(gone).into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    /// The names of all messages of a peer, or of one, in their order.
+    pub(crate) fn covered(&self, gone: Gone) -> Vec<MessageId> {
         let mut ids: Vec<MessageId> = self.keys.keys().copied().filter(|id| gone.covers(*id)).collect();
         ids.sort_unstable();
-        ids.into_iter().filter_map(|id| self.remove(id)).collect()
+        ids
     }
 
     /// All entries, in no particular order.

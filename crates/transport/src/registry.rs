@@ -105,6 +105,9 @@ transports! {
     "mptcp-olia" => crate::mptcp::Olia as Controlled,
     "mptcp-balia" => crate::mptcp::Balia as Controlled,
     "mptcp-wvegas" => crate::mptcp::Wvegas as Controlled,
+    "dcpim" => crate::dcpim::Dcpim,
+    "sird" => crate::sird::Sird,
+    "swift" => crate::tcp::Swift as Controlled,
     "template" => crate::template::Template,
 }
 
@@ -214,8 +217,13 @@ mod tests {
             type Output = Vec<&'static str>;
             fn visit<T: Transport>(self) -> Vec<&'static str> {
                 let rate = Rate::gbps(10);
-                let path =
-                    Path { base_rtt: Time::us(50), max_rtt: Time::us(500), bottleneck: rate, paths: 0 };
+                let path = Path {
+                    base_rtt: Time::us(50),
+                    max_rtt: Time::us(500),
+                    bottleneck: rate,
+                    paths: 0,
+                    hops: 1,
+                };
                 let (sizes, path) = (Sizes::default(), Box::new(move |_| path));
                 let host = HostContext { host: HostId(0), nic: rate, sizes, seed: 0, path };
                 let machine = T::endpoint(&T::Params::default(), host);

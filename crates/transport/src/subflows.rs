@@ -50,8 +50,13 @@ mod tests {
 
     #[test]
     fn a_full_mesh_takes_each_numbered_path_once() {
-        let path =
-            |paths| Path { base_rtt: Time::us(1), max_rtt: Time::us(1), bottleneck: Rate::gbps(1), paths };
+        let path = |paths| Path {
+            base_rtt: Time::us(1),
+            max_rtt: Time::us(1),
+            bottleneck: Rate::gbps(1),
+            paths,
+            hops: 1,
+        };
         assert_eq!(PathManager::FullMesh.count(8, &path(2)), 2);
         assert_eq!(PathManager::FullMesh.count(8, &path(0)), 8, "hashed paths are not counted");
         let mesh = |n| PathManager::FullMesh.entropy(u32::MAX - 1, n, &path(3)) % 3;
@@ -62,7 +67,13 @@ mod tests {
 
     #[test]
     fn other_ports_draw_lots() {
-        let path = Path { base_rtt: Time::us(1), max_rtt: Time::us(1), bottleneck: Rate::gbps(1), paths: 2 };
+        let path = Path {
+            base_rtt: Time::us(1),
+            max_rtt: Time::us(1),
+            bottleneck: Rate::gbps(1),
+            paths: 2,
+            hops: 1,
+        };
         assert_eq!(PathManager::Ndiffports.count(8, &path), 8);
         assert_eq!(PathManager::Ndiffports.count(0, &path), 1);
         let port = |n| PathManager::Ndiffports.entropy(7, n, &path);

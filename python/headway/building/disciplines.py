@@ -11,6 +11,7 @@ from headway.building.parts import Bytes, Discipline, Duration, given
 
 __all__ = [
     "anti_ecn",
+    "core_ecn",
     "credit_shaping",
     "cross_queue_ecn",
     "drop_tail",
@@ -18,6 +19,7 @@ __all__ = [
     "explicit_rate",
     "fair_queue",
     "priority_buffers",
+    "red_ecn",
     "selective_credit_shaping",
     "selective_drop",
     "strict_priority",
@@ -320,3 +322,61 @@ def priority_buffers(
         push_out=push_out,
     )
     return Discipline("disciplines.priority_buffers", {"discipline": "priority-buffers", **keys})
+
+
+def core_ecn(
+    *,
+    levels: int | None = None,
+    control_apart: bool | None = None,
+    threshold: Bytes | None = None,
+    round_trip: Duration | None = None,
+    mark_to_hosts: bool | None = None,
+) -> Discipline:
+    """Strict priority queues; marks ECN-capable data at ports between switches while enough data waits (SIRD, NSDI
+    2025).
+
+    levels: Number of queues; packets of a higher class than the last share the last (a whole number from 1 to 31;
+        default: `9`)
+    control_apart: Whether control has the first queue for itself, or shares it with the first class of data (true or
+        false; default: `true`)
+    threshold: Bytes of data that wait from which on data is marked; 0 = 1.25 round trips of the port's rate. SIRD's
+        simulator: 123 kB at 100 Gb/s (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+    round_trip: The round trip that stands in place of the network's; 0 = the network's (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    mark_to_hosts: Whether ports to hosts mark as well (true or false; default: `false`)
+    """
+    keys = given(
+        levels=levels,
+        control_apart=control_apart,
+        threshold=threshold,
+        round_trip=round_trip,
+        mark_to_hosts=mark_to_hosts,
+    )
+    return Discipline("disciplines.core_ecn", {"discipline": "core-ecn", **keys})
+
+
+def red_ecn(
+    *,
+    kmin: Bytes | None = None,
+    kmax: Bytes | None = None,
+    pmax: float | None = None,
+    levels: int | None = None,
+) -> Discipline:
+    """Marks ECN-capable data at random between two thresholds, always above the second; tail drop (DCQCN, SIGCOMM 2015;
+    HPCC, SIGCOMM 2019).
+
+    kmin: Bytes of data that wait up to which nothing is marked; 0 = 100 kB for each 25 Gb/s of the port. HPCC §5.1
+        (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+    kmax: Bytes beyond which everything is marked, `kmin` at least; 0 = 400 kB for each 25 Gb/s of the port. HPCC §5.1
+        (bytes, such as 1500 or "1 MB", from 0 to 2147483648; default: `0`)
+    pmax: Probability of a mark at `kmax`. HPCC §5.1 (a number from 0 to 1; default: `0.2`)
+    levels: Number of queues, served in the order of their class; packets of a higher class than the last share the last
+        (a whole number from 1 to 31; default: `2`)
+    """
+    keys = given(
+        kmin=kmin,
+        kmax=kmax,
+        pmax=pmax,
+        levels=levels,
+    )
+    return Discipline("disciplines.red_ecn", {"discipline": "red-ecn", **keys})

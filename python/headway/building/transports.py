@@ -14,6 +14,7 @@ __all__ = [
     "bbr",
     "cubic",
     "d2tcp",
+    "dcpim",
     "dctcp",
     "expresspass",
     "expresspass_aeolus",
@@ -31,6 +32,8 @@ __all__ = [
     "proactmp",
     "rcp",
     "rpo",
+    "sird",
+    "swift",
     "tcp",
     "template",
     "vegas",
@@ -802,7 +805,7 @@ def rpo(
 
 def tcp(
     *,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -821,18 +824,18 @@ def tcp(
     """NewReno: additive increase, half the window for a loss; SACK or NewReno recovery (RFC 5681, RFC 6675, RFC 6582,
     RFC 6298).
 
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -872,7 +875,7 @@ def tcp(
 
 def dctcp(
     *,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -893,18 +896,18 @@ def dctcp(
 ) -> Transport:
     """ECN-driven: the window is cut by half the share of packets that are marked (DCTCP, SIGCOMM 2010; RFC 8257).
 
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -953,7 +956,7 @@ def dctcp(
 
 def d2tcp(
     *,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -977,18 +980,18 @@ def d2tcp(
 ) -> Transport:
     """DCTCP with deadlines: the nearer one is, the gentler the cut (D2TCP, SIGCOMM 2012).
 
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1042,7 +1045,7 @@ def d2tcp(
 
 def l2dct(
     *,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1071,18 +1074,18 @@ def l2dct(
 ) -> Transport:
     """DCTCP with weights: young messages grow faster and back off less than old ones (L2DCT, INFOCOM 2013).
 
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1151,7 +1154,7 @@ def l2dct(
 
 def cubic(
     *,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1175,18 +1178,18 @@ def cubic(
     """The window follows a cubic of the time since the last loss, and Reno where that is faster (RFC 9438; HyStart and
     Linux 4.19 by parameter).
 
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1238,7 +1241,7 @@ def cubic(
 
 def vegas(
     *,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1259,18 +1262,18 @@ def vegas(
 ) -> Transport:
     """Delay-based: holds alpha to beta packets in the queue (Vegas, IEEE JSAC 1995).
 
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1316,7 +1319,7 @@ def vegas(
 
 def bbr(
     *,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1337,18 +1340,18 @@ def bbr(
     """Model-based: paces at the measured bandwidth, probes it and the round trip in turn (BBR, ACM Queue 2016; Linux
     4.19).
 
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1398,7 +1401,7 @@ def mptcp_reno(
     path_manager: Literal["ndiffports", "full-mesh"] | None = None,
     scheduler: Literal["min-rtt", "round-robin"] | None = None,
     opportunistic: bool | None = None,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1423,18 +1426,18 @@ def mptcp_reno(
         default: `"min-rtt"`)
     opportunistic: Whether a subflow that the receive window keeps from sending repeats the packet that it waits for,
         and halves the window of the slow subflow that has it (true or false; default: `true`)
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1482,7 +1485,7 @@ def mptcp_cubic(
     path_manager: Literal["ndiffports", "full-mesh"] | None = None,
     scheduler: Literal["min-rtt", "round-robin"] | None = None,
     opportunistic: bool | None = None,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1512,18 +1515,18 @@ def mptcp_cubic(
         default: `"min-rtt"`)
     opportunistic: Whether a subflow that the receive window keeps from sending repeats the packet that it waits for,
         and halves the window of the slow subflow that has it (true or false; default: `true`)
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1583,7 +1586,7 @@ def mptcp_lia(
     path_manager: Literal["ndiffports", "full-mesh"] | None = None,
     scheduler: Literal["min-rtt", "round-robin"] | None = None,
     opportunistic: bool | None = None,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1609,18 +1612,18 @@ def mptcp_lia(
         default: `"min-rtt"`)
     opportunistic: Whether a subflow that the receive window keeps from sending repeats the packet that it waits for,
         and halves the window of the slow subflow that has it (true or false; default: `true`)
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1668,7 +1671,7 @@ def mptcp_olia(
     path_manager: Literal["ndiffports", "full-mesh"] | None = None,
     scheduler: Literal["min-rtt", "round-robin"] | None = None,
     opportunistic: bool | None = None,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1694,18 +1697,18 @@ def mptcp_olia(
         default: `"min-rtt"`)
     opportunistic: Whether a subflow that the receive window keeps from sending repeats the packet that it waits for,
         and halves the window of the slow subflow that has it (true or false; default: `true`)
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1753,7 +1756,7 @@ def mptcp_balia(
     path_manager: Literal["ndiffports", "full-mesh"] | None = None,
     scheduler: Literal["min-rtt", "round-robin"] | None = None,
     opportunistic: bool | None = None,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1779,18 +1782,18 @@ def mptcp_balia(
         default: `"min-rtt"`)
     opportunistic: Whether a subflow that the receive window keeps from sending repeats the packet that it waits for,
         and halves the window of the slow subflow that has it (true or false; default: `true`)
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1838,7 +1841,7 @@ def mptcp_wvegas(
     path_manager: Literal["ndiffports", "full-mesh"] | None = None,
     scheduler: Literal["min-rtt", "round-robin"] | None = None,
     opportunistic: bool | None = None,
-    preset: Literal["paper-ns2", "linux-4.19"] | None = None,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
     initial_window: int | None = None,
     handshake: bool | None = None,
     prime_rtt: bool | None = None,
@@ -1867,18 +1870,18 @@ def mptcp_wvegas(
         default: `"min-rtt"`)
     opportunistic: Whether a subflow that the receive window keeps from sending repeats the packet that it waits for,
         and halves the window of the slow subflow that has it (true or false; default: `true`)
-    preset: Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's (paper-ns2,
-        linux-4.19; default: `"paper-ns2"`)
-    initial_window: Packets sent before anything is heard. linux-4.19: 10 (a whole number from 1 to 100000; default:
-        `2`)
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"paper-ns2"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `2`)
     handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
         default: `false`)
     prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
         `true`)
-    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms (a duration with a unit, such as "40 us", from 0 s to
-        86400 s; default: `"10 ms"`)
-    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s (a duration with a unit, such as "40
-        us", from 1 ns to 86400 s; default: `"10 ms"`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"10 ms"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"10 ms"`)
     rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
     ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
         `1`)
@@ -1926,6 +1929,236 @@ def mptcp_wvegas(
         gamma=gamma,
     )
     return Transport("transports.mptcp_wvegas", {"name": "mptcp-wvegas", **keys})
+
+
+def dcpim(
+    *,
+    rounds: int | None = None,
+    channels: int | None = None,
+    beta: float | None = None,
+    alpha: float | None = None,
+    smallest_rounds: int | None = None,
+    control_rtt: Duration | None = None,
+    bdp_packets: int | None = None,
+    token_window: int | None = None,
+    window_timeout: float | None = None,
+    resend_wait: float | None = None,
+    prompt: bool | None = None,
+    skew: Duration | None = None,
+) -> Transport:
+    """Receivers and senders are matched in rounds, an epoch ahead; short messages begin at once (dcPIM, SIGCOMM 2022).
+
+    rounds: Rounds of matching in an epoch: the paper's r. dcPIM §3.2 (a whole number from 1 to 16; default: `4`)
+    channels: Parts into which a host's link is divided: the paper's k. dcPIM §3.3 (a whole number from 1 to 64;
+        default: `4`)
+    beta: Length of a round, in round trips of control. dcPIM §3.4 (a number from 1.1 to 100; default: `1.3`)
+    alpha: Length of the data phase, in matching phases. dcPIM §3.4 (a number from 1 to 100; default: `1.0`)
+    smallest_rounds: Rounds in which the message with the fewest packets to come is chosen; later ones choose by lot.
+        dcPIM §3.3 (a whole number from 0 to 16; default: `1`)
+    control_rtt: Round trip of control through empty queues; 0 = that of the longest path (a duration with a unit, such
+        as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    bdp_packets: Packets of a bandwidth-delay product: up to so many begin at once; 0 = those of the longest path (a
+        whole number from 0 to 1000000; default: `0`)
+    token_window: Packets with tokens that have not arrived at most; 0 = a bandwidth-delay product (a whole number from
+        0 to 1000000; default: `0`)
+    window_timeout: Silence after the last token after which the window is forgiven, in bandwidth-delay products of
+        frame times (a number from 0.1 to 1000; default: `1.1`)
+    resend_wait: How long a receiver waits for what is under way before it asks for what is missing, in the same (a
+        number from 0.1 to 1000; default: `1.0`)
+    prompt: Whether a match begins at once on channels that are idle. dcPIM §3.3 (true or false; default: `true`)
+    skew: Hosts begin their epochs later than others by up to this, by lot (a duration with a unit, such as "40 us",
+        from 0 s to 86400 s; default: `"0 s"`)
+    """
+    keys = given(
+        rounds=rounds,
+        channels=channels,
+        beta=beta,
+        alpha=alpha,
+        smallest_rounds=smallest_rounds,
+        control_rtt=control_rtt,
+        bdp_packets=bdp_packets,
+        token_window=token_window,
+        window_timeout=window_timeout,
+        resend_wait=resend_wait,
+        prompt=prompt,
+        skew=skew,
+    )
+    return Transport("transports.dcpim", {"name": "dcpim", **keys})
+
+
+def sird(
+    *,
+    bdp: Bytes | None = None,
+    credit: float | None = None,
+    bucket: float | None = None,
+    unscheduled: Literal["short", "all"] | None = None,
+    unscheduled_threshold: float | None = None,
+    sender_threshold: float | None = None,
+    gain: float | None = None,
+    host_floor: float | None = None,
+    network_floor: float | None = None,
+    shortest_share: float | None = None,
+    policy: Literal["srpt", "round-robin"] | None = None,
+    credit_rate: float | None = None,
+    priorities: bool | None = None,
+    timeout: float | None = None,
+) -> Transport:
+    """Receiver-driven credit, bounded in all and for each sender by what it and the network can use (SIRD, NSDI 2025).
+
+    bdp: Bytes that all others are multiples of, on the wire; 0 = a bandwidth-delay product of the longest path. The
+        authors: 100 kB at 100 Gb/s (bytes, such as 1500 or "1 MB", from 0 to 1099511627776; default: `0`)
+    credit: Credit that a receiver has out at most, in bandwidth-delay products: the paper's B. SIRD §4 (a number from
+        0.01 to 1000; default: `1.5`)
+    bucket: Credit that one sender has at most, in bandwidth-delay products. SIRD §4.2 (a number from 0.01 to 1000;
+        default: `1.0`)
+    unscheduled: Which messages begin without credit. SIRD §4.3 (short, all; default: `"short"`)
+    unscheduled_threshold: Size on the wire above which a message asks for credit first, in bandwidth-delay products:
+        the paper's UnschT. SIRD §4.3 (a number from 0 to 1000; default: `1.0`)
+    sender_threshold: Unused credit above which a sender says that it is congested, in bandwidth-delay products: the
+        paper's SThr. SIRD §4.2 (a number from 0 to 1000; default: `0.5`)
+    gain: Weight of the newest batch in both shares of marked packets. SIRD §4.2 (a number from 0.001 to 1; default:
+        `0.08`)
+    host_floor: Smallest bucket of the loop that follows senders, in bandwidth-delay products (a number from 0 to 1;
+        default: `0.1`)
+    network_floor: Smallest bucket of the loop that follows marks, in bandwidth-delay products (a number from 0 to 1;
+        default: `0.03`)
+    shortest_share: Share of a sender's link for the receiver of its shortest message; all receivers share the rest.
+        SIRD §4.4 (a number from 0 to 1; default: `0.5`)
+    policy: Which message gets credit first. SIRD §4.4 (srpt, round-robin; default: `"srpt"`)
+    credit_rate: Rate of credited bytes, as a share of the receiver's link. The authors' simulator: 1 (a number from
+        0.05 to 1; default: `1.0`)
+    priorities: Whether unscheduled data travels in class 1 and scheduled in 2; otherwise all in 1. SIRD §4.5 (true or
+        false; default: `true`)
+    timeout: Silence after which credit is taken for lost and given again, in largest round trips (a number from 0.5 to
+        1000; default: `3.0`)
+    """
+    keys = given(
+        bdp=bdp,
+        credit=credit,
+        bucket=bucket,
+        unscheduled=unscheduled,
+        unscheduled_threshold=unscheduled_threshold,
+        sender_threshold=sender_threshold,
+        gain=gain,
+        host_floor=host_floor,
+        network_floor=network_floor,
+        shortest_share=shortest_share,
+        policy=policy,
+        credit_rate=credit_rate,
+        priorities=priorities,
+        timeout=timeout,
+    )
+    return Transport("transports.sird", {"name": "sird", **keys})
+
+
+def swift(
+    *,
+    preset: Literal["paper-ns2", "linux-4.19", "datacenter"] | None = None,
+    initial_window: int | None = None,
+    handshake: bool | None = None,
+    prime_rtt: bool | None = None,
+    min_rto: Duration | None = None,
+    initial_rto: Duration | None = None,
+    rto_floor: Literal["total", "variance"] | None = None,
+    ack_every: int | None = None,
+    ack_delay: Duration | None = None,
+    quick_acks: int | None = None,
+    min_window: int | None = None,
+    reduction: Literal["immediate", "prr", "prr-linux-4.19"] | None = None,
+    recovery: Literal["sack", "newreno"] | None = None,
+    receive_window: int | None = None,
+    slow_start: bool | None = None,
+    base_target: Duration | None = None,
+    hop_scaling: Duration | None = None,
+    fs_range: Duration | None = None,
+    fs_min_cwnd: float | None = None,
+    fs_max_cwnd: float | None = None,
+    ai: float | None = None,
+    beta: float | None = None,
+    max_mdf: float | None = None,
+    min_cwnd: float | None = None,
+    max_cwnd: float | None = None,
+    retransmit_reset: int | None = None,
+) -> Transport:
+    """Delay-based: the window follows a target delay, below one packet by pacing (Swift, SIGCOMM 2020).
+
+    preset: Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user
+        space in datacenters (paper-ns2, linux-4.19, datacenter; default: `"datacenter"`)
+    initial_window: Packets sent before anything is heard. linux-4.19: 10, datacenter: 15 (a whole number from 1 to
+        100000; default: `15`)
+    handshake: Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true (true or false;
+        default: `false`)
+    prime_rtt: Whether the estimator starts with the unloaded round trip. linux-4.19: false (true or false; default:
+        `true`)
+    min_rto: Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us (a duration with a unit, such as
+        "40 us", from 0 s to 86400 s; default: `"100 us"`)
+    initial_rto: Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us (a duration with
+        a unit, such as "40 us", from 1 ns to 86400 s; default: `"100 us"`)
+    rto_floor: What `min_rto` is applied to. linux-4.19: variance (total, variance; default: `"total"`)
+    ack_every: Packets in order that one acknowledgement answers. linux-4.19: 2 (a whole number from 1 to 64; default:
+        `1`)
+    ack_delay: How long an acknowledgement is put off at most (a duration with a unit, such as "40 us", from 0 s to
+        86400 s; default: `"40 ms"`)
+    quick_acks: Packets at the beginning of a message that are each acknowledged at once. linux-4.19: 16 (a whole number
+        from 0 to 1000000; default: `0`)
+    min_window: Packets of window that remain after a cut for marks, as DCTCP in Linux and RFC 5681 have it (a whole
+        number from 1 to 1000; default: `2`)
+    reduction: How a window is brought down. linux-4.19: prr-linux-4.19 (immediate, prr, prr-linux-4.19; default:
+        `"immediate"`)
+    recovery: How losses are found and repaired (sack, newreno; default: `"sack"`)
+    receive_window: Packets that a receiver takes beyond the first one missing; 0 = without limit (a whole number from 0
+        to 1000000; default: `0`)
+    slow_start: Whether a message begins in slow start. L2DCT's paper can be read both ways: compare at equal values
+        (true or false; default: `true`)
+    base_target: Delay that a message over no switch and with a large window aims at; 0 = 1.25 unloaded round trips of
+        the path. Swift §3.1 (a duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    hop_scaling: What each switch of the path adds to the target; 0 = the base target divided by 6.55. Swift §3.1.1 (a
+        duration with a unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    fs_range: What a small window adds to the target at most; 0 = five base targets. Swift §3.1.2 (a duration with a
+        unit, such as "40 us", from 0 s to 86400 s; default: `"0 s"`)
+    fs_min_cwnd: Window in packets from which down the target has all of `fs_range`. Swift §3.1.2 (a number from 0.001
+        to 1; default: `0.1`)
+    fs_max_cwnd: Window in packets from which up the target has nothing of it. Swift §3.1.2 (a number from 2 to 1000000;
+        default: `100.0`)
+    ai: Packets that the window grows by in a round trip below the target. Swift §3.1 (a number from 0.001 to 1;
+        default: `1.0`)
+    beta: Share of the excess delay that is taken from the window. Swift §3.1 (a number from 0.001 to 1; default: `0.8`)
+    max_mdf: Share of the window that one decrease takes at most. Swift §3.1 (a number from 0.01 to 0.99; default:
+        `0.5`)
+    min_cwnd: Smallest window in packets. Swift §3.2 (a number from 0.0001 to 1; default: `0.001`)
+    max_cwnd: Largest window in packets (a number from 2 to 1000000; default: `1000.0`)
+    retransmit_reset: Time-outs in a row from which on the window is the smallest one. Swift §3.4 (a whole number from 1
+        to 1000; default: `5`)
+    """
+    keys = given(
+        preset=preset,
+        initial_window=initial_window,
+        handshake=handshake,
+        prime_rtt=prime_rtt,
+        min_rto=min_rto,
+        initial_rto=initial_rto,
+        rto_floor=rto_floor,
+        ack_every=ack_every,
+        ack_delay=ack_delay,
+        quick_acks=quick_acks,
+        min_window=min_window,
+        reduction=reduction,
+        recovery=recovery,
+        receive_window=receive_window,
+        slow_start=slow_start,
+        base_target=base_target,
+        hop_scaling=hop_scaling,
+        fs_range=fs_range,
+        fs_min_cwnd=fs_min_cwnd,
+        fs_max_cwnd=fs_max_cwnd,
+        ai=ai,
+        beta=beta,
+        max_mdf=max_mdf,
+        min_cwnd=min_cwnd,
+        max_cwnd=max_cwnd,
+        retransmit_reset=retransmit_reset,
+    )
+    return Transport("transports.swift", {"name": "swift", **keys})
 
 
 def template(

@@ -13,7 +13,7 @@ use headway_units::{Rate, Time};
 fn context() -> PortContext {
     let buffer = Buffer { data: Limit::Packets(16), control: Limit::Bytes(1000) };
     let round_trip = Some(Time::us(40));
-    PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 3, round_trip }
+    PortContext { rate: Rate::gbps(10), sizes: Sizes::default(), buffer, seed: 3, round_trip, to_host: false }
 }
 
 /// Offers packets, and lets one leave after every third.

@@ -56,7 +56,7 @@ fn subject(name: usize, lot: u64, buffer: Buffer) -> Subject {
     let chosen = specs.iter().zip(0u64..).filter(|(_, i)| lot >> (i % 60) & 1 == 1);
     let params = chosen.map(|(spec, i)| (spec.name.to_string(), within(spec, mix(lot ^ i)))).collect();
     let (sizes, round_trip) = (Sizes::default(), Some(Time::us(20)));
-    let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: lot, round_trip };
+    let context = PortContext { rate: Rate::gbps(10), sizes, buffer, seed: lot, round_trip, to_host: false };
     Subject { info, params, context }
 }
 
@@ -332,9 +332,13 @@ fn a_discipline_that_declares_too_little_is_found_out() {
         let buffer = Buffer { data: Limit::Packets(4), control: Limit::Packets(4) };
         let mut quiet = subject(number, 0, buffer);
         (quiet.info.rewrites, quiet.info.needs) = (&[], &[]);
-        if name == "ecn-threshold" {
-            quiet.params = vec![("threshold".into(), ParamValue::Int(2))];
-        }
+        // Thresholds that a queue of four packets passes.
+        let low: &[&str] = match name {
+            "ecn-threshold" | "core-ecn" => &["threshold"],
+            "red-ecn" => &["kmin", "kmax"],
+            _ => &[],
+        };
+        quiet.params.extend(low.iter().map(|key| (key.to_string(), ParamValue::Int(2))));
         let mut driver = Driver::new(quiet);
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| driver.run(&crowd()))).is_err()
     };

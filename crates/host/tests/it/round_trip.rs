@@ -41,6 +41,7 @@ fn both_ends_measure_the_round_trip_and_their_transports_are_told() {
             max_rtt: WIRE + longer(&config) + (config.path.max_rtt - config.path.base_rtt),
             bottleneck: Rate::gbps(10),
             paths: 0,
+            hops: 0,
         };
         for host in [0, 1] {
             assert_eq!(path(&world, host), expected, "host {host}");

@@ -8,12 +8,13 @@ use crate::sequences::{Action, PAYLOAD, Sequence, Step, sequence, written};
 use headway_kernel::Control;
 use headway_kernel::settings::PACKET;
 use headway_params::{ParamValue, Params};
+use headway_transport::Path as NetworkPath;
 use headway_transport::tcp::control::d2tcp::D2tcp;
 use headway_transport::tcp::control::dctcp::Dctcp;
 use headway_transport::tcp::control::l2dct::L2dct;
 use headway_transport::tcp::control::{Ack, CongestionControl, Flow, Phase, Window};
 use headway_transport::tcp::params::ConnectionParams;
-use headway_units::Time;
+use headway_units::{Rate, Time};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -89,6 +90,13 @@ impl<C: CongestionControl> Lab<C> {
             deadline: deadline.map(Time::us),
             rtt: None,
             entropy: 0,
+            path: NetworkPath {
+                base_rtt: Time::us(300),
+                max_rtt: Time::ms(2),
+                bottleneck: Rate::gbps(1),
+                paths: 0,
+                hops: 1,
+            },
         };
         let cwnd = f64::from(sequence.steps[0].acked);
         let window = Window { cwnd, ssthresh: if slow_start { f64::INFINITY } else { cwnd } };

@@ -2,6 +2,7 @@
 
 mod amrt;
 mod common;
+mod dcpim;
 mod engine;
 mod expresspass;
 mod faults;
@@ -22,6 +23,7 @@ mod rcp;
 mod retransmissions;
 mod round_trips;
 mod rpo;
+mod sird;
 mod stops;
 mod tap;
 mod tcp;

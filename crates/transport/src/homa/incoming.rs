@@ -1,10 +1,10 @@
 //! A message at its receiver: what it was permitted, what of that is on its way, and what is missing.
 
 use super::packets::{Data, Grant, Resend};
-use super::ranking::Key;
 use super::{CUMULATIVE, Shared, TimerKey};
 use crate::aeolus::FirstArrivals;
 use crate::index_window::IndexWindow;
+use crate::ranking::Key;
 use headway_packet::{Packet, TypedView};
 use headway_units::Time;
 

@@ -15,7 +15,6 @@ mod incoming;
 mod outgoing;
 mod packets;
 mod params;
-mod ranking;
 mod receiver;
 mod sender;
 

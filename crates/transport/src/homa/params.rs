@@ -273,6 +273,7 @@ mod tests {
             max_rtt: Time::us(50),
             bottleneck: headway_units::Rate::gbps(10),
             paths: 0,
+            hops: 1,
         };
         assert_eq!(HomaParams::default().0.timeout(&path), Time::us(70));
         assert_eq!(HomaParams::of(Preset::Linux).0.timeout(&path), Time::ms(5));

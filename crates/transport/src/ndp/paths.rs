@@ -166,8 +166,13 @@ mod tests {
     use headway_units::{Rate, Time};
 
     fn paths(params: &NdpParams, count: u32) -> Paths {
-        let path =
-            Path { base_rtt: Time::us(1), max_rtt: Time::us(2), bottleneck: Rate::gbps(10), paths: count };
+        let path = Path {
+            base_rtt: Time::us(1),
+            max_rtt: Time::us(2),
+            bottleneck: Rate::gbps(10),
+            paths: count,
+            hops: 1,
+        };
         Paths::new(params, &path, 77, 5, true)
     }
 

@@ -184,7 +184,7 @@ mod tests {
     use headway_units::Rate;
 
     fn path(base_rtt: Time) -> Path {
-        Path { base_rtt, max_rtt: base_rtt * 2, bottleneck: Rate::gbps(1), paths: 2 }
+        Path { base_rtt, max_rtt: base_rtt * 2, bottleneck: Rate::gbps(1), paths: 2, hops: 1 }
     }
 
     fn context(payload: u16) -> HostContext {

@@ -193,6 +193,8 @@ impl<C: CongestionControl> Connection<C> {
             let flight = f64::from(self.board.outstanding()).min(self.window.cwnd);
             self.window.ssthresh = self.control.timed_out(&self.window, flight, now);
             self.timed_out = Some(una);
+        } else {
+            self.control.timed_out_again(now);
         }
         self.window.cwnd = 1.0;
         self.board.lose_all();

@@ -49,6 +49,8 @@ pub type Cubic = Tcp<control::cubic::Cubic>;
 pub type Vegas = Tcp<control::vegas::Vegas>;
 /// The machine under the control of BBR.
 pub type Bbr = Tcp<control::bbr::Bbr>;
+/// The machine under the control of Swift.
+pub type Swift = Tcp<control::swift::Swift>;
 
 /// The machine's states, the same for every controller.
 pub const STATES: &[StateTable] = &[SenderState::TABLE, ReceiverState::TABLE];
@@ -88,8 +90,8 @@ impl<C: CongestionControl> Controlled for Tcp<C> {
 impl<C: CongestionControl> Promised for Tcp<C> {
     fn promises(params: &Self::Params, path: &Path, packets: u64) -> Promises {
         let initial = params.connection.initial_window.max(C::LEAST_INITIAL_WINDOW.into());
-        // Slow start doubles each round trip; a lost tail waits for the timer.
-        let rounds = u64::from((packets / initial).checked_ilog2().map_or(0, |log| log + 1));
+        // A lost tail waits for the timer.
+        let rounds = C::rounds(packets, initial);
         let repair = path.max_rtt * 4;
         Promises { repair: repair + params.connection.min_rto + path.max_rtt, ramp: path.base_rtt * rounds }
     }

@@ -166,6 +166,7 @@ impl Flow {
             deadline: message.deadline,
             rtt: params.prime_rtt.then(|| (context.path)(message.dst).base_rtt),
             entropy: message.entropy,
+            path: (context.path)(message.dst),
         }
     }
 }

@@ -10,6 +10,8 @@ headway_params::choice! {
         PaperNs2 = "paper-ns2",
         /// Linux 4.19 as in the experiments of ProactMP.
         Linux419 = "linux-4.19",
+        /// Transports of user space in datacenters, as in csg-htsim's runs of Swift: time-outs from 100 us on.
+        Datacenter = "datacenter",
     }
 }
 
@@ -49,17 +51,17 @@ headway_params::choice! {
 headway_params::params! {
     /// Parameters of the connection machine, with the values of `paper-ns2`.
     pub struct ConnectionParams {
-        /// Values of all parameters that are not given: those of L2DCT's experiments, or Linux 4.19's.
+        /// Values of all parameters that are not given: those of L2DCT's experiments, Linux 4.19's, or those of user space in datacenters.
         preset: Preset = Preset::PaperNs2, ParamKind::Choice(Preset::WORDS);
-        /// Packets sent before anything is heard. linux-4.19: 10
+        /// Packets sent before anything is heard. linux-4.19: 10, datacenter: 15
         initial_window: u64 = 2, ParamKind::Int { min: 1, max: 100_000 };
         /// Whether a message begins with a SYN and its answer, a round trip. linux-4.19: true
         handshake: bool = false, ParamKind::Bool;
         /// Whether the estimator starts with the unloaded round trip. linux-4.19: false
         prime_rtt: bool = true, ParamKind::Bool;
-        /// Smallest retransmission time-out. linux-4.19: 200 ms
+        /// Smallest retransmission time-out. linux-4.19: 200 ms, datacenter: 100 us
         min_rto: Time = Time::ms(10), ParamKind::Time { min: Time::ZERO, max: Time::DAY };
-        /// Time-out before the first round trip is measured. linux-4.19: 1 s
+        /// Time-out before the first round trip is measured. linux-4.19: 1 s, datacenter: 100 us
         initial_rto: Time = Time::ms(10), ParamKind::Time { min: Time::ns(1), max: Time::DAY };
         /// What `min_rto` is applied to. linux-4.19: variance
         rto_floor: RtoFloor = RtoFloor::Total, ParamKind::Choice(RtoFloor::WORDS);
@@ -91,6 +93,8 @@ impl ConnectionParams {
 
 /// Parameters whose defaults depend on the preset.
 pub trait ByPreset: Params {
+    /// The preset that stands where a scenario does not say.
+    const USUAL: Preset = Preset::PaperNs2;
     /// The values of a preset.
     fn of(preset: Preset) -> Self;
 }
@@ -112,6 +116,13 @@ impl ByPreset for ConnectionParams {
                 reduction: Reduction::Linux419,
                 ..ConnectionParams::default()
             },
+            Preset::Datacenter => ConnectionParams {
+                preset,
+                initial_window: 15,
+                min_rto: Time::us(100),
+                initial_rto: Time::us(100),
+                ..ConnectionParams::default()
+            },
         }
     }
 }
@@ -129,6 +140,7 @@ pub struct TcpParams<P> {
 }
 
 impl<P: ByPreset> ByPreset for TcpParams<P> {
+    const USUAL: Preset = P::USUAL;
     fn of(preset: Preset) -> Self {
         TcpParams { connection: ConnectionParams::of(preset), control: P::of(preset) }
     }
@@ -136,7 +148,7 @@ impl<P: ByPreset> ByPreset for TcpParams<P> {
 
 impl<P: ByPreset> Default for TcpParams<P> {
     fn default() -> Self {
-        TcpParams::of(Preset::PaperNs2)
+        TcpParams::of(P::USUAL)
     }
 }
 
@@ -150,7 +162,9 @@ impl<P: ByPreset> TcpParams<P> {
 
 impl<P: ByPreset> Params for TcpParams<P> {
     fn specs() -> Vec<ParamSpec> {
-        [ConnectionParams::specs(), P::specs()].concat()
+        let declared = [ConnectionParams::specs(), P::specs()].concat();
+        let usual = Self::default().values();
+        declared.into_iter().zip(usual).map(|(spec, default)| ParamSpec { default, ..spec }).collect()
     }
 
     fn values(&self) -> Vec<ParamValue> {

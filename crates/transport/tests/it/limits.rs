@@ -31,7 +31,7 @@ impl TransportVisitor for Make<'_> {
         }
         let nic = Rate::gbps(10);
         let (base_rtt, max_rtt) = (Time::us(22), Time::us(400));
-        let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 4 });
+        let path = Box::new(move |_| Path { base_rtt, max_rtt, bottleneck: nic, paths: 4, hops: 1 });
         let context = HostContext { host: HostId(self.1), nic, sizes: Sizes::default(), seed: 0, path };
         Box::new(T::endpoint(&params, context))
     }

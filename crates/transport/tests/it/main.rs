@@ -28,6 +28,8 @@ mod rcp_script;
 mod rpo_script;
 mod script;
 mod sequences;
+#[path = "../../src/sird/script.rs"]
+mod sird_script;
 mod tables;
 #[path = "../../src/tcp/script.rs"]
 mod tcp_script;

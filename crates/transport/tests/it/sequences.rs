@@ -15,13 +15,13 @@ use crate::watch;
 
 use headway_params::{ParamValue, Params};
 use headway_primitives::mix;
-use headway_transport::Transport;
 use headway_transport::mptcp::{Coupled, Mptcp};
 use headway_transport::registry;
 use headway_transport::tcp::Tcp;
 use headway_transport::tcp::control::{Ack, CongestionControl, ControllerVisitor, Flow, Phase, Window};
 use headway_transport::tcp::params::ConnectionParams;
-use headway_units::Time;
+use headway_transport::{Path, Transport};
+use headway_units::{Rate, Time};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -183,6 +183,13 @@ fn rounds<C: CongestionControl>(
         deadline,
         rtt: None,
         entropy: 0,
+        path: Path {
+            base_rtt: Time::us(300),
+            max_rtt: Time::ms(2),
+            bottleneck: Rate::gbps(1),
+            paths: 0,
+            hops: 1,
+        },
     };
     let mut control = C::new(params, &ConnectionParams::default(), &flow);
     let (mut window, mut una, mut reducing) = (start, 0, None);

@@ -62,7 +62,7 @@ headway_params::params! {
 impl ByPreset for BbrParams {
     fn of(preset: Preset) -> Self {
         match preset {
-            Preset::PaperNs2 => BbrParams::default(),
+            Preset::PaperNs2 | Preset::Datacenter => BbrParams::default(),
             Preset::Linux419 => BbrParams { bursts: Bursts::Linux419, refresh: Refresh::NotHigher },
         }
     }

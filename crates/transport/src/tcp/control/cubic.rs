@@ -51,7 +51,7 @@ headway_params::params! {
 impl ByPreset for CubicParams {
     fn of(preset: Preset) -> Self {
         match preset {
-            Preset::PaperNs2 => CubicParams::default(),
+            Preset::PaperNs2 | Preset::Datacenter => CubicParams::default(),
             Preset::Linux419 => CubicParams {
                 dialect: Dialect::Linux419,
                 hystart: HyStart::Linux419,

@@ -25,7 +25,7 @@ headway_params::params! {
 impl ByPreset for DctcpParams {
     fn of(preset: Preset) -> Self {
         let arithmetic = match preset {
-            Preset::PaperNs2 => Arithmetic::Exact,
+            Preset::PaperNs2 | Preset::Datacenter => Arithmetic::Exact,
             Preset::Linux419 => Arithmetic::Fixed,
         };
         DctcpParams { arithmetic, ..DctcpParams::default() }

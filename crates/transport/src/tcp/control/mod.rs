@@ -7,12 +7,13 @@ pub mod dctcp;
 pub mod l2dct;
 mod marks;
 pub mod newreno;
+pub mod swift;
 pub mod vegas;
 
 pub use marks::Arithmetic;
 
 use super::params::{ByPreset, ConnectionParams};
-use crate::endpoint::TransportInfo;
+use crate::endpoint::{Path, TransportInfo};
 use headway_units::Time;
 
 /// What a controller is told when its message begins.
@@ -32,6 +33,8 @@ pub struct Flow {
     pub rtt: Option<Time>,
     /// What is random about it.
     pub entropy: u32,
+    /// What its host knows of the path.
+    pub path: Path,
 }
 
 /// The window of a connection, in packets. The sender keeps the whole part of it in flight, at least one.
@@ -167,6 +170,12 @@ pub trait CongestionControl: Send + Sized + 'static {
     /// Fewest packets of first window.
     const LEAST_INITIAL_WINDOW: u32 = 1;
 
+    /// Round trips at most until the window of a message of `packets` packets fills any path, from `initial` packets on.
+    /// A window doubles in slow start, unless a controller has none.
+    fn rounds(packets: u64, initial: u64) -> u64 {
+        u64::from((packets / initial).checked_ilog2().map_or(0, |log| log + 1))
+    }
+
     /// For one message.
     fn new(params: &Self::Params, connection: &ConnectionParams, flow: &Flow) -> Self;
 
@@ -194,6 +203,11 @@ pub trait CongestionControl: Send + Sized + 'static {
     /// The time-out has expired, for the first time for this data: the threshold that is wanted.
     fn timed_out(&mut self, window: &Window, flight: f64, now: Time) -> f64 {
         self.lost(window, flight, now)
+    }
+
+    /// The time-out has expired again, and nothing was acknowledged since it did before.
+    fn timed_out_again(&mut self, now: Time) {
+        let _ = now;
     }
 
     /// All that was lost is repaired; the window is what the machine made it.
@@ -259,10 +273,25 @@ pub(crate) mod tests {
         }
     }
 
+    /// 300 us at 1 Gb/s, over one switch.
+    fn path() -> Path {
+        let (base_rtt, max_rtt) = (Time::us(300), Time::ms(2));
+        Path { base_rtt, max_rtt, bottleneck: headway_units::Rate::gbps(1), paths: 0, hops: 1 }
+    }
+
     /// A message of `bytes` that begins at 0.
     pub(crate) fn flow(bytes: u64) -> Flow {
         let packets = headway_packet::Sizes::default().packets(bytes) as u32;
-        Flow { start: Time::ZERO, bytes, packets, payload: 1460, deadline: None, rtt: None, entropy: 0 }
+        Flow {
+            start: Time::ZERO,
+            bytes,
+            packets,
+            payload: 1460,
+            deadline: None,
+            rtt: None,
+            entropy: 0,
+            path: path(),
+        }
     }
 
     /// A controller with defaults but for what `set` changes.

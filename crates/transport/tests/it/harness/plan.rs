@@ -112,7 +112,13 @@ impl Plan {
         let sizes = Sizes::default();
         let wire = self.slot() + NIC.time_of(u64::from(sizes.control));
         let base_rtt = self.delay_time() * 2 + wire;
-        Path { base_rtt, max_rtt: base_rtt + self.slot() * u64::from(self.buffer), bottleneck: NIC, paths: 0 }
+        Path {
+            base_rtt,
+            max_rtt: base_rtt + self.slot() * u64::from(self.buffer),
+            bottleneck: NIC,
+            paths: 0,
+            hops: 0,
+        }
     }
 
     /// One-way delay.

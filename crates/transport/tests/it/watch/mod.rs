@@ -82,6 +82,10 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
     const COUPLED: bool = C::COUPLED;
     const LEAST_INITIAL_WINDOW: u32 = C::LEAST_INITIAL_WINDOW;
 
+    fn rounds(packets: u64, initial: u64) -> u64 {
+        C::rounds(packets, initial)
+    }
+
     fn new(params: &C::Params, connection: &ConnectionParams, flow: &Flow) -> Self {
         Watched {
             control: C::new(params, connection, flow),
@@ -167,6 +171,10 @@ impl<C: CongestionControl> CongestionControl for Watched<C> {
         self.ceiling = Some(Ceiling { after: "a time-out", cwnd: 1.0 });
         self.before_cut = f64::INFINITY;
         target
+    }
+
+    fn timed_out_again(&mut self, now: Time) {
+        self.control.timed_out_again(now);
     }
 
     /// A repair leaves no more than there was before the loss.

@@ -60,7 +60,7 @@ headway_params::params! {
 impl ByPreset for L2dctParams {
     fn of(preset: Preset) -> Self {
         let arithmetic = match preset {
-            Preset::PaperNs2 => Arithmetic::Exact,
+            Preset::PaperNs2 | Preset::Datacenter => Arithmetic::Exact,
             Preset::Linux419 => Arithmetic::Fixed,
         };
         L2dctParams { arithmetic, ..L2dctParams::default() }

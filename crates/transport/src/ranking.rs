@@ -5,14 +5,14 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A message: its sender and its number.
-pub(super) type Key = (HostId, u32);
+pub(crate) type Key = (HostId, u32);
 
 /// Packets still to be received, and order of arrival for ties.
 type Rank = (u32, u64);
 
 /// Messages by fewest packets to receive, of each sender only its best. Homa §3.5
 #[derive(Debug, Default)]
-pub(super) struct Ranking {
+pub(crate) struct Ranking {
     /// The best message of each sender.
     heads: BTreeSet<(Rank, Key)>,
     /// All messages of a sender.
@@ -23,7 +23,7 @@ pub(super) struct Ranking {
 
 impl Ranking {
     /// Adds a message, or what is left of one.
-    pub(super) fn insert(&mut self, (peer, id): Key, rank: Rank) {
+    pub(crate) fn insert(&mut self, (peer, id): Key, rank: Rank) {
         let own = self.senders.entry(peer).or_default();
         let before = own.first().copied();
         own.insert((rank, id));
@@ -32,7 +32,7 @@ impl Ranking {
     }
 
     /// Takes a message out that was added with this rank.
-    pub(super) fn remove(&mut self, (peer, id): Key, rank: Rank) {
+    pub(crate) fn remove(&mut self, (peer, id): Key, rank: Rank) {
         let Some(own) = self.senders.get_mut(&peer) else { return };
         let before = own.first().copied();
         own.remove(&(rank, id));
@@ -60,12 +60,12 @@ impl Ranking {
     }
 
     /// The first messages, one of each sender.
-    pub(super) fn first(&self, most: usize) -> impl Iterator<Item = Key> {
+    pub(crate) fn first(&self, most: usize) -> impl Iterator<Item = Key> {
         self.heads.iter().take(most).map(|(_, key)| *key)
     }
 
     /// The message that came first.
-    pub(super) fn oldest(&self) -> Option<Key> {
+    pub(crate) fn oldest(&self) -> Option<Key> {
         self.ages.values().next().copied()
     }
 }

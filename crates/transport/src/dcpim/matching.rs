@@ -1,0 +1,96 @@
+//! Who is given channels: the smallest first in the first rounds, by lot later. dcPIM §3.3
+
+use headway_packet::HostId;
+use headway_primitives::mix;
+
+/// A host that asks for channels, or offers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bid {
+    pub(super) peer: HostId,
+    /// The message that it is for, and its handle.
+    pub(super) message: u32,
+    pub(super) tag: u32,
+    pub(super) epoch: u64,
+    pub(super) round: u64,
+    /// Packets of that message to come.
+    pub(super) packets: u32,
+    pub(super) channels: u32,
+    /// Of these, those that may be used, or are wanted, at once.
+    pub(super) prompt: u32,
+}
+
+/// Places of a packet's round number.
+const ROUNDS: u64 = 100;
+
+/// Epoch and round in one number.
+pub(super) fn number((epoch, round): (u64, u64)) -> u64 {
+    epoch.saturating_mul(ROUNDS).saturating_add(round)
+}
+
+/// And back.
+pub(super) fn epoch_and_round(number: u64) -> (u64, u64) {
+    (number / ROUNDS, number % ROUNDS)
+}
+
+/// Puts bids into the order in which they are served in a round.
+pub(super) fn order(bids: &mut [Bid], host: HostId, (epoch, round): (u64, u64), smallest: bool) {
+    if smallest {
+        bids.sort_unstable_by_key(|bid| (bid.packets, bid.peer.0, bid.message));
+    } else {
+        let salt = mix(mix(u64::from(host.0) << 32 ^ round) ^ epoch);
+        bids.sort_unstable_by_key(|bid| (mix(salt ^ u64::from(bid.peer.0)), bid.peer.0));
+    }
+}
+
+/// Replaces the bid of the same host, or adds one.
+pub(super) fn put(bids: &mut Vec<Bid>, bid: Bid) {
+    bids.retain(|known| known.peer != bid.peer);
+    bids.push(bid);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bids() -> Vec<Bid> {
+        let bid = |peer| Bid {
+            peer: HostId(peer),
+            message: 0,
+            tag: 0,
+            epoch: 1,
+            round: 1,
+            packets: 100 - peer % 5,
+            channels: 4,
+            prompt: 0,
+        };
+        (0..20).map(bid).collect()
+    }
+
+    #[test]
+    fn the_smallest_come_first_or_all_by_lot() {
+        let mut smallest = bids();
+        order(&mut smallest, HostId(3), (1, 1), true);
+        assert_eq!(smallest.iter().map(|bid| bid.peer.0).take(5).collect::<Vec<_>>(), [4, 9, 14, 19, 3]);
+        let by_lot = |host, round| {
+            let mut all = bids();
+            order(&mut all, HostId(host), round, false);
+            all.iter().map(|bid| bid.peer.0).collect::<Vec<_>>()
+        };
+        assert_eq!(by_lot(3, (1, 2)), by_lot(3, (1, 2)));
+        assert_ne!(by_lot(3, (1, 2)), by_lot(3, (1, 3)));
+        assert_ne!(by_lot(3, (1, 2)), by_lot(4, (1, 2)));
+        assert_ne!(by_lot(3, (1, 2)), by_lot(3, (2, 2)));
+        let mut firsts = [0u32; 20];
+        (0..2000).for_each(|epoch| firsts[by_lot(3, (epoch, 2))[0] as usize] += 1);
+        assert!(firsts.iter().all(|&n| (60..150).contains(&n)), "everybody comes first as often: {firsts:?}");
+    }
+
+    #[test]
+    fn epoch_and_round_are_one_number() {
+        assert_eq!(epoch_and_round(number((12_345, 16))), (12_345, 16));
+        let mut all = bids();
+        let seventh = all[7];
+        put(&mut all, Bid { channels: 1, ..seventh });
+        assert_eq!((all.len(), all[19].peer, all[19].channels), (20, HostId(7), 1));
+    }
+}

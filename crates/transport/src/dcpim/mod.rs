@@ -1,0 +1,260 @@
+//! dcPIM: receivers and senders are matched in rounds of request, grant and accept, an epoch ahead of the data, and a
+//! matched receiver clocks the data by tokens; short messages begin at once.
+//!
+//! Source: Q. Cai, M. T. Arashloo, R. Agarwal, SIGCOMM 2022, as the authors' simulator has it; the paper's text was not at
+//! hand. [`schedule`] is the clock, [`matching`] who is given what, [`incoming`] a message at its receiver.
+
+mod incoming;
+mod matching;
+mod packets;
+mod receiver;
+mod schedule;
+mod sender;
+
+use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::promises::{Promised, Promises};
+use crate::shared::scale;
+use crate::two_sided::{Machine, TwoSided};
+use headway_packet::{Family, HostId, Packet, PacketKind, Sizes};
+use headway_params::ParamKind;
+use headway_units::{Rate, Time};
+use incoming::ReceiverState;
+use receiver::Receiver;
+use schedule::Schedule;
+use sender::{Sender, SenderState};
+
+headway_params::params! {
+    /// Parameters of dcPIM.
+    pub struct DcpimParams {
+        /// Rounds of matching in an epoch: the paper's r. dcPIM §3.2
+        rounds: u64 = 4, ParamKind::Int { min: 1, max: 16 };
+        /// Parts into which a host's link is divided: the paper's k. dcPIM §3.3
+        channels: u64 = 4, ParamKind::Int { min: 1, max: 64 };
+        /// Length of a round, in round trips of control. dcPIM §3.4
+        beta: f64 = 1.3, ParamKind::Float { min: 1.1, max: 100.0 };
+        /// Length of the data phase, in matching phases. dcPIM §3.4
+        alpha: f64 = 1.0, ParamKind::Float { min: 1.0, max: 100.0 };
+        /// Rounds in which the message with the fewest packets to come is chosen; later ones choose by lot. dcPIM §3.3
+        smallest_rounds: u64 = 1, ParamKind::Int { min: 0, max: 16 };
+        /// Round trip of control through empty queues; 0 = that of the longest path.
+        control_rtt: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
+        /// Packets of a bandwidth-delay product: up to so many begin at once; 0 = those of the longest path.
+        bdp_packets: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Packets with tokens that have not arrived at most; 0 = a bandwidth-delay product.
+        token_window: u64 = 0, ParamKind::Int { min: 0, max: 1_000_000 };
+        /// Silence after the last token after which the window is forgiven, in bandwidth-delay products of frame times.
+        window_timeout: f64 = 1.1, ParamKind::Float { min: 0.1, max: 1000.0 };
+        /// How long a receiver waits for what is under way before it asks for what is missing, in the same.
+        resend_wait: f64 = 1.0, ParamKind::Float { min: 0.1, max: 1000.0 };
+        /// Whether a match begins at once on channels that are idle. dcPIM §3.3
+        prompt: bool = true, ParamKind::Bool;
+        /// Hosts begin their epochs later than others by up to this, by lot.
+        skew: Time = Time::ZERO, ParamKind::Time { min: Time::ZERO, max: Time::DAY };
+    }
+}
+
+/// Numbers that follow from the parameters and the longest path that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Terms {
+    schedule: Schedule,
+    /// Half a round trip of control.
+    way: Time,
+    bdp: u32,
+    /// Time of a full frame on the host's link.
+    slot: Time,
+    channels: u32,
+    window: u32,
+    /// Packets of a channel in a data phase.
+    phase_packets: u32,
+}
+
+/// Round trip of control over a path, from that of a full packet and a control packet: two frame times at least, because
+/// control waits for the packet on the wire at either end.
+fn control_rtt(path: &Path, sizes: &Sizes) -> Time {
+    let links = u64::from(path.hops) + 1;
+    let longer = u64::from(sizes.full_wire().saturating_sub(sizes.control)) * links;
+    path.base_rtt.saturating_sub(path.bottleneck.time_of(longer)).max(sizes.slot(path.bottleneck) * 2)
+}
+
+fn bdp_packets(path: &Path, nic: Rate, sizes: &Sizes) -> u32 {
+    path.bdp_packets(nic, sizes)
+}
+
+impl Terms {
+    fn of(params: &DcpimParams, context: &HostContext, path: &Path) -> Terms {
+        let sizes = &context.sizes;
+        let round_trip = match params.control_rtt {
+            Time::ZERO => control_rtt(path, sizes),
+            said => said,
+        };
+        let bdp = match params.bdp_packets {
+            0 => bdp_packets(path, context.nic, sizes),
+            said => said as u32,
+        };
+        let slot = sizes.slot(context.nic);
+        let channels = params.channels as u32;
+        let lot = headway_primitives::mix(context.seed ^ u64::from(context.host.0));
+        let skew = Time(if params.skew == Time::ZERO { 0 } else { lot % params.skew.0 });
+        let schedule = Schedule::new(scale(round_trip, params.beta), params.rounds, params.alpha, skew);
+        let phase = schedule.period.0 / slot.0.max(1) / u64::from(channels);
+        Terms {
+            schedule,
+            way: Time(round_trip.0 / 2),
+            bdp,
+            slot,
+            channels,
+            window: if params.token_window == 0 { bdp } else { params.token_window as u32 },
+            phase_packets: u32::try_from(phase).unwrap_or(u32::MAX).max(1),
+        }
+    }
+
+    /// So many bandwidth-delay products of frame times.
+    fn products(&self, factor: f64) -> Time {
+        scale(self.slot.saturating_mul(self.bdp.into()), factor)
+    }
+}
+
+/// The terms of a host: those of the longest path that it has met, so that all hosts of a network agree where one path is not said.
+#[derive(Default)]
+struct Known {
+    longest: Option<Path>,
+    terms: Option<Terms>,
+}
+
+impl Known {
+    fn terms(&mut self, params: &DcpimParams, context: &HostContext, peer: HostId) -> Terms {
+        let path = (context.path)(peer);
+        let known = self.longest.is_some_and(|longest| longest.base_rtt >= path.base_rtt);
+        match self.terms {
+            Some(terms) if known => terms,
+            _ => {
+                let terms = Terms::of(params, context, &path);
+                (self.longest, self.terms) = (Some(path), Some(terms));
+                terms
+            }
+        }
+    }
+}
+
+/// The transport's declaration.
+pub struct Dcpim;
+
+impl Transport for Dcpim {
+    type Endpoint = DcpimEndpoint;
+    type Params = DcpimParams;
+    const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const PACKETS: Family = packets::PACKETS;
+    const INFO: TransportInfo = TransportInfo {
+        name: "dcpim",
+        summary: "receivers and senders are matched in rounds, an epoch ahead; short messages begin at once",
+        paper: "dcPIM, SIGCOMM 2022",
+        discipline: "priority-buffers",
+        states: &[SenderState::TABLE, ReceiverState::TABLE],
+        deviations: &[
+            "§3.2: boundaries are multiples of the epoch from time 0 on every host. A host takes part from the first epoch that begins while it has demand; the authors' simulator runs epochs for ever.",
+            "§3.2: what has arrived when a host's own half round ends takes part, as in the authors' DPDK implementation; one that is ahead waits for its round. The authors' simulator ignores what is late.",
+            "§3.3: choices by lot are hashes of host, epoch, round and peer; the authors' simulator has one generator for all.",
+            "§3.3: channels of the ending data phase count as had in the next matching, as in the authors' simulator, although their packets may have been counted as received.",
+            "§3.4: where neither a scenario nor `control_rtt` says the longest path, it is the longest one that the host has met.",
+            "§3.5: a match that replaces a prompt one of the same pair keeps its pace; the authors' simulator starts its timer anew.",
+            "§3.5: tokens of one rank for one message are used in their order; the authors' simulator uses them in that of its heap.",
+            "§3.5: the last packet of a message has its own size; the authors' simulator sends 1500 bytes.",
+            "§3.6: a sender repeats the announcement of a message that hears nothing, and a receiver answers one of a finished message; the authors' simulator loses no control packets.",
+            "§3.6: a free packet of a short message is not held back for the announcement of another; the hold-off of token timers is counted for each host, as in the authors' simulator.",
+            "§3.7: a scenario that starts a message as one of several sharers gives it a first window; the rest of it is matched.",
+        ],
+    };
+
+    fn tune(params: &mut DcpimParams, traffic: &Traffic) {
+        if params.control_rtt == Time::ZERO {
+            params.control_rtt = control_rtt(&traffic.path, &traffic.packet);
+        }
+        if params.bdp_packets == 0 {
+            params.bdp_packets = bdp_packets(&traffic.path, traffic.nic, &traffic.packet).into();
+        }
+    }
+
+    fn endpoint(params: &DcpimParams, context: HostContext) -> DcpimEndpoint {
+        Machine::new(Sender::new(params.clone()), Receiver::new(params.clone()), context)
+    }
+}
+
+impl Promised for Dcpim {
+    /// Long messages are matched first.
+    const FIRST_WINDOW: bool = false;
+
+    fn promises(params: &DcpimParams, path: &Path, packets: u64) -> Promises {
+        let context = HostContext {
+            host: HostId(0),
+            nic: path.bottleneck,
+            sizes: Sizes::default(),
+            seed: 0,
+            path: Box::new({
+                let path = *path;
+                move |_| path
+            }),
+        };
+        let terms = Terms::of(params, &context, path);
+        let matching = terms.schedule.period.saturating_mul(2).saturating_add(terms.schedule.matching());
+        let short = terms.slot.saturating_mul(packets.min(terms.bdp.into()));
+        let waits = terms.products(params.resend_wait) + terms.products(params.window_timeout);
+        let repair = short + waits + matching * 2 + path.max_rtt * 4;
+        // A message that needs fewer channels than there are is slower by as much, and one of several epochs may miss one of them.
+        let ramp = matching + terms.slot.saturating_mul(packets.saturating_mul(params.channels));
+        Promises { repair, ramp }
+    }
+}
+
+crate::timer_keys! {
+    /// What a deadline is for.
+    pub enum TimerKey {
+        /// More packets of a first window may leave.
+        InitialWindow(HostId, u32),
+        /// A sent message has heard nothing.
+        Idle(HostId, u32),
+        /// What is missing of a received message is asked for from now on.
+        Missing(HostId, u32),
+        /// A match gives its next token.
+        Token(HostId, u32),
+        /// A round or a data phase begins at this receiver.
+        Boundary,
+        /// This sender answers requests.
+        Answer,
+    }
+}
+
+type Shared = crate::shared::Shared<TimerKey>;
+
+/// The dcPIM machine of one host, with all its messages.
+pub type DcpimEndpoint = Machine<Dcpim>;
+
+impl TwoSided for Dcpim {
+    type TimerKey = TimerKey;
+    type Sender = Sender;
+    type Receiver = Receiver;
+
+    fn route(machine: &mut Machine<Self>, now: Time, packet: &Packet) {
+        let Machine { sender, receiver, shared } = machine;
+        match packet.kind {
+            PacketKind::Data => receiver.data(shared, now, packet),
+            PacketKind::Rts => receiver.announcement(shared, now, packet),
+            PacketKind::Busy => receiver.offer(shared, now, packet),
+            PacketKind::Credit => sender.matching(shared, now, packet),
+            PacketKind::Token => sender.token(shared, now, packet),
+            PacketKind::Finished => sender.finished(shared, packet),
+            _ => {}
+        }
+    }
+
+    fn expired(machine: &mut Machine<Self>, at: Time, now: Time, key: TimerKey) {
+        let Machine { sender, receiver, shared } = machine;
+        match key {
+            TimerKey::InitialWindow(peer, id) => sender.release_first_window(shared, now, peer, id),
+            TimerKey::Idle(peer, id) => sender.idle_timeout(shared, now, peer, id),
+            TimerKey::Answer => sender.answer(shared, at, now),
+            TimerKey::Missing(peer, id) => receiver.overdue(shared, at, now, (peer, id)),
+            TimerKey::Token(_, number) => receiver.tick(shared, now, number),
+            TimerKey::Boundary => receiver.boundary(shared, at, now),
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! The receiving half of dcPIM: requests, matches, and tokens.
+
+use super::incoming::{Incoming, ReceiverEvent};
+use super::matching::{Bid, epoch_and_round, number, order, put};
+use super::packets::{Busy, Credit, Data, Token};
+use super::schedule::Boundary;
+use super::{DcpimParams, Known, Shared, Terms, TimerKey};
+use crate::endpoint::Gone;
+use crate::finished::FinishedMessages;
+use crate::messages::{MessageId, Messages};
+use crate::two_sided::ReceivingHalf;
+use headway_packet::{HostId, Packet, TypedView};
+use headway_units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rank of the tokens of the first regular match, and of prompt ones. dcPIM §3.5
+const FIRST_RANK: u32 = 2;
+const PROMPT_RANK: u32 = 7;
+/// Frame times that a packet may wait for the host's own link beyond a bandwidth-delay product.
+const OWN_LINK: u64 = 2;
+
+/// Channels that were got in this epoch's matching.
+#[derive(Clone, Copy)]
+struct Got {
+    channels: u32,
+    /// Packets of the message that they are for.
+    packets: u32,
+}
+
+/// Channels on which data flows.
+#[derive(Clone, Copy)]
+struct Match {
+    peer: HostId,
+    channels: u32,
+    rank: u32,
+    prompt: bool,
+    /// When its phase ends, and when its next token is due.
+    ends: Time,
+    due: Time,
+}
+
+/// All messages that this host receives.
+pub struct Receiver {
+    params: DcpimParams,
+    known: Known,
+    messages: Messages<Incoming>,
+    finished: FinishedMessages,
+    /// Messages that may be given tokens, of each sender, by fewest packets to come.
+    wanted: BTreeMap<HostId, BTreeSet<(u32, u64, u32)>>,
+    /// Messages of each sender.
+    senders: BTreeMap<HostId, u32>,
+    offers: Vec<Bid>,
+    /// The epoch that it takes part in, and what it has got.
+    epoch: u64,
+    got: BTreeMap<HostId, Got>,
+    matches: BTreeMap<u32, Match>,
+    numbered: u32,
+    /// Tokens to leave out, because a short message takes the link.
+    hold_off: u32,
+    armed: Option<Time>,
+    arrived: u64,
+}
+
+impl Receiver {
+    pub(super) fn new(params: DcpimParams) -> Receiver {
+        Receiver {
+            params,
+            known: Known::default(),
+            messages: Messages::default(),
+            finished: FinishedMessages::default(),
+            wanted: BTreeMap::new(),
+            senders: BTreeMap::new(),
+            offers: Vec::new(),
+            epoch: 0,
+            got: BTreeMap::new(),
+            matches: BTreeMap::new(),
+            numbered: 0,
+            hold_off: 0,
+            armed: None,
+            arrived: 0,
+        }
+    }
+
+    /// A message is announced.
+    pub(super) fn announcement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        self.know(shared, now, packet);
+    }
+
+    /// A data packet.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        if !self.know(shared, now, packet) {
+            return;
+        }
+        let Data { index, number, .. } = Data::read(packet);
+        let Some(incoming) = self.messages.named(key) else { return };
+        if index >= incoming.packets || !incoming.arrives(index, number) {
+            return;
+        }
+        shared.delivered(packet);
+        if incoming.received.len() == incoming.packets {
+            self.drop_message(key);
+            self.finished.insert(key.0, key.1);
+            shared.completed(packet);
+            shared.say_finished(packet);
+        }
+    }
+
+    /// Makes state for a message that is new; `false` for one that is over, or makes no sense.
+    fn know(&mut self, shared: &mut Shared, now: Time, packet: &Packet) -> bool {
+        let key = (packet.src, packet.message);
+        if self.messages.find(key).is_some() {
+            return true;
+        }
+        if self.finished.contains(key.0, key.1) {
+            // The sender has not heard that it is done.
+            shared.say_finished(packet);
+            return false;
+        }
+        let Data { window, message_bytes, .. } = Data::read(packet);
+        let Ok(packets) = u32::try_from(shared.context.sizes.packets(message_bytes)) else { return false };
+        let terms = self.known.terms(&self.params, &shared.context, key.0);
+        self.arrived += 1;
+        let mut incoming = Incoming::new(packet, packets, self.arrived, now);
+        if !incoming.is_eligible() {
+            // dcPIM §3.1: the link is theirs for as long as they take.
+            self.hold_off = window.min(packets);
+            let takes = terms.slot.saturating_mul(packets.into());
+            incoming.until = now.saturating_add(takes).saturating_add(self.patience(&terms));
+            shared.timers.arm(incoming.until, TimerKey::Missing(key.0, key.1));
+        }
+        self.messages.insert(key, incoming);
+        *self.senders.entry(key.0).or_default() += 1;
+        self.want(key);
+        self.arm(shared, now);
+        true
+    }
+
+    /// How long what is under way may take. dcPIM §3.5
+    fn patience(&self, terms: &Terms) -> Time {
+        terms.products(self.params.resend_wait).saturating_add(terms.slot.saturating_mul(OWN_LINK))
+    }
+
+    fn drop_message(&mut self, key: MessageId) {
+        self.unwant(key);
+        let Some(mut incoming) = self.messages.remove(key) else { return };
+        incoming.state.step(ReceiverEvent::Last);
+        if let Some(messages) = self.senders.get_mut(&key.0) {
+            *messages -= 1;
+            if *messages == 0 {
+                self.senders.remove(&key.0);
+            }
+        }
+    }
+
+    /// Adds a message to those that may be given tokens, if it may.
+    fn want(&mut self, key: MessageId) {
+        let Some(incoming) = self.messages.named(key) else { return };
+        if incoming.is_eligible() {
+            let rank = (incoming.to_come(), incoming.order, key.1);
+            self.wanted.entry(key.0).or_default().insert(rank);
+        }
+    }
+
+    /// Takes it out again.
+    fn unwant(&mut self, key: MessageId) {
+        let Some(incoming) = self.messages.named(key) else { return };
+        let rank = (incoming.to_come(), incoming.order, key.1);
+        if let Some(wanted) = self.wanted.get_mut(&key.0) {
+            wanted.remove(&rank);
+            if wanted.is_empty() {
+                self.wanted.remove(&key.0);
+            }
+        }
+    }
+
+    /// The wait for what was under way is over.
+    pub(super) fn overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: MessageId) {
+        let Some(incoming) = self.messages.named(key) else { return };
+        if incoming.until == at && !incoming.is_eligible() {
+            incoming.overdue();
+            self.want(key);
+            self.arm(shared, now);
+        }
+    }
+
+    /// A sender offers channels.
+    pub(super) fn offer(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Busy { channels, prompt, round, packets } = Busy::read(packet);
+        let (epoch, round) = epoch_and_round(round);
+        let (peer, message, tag) = (packet.src, packet.message, packet.tag);
+        if epoch > self.epoch || self.messages.find((peer, message)).is_none() {
+            return;
+        }
+        put(&mut self.offers, Bid { peer, message, tag, epoch, round, packets, channels, prompt });
+        self.arm(shared, now);
+    }
+
+    /// Arms the next boundary at which there is something to do: the next epoch, or in one that this host takes part in,
+    /// the next round.
+    fn arm(&mut self, shared: &mut Shared, now: Time) {
+        let Some(terms) = self.known.terms else { return };
+        let pending = !self.got.is_empty() || !self.offers.is_empty();
+        let takes_part = self.epoch == terms.schedule.epoch(now) && !self.wanted.is_empty();
+        let at = match pending || takes_part {
+            true => terms.schedule.next_boundary(now),
+            false if self.wanted.is_empty() => return,
+            false => terms.schedule.next_epoch(now),
+        };
+        if self.armed.is_none_or(|armed| at < armed) {
+            self.armed = Some(at);
+            shared.timers.arm(at, TimerKey::Boundary);
+        }
+    }
+
+    /// A round or a data phase begins. dcPIM §3.2
+    pub(super) fn boundary(&mut self, shared: &mut Shared, at: Time, now: Time) {
+        if self.armed != Some(at) {
+            return;
+        }
+        self.armed = None;
+        let Some(terms) = self.known.terms else { return };
+        match terms.schedule.boundary(at) {
+            Boundary::Data(epoch) => self.begin_data(shared, &terms, epoch, now),
+            Boundary::Round(epoch, 1) => {
+                if self.epoch + 1 == epoch && terms.schedule.data_phase(self.epoch) <= at {
+                    self.begin_data(shared, &terms, self.epoch, now);
+                }
+                self.got.clear();
+                self.epoch = epoch;
+                self.request(shared, &terms, 1, now);
+            }
+            Boundary::Round(epoch, round) if epoch == self.epoch || !self.offers.is_empty() => {
+                if epoch != self.epoch {
+                    self.got.clear();
+                    self.epoch = epoch;
+                }
+                self.accept(shared, &terms, round - 1, now);
+                self.request(shared, &terms, round, now);
+            }
+            Boundary::Round(..) => {}
+        }
+        self.arm(shared, now);
+    }
+
+    /// Channels that data flows on now.
+    fn in_use(&self, now: Time) -> u32 {
+        let live = |m: &&Match| m.ends > now && self.senders.contains_key(&m.peer);
+        self.matches.values().filter(live).map(|m| m.channels).sum()
+    }
+
+    /// Channels that are not matched in this epoch.
+    fn free(&self, terms: &Terms) -> u32 {
+        terms.channels.saturating_sub(self.got.values().map(|got| got.channels).sum())
+    }
+
+    /// Asks every sender that has something for channels. dcPIM §3.2
+    fn request(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
+        let free = self.free(terms);
+        let idle = terms.channels.saturating_sub(self.in_use(now));
+        if free == 0 {
+            return;
+        }
+        let firsts: Vec<(HostId, u32, u32)> = self
+            .wanted
+            .iter()
+            .filter_map(|(peer, wanted)| wanted.first().map(|(packets, _, id)| (*peer, *id, *packets)))
+            .collect();
+        for (peer, id, packets) in firsts {
+            let regular = |m: &&Match| m.peer == peer && !m.prompt && m.ends > now;
+            let running: u32 = self.matches.values().filter(regular).map(|m| m.channels).sum();
+            let have = running + self.got.get(&peer).map_or(0, |got| got.channels);
+            if u64::from(have) * u64::from(terms.phase_packets) >= u64::from(packets) {
+                continue;
+            }
+            let channels = (packets.div_ceil(terms.phase_packets) - have).min(free);
+            let prompt = if self.params.prompt { channels.min(idle) } else { 0 };
+            let round = number((self.epoch, round));
+            let ask = Credit { stage: 0, channels, prompt, round, packets };
+            self.say(shared, (peer, id), ask);
+        }
+    }
+
+    fn say<V: TypedView>(&mut self, shared: &mut Shared, (peer, id): MessageId, view: V) {
+        let Some(incoming) = self.messages.named((peer, id)) else { return };
+        let packet = shared.control_view(view, peer, id, incoming.tag, incoming.entropy);
+        shared.control.push_back(packet);
+    }
+
+    /// Takes what was offered in a round, as far as channels are free. dcPIM §3.2
+    fn accept(&mut self, shared: &mut Shared, terms: &Terms, round: u64, now: Time) {
+        let mut offers = std::mem::take(&mut self.offers);
+        let smallest = round <= self.params.smallest_rounds;
+        order(&mut offers, shared.context.host, (self.epoch, round), smallest);
+        let mut free = self.free(terms);
+        let mut idle = terms.channels.saturating_sub(self.in_use(now));
+        for offer in offers {
+            let channels = offer.channels.min(free);
+            if channels == 0 || self.messages.find((offer.peer, offer.message)).is_none() {
+                continue;
+            }
+            let prompt = channels.min(offer.prompt).min(idle);
+            (free, idle) = (free - channels, idle - prompt);
+            let got = self.got.entry(offer.peer).or_insert(Got { channels: 0, packets: offer.packets });
+            *got = Got { channels: got.channels + channels, packets: got.packets.min(offer.packets) };
+            let round = number((self.epoch, round));
+            let take = Credit { stage: 1, channels, prompt, round, packets: offer.packets };
+            self.say(shared, (offer.peer, offer.message), take);
+            if prompt > 0 {
+                let ends = terms.schedule.data_phase(self.epoch);
+                let (peer, rank) = (offer.peer, PROMPT_RANK);
+                let prompt = Match { peer, channels: prompt, rank, prompt: true, ends, due: now };
+                self.begin(shared, terms, prompt, now);
+            }
+        }
+    }
+
+    /// The data phase of an epoch begins: its matches replace all others. dcPIM §3.5
+    fn begin_data(&mut self, shared: &mut Shared, terms: &Terms, epoch: u64, now: Time) {
+        if epoch == self.epoch {
+            self.accept(shared, terms, self.params.rounds, now);
+        }
+        let before = std::mem::take(&mut self.matches);
+        let got = std::mem::take(&mut self.got);
+        if epoch != self.epoch {
+            return;
+        }
+        let mut got: Vec<(HostId, Got)> = got.into_iter().collect();
+        got.sort_by_key(|(peer, got)| (got.packets, peer.0));
+        let ends = terms.schedule.data_phase(epoch).saturating_add(terms.schedule.period);
+        let mut rank = FIRST_RANK;
+        for (peer, Got { channels, .. }) in got {
+            let same = before.values().find(|m| m.peer == peer && m.channels == channels);
+            let due = same.map_or(now, |m| m.due.max(now));
+            self.begin(shared, terms, Match { peer, channels, rank, prompt: false, ends, due }, now);
+            rank += channels;
+        }
+    }
+
+    fn begin(&mut self, shared: &mut Shared, terms: &Terms, new: Match, now: Time) {
+        self.numbered = self.numbered.wrapping_add(1);
+        let number = self.numbered;
+        self.matches.insert(number, new);
+        if new.due <= now {
+            self.give(shared, terms, number, now);
+        } else {
+            shared.timers.arm(new.due, TimerKey::Token(new.peer, number));
+        }
+    }
+
+    /// A match's next token is due.
+    pub(super) fn tick(&mut self, shared: &mut Shared, now: Time, number: u32) {
+        let Some(terms) = self.known.terms else { return };
+        self.give(shared, &terms, number, now);
+        self.arm(shared, now);
+    }
+
+    /// Gives a token of a match, and arms the next one. dcPIM §3.5
+    fn give(&mut self, shared: &mut Shared, terms: &Terms, number: u32, now: Time) {
+        let Some(&current) = self.matches.get(&number) else { return };
+        if now >= current.ends || !self.senders.contains_key(&current.peer) {
+            self.matches.remove(&number);
+            return;
+        }
+        if self.hold_off > 0 {
+            self.hold_off -= 1;
+        } else if let Some(&(_, _, id)) = self.wanted.get(&current.peer).and_then(BTreeSet::first) {
+            self.give_one(shared, terms, &current, (current.peer, id), now);
+        }
+        let channels = u64::from(terms.channels);
+        let gap = Time((terms.slot.0.saturating_mul(channels) / u64::from(current.channels)).max(1));
+        let due = now.saturating_add(gap);
+        if let Some(current) = self.matches.get_mut(&number) {
+            current.due = due;
+        }
+        if due < current.ends {
+            shared.timers.arm(due, TimerKey::Token(current.peer, number));
+        }
+    }
+
+    fn give_one(&mut self, shared: &mut Shared, terms: &Terms, from: &Match, key: MessageId, now: Time) {
+        let patience = self.patience(terms);
+        let window_timeout = terms.products(self.params.window_timeout);
+        self.unwant(key);
+        let Some(incoming) = self.messages.named(key) else { return };
+        let token = incoming.token(terms, from.channels, window_timeout, now);
+        let packets = incoming.to_come().into();
+        let waits = incoming.is_pass_over();
+        if waits {
+            incoming.wait(now.saturating_add(patience));
+            shared.timers.arm(incoming.until, TimerKey::Missing(key.0, key.1));
+        }
+        self.want(key);
+        if let Some((index, number)) = token {
+            let grace = terms.slot.saturating_mul(terms.channels.into());
+            let lifetime = (from.ends - now).saturating_add(grace);
+            let token = Token { index, count: 1, number, rank: from.rank, packets, lifetime };
+            self.say(shared, key, token);
+        }
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone.
+    fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
+        for key in self.messages.covered(gone) {
+            self.drop_message(key);
+        }
+        self.offers.retain(|bid| !gone.covers((bid.peer, bid.message)));
+        if let Gone::Peer(peer) = gone {
+            self.got.remove(&peer);
+            self.matches.retain(|_, m| m.peer != peer);
+        }
+        self.finished.forget(gone);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+}

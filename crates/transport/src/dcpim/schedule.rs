@@ -1,0 +1,150 @@
+//! When epochs and rounds begin. dcPIM §3
+
+use headway_units::Time;
+
+/// The clock of a host's matching: boundaries are computed from time 0 and not chained, so that an idle host needs no timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Schedule {
+    /// Half a round: the time for a request, or for its answer.
+    half: Time,
+    rounds: u64,
+    /// From one epoch to the next.
+    pub(super) period: Time,
+    /// How much later than others this host begins each epoch.
+    skew: Time,
+}
+
+/// What happens at a receiver at a boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Boundary {
+    /// Round `1..=rounds` of an epoch.
+    Round(u64, u64),
+    /// The data phase of an epoch, without one of the next epoch in the same instant.
+    Data(u64),
+}
+
+impl Schedule {
+    pub(super) fn new(round: Time, rounds: u64, alpha: f64, skew: Time) -> Schedule {
+        let half = Time((round.0 / 2).max(1));
+        let matching = half * (2 * rounds);
+        let period = crate::shared::scale(matching, alpha).max(matching);
+        Schedule { half, rounds, period, skew: Time(skew.0 % period.0) }
+    }
+
+    /// From the beginning of an epoch to its data phase.
+    pub(super) fn matching(&self) -> Time {
+        self.half * (2 * self.rounds)
+    }
+
+    /// Time on a clock on which epochs begin at multiples of the period; epoch 0 is over before it begins here.
+    fn local(&self, now: Time) -> u64 {
+        now.0.saturating_add(self.period.0 - self.skew.0)
+    }
+
+    /// The epoch whose matching is under way, or was last.
+    pub(super) fn epoch(&self, now: Time) -> u64 {
+        self.local(now) / self.period.0
+    }
+
+    fn at(&self, epoch: u64, halves: u64) -> Time {
+        let local = epoch.saturating_mul(self.period.0).saturating_add(self.half.0.saturating_mul(halves));
+        Time(local.saturating_sub(self.period.0 - self.skew.0))
+    }
+
+    /// The beginning of an epoch after `now`.
+    pub(super) fn next_epoch(&self, now: Time) -> Time {
+        self.at(self.epoch(now) + 1, 0)
+    }
+
+    /// When the data phase of an epoch begins.
+    pub(super) fn data_phase(&self, epoch: u64) -> Time {
+        self.at(epoch, 2 * self.rounds)
+    }
+
+    /// The next boundary after `now` at which a receiver has something to do.
+    pub(super) fn next_boundary(&self, now: Time) -> Time {
+        let epoch = self.epoch(now);
+        let into = self.local(now) - epoch * self.period.0;
+        let halves = (into / self.half.0 / 2 + 1) * 2;
+        if halves > 2 * self.rounds {
+            self.next_epoch(now)
+        } else {
+            self.at(epoch, halves).min(self.next_epoch(now))
+        }
+    }
+
+    /// What happens at a receiver `at` a boundary.
+    pub(super) fn boundary(&self, at: Time) -> Boundary {
+        let epoch = self.epoch(at);
+        let halves = (self.local(at) - epoch * self.period.0) / self.half.0;
+        match halves / 2 {
+            round if round < self.rounds => Boundary::Round(epoch, round + 1),
+            _ => Boundary::Data(epoch),
+        }
+    }
+
+    /// The next instant after `now` at which a sender answers requests: the middle of a round.
+    pub(super) fn next_answer(&self, now: Time) -> Time {
+        let epoch = self.epoch(now);
+        let into = self.local(now) - epoch * self.period.0;
+        let halves = (into + self.half.0) / self.half.0 / 2 * 2 + 1;
+        if halves > 2 * self.rounds { self.at(epoch + 1, 1) } else { self.at(epoch, halves) }
+    }
+
+    /// The round in whose middle a sender is `at` such an instant.
+    pub(super) fn answers(&self, at: Time) -> (u64, u64) {
+        let epoch = self.epoch(at);
+        let halves = (self.local(at) - epoch * self.period.0) / self.half.0;
+        (epoch, (halves / 2 + 1).min(self.rounds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boundaries_are_multiples_of_a_round_from_time_zero() {
+        let s = Schedule::new(Time(100), 4, 1.0, Time::ZERO);
+        assert_eq!((s.period, s.matching()), (Time(400), Time(400)));
+        let mut seen = Vec::new();
+        let mut now = Time::ZERO;
+        for _ in 0..5 {
+            now = s.next_boundary(now);
+            seen.push((now.0, s.boundary(now)));
+        }
+        // Time 0 begins epoch 1, so that there is one before it.
+        use Boundary::Round;
+        assert_eq!(
+            seen,
+            [
+                (100, Round(1, 2)),
+                (200, Round(1, 3)),
+                (300, Round(1, 4)),
+                (400, Round(2, 1)),
+                (500, Round(2, 2))
+            ]
+        );
+        assert_eq!(s.next_answer(Time(0)), Time(50));
+        assert_eq!(s.next_answer(Time(49)), Time(50));
+        assert_eq!(s.next_answer(Time(50)), Time(150));
+        assert_eq!(s.next_answer(Time(350)), Time(450));
+        assert_eq!(s.answers(Time(450)), (2, 1));
+        assert_eq!(s.data_phase(1), Time(400));
+    }
+
+    #[test]
+    fn a_longer_data_phase_leaves_time_between_matchings() {
+        let s = Schedule::new(Time(100), 2, 1.5, Time(30));
+        assert_eq!(s.period, Time(300));
+        let mut now = Time(30);
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            now = s.next_boundary(now);
+            seen.push((now.0, s.boundary(now)));
+        }
+        use Boundary::{Data, Round};
+        assert_eq!(seen, [(130, Round(1, 2)), (230, Data(1)), (330, Round(2, 1)), (430, Round(2, 2))]);
+        assert_eq!(s.next_answer(Time(231)), Time(380), "the first round of the next epoch");
+    }
+}

@@ -1,0 +1,158 @@
+//! A message at its receiver: what it has credit for, and what of that has not arrived.
+
+use super::packets::{Data, Grant, Resend};
+use super::{CUMULATIVE, Shared, TimerKey};
+use crate::index_window::IndexWindow;
+use crate::messages::MessageId;
+use headway_packet::{Packet, Sizes, TypedView};
+use headway_units::Time;
+
+crate::state_machine! {
+    /// A message at its receiver.
+    "receiver message" pub(super) enum ReceiverState on ReceiverEvent {
+        Known { Data => Known, Credit => Credited, Missing => Known, Last => Done }
+        Credited { Data => Credited, Credit => Credited, Missing => Credited, Last => Done }
+        Done {}
+    }
+    events { Data, Credit, Missing, Last }
+}
+
+/// Doublings of the time-out at most, while what is asked for does not come.
+const MAX_BACKOFF: u32 = 10;
+/// Gaps that are asked for at once.
+const MOST_GAPS: usize = 64;
+
+/// A message being received.
+pub(super) struct Incoming {
+    pub(super) packets: u32,
+    bytes: u64,
+    /// Packets with credit in all, those that need none among them.
+    pub(super) granted: u32,
+    pub(super) received: IndexWindow,
+    /// Bytes on the wire of those that have not arrived.
+    pub(super) out: u64,
+    /// Order of arrival of the messages, for ties.
+    pub(super) order: u64,
+    /// Twice the credits that its receiver had given when it began, or one more than that at its last one.
+    pub(super) turn: u32,
+    /// Rank under which it stands among the messages that want credit.
+    pub(super) ranked: Option<u32>,
+    pub(super) state: ReceiverState,
+    timeout: Time,
+    /// The deadline in force, and what had credit when it was armed.
+    armed: Time,
+    looked_at: u32,
+    attempts: u32,
+    tag: u32,
+    entropy: u32,
+}
+
+impl Incoming {
+    /// A message that `packet` is the first to speak of.
+    pub(super) fn new(
+        packet: &Packet,
+        packets: u32,
+        (order, turn): (u64, u32),
+        timeout: Time,
+        sizes: &Sizes,
+    ) -> Incoming {
+        // An announcement says these two where data packets do.
+        let Data { window, message_bytes, .. } = Data::read(packet);
+        let mut incoming = Incoming {
+            packets,
+            bytes: message_bytes,
+            granted: 0,
+            received: IndexWindow::default(),
+            out: 0,
+            order,
+            turn,
+            ranked: None,
+            state: ReceiverState::Known,
+            timeout,
+            armed: Time::MAX,
+            looked_at: 0,
+            attempts: 0,
+            tag: packet.tag,
+            entropy: packet.entropy,
+        };
+        incoming.granted = window.min(packets);
+        if let Some(last) = incoming.granted.checked_sub(1) {
+            incoming.out = u64::from(sizes.full_wire()) * u64::from(last) + incoming.wire(sizes, last);
+        }
+        incoming
+    }
+
+    /// Bytes of a packet on the wire.
+    pub(super) fn wire(&self, sizes: &Sizes, index: u32) -> u64 {
+        u64::from(sizes.data_wire(sizes.payload_of(self.bytes, index.into())))
+    }
+
+    /// Packets still to be received.
+    pub(super) fn remaining(&self) -> u32 {
+        self.packets - self.received.len()
+    }
+
+    /// The next packet that has no credit, if there is one.
+    pub(super) fn next(&self) -> Option<u32> {
+        let next = self.received.next_missing(self.granted);
+        (next < self.packets).then_some(next)
+    }
+
+    /// A packet arrives. Answers the bytes of credit that it was out, or nothing if it was here.
+    pub(super) fn arrives(&mut self, sizes: &Sizes, index: u32) -> Option<u64> {
+        if !self.received.insert(index) {
+            return None;
+        }
+        self.attempts = 0;
+        self.state.step(ReceiverEvent::Data);
+        let answered = if index < self.granted { self.wire(sizes, index) } else { 0 };
+        self.out -= answered;
+        Some(answered)
+    }
+
+    /// Gives credit for packet `index`, which is [`Incoming::next`].
+    pub(super) fn credit(&mut self, shared: &mut Shared, (peer, id): MessageId, index: u32) {
+        self.state.step(ReceiverEvent::Credit);
+        self.granted = index + 1;
+        self.out += self.wire(&shared.context.sizes, index);
+        let credit = Grant { index, permitted: self.granted };
+        let credit = shared.control_view(credit, peer, id, self.tag, self.entropy);
+        shared.control.push_back(Packet { flags: CUMULATIVE, ..credit });
+    }
+
+    /// Looks for lost credit in a while, if any is out and nobody does.
+    pub(super) fn watch(&mut self, shared: &mut Shared, (peer, id): MessageId, now: Time) {
+        if self.armed == Time::MAX && self.out > 0 {
+            let timeout = self.timeout.saturating_mul(1 << self.attempts.min(MAX_BACKOFF));
+            (self.armed, self.looked_at) = (now.saturating_add(timeout), self.granted);
+            shared.timers.arm(self.armed, TimerKey::Missing(peer, id));
+        }
+    }
+
+    /// The deadline `at` has come: packets that had credit when it was armed are taken for lost.
+    pub(super) fn overdue(&mut self, shared: &mut Shared, key: MessageId, (at, now): (Time, Time)) {
+        if self.armed != at {
+            return;
+        }
+        self.armed = Time::MAX;
+        if self.ask(shared, key) {
+            self.attempts = self.attempts.saturating_add(1);
+            self.state.step(ReceiverEvent::Missing);
+        }
+        self.watch(shared, key, now);
+    }
+
+    /// Gives credit again for what is missing of the packets looked at; answers whether anything is.
+    fn ask(&self, shared: &mut Shared, (peer, id): MessageId) -> bool {
+        let mut first = self.received.next_missing(0);
+        let mut gaps = 0;
+        while first < self.looked_at && gaps < MOST_GAPS {
+            let end = (first..self.looked_at).find(|&i| self.received.contains(i)).unwrap_or(self.looked_at);
+            let resend = Resend { first, missing: end - first };
+            shared.control.push_back(shared.control_view(resend, peer, id, self.tag, self.entropy));
+            gaps += 1;
+            first = self.received.next_missing(end);
+        }
+        gaps > 0
+    }
+}

@@ -1,0 +1,175 @@
+//! A message at its sender: what it has credit for, and what leaves next.
+
+use super::packets::{Data, Rts};
+use super::{Shared, TimerKey};
+use crate::endpoint::HostContext;
+use crate::first_window::FirstWindowSchedule;
+use crate::idle::{IdleTimer, MAX_BACKOFF};
+use crate::index_window::IndexWindow;
+use crate::message::Message;
+use headway_packet::{Ecn, Packet, PacketFlags, PacketKind, Sizes, TypedView};
+use headway_units::Time;
+use std::collections::BTreeSet;
+
+crate::state_machine! {
+    /// A message at its sender.
+    "sender message" pub(super) enum SenderState on SenderEvent {
+        Opened { Push => Unscheduled, Request => Requested }
+        Unscheduled { Credit => Credited, Resend => Unscheduled, IdleTimeout => Unscheduled, Finished => Done }
+        Requested { Credit => Credited, Resend => Requested, IdleTimeout => Requested, Finished => Done }
+        Credited { Credit => Credited, Resend => Credited, IdleTimeout => Credited, Finished => Done }
+        Done {}
+    }
+    events { Push, Request, Credit, Resend, IdleTimeout, Finished }
+}
+
+/// A message being sent.
+pub(super) struct Outgoing {
+    pub(super) message: Message,
+    pub(super) packets: u32,
+    /// Order of opening, for ties.
+    pub(super) order: u64,
+    pub(super) state: SenderState,
+    pub(super) initial_window: Option<FirstWindowSchedule>,
+    /// Packets of the first window, and those whose time has come.
+    pub(super) window: u32,
+    pub(super) released: u32,
+    /// Packets with credit in all, those of the first window among them.
+    permitted: u32,
+    departed: IndexWindow,
+    asked: BTreeSet<u32>,
+    timeout: Time,
+    pub(super) idle: IdleTimer,
+    /// Unused credit in bytes, as its sender counts it.
+    pub(super) held: u64,
+    /// Packets left, under which it stands among the messages that are ready.
+    pub(super) ranked: Option<u32>,
+}
+
+impl Outgoing {
+    pub(super) fn new(
+        message: &Message,
+        (packets, order): (u32, u64),
+        initial_window: Option<FirstWindowSchedule>,
+        timeout: Time,
+        now: Time,
+    ) -> Outgoing {
+        let window = initial_window.as_ref().map_or(0, FirstWindowSchedule::window);
+        let mut out = Outgoing {
+            message: *message,
+            packets,
+            order,
+            state: SenderState::Opened,
+            initial_window,
+            window,
+            released: 0,
+            permitted: window,
+            departed: IndexWindow::default(),
+            asked: BTreeSet::new(),
+            timeout,
+            idle: IdleTimer::new(now),
+            held: 0,
+            ranked: None,
+        };
+        out.state.step(if window > 0 { SenderEvent::Push } else { SenderEvent::Request });
+        out
+    }
+
+    /// Packets that have not left.
+    pub(super) fn remaining(&self) -> u32 {
+        self.packets - self.departed.len()
+    }
+
+    /// Whether its receiver knows nothing of it.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.window > 0 && self.departed.is_empty()
+    }
+
+    /// Bytes of credit that it has and has not used.
+    pub(super) fn unused(&self, sizes: &Sizes) -> u64 {
+        let (next, end) = (self.departed.next_missing(0), self.permitted.min(self.packets));
+        if next >= end {
+            return 0;
+        }
+        u64::from(sizes.full_wire()) * u64::from(end - 1 - next) + wire(sizes, &self.message, end - 1)
+    }
+
+    /// The packet that may leave next. SIRD §4
+    pub(super) fn pick(&self) -> Option<u32> {
+        if let Some(&index) = self.asked.first() {
+            return Some(index);
+        }
+        let next = self.departed.next_missing(0);
+        let credited = self.message.responsive && next >= self.window && next < self.permitted;
+        (next < self.packets && (next < self.released || credited)).then_some(next)
+    }
+
+    /// Bytes of credit that packet `index` takes: none if it leaves again.
+    pub(super) fn price(&self, sizes: &Sizes, index: u32) -> u64 {
+        if self.departed.contains(index) { 0 } else { wire(sizes, &self.message, index) }
+    }
+
+    /// A credit raises what is permitted in all; one that comes late changes nothing.
+    pub(super) fn permit(&mut self, number: u32) {
+        let number = number.min(self.packets);
+        if number > self.permitted {
+            self.permitted = number;
+            self.state.step(SenderEvent::Credit);
+        }
+    }
+
+    /// Packets `from..end` have not arrived: those that have left leave again, the others have credit that may be lost.
+    pub(super) fn ask(&mut self, from: u32, end: u32) {
+        self.state.step(SenderEvent::Resend);
+        let end = end.min(if self.message.responsive { self.packets } else { self.window });
+        self.permitted = self.permitted.max(end);
+        self.asked.extend((from..end).filter(|&index| self.departed.contains(index)));
+    }
+
+    /// The packet that was picked leaves now, of a sender with too much credit or not.
+    pub(super) fn depart(
+        &mut self,
+        context: &HostContext,
+        now: Time,
+        index: u32,
+        congested: bool,
+        priorities: bool,
+    ) -> Packet {
+        self.idle.sent(now);
+        self.asked.remove(&index);
+        let again = !self.departed.insert(index);
+        let packet = context.data_packet(&self.message, index, self.window);
+        let mut packet = Data { congested: congested.into(), ..Data::read(&packet) }.on(packet);
+        let scheduled = again || index >= self.window;
+        packet.priority = if priorities && scheduled { 2 } else { 1 };
+        packet.ecn = Ecn::Ect;
+        packet.flags = PacketFlags::when(again, PacketFlags::AGAIN);
+        packet
+    }
+
+    /// Asks for credit, or whether the message has arrived.
+    pub(super) fn request(&self, context: &HostContext) -> Packet {
+        let message = &self.message;
+        let rts = Rts { window: self.window, message_bytes: message.bytes };
+        let mut packet = rts.on(Packet::new(PacketKind::Rts, context.host, message.dst, message.id));
+        packet.wire = context.sizes.control;
+        (packet.tag, packet.entropy) = (message.tag, message.entropy);
+        packet
+    }
+
+    /// Silence after which the announcement is repeated.
+    pub(super) fn timeout(&self) -> Time {
+        self.idle.doubled(self.timeout, MAX_BACKOFF)
+    }
+
+    /// Arms the idle timer for a time-out from now on.
+    pub(super) fn arm_timeout(&mut self, shared: &mut Shared, now: Time) {
+        let key = TimerKey::Idle(self.message.dst, self.message.id);
+        self.idle.arm(&mut shared.timers, now.saturating_add(self.timeout()), key);
+    }
+}
+
+/// Bytes of packet `index` on the wire.
+fn wire(sizes: &Sizes, message: &Message, index: u32) -> u64 {
+    u64::from(sizes.data_wire(sizes.payload_of(message.bytes, index.into())))
+}

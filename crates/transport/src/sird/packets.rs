@@ -1,0 +1,41 @@
+//! What the fields of SIRD's packets hold.
+
+headway_packet::packets! {
+    /// Packets of SIRD.
+    pub const PACKETS = "SIRD" {
+        /// Payload.
+        Data {
+            /// Position in the message, in packets.
+            index: u32 = index,
+            /// Packets of the message that leave without permission.
+            window: u32 = count,
+            /// Bytes of the whole message.
+            message_bytes: u64 = message_bytes,
+            /// 1 if the sender holds more credit than it can use, else 0: the paper's bit csn.
+            congested: u32 = remaining,
+        }
+        /// A message asks for credit.
+        Rts {
+            /// Packets of the message that leave without permission.
+            window: u32 = count,
+            /// Bytes of the whole message.
+            message_bytes: u64 = message_bytes,
+        }
+        /// Credit for a packet.
+        Grant {
+            /// The packet that it is for.
+            index: u32 = index,
+            /// Packets of the message permitted in all.
+            permitted: u32 = token,
+        }
+        /// Packets have not arrived, and their credit is given again.
+        Resend {
+            /// First of them.
+            first: u32 = index,
+            /// How many.
+            missing: u32 = count,
+        }
+        /// The whole message has arrived.
+        Finished {}
+    }
+}

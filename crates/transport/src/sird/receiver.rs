@@ -1,0 +1,248 @@
+//! The receiving half of SIRD: how much credit there is, and who gets it.
+
+use super::buckets::Buckets;
+use super::incoming::{Incoming, ReceiverEvent};
+use super::packets::Data;
+use super::{Budget, Policy, Shared, SirdParams, TimerKey, timeout};
+use crate::endpoint::Gone;
+use crate::finished::FinishedMessages;
+use crate::messages::{MessageId, Messages};
+use crate::ranking::Ranking;
+use crate::two_sided::ReceivingHalf;
+use headway_packet::{Ecn, HostId, Packet, TypedView};
+use headway_units::{Rate, Time};
+use rustc_hash::FxHashMap;
+
+/// A sender, as long as it is there: its buckets have no memory of silence.
+struct Peer {
+    buckets: Buckets,
+    budget: Budget,
+    /// Bytes of credit that it has, and has not answered by data; unscheduled data counts from its announcement on.
+    out: u64,
+}
+
+/// All messages that this host receives.
+pub struct Receiver {
+    params: SirdParams,
+    messages: Messages<Incoming>,
+    finished: FinishedMessages,
+    peers: FxHashMap<HostId, Peer>,
+    /// Messages that want credit.
+    ranking: Ranking,
+    /// Credit out in all, in bytes, and how much may be.
+    out: u64,
+    limit: u64,
+    arrived: u64,
+    turns: u32,
+    /// When the next credit may leave, and whether a deadline for that is armed.
+    turn: Time,
+    armed: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(params: SirdParams) -> Receiver {
+        Receiver {
+            params,
+            messages: Messages::default(),
+            finished: FinishedMessages::default(),
+            peers: FxHashMap::default(),
+            ranking: Ranking::default(),
+            out: 0,
+            limit: 0,
+            arrived: 0,
+            turns: 0,
+            turn: Time::ZERO,
+            armed: false,
+        }
+    }
+
+    /// A message announces itself.
+    pub(super) fn announcement(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let Some(incoming) = self.know(shared, packet) else { return };
+        incoming.watch(shared, (packet.src, packet.message), now);
+        self.give(shared, now);
+    }
+
+    /// A data packet.
+    pub(super) fn data(&mut self, shared: &mut Shared, now: Time, packet: &Packet) {
+        let key = (packet.src, packet.message);
+        let sizes = shared.context.sizes;
+        let Some(incoming) = self.know(shared, packet) else { return };
+        let Data { index, congested, .. } = Data::read(packet);
+        if index >= incoming.packets {
+            return;
+        }
+        let arrived = incoming.arrives(&sizes, index);
+        let whole = incoming.remaining() == 0;
+        if let Some(peer) = self.peers.get_mut(&key.0) {
+            peer.buckets.packet(packet.ecn == Ecn::Ce, congested > 0);
+        }
+        if let Some(answered) = arrived {
+            self.answered(key.0, answered);
+            shared.delivered(packet);
+            if whole {
+                self.complete(shared, key, packet);
+            } else {
+                self.rank(key);
+                if let Some(incoming) = self.messages.named(key) {
+                    incoming.watch(shared, key, now);
+                }
+            }
+        }
+        self.give(shared, now);
+    }
+
+    /// Credit has been answered, or was that of a message that is gone.
+    fn answered(&mut self, peer: HostId, bytes: u64) {
+        self.out -= bytes;
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.out -= bytes;
+        }
+    }
+
+    /// The state of a message, made if it is new; `None` for one that is over, or makes no sense.
+    fn know(&mut self, shared: &mut Shared, packet: &Packet) -> Option<&mut Incoming> {
+        let key = (packet.src, packet.message);
+        if let Some(place) = self.messages.find(key) {
+            return Some(&mut self.messages[place]);
+        }
+        if self.finished.contains(key.0, key.1) {
+            // The sender has not heard that it is done.
+            shared.say_finished(packet);
+            return None;
+        }
+        let context = &shared.context;
+        // An announcement says this where data packets do.
+        let packets = u32::try_from(context.sizes.packets(Data::read(packet).message_bytes)).ok()?;
+        let timeout = timeout(&self.params, &(context.path)(key.0));
+        self.arrived += 1;
+        let order = (self.arrived, self.turns.saturating_mul(2));
+        let incoming = Incoming::new(packet, packets, order, timeout, &context.sizes);
+        let out = incoming.out;
+        let params = &self.params;
+        let peer = self.peers.entry(key.0).or_insert_with(|| {
+            let budget = Budget::of(params, context, key.0);
+            Peer { buckets: Buckets::new(params, budget.bdp, budget.frame), budget, out: 0 }
+        });
+        peer.out += out;
+        // One number for all paths: the largest that is known.
+        self.limit = self.limit.max(peer.budget.times(params.credit).max(peer.budget.frame));
+        self.out += out;
+        let place = self.messages.insert(key, incoming);
+        self.rank(key);
+        Some(&mut self.messages[place])
+    }
+
+    fn complete(&mut self, shared: &mut Shared, key: MessageId, packet: &Packet) {
+        self.drop_message(key);
+        self.finished.insert(key.0, key.1);
+        shared.completed(packet);
+        shared.say_finished(packet);
+    }
+
+    fn drop_message(&mut self, key: MessageId) {
+        let Some(mut incoming) = self.messages.remove(key) else { return };
+        incoming.state.step(ReceiverEvent::Last);
+        if let Some(rank) = incoming.ranked {
+            self.ranking.remove(key, (rank, incoming.order));
+        }
+        self.answered(key.0, incoming.out);
+    }
+
+    /// Puts a message where its rank is now.
+    fn rank(&mut self, key: MessageId) {
+        let policy = self.params.policy;
+        let Some(incoming) = self.messages.named(key) else { return };
+        let rank = incoming.next().map(|_| match policy {
+            Policy::Srpt => incoming.remaining(),
+            Policy::RoundRobin => incoming.turn,
+        });
+        if incoming.ranked == rank {
+            return;
+        }
+        if let Some(before) = std::mem::replace(&mut incoming.ranked, rank) {
+            self.ranking.remove(key, (before, incoming.order));
+        }
+        if let Some(rank) = rank {
+            self.ranking.insert(key, (rank, incoming.order));
+        }
+    }
+
+    /// Gives the credit whose time has come, to the first message by policy that may have some. SIRD §4
+    fn give(&mut self, shared: &mut Shared, now: Time) {
+        while self.turn <= now {
+            let Some((key, index, bytes)) = self.next(shared) else { return };
+            let Some(incoming) = self.messages.named(key) else { return };
+            self.turns = self.turns.saturating_add(1);
+            // Behind those that began before, or have been served as often.
+            incoming.turn = self.turns.saturating_mul(2).saturating_add(1);
+            incoming.credit(shared, key, index);
+            incoming.watch(shared, key, now);
+            self.out += bytes;
+            if let Some(peer) = self.peers.get_mut(&key.0) {
+                peer.out += bytes;
+            }
+            self.rank(key);
+            self.turn = now.saturating_add(self.spacing(shared.context.nic, bytes));
+        }
+        if !self.armed && self.ranking.oldest().is_some() {
+            self.armed = true;
+            shared.timers.arm(self.turn, TimerKey::Pacer);
+        }
+    }
+
+    /// How long credited bytes take at the rate of credit.
+    fn spacing(&self, nic: Rate, bytes: u64) -> Time {
+        let thousandths = (self.params.credit_rate * 1000.0 + 0.5) as u128;
+        Time((u128::from(nic.time_of(bytes).0) * 1000 / thousandths.max(1)) as u64)
+    }
+
+    /// The message that gets the next credit, the packet that it is for, and its bytes.
+    fn next(&mut self, shared: &Shared) -> Option<(MessageId, u32, u64)> {
+        if self.out >= self.limit {
+            return None;
+        }
+        let Receiver { ranking, messages, peers, params, .. } = self;
+        let (out, limit) = (self.out, self.limit);
+        ranking.first(usize::MAX).find_map(|key| {
+            let incoming = messages.named(key)?;
+            let peer = peers.get(&key.0)?;
+            let index = incoming.next()?;
+            let bytes = incoming.wire(&shared.context.sizes, index);
+            let most = peer.budget.times(params.bucket).max(peer.budget.frame);
+            let fits = out + bytes <= limit && peer.out + bytes <= most && peer.out <= peer.buckets.bytes();
+            fits.then_some((key, index, bytes))
+        })
+    }
+
+    /// The time of the next credit has come.
+    pub(super) fn pacer_due(&mut self, shared: &mut Shared, now: Time) {
+        self.armed = false;
+        self.give(shared, now);
+    }
+
+    /// The deadline of a message has come: credit that is out for long is given again.
+    pub(super) fn overdue(&mut self, shared: &mut Shared, at: Time, now: Time, key: MessageId) {
+        if let Some(incoming) = self.messages.named(key) {
+            incoming.overdue(shared, key, (at, now));
+        }
+    }
+}
+
+impl ReceivingHalf<TimerKey> for Receiver {
+    /// The sender is gone, or a message: others may have the credit in its place.
+    fn forget(&mut self, shared: &mut Shared, now: Time, gone: Gone) {
+        for key in self.messages.covered(gone) {
+            self.drop_message(key);
+        }
+        if let Gone::Peer(peer) = gone {
+            self.peers.remove(&peer);
+        }
+        self.finished.forget(gone);
+        self.give(shared, now);
+    }
+
+    fn live(&self) -> usize {
+        self.messages.len()
+    }
+}
