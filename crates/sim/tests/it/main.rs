@@ -21,6 +21,7 @@ mod processors;
 mod rcp;
 mod retransmissions;
 mod round_trips;
+mod routing;
 mod rpo;
 mod stops;
 mod tap;
