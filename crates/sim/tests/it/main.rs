@@ -26,3 +26,4 @@ mod rpo;
 mod stops;
 mod tap;
 mod tcp;
+mod waiting;
