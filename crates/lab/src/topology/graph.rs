@@ -92,7 +92,8 @@ impl Found {
             }
         }
         let mut resolved = Map::new();
-        let counts = [("hosts", json!(graph.hosts)), ("switches", json!(graph.switches)), ("links", rows.into())];
+        let counts =
+            [("hosts", json!(graph.hosts)), ("switches", json!(graph.switches)), ("links", rows.into())];
         for (key, value) in counts {
             resolved.insert(key.into(), value);
         }

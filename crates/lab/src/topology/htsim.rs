@@ -79,7 +79,9 @@ impl<'a> Reader<'a> {
         }
         if lower == "queue_up" || lower == "queue_down" {
             let error = self.text.wrong(key, format!("`{key}` is not part of a topology here"));
-            return Err(error.help("the scenario says how much room ports have: `buffer` of [fabric] or of [[fabric.at]]"));
+            return Err(error.help(
+                "the scenario says how much room ports have: `buffer` of [fabric] or of [[fabric.at]]",
+            ));
         }
         let known: &[&str] = if self.current.is_some() { &OF_A_TIER } else { &AT_THE_HEAD };
         let Some(place) = known.iter().position(|name| *name == lower) else {
@@ -128,9 +130,9 @@ impl<'a> Reader<'a> {
         let tier = self.tier(number)?;
         let place = OF_A_TIER.iter().position(|known| *known == key).unwrap_or(0);
         match tier.keys[place] {
-            Some((value, word)) if value != due => {
-                Err(self.text.wrong(word, format!("`{key}` of tier {number} is {value}, and {why} make it {due}")))
-            }
+            Some((value, word)) if value != due => Err(self
+                .text
+                .wrong(word, format!("`{key}` of tier {number} is {value}, and {why} make it {due}"))),
             _ => Ok(()),
         }
     }
@@ -155,7 +157,9 @@ impl<'a> Reader<'a> {
             return Err(self.text.wrong_line(more.at, format!("there are {tiers} tiers, numbered from 0")));
         }
         if tiers == 2 && podsize != nodes {
-            return Err(self.text.wrong(pod_word, "with two tiers all hosts are in one pod: `Podsize` is `Nodes`"));
+            return Err(self
+                .text
+                .wrong(pod_word, "with two tiers all hosts are in one pod: `Podsize` is `Nodes`"));
         }
         let pods = self.divided((nodes, nodes_word), podsize, "hosts of a pod")?;
         let down = self.need(0, "radix_down")?;
@@ -183,12 +187,8 @@ impl<'a> Reader<'a> {
         if switches > 1 << 16 {
             return Err(self.text.wrong(nodes_word, format!("{switches} switches are more than 65536")));
         }
-        let mut graph = Graph {
-            hosts: nodes as u32,
-            switches: switches as u32,
-            links: Vec::new(),
-            back: Vec::new(),
-        };
+        let mut graph =
+            Graph { hosts: nodes as u32, switches: switches as u32, links: Vec::new(), back: Vec::new() };
         let host = self.link(0)?;
         (0..nodes).for_each(|h| add(&mut graph, (h, nodes + h / down), host));
         let middle = self.link(1)?;
@@ -220,7 +220,9 @@ impl<'a> Reader<'a> {
             return Ok(radix / bundle);
         }
         let at = self.tier(tier)?.at;
-        let text = format!("`radix_up` of tier {tier} is {radix}, and not a multiple of the bundle of {bundle} above it");
+        let text = format!(
+            "`radix_up` of tier {tier} is {radix}, and not a multiple of the bundle of {bundle} above it"
+        );
         Err(self.text.wrong_line(at, text))
     }
 
@@ -286,7 +288,12 @@ mod tests {
 
     #[test]
     fn two_tiers_are_a_leaf_spine() {
-        let two = THREE.split("Tier 2").next().expect("a text").replace("Tiers 3", "Tiers 2").replace("Podsize 8", "Podsize 16");
+        let two = THREE
+            .split("Tier 2")
+            .next()
+            .expect("a text")
+            .replace("Tiers 3", "Tiers 2")
+            .replace("Podsize 8", "Podsize 16");
         let two = two.replace("Radix_Down 2\n", "Radix_Down 4\n").replace("Radix_Up 4\n", "");
         let graph = read(&two).expect("a leaf-spine").graph;
         assert_eq!((graph.hosts, graph.switches, graph.links.len()), (16, 4 + 2, 16 + 8));
@@ -296,15 +303,30 @@ mod tests {
     fn what_does_not_fit_is_refused_where_it_is_written() {
         let cases = [
             ("Nodes 16", "Nodes 17", 2, "17 is not a multiple of 8: hosts of a pod"),
-            ("Radix_Down 4\nRadix_Up 2", "Radix_Down 3\nRadix_Up 2", 4, "8 is not a multiple of 3: hosts of a switch of tier 0"),
-            ("Radix_Down 2", "Radix_Down 3", 16, "`radix_down` of tier 1 is 3, and the switches of tier 0 make it 2"),
+            (
+                "Radix_Down 4\nRadix_Up 2",
+                "Radix_Down 3\nRadix_Up 2",
+                4,
+                "8 is not a multiple of 3: hosts of a switch of tier 0",
+            ),
+            (
+                "Radix_Down 2",
+                "Radix_Down 3",
+                16,
+                "`radix_down` of tier 1 is 3, and the switches of tier 0 make it 2",
+            ),
             ("Tiers 3", "Tiers 4", 3, "there are two or three tiers, not 4"),
             ("Podsize 8\n", "", 1, "the topology has no `Podsize`"),
             ("Radix_Up 2", "Radixup 2", 9, "`Radixup` is not a key of this part of the file"),
             ("Radix_Up 2", "Queue_Up 2", 9, "`Queue_Up` is not part of a topology here"),
             ("Radix_Up 2", "Radix_Up x", 9, "`x` is not `Radix_Up`: a whole number"),
             ("Radix_Up 2", "Radix_Up", 9, "`Radix_Up` takes one number"),
-            ("Oversubscribed 2", "Oversubscribed 4", 12, "`oversubscribed` of tier 0 is 4, and `radix_down` and `radix_up` make it 2"),
+            (
+                "Oversubscribed 2",
+                "Oversubscribed 4",
+                12,
+                "`oversubscribed` of tier 0 is 4, and `radix_down` and `radix_up` make it 2",
+            ),
             ("Tier 1", "Tier 0", 14, "tier 0 is there twice"),
             ("Downlink_speed_Gbps 400\n", "", 22, "tier 2 has no `downlink_speed_gbps`"),
         ];

@@ -56,13 +56,16 @@ fn head<'a>(text: &Text<'a>) -> Read<Head<'a>> {
             (count(2, "the number of NVLink switches")? + count(3, "the number of switches")?, 4)
         }
         n => {
-            let error = text.wrong_line(first.number, format!("the first line has {n} words, and not 3 or 6"));
+            let error =
+                text.wrong_line(first.number, format!("the first line has {n} words, and not 3 or 6"));
             return Err(error.help("it is `NODES SWITCHES LINKS`, or SimAI's with six words"));
         }
     };
     let nodes = count(0, "the number of nodes")?;
     if switches >= nodes {
-        return Err(text.wrong(first.words[0], format!("{nodes} nodes with {switches} switches have no host")));
+        return Err(
+            text.wrong(first.words[0], format!("{nodes} nodes with {switches} switches have no host"))
+        );
     }
     if switches > 1 << 16 {
         return Err(text.wrong(first.words[1], format!("{switches} switches are more than 65536")));
@@ -118,7 +121,11 @@ pub fn parse(source: &Arc<Source>) -> Read<Found> {
     let switches = head.switches as u32;
     let (links, switches) = with_one_link(links, hosts, switches);
     let mut attached = vec![false; hosts as usize];
-    links.iter().flat_map(|(a, b, _)| [*a, *b]).filter(|n| *n < hosts).for_each(|h| attached[h as usize] = true);
+    links
+        .iter()
+        .flat_map(|(a, b, _)| [*a, *b])
+        .filter(|n| *n < hosts)
+        .for_each(|h| attached[h as usize] = true);
     if let Some(host) = attached.iter().position(|has| !has) {
         let node = number.iter().position(|n| *n == host as u32).unwrap_or(host);
         return Err(words.text.wrong(head.links_word, format!("node {node}, a host, has no link")));

@@ -46,7 +46,8 @@ impl<'a> Text<'a> {
     /// A whole number of a range.
     pub(super) fn number(&self, word: &str, what: &str, range: std::ops::RangeInclusive<u64>) -> Read<u64> {
         let number = word.parse::<u64>();
-        let number = number.map_err(|_| self.wrong(word, format!("`{word}` is not {what}: a whole number")))?;
+        let number =
+            number.map_err(|_| self.wrong(word, format!("`{word}` is not {what}: a whole number")))?;
         if !range.contains(&number) {
             let text = format!("{what} is from {} to {}, not {number}", range.start(), range.end());
             return Err(self.wrong(word, text));

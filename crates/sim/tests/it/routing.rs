@@ -146,18 +146,27 @@ fn clusters() -> Vec<TopologySpec> {
 
 #[test]
 fn runs_are_the_same_on_any_number_of_threads_and_end() {
-    let pairs: Vec<(u32, u32, u64)> = (0..40).map(|i| (i % 16, (i * 7 + 5) % 16, 20_000 + 911 * u64::from(i))).collect();
+    let pairs: Vec<(u32, u32, u64)> =
+        (0..40).map(|i| (i % 16, (i * 7 + 5) % 16, 20_000 + 911 * u64::from(i))).collect();
     let pairs: Vec<(u32, u32, u64)> = pairs.into_iter().filter(|(a, b, _)| a != b).collect();
     for topology in clusters() {
-        for routing in [Routing::LeastQueue, Routing::Flowlet(Time::us(3)), Routing::Weighted, Routing::Symmetric] {
+        for routing in
+            [Routing::LeastQueue, Routing::Flowlet(Time::us(3)), Routing::Weighted, Routing::Symmetric]
+        {
             for transport in ["dctcp", "ndp"] {
                 let spec = routed(topology.clone(), transport, routing, &pairs);
                 let one = outcome(&spec);
-                assert!(one.flows.iter().all(|flow| flow.finish.is_some()), "{routing:?} {transport}: {topology:?}");
+                assert!(
+                    one.flows.iter().all(|flow| flow.finish.is_some()),
+                    "{routing:?} {transport}: {topology:?}"
+                );
                 for threads in [2, 4] {
                     let around = Around { threads, ..Around::default() };
                     let several = run_within(&spec, around, &mut |_| true).expect("a run");
-                    assert_eq!(one.digest, several.digest, "{routing:?} {transport} on {threads}: {topology:?}");
+                    assert_eq!(
+                        one.digest, several.digest,
+                        "{routing:?} {transport} on {threads}: {topology:?}"
+                    );
                     assert_eq!(one, several);
                 }
             }
