@@ -52,6 +52,8 @@ fn examples_are_right_and_wrong_as_they_say() {
     run(&good(&format!("{whole}\n{}", named("toml hosts")[0]), &[]));
     let waiting = run(&good(&format!("{whole}\n{}", named("toml waiting")[0]), &[]));
     assert_eq!(waiting.summary["flows_done"], 4, "{}", waiting.summary);
+    let flowlets = good(&format!("{whole}\n{}", named("toml flowlets")[0]), &[]).resolved_json();
+    assert_eq!(flowlets["fabric"]["flowlet_gap"], "50 us");
     let kernel =
         run(&good(&format!("{whole}\n{}", named("toml kernel")[0]), &["fabric.discipline=anti-ecn"]));
     assert!(kernel.summary["by_transport"]["kernel-cubic"]["flows_done"] == 1, "{}", kernel.summary);
