@@ -7,6 +7,7 @@ use headway_fabric::{Buffer, Limit, Space};
 use headway_network::{FabricSpec, Forwarding, Network, PortChoice, PortsAt, Routing, TransportSpec};
 use headway_packet::Sizes;
 use headway_params::{ParamSpec, ParamValue};
+use headway_units::Time;
 use serde_json::{Map, Value as Json, json};
 
 /// Keys of `[fabric]` that do not belong to a discipline. A default that begins with "depends" is computed from what
@@ -33,9 +34,15 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "routing",
-        "`ecmp`, `spray`, `pinned`, `symmetric`",
+        "`ecmp`, `spray`, `pinned`, `symmetric`, `weighted-ecmp`, `least-queue`, `flowlet`",
         "depends on the transport",
         "how a packet's path is chosen; see the next table",
+    ),
+    key(
+        "flowlet_gap",
+        "duration",
+        "`\"500 us\"` with `routing = \"flowlet\"`",
+        "packets of a flow that reach a switch with a shorter pause between them belong to one flowlet",
     ),
     key("payload", "bytes", "1460", "application bytes of a full packet"),
     key("header", "bytes", "40", "network and transport header of a data packet"),
@@ -88,14 +95,43 @@ const TIERS: [(PortChoice, &str); 4] = [
 ];
 
 /// The routing modes: the value in a scenario, and how it chooses a packet's path.
-pub const MODES: [(Routing, &str, &str); 4] = [
+pub const MODES: [(Routing, &str, &str); 7] = [
     (Routing::Ecmp, "ecmp", "by a hash of (source, destination, entropy) for each flow"),
     (Routing::Spray, "spray", "at random for each packet"),
     (Routing::Pinned, "pinned", "by the `path` of the flow, or at random for a flow without `path`"),
     (Routing::Symmetric, "symmetric", "by a hash that is the same for both directions of a flow"),
+    (
+        Routing::Weighted,
+        "weighted-ecmp",
+        "by the hash of `ecmp`, with next links taken in proportion to their rates as written",
+    ),
+    (
+        Routing::LeastQueue,
+        "least-queue",
+        "for each packet by what waits at each next port when the packet arrives, the least time to send it first; at random \
+         among equals",
+    ),
+    (
+        Routing::Flowlet(FLOWLET_GAP),
+        "flowlet",
+        "at random for each flowlet at each switch: packets of a flow with pauses shorter than `flowlet_gap`",
+    ),
 ];
+
+/// The pause that ends a flowlet where a scenario does not say. Vanini et al., "LetFlow", NSDI 2017, §5.
+const FLOWLET_GAP: Time = Time::us(500);
+
+/// The mode's line in [`MODES`].
+fn mode_of(routing: Routing) -> &'static (Routing, &'static str, &'static str) {
+    let same = |(mode, ..): &&(Routing, &str, &str)| {
+        std::mem::discriminant(mode) == std::mem::discriminant(&routing)
+    };
+    MODES.iter().find(same).unwrap_or(&MODES[0])
+}
+
 /// Names of the routing modes.
-pub const ROUTINGS: &[&str] = &[MODES[0].1, MODES[1].1, MODES[2].1, MODES[3].1];
+pub const ROUTINGS: &[&str] =
+    &[MODES[0].1, MODES[1].1, MODES[2].1, MODES[3].1, MODES[4].1, MODES[5].1, MODES[6].1];
 
 /// Reads `[transport]`, or a traffic entry's `transport`: a name, or a table with a name and parameters.
 pub fn transport(item: &Item<'_>) -> Result<TransportSpec, ScenarioError> {
@@ -298,7 +334,17 @@ fn own_routing(transports: &[TransportSpec]) -> Routing {
 /// Packet sizes and routing, if the scenario says: traffic depends on them.
 pub fn sizes_and_routing(table: Option<&Reader<'_>>) -> Result<(Sizes, Option<Routing>), ScenarioError> {
     let Some(table) = table else { return Ok((Sizes::default(), None)) };
-    let routing = table.get("routing").map(|item| Ok(MODES[item.choice(ROUTINGS)?].0)).transpose()?;
+    let mut routing = table.get("routing").map(|item| Ok(MODES[item.choice(ROUTINGS)?].0)).transpose()?;
+    if let Some(item) = table.get("flowlet_gap") {
+        let Some(Routing::Flowlet(gap)) = &mut routing else {
+            let with =
+                routing.map_or("no `routing`".into(), |mode| format!("routing = \"{}\"", mode_of(mode).1));
+            let table = format!("{} with {with}", table.name());
+            let error = item.fail(Problem::UnusedKey { key: "flowlet_gap".into(), table });
+            return Err(error.help("flowlets are made with routing = \"flowlet\""));
+        };
+        *gap = item.time()?;
+    }
     Ok((sizes(table)?, routing))
 }
 
@@ -337,13 +383,15 @@ pub fn show_limit(limit: Limit) -> String {
 
 /// Every key of the fabric with its value.
 pub fn fabric_json(spec: &FabricSpec) -> Json {
-    let routing = MODES.iter().find(|(mode, ..)| *mode == spec.routing).map_or("", |(_, name, _)| name);
     let mut map = Map::new();
     let known = headway_fabric::registry::find(&spec.discipline).map(|(_, specs)| specs).unwrap_or_default();
     map.insert("discipline".into(), spec.discipline.as_str().into());
     map.insert("buffer".into(), show_limit(spec.buffer.data).into());
     map.insert("control_buffer".into(), show_limit(spec.buffer.control).into());
-    map.insert("routing".into(), routing.into());
+    map.insert("routing".into(), mode_of(spec.routing).1.into());
+    if let Routing::Flowlet(gap) = spec.routing {
+        map.insert("flowlet_gap".into(), gap.to_string().into());
+    }
     map.insert("payload".into(), spec.sizes.payload.into());
     map.insert("header".into(), spec.sizes.header.into());
     map.insert("framing".into(), spec.sizes.framing.into());

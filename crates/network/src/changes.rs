@@ -5,7 +5,7 @@
 //! arrives. What a driver has to do at an [`Instant`] is to bring the ports concerned up to date and tell them. Both
 //! drivers, simulator and real switch, use this.
 
-use crate::detours::{Detours, Joints};
+use crate::detours::{Detours, Joints, Next};
 use crate::error::BuildError;
 use crate::faults::{Change, Down, Fault, FaultSpec};
 use crate::injector::chosen;
@@ -182,6 +182,25 @@ impl Changes {
         Flight { arrives: far.saturating_add(self.latency[link as usize]), cut }
     }
 
+    /// [`PathSelector::choices`] for a packet that arrives at a time, without ports that lead to links that are down as far as
+    /// routes know.
+    pub fn choices(
+        &mut self,
+        choice: &PathSelector,
+        network: &Network,
+        (switch, dst, at): (u32, u32, Time),
+        ports: &mut Vec<u32>,
+    ) {
+        match self.detours(at).map(|detours| detours.next(network, switch, dst)) {
+            None | Some(Next::Usual) => choice.choices(network, switch, dst, ports),
+            Some(Next::Few { ports: few, .. }) => {
+                ports.clear();
+                ports.extend_from_slice(few);
+            }
+            Some(Next::Nowhere) => ports.clear(),
+        }
+    }
+
     /// The port by which `switch` forwards a packet that arrives over the link of a number at a time; `None` when no
     /// link that is up leads to its destination, as far as routes know.
     pub fn route(
@@ -192,15 +211,21 @@ impl Changes {
         packet: &Packet,
         arrival: (u32, Time),
     ) -> Option<u32> {
-        let place = self.epochs.partition_point(|epoch| epoch.from <= arrival.1);
-        match place.checked_sub(1).map(|place| &mut self.epochs[place]) {
-            Some(epoch) if !epoch.avoided.is_empty() => {
-                let (avoided, joints) = (&epoch.avoided, &self.joints);
-                let detours = epoch.detours.get_or_insert_with(|| Detours::new(avoided, Arc::clone(joints)));
-                choice.route_around(network, switch, packet, arrival, detours)
-            }
-            Some(_) | None => choice.route(network, switch, packet, arrival),
+        match self.detours(arrival.1) {
+            Some(detours) => choice.route_around(network, switch, packet, arrival, detours),
+            None => choice.route(network, switch, packet, arrival),
         }
+    }
+
+    /// Routes around links that are down, where any are at a time as far as routes know.
+    fn detours(&mut self, at: Time) -> Option<&mut Detours> {
+        let place = self.epochs.partition_point(|epoch| epoch.from <= at).checked_sub(1)?;
+        let epoch = &mut self.epochs[place];
+        if epoch.avoided.is_empty() {
+            return None;
+        }
+        let (avoided, joints) = (&epoch.avoided, &self.joints);
+        Some(epoch.detours.get_or_insert_with(|| Detours::new(avoided, Arc::clone(joints))))
     }
 }
 

@@ -60,6 +60,12 @@ pub enum BuildError {
         /// What its driver does not offer.
         source: Unoffered,
     },
+    /// Switches choose paths in a way that their driver does not offer.
+    #[error("routing: {driver} does not choose a path when a packet arrives, by queues or by flowlets")]
+    LateRouting {
+        /// What drives the ports.
+        driver: &'static str,
+    },
     /// Faults that cannot be injected.
     #[error("faults: {0}")]
     Fault(String),

@@ -2,7 +2,7 @@
 
 use crate::network::Network;
 use crate::routes::PathSelector;
-use crate::spec::{FlowSpec, Forwarding, Routing, RunSpec};
+use crate::spec::{FlowSpec, Forwarding, RunSpec};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{Rate, Time};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct Ideals<'a> {
 impl<'a> Ideals<'a> {
     /// Those of a run over this network.
     pub fn new(network: &'a Network, spec: &'a RunSpec) -> Ideals<'a> {
-        let sprayed = network.fabric().routing == Routing::Spray;
+        let sprayed = network.fabric().routing.divides_flows();
         let several = spec.transports.iter().map(|transport| {
             let found = headway_transport::registry::find(&transport.name);
             sprayed || found.is_some_and(|entry| entry.capabilities.multipath)
@@ -174,7 +174,7 @@ fn keep(ways: &mut Vec<Alone>, way: Alone) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{FabricSpec, TransportSpec};
+    use crate::spec::{FabricSpec, Routing, TransportSpec};
     use crate::topology::Graph;
     use crate::{LinkSpec, TopologySpec};
     use headway_fabric::{Buffer, Limit};

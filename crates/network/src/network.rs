@@ -202,6 +202,23 @@ impl Network {
 
     /// Every link that a packet from `src` to `dst` may take, whoever chooses among equal next hops.
     pub fn links_any(&self, src: u32, dst: u32) -> Vec<u32> {
+        let mut taken = self.links_towards(src, dst);
+        if self.fabric.routing == Routing::Symmetric && !self.router.is_alike() {
+            // The way back of the other direction's packets.
+            let back = self.links_towards(dst, src);
+            let ends = |link: &Link| (link.from, link.to);
+            let is_back = |link: &Link| {
+                back.iter().map(|number| &self.links[*number as usize]).any(|l| (l.to, l.from) == ends(link))
+            };
+            let back = self.links.iter().enumerate().filter(|(_, link)| is_back(link));
+            taken.extend(back.map(|(number, _)| number as u32));
+            taken.sort_unstable();
+            taken.dedup();
+        }
+        taken
+    }
+
+    fn links_towards(&self, src: u32, dst: u32) -> Vec<u32> {
         let mut taken = vec![src];
         let mut next = 0;
         while let Some(&link) = taken.get(next) {
@@ -250,7 +267,7 @@ impl Network {
         let base = out + self.crossing(back, control);
         let paths = match self.fabric.routing {
             Routing::Pinned => u32::try_from(self.path_numbers(src, dst)).unwrap_or(u32::MAX),
-            Routing::Ecmp | Routing::Spray | Routing::Symmetric => 0,
+            _ => 0,
         };
         let hops = links.len().saturating_sub(1) as u32;
         Path { base_rtt: base, max_rtt: base.saturating_add(queueing), bottleneck, paths, hops }
@@ -292,9 +309,7 @@ impl Network {
     pub fn entropy(&self, seed: u64, number: u32, flow: &FlowSpec) -> u32 {
         match (self.fabric.routing, flow.path) {
             (Routing::Pinned, Some(path)) => path,
-            (Routing::Pinned, None) | (Routing::Ecmp | Routing::Spray | Routing::Symmetric, _) => {
-                derive(seed, Purpose::Entropy, u64::from(number)) as u32
-            }
+            _ => derive(seed, Purpose::Entropy, u64::from(number)) as u32,
         }
     }
 

@@ -15,7 +15,11 @@ pub(crate) struct Router {
 impl Router {
     pub(crate) fn new(topology: &TopologySpec, hosts: u32, switches: u32, links: &[Link]) -> Router {
         let computed = Computed::new(topology);
-        let table = if computed.is_all() { Table::default() } else { Table::new(hosts, switches, links) };
+        let table = if computed.is_all() {
+            Table { list: computed.list(), ..Table::default() }
+        } else {
+            Table::new(hosts, switches, links)
+        };
         Router { hosts, computed, table }
     }
 
@@ -31,6 +35,19 @@ impl Router {
         }
     }
 
+    /// All of the equal next hops, in the place of what `ports` holds.
+    pub(crate) fn fill(&self, switch: u32, dst: u32, ports: &mut Vec<u32>) {
+        ports.clear();
+        match self.hop(switch, dst) {
+            Hop::One(port) => ports.push(port),
+            Hop::Many { first, count, .. } => ports.extend(first..first + count),
+            Hop::Listed { first, count } => {
+                ports.extend_from_slice(&self.table.list[first as usize..(first + count) as usize]);
+            }
+            Hop::Nowhere => {}
+        }
+    }
+
     /// The first of the equal next hops; `None` when the host cannot be reached.
     pub(crate) fn any(&self, switch: u32, dst: u32) -> Option<u32> {
         match self.hop(switch, dst) {
@@ -39,6 +56,11 @@ impl Router {
             Hop::Listed { first, .. } => Some(self.table.list[first as usize]),
             Hop::Nowhere => None,
         }
+    }
+
+    /// Whether both directions meet when every switch chooses alike.
+    pub(crate) fn is_alike(&self) -> bool {
+        self.computed.is_alike()
     }
 
     /// Whether a table of next hops leaves a switch a choice.

@@ -31,15 +31,29 @@ impl PathSelector {
         // One of the two is needed, by every packet.
         let keys = |purpose| range.clone().map(|s| derive(seed, purpose, s)).collect();
         let (salts, spray) = match routing {
-            Routing::Ecmp => (keys(Purpose::Salt), Vec::new()),
-            Routing::Spray => (Vec::new(), keys(Purpose::Spray)),
+            Routing::Ecmp | Routing::Weighted => (keys(Purpose::Salt), Vec::new()),
+            Routing::Spray | Routing::LeastQueue | Routing::Flowlet(_) => (Vec::new(), keys(Purpose::Spray)),
             Routing::Pinned | Routing::Symmetric => (Vec::new(), Vec::new()),
         };
-        let symmetric = match routing {
-            Routing::Symmetric => Symmetric::new(network, seed),
-            Routing::Ecmp | Routing::Spray | Routing::Pinned => Symmetric::default(),
-        };
+        let symmetric =
+            if routing == Routing::Symmetric { Symmetric::new(network, seed) } else { Symmetric::default() };
         PathSelector { routing, salts, spray, symmetric }
+    }
+
+    /// Whether whoever drives the ports chooses among [`PathSelector::choices`] when a packet arrives.
+    pub fn is_late(&self) -> bool {
+        self.routing.is_late()
+    }
+
+    /// The ports by which `switch` may forward a packet for a host, in the place of what `ports` holds; none where that is
+    /// out of reach.
+    pub fn choices(&self, network: &Network, switch: u32, dst: u32, ports: &mut Vec<u32>) {
+        network.router.fill(switch, dst, ports);
+    }
+
+    /// A number below `count` for the packet that arrives at `switch` over a link at a time: all are as likely.
+    pub fn any_of(&self, switch: u32, count: u32, (link, at): (u32, Time)) -> u32 {
+        below(self.sprayed(switch, (link, at)), count)
     }
 
     /// The port by which `switch` forwards `packet`, which arrives over the link of a number at a time; `None` when its
@@ -55,15 +69,21 @@ impl PathSelector {
         let router = &network.router;
         match router.hop(switch, packet.dst.0) {
             Hop::One(port) => Some(port),
-            Hop::Many { first, count, level } => {
-                Some(first + self.pick(switch, packet, (count, level), arrival))
-            }
+            Hop::Many { .. } if self.symmetric.walks => self.symmetric.listed(network, switch, packet),
+            Hop::Many { first, count, level } => match self.routing {
+                Routing::Weighted => self.weighted(network, switch, packet, first..first + count),
+                _ => Some(first + self.pick(switch, packet, (count, level), arrival)),
+            },
             Hop::Listed { .. } if self.routing == Routing::Symmetric => {
                 self.symmetric.listed(network, switch, packet)
             }
-            Hop::Listed { first, count } => {
-                Some(router.listed(first + self.pick(switch, packet, (count, 0), arrival)))
-            }
+            Hop::Listed { first, count } => match self.routing {
+                Routing::Weighted => {
+                    let ports = (first..first + count).map(|place| router.listed(place));
+                    self.weighted(network, switch, packet, ports)
+                }
+                _ => Some(router.listed(first + self.pick(switch, packet, (count, 0), arrival))),
+            },
             Hop::Nowhere => None,
         }
     }
@@ -82,6 +102,9 @@ impl PathSelector {
         }
         match detours.next(network, switch, packet.dst.0) {
             Next::Usual => self.route(network, switch, packet, arrival),
+            Next::Few { ports, .. } if self.routing == Routing::Weighted => {
+                self.weighted(network, switch, packet, ports.iter().copied())
+            }
             Next::Few { ports, level } => {
                 let place = self.pick(switch, packet, (ports.len() as u32, *level), arrival);
                 ports.get(place as usize).copied()
@@ -98,30 +121,67 @@ impl PathSelector {
     #[inline(always)]
     fn pick(&self, switch: u32, packet: &Packet, (count, level): (u32, u32), (link, at): (u32, Time)) -> u32 {
         let number = match self.routing {
-            Routing::Ecmp => {
-                let addresses = u64::from(packet.src.0) << 32 | u64::from(packet.dst.0);
-                mix(mix(addresses ^ self.salts[switch as usize]) ^ u64::from(packet.entropy)) as u32
-            }
-            // A link brings one packet at a time.
-            Routing::Spray => {
-                mix((self.spray[switch as usize] ^ at.0).wrapping_add(u64::from(link) << 40)) as u32
-            }
+            Routing::Ecmp | Routing::Weighted => self.hashed(switch, packet),
+            Routing::Spray | Routing::LeastQueue | Routing::Flowlet(_) => self.sprayed(switch, (link, at)),
             Routing::Pinned => return packet.entropy / level.max(1) % count,
             Routing::Symmetric => self.symmetric.hash(packet, level.into()),
         };
-        // The high bits of the product: as good as a remainder, without a division.
-        ((u64::from(number) * u64::from(count)) >> 32) as u32
+        below(number, count)
     }
+
+    #[inline(always)]
+    fn hashed(&self, switch: u32, packet: &Packet) -> u32 {
+        let addresses = u64::from(packet.src.0) << 32 | u64::from(packet.dst.0);
+        mix(mix(addresses ^ self.salts[switch as usize]) ^ u64::from(packet.entropy)) as u32
+    }
+
+    /// A link brings one packet at a time.
+    #[inline(always)]
+    fn sprayed(&self, switch: u32, (link, at): (u32, Time)) -> u32 {
+        mix((self.spray[switch as usize] ^ at.0).wrapping_add(u64::from(link) << 40)) as u32
+    }
+
+    /// One of these ports, each as likely as its link is fast, by the hash of the packet. Rates are those of the links as
+    /// they are written.
+    #[cold]
+    #[inline(never)]
+    fn weighted(
+        &self,
+        network: &Network,
+        switch: u32,
+        packet: &Packet,
+        ports: impl Iterator<Item = u32> + Clone,
+    ) -> Option<u32> {
+        let rate = |port: u32| u128::from(network.links()[port as usize].spec.rate.bps());
+        let all: u128 = ports.clone().map(rate).sum();
+        let mut left = (u128::from(self.hashed(switch, packet)) * all) >> 32;
+        for port in ports {
+            match left.checked_sub(rate(port)) {
+                Some(less) => left = less,
+                None => return Some(port),
+            }
+        }
+        None
+    }
+}
+
+/// A number below `count` from one of 32 bits.
+#[inline(always)]
+fn below(number: u32, count: u32) -> u32 {
+    // The high bits of the product: as good as a remainder, without a division.
+    ((u64::from(number) * u64::from(count)) >> 32) as u32
 }
 
 /// Routes that are the same in both directions. ExpressPass §3.1
 ///
 /// On structured topologies every switch of a tier chooses by the same hash among next hops that are numbered
-/// alike, so that both directions meet at the same spine or core. On any other graph the host with the lower
+/// alike, so that both directions meet at the same spine or core. On any other network the host with the lower
 /// number decides: the other direction walks its path, and takes it backwards.
 #[derive(Default)]
 struct Symmetric {
     salt: u64,
+    /// Whether the lower host decides on a structured topology too: there, both directions would not meet by themselves.
+    walks: bool,
     /// By port of a switch: the port of the same link's other direction.
     reverse: Vec<u32>,
 }
@@ -138,7 +198,7 @@ impl Symmetric {
             made.get(&(link.to, link.from)).zip(place).map_or(number as u32, |(back, place)| back[place])
         };
         let reverse = network.links().iter().enumerate().map(other).collect();
-        Symmetric { salt: derive(seed, Purpose::Salt, u64::MAX), reverse }
+        Symmetric { salt: derive(seed, Purpose::Salt, u64::MAX), walks: !network.router.is_alike(), reverse }
     }
 
     #[inline]
@@ -148,7 +208,7 @@ impl Symmetric {
         mix(mix(addresses ^ self.salt.wrapping_add(place)) ^ u64::from(packet.entropy)) as u32
     }
 
-    /// The next hop from a switch of a graph that has several.
+    /// The next hop from a switch of a graph that has several, or of another network where the lower host decides.
     fn listed(&self, network: &Network, switch: u32, packet: &Packet) -> Option<u32> {
         if packet.src < packet.dst {
             return self.outward(network, switch, packet, packet.dst.0);
@@ -212,6 +272,9 @@ impl Symmetric {
                 let number = u64::from(self.hash(packet, switch.into()));
                 let place = (number * u64::from(count)) >> 32;
                 Some(network.router.listed(first + place as u32))
+            }
+            Hop::Many { first, count, level } if self.walks => {
+                Some(first + below(self.hash(packet, level.into()), count))
             }
             Hop::One(_) | Hop::Many { .. } | Hop::Nowhere => network.router.any(switch, dst),
         }

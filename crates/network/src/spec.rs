@@ -25,6 +25,32 @@ pub enum Routing {
     /// By a hash in which the two addresses are alike: packets of a flow in both directions cross the same
     /// switches and links.
     Symmetric,
+    /// By the hash of [`Routing::Ecmp`], in proportion to the rates of the next links.
+    Weighted,
+    /// For every packet the next port with the least to send, as it is when the packet arrives. Ghorbani et al., "DRILL",
+    /// SIGCOMM 2017, §3, with the queues of all equal next hops compared.
+    LeastQueue,
+    /// At random for every flowlet: packets of a flow that follow each other at a switch within this gap stay on one path.
+    /// Vanini et al., "LetFlow", NSDI 2017, §3.
+    Flowlet(Time),
+}
+
+impl Routing {
+    /// Whether a switch chooses when a packet arrives, by what it knows then. Other choices are functions of the packet, and
+    /// are made as it leaves for the switch.
+    pub fn is_late(self) -> bool {
+        match self {
+            Routing::LeastQueue | Routing::Flowlet(_) => true,
+            Routing::Ecmp | Routing::Spray | Routing::Pinned | Routing::Symmetric | Routing::Weighted => {
+                false
+            }
+        }
+    }
+
+    /// Whether packets of one flow may take several paths because switches choose so.
+    pub fn divides_flows(self) -> bool {
+        self == Routing::Spray || self.is_late()
+    }
 }
 
 /// When a switch passes a packet on.

@@ -9,6 +9,8 @@ use std::fmt;
 pub enum EventKind {
     /// A packet arrives at a switch, for the port that it will leave by.
     Arrival,
+    /// A packet arrives at a switch that chooses its next port then, over the link of the place.
+    Choice,
     /// A packet arrives at the host that it is for.
     Delivery,
     /// A packet arrives at the interface of the host that it is for, whose processor takes time.
@@ -37,6 +39,7 @@ impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             EventKind::Arrival => "a packet arrives at the switch",
+            EventKind::Choice => "a packet arrives at a switch that chooses its way",
             EventKind::Delivery => "a packet arrives at its host",
             EventKind::Interface => "a packet arrives at its host's interface",
             EventKind::HostWork => "a host's processor or interface is done",

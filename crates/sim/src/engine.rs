@@ -5,8 +5,8 @@
 //! such as its end and its samples, is the [conductor](crate::conductor)'s.
 
 use crate::links::{
-    ARRIVED, CHANGE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter, NUMBER, OF_HOST, PORT_SERVICE,
-    RELEASE, STEPS, STOPPED, TIMER,
+    ARRIVED, AT_SWITCH, CHANGE, CHOOSE, DELIVER, FLOW_START, FORWARD, GIVEN_UP, HOST, Letter, NUMBER,
+    OF_HOST, PORT_SERVICE, RELEASE, STEPS, STOPPED, TIMER,
 };
 use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
@@ -68,10 +68,12 @@ pub(crate) fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
         CHANGE if event.what & STEPS == STOPPED => (EventKind::FlowStop, Place::Host(number & HOST)),
         CHANGE if event.what & STEPS == GIVEN_UP => (EventKind::GivenUp, Place::Host(number & HOST)),
         CHANGE if number & OF_HOST != 0 => (EventKind::HostWork, Place::Host(number & HOST)),
+        CHANGE if number & AT_SWITCH != 0 => (EventKind::Choice, Place::Port(number & !AT_SWITCH)),
         CHANGE => (EventKind::NetworkChange, Place::Network),
         kind => unreachable!("{kind:#x} is no kind of event"),
     };
-    let carries = matches!(kind, EventKind::Arrival | EventKind::Delivery | EventKind::Interface);
+    let carries =
+        matches!(kind, EventKind::Arrival | EventKind::Choice | EventKind::Delivery | EventKind::Interface);
     Seen { at: Time(event.at), kind, place, packet: carries.then(|| packet(event.packet)) }
 }
 
@@ -311,6 +313,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             },
             RELEASE => self.ports.release(number, self.now),
             CHANGE if number & OF_HOST != 0 => self.host_step(event.what, event.packet),
+            CHANGE if number & AT_SWITCH != 0 => self.choose(event.what & !CHOOSE, event.packet),
             CHANGE => {
                 if !self.counts_changes {
                     self.events -= 1;
@@ -331,6 +334,15 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         }
     }
 
+    /// A packet arrived over this link at a switch that chooses its next port now.
+    #[inline(never)]
+    fn choose(&mut self, link: u32, handle: u32) {
+        match self.ports.choose(link, handle, self.now) {
+            Some(next) => self.forward(next, handle),
+            None => self.ports.links.lose_without_route(link, handle),
+        }
+    }
+
     /// A full queue at this port hit a packet.
     #[inline(never)]
     fn overflowed(&mut self, number: u32, full: Full<u32>) {
@@ -347,7 +359,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 self.ports.links.dropped.note(flow as u32, !reason.is_of_control());
                 None
             }
-            Fate::Returned => self.ports.links.way_back(number, full.handle, self.now),
+            Fate::Returned => self.ports.way_back(number, full.handle, self.now),
         };
         match onward {
             // After all that arrives in this instant.

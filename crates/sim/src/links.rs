@@ -50,6 +50,12 @@ pub(crate) const GIVEN_UP: u32 = CHANGE | OF_HOST | 6 << 25;
 /// Flows are over at a host, before they are complete.
 pub(crate) const STOPPED: u32 = CHANGE | OF_HOST | 7 << 25;
 
+/// Set in the number of a [`CHANGE`] that is a packet at a switch that chooses its next port by what it knows then; the rest
+/// is the number of the link that the packet came over.
+pub(crate) const AT_SWITCH: u32 = 1 << (KIND_SHIFT - 2);
+/// A packet has come over its link, and its next port is still to be chosen.
+pub(crate) const CHOOSE: u32 = CHANGE | AT_SWITCH;
+
 /// What is behind a port: the far end, and the time to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
@@ -140,8 +146,8 @@ pub(crate) struct Links<'a> {
     pub(crate) lost: u64,
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
-    /// Whether there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through: one
-    /// branch a hop for all.
+    /// Whether there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through or choose
+    /// late: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,
@@ -182,7 +188,12 @@ impl<'a> Links<'a> {
             queue,
             lost: 0,
             dropped: Dropped::new(spec),
-            special: faults.is_some() || tapped || timing.is_some() || held || cut_through.is_some(),
+            special: faults.is_some()
+                || tapped
+                || timing.is_some()
+                || held
+                || cut_through.is_some()
+                || choice.is_late(),
             faults,
             timing,
             cut_through,
@@ -285,18 +296,57 @@ impl<'a> Links<'a> {
         let Some(switch) = link.to.checked_sub(self.hosts) else {
             return self.bring_one(link, self.at_host | link.to, handle, arrives);
         };
+        if self.choice.is_late() {
+            return self.bring_to_choose(link, handle, arrives);
+        }
         match self.route_around(switch, handle, (link.number, arrives)) {
             Some(next) => {
                 self.bring_one(link, FORWARD | next, handle, self.head_of(link, next, handle, arrives))
             }
-            None => {
-                self.lost += 1;
-                if let Some(faults) = &mut self.faults {
-                    faults.injector.note_no_route(link.number);
-                }
-                self.lose(handle);
-            }
+            None => self.lose_without_route(link.number, handle),
         }
+    }
+
+    /// Takes a packet out of the network that came over a link and has no way on.
+    #[cold]
+    pub(crate) fn lose_without_route(&mut self, link: u32, handle: u32) {
+        self.lost += 1;
+        if let Some(faults) = &mut self.faults
+            && faults.changes.is_some()
+        {
+            faults.injector.note_no_route(link);
+            return self.lose(handle);
+        }
+        self.pool.release(handle);
+    }
+
+    /// Brings a packet to a switch that chooses when it is there.
+    #[inline(never)]
+    fn bring_to_choose(&mut self, link: Link, handle: u32, arrives: Time) {
+        let at = if self.cut_through.is_some() {
+            // It is there when its header is, if it could go on by any of the ports.
+            let mut ports = Vec::new();
+            self.choices(link.to - self.hosts, handle, arrives, &mut ports);
+            let heads = ports.iter().map(|port| self.head_of(link, *port, handle, arrives));
+            heads.max().unwrap_or(arrives)
+        } else {
+            arrives
+        };
+        self.bring_one(link, CHOOSE | link.number, handle, at);
+    }
+
+    /// The ports by which a switch may forward a packet that arrives at a time, in the place of what `ports` holds.
+    pub(crate) fn choices(&mut self, switch: u32, handle: u32, at: Time, ports: &mut Vec<u32>) {
+        let dst = self.pool.get(handle).dst.0;
+        match self.faults.as_mut().and_then(|faults| faults.changes.as_mut()) {
+            Some(changes) => changes.choices(&self.choice, &self.network, (switch, dst, at), ports),
+            None => self.choice.choices(&self.network, switch, dst, ports),
+        }
+    }
+
+    /// A number below `count`, all as likely, for a packet that arrives over a link at a time.
+    pub(crate) fn any_of(&self, switch: u32, count: u32, arrival: (u32, Time)) -> u32 {
+        self.choice.any_of(switch, count, arrival)
     }
 
     /// The port by which a switch forwards a packet that comes over a link at a time.
@@ -330,6 +380,8 @@ impl<'a> Links<'a> {
         let arrives = ends + link.delay;
         let what = if link.to < self.hosts {
             at_host | link.to
+        } else if special && self.choice.is_late() {
+            return self.bring_to_choose(link, handle, arrives);
         } else {
             let switch = link.to - self.hosts;
             match self.choice.route(&self.network, switch, self.pool.get(handle), (link.number, arrives)) {

@@ -1,5 +1,6 @@
 //! The ports of a network, and when each is looked at.
 
+mod choosing;
 mod shaped;
 
 use crate::division::Division;
@@ -72,6 +73,8 @@ pub(crate) struct Ports<'a> {
     ahead: bool,
     /// By port, where ports shape: the [`RELEASE`] event in force, `Time::MAX` when none is.
     pub(crate) releases: Vec<Time>,
+    /// Where switches choose among next hops when packets arrive.
+    choosing: Option<Box<choosing::Choosing>>,
     pub(crate) hosts: u32,
     /// Hosts whose machines are asked for a packet when their wire is free: all, or none where packets wait in a queue in
     /// front of it, which is then a port like those of switches.
@@ -136,7 +139,9 @@ impl<'a> Ports<'a> {
         let of_link = if division.shards() > 1 { Arc::clone(division.of_link()) } else { Arc::new([]) };
         let watched = Vec::new();
         let pulled = if spec.fabric.host_queue.is_some() { 0 } else { hosts };
-        let mut ports = Ports { egress, own, of_link, shard, watched, links, ahead, releases, hosts, pulled };
+        let choosing = choosing::Choosing::new(spec.fabric.routing).map(Box::new);
+        let mut ports =
+            Ports { egress, own, of_link, shard, watched, links, ahead, releases, choosing, hosts, pulled };
         ports.expect_changes();
         Ok(ports)
     }

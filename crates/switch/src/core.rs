@@ -171,6 +171,9 @@ impl Core {
     pub fn new(config: CoreConfig) -> Result<Core, BuildError> {
         let CoreConfig { network, seed, addresses, sample, faults } = config;
         network.check(&OFFERS)?;
+        if network.fabric().routing.is_late() {
+            return Err(BuildError::LateRouting { driver: OFFERS.driver });
+        }
         let mut egress = Vec::with_capacity(network.links().len());
         for (number, link) in network.links().iter().enumerate() {
             let (rules, context) = network.discipline(number as u32, seed)?;

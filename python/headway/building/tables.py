@@ -38,7 +38,8 @@ def fabric(
     discipline: str | Discipline | None = None,
     buffer: Packets | None = None,
     control_buffer: Packets | None = None,
-    routing: Literal["ecmp", "spray", "pinned", "symmetric"] | None = None,
+    routing: Literal["ecmp", "spray", "pinned", "symmetric", "weighted-ecmp", "least-queue", "flowlet"] | None = None,
+    flowlet_gap: Duration | None = None,
     payload: Bytes | None = None,
     header: Bytes | None = None,
     framing: Bytes | None = None,
@@ -57,8 +58,10 @@ def fabric(
         them. Credits that a discipline shapes have a limit of their own (packets or bytes; default: `"128 packets"`
         with most disciplines; the bytes of `buffer` with `trimming`; 2 times the bytes of `buffer` with `trimming`
         (`variant = "csg-htsim"`); as `buffer` with `credit-shaping` and `selective-credit-shaping`)
-    routing: how a packet's path is chosen (`ecmp`, `spray`, `pinned`, `symmetric`; default: `ecmp`; `symmetric` with
-        `expresspass` and `expresspass-aeolus`)
+    routing: how a packet's path is chosen (`ecmp`, `spray`, `pinned`, `symmetric`, `weighted-ecmp`, `least-queue`,
+        `flowlet`; default: `ecmp`; `symmetric` with `expresspass` and `expresspass-aeolus`)
+    flowlet_gap: packets of a flow that reach a switch with a shorter pause between them belong to one flowlet
+        (duration; default: `"500 us"` with `routing = "flowlet"`)
     payload: application bytes of a full packet (bytes; default: `1460`)
     header: network and transport header of a data packet (bytes; default: `40`)
     framing: Ethernet header, checksum, preamble and gap (bytes; default: `38`)
@@ -72,6 +75,7 @@ def fabric(
         buffer=buffer,
         control_buffer=control_buffer,
         routing=routing,
+        flowlet_gap=flowlet_gap,
         payload=payload,
         header=header,
         framing=framing,

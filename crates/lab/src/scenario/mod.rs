@@ -395,7 +395,8 @@ impl Setup {
 
     /// Transports that need both directions of a flow on the same links, where switches choose for each direction.
     fn uneven_routes(&self) -> impl Iterator<Item = String> {
-        let uneven = self.has_many_paths() && matches!(self.fabric.routing, Routing::Ecmp | Routing::Spray);
+        let meet = matches!(self.fabric.routing, Routing::Symmetric | Routing::Pinned);
+        let uneven = self.has_many_paths() && !meet;
         self.named_transports().filter(move |e| uneven && e.capabilities.symmetric).map(|e| {
             format!(
                 "`{}` needs `fabric.routing = \"symmetric\"`: its credits make room on other links than its data takes, which is lost or sent again",

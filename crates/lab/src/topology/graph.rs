@@ -1,5 +1,6 @@
 //! A topology from a file: `hosts = N`, `switches = M`, `link = [{ a = "h0", b = "s0", rate, delay }, ...]`; a link whose
-//! way from `b` to `a` takes another time has `delay_back`.
+//! way from `b` to `a` takes another time has `delay_back`. Files of other simulators are read too: those whose names end in
+//! `.topo` by [`super::htsim`], and those that end in `.txt` by [`super::ns3`].
 
 use crate::files;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, parse, tree::Value};
@@ -24,7 +25,12 @@ pub struct Found {
 /// Reads the file that `file` names.
 pub fn read(file: &Item<'_>, folder: &Path) -> Result<Found, ScenarioError> {
     let (path, text) = files::read(file, folder)?;
-    let mut found = parse(&Source::new(path.display().to_string(), text))?;
+    let source = Source::new(path.display().to_string(), text);
+    let mut found = match files::ending(&path) {
+        Some("topo") => super::htsim::parse(&source)?,
+        Some("txt") => super::ns3::parse(&source)?,
+        _ => parse(&source)?,
+    };
     found.resolved.insert("file".into(), file.text()?.into());
     Ok(found)
 }
@@ -68,20 +74,31 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
         let problem = Problem::Topology(format!("host h{host} has no link"));
         return Err(hosts_item.fail(problem));
     }
-    let mut rows: Vec<Json> = links
-        .iter()
-        .map(|(a, b, l)| json!([name(*a, hosts), name(*b, hosts), l.rate.to_string(), l.delay.to_string()]))
-        .collect();
-    for (number, link) in &back {
-        if let Some(row) = rows[*number as usize].as_array_mut() {
-            row.push(link.delay.to_string().into());
+    Ok(Found::new(Graph { hosts, switches, links, back }, hosts_item.at().clone()))
+}
+
+impl Found {
+    /// A graph, and where the number of its hosts is written.
+    pub(super) fn new(graph: Graph, at: Origin) -> Found {
+        let name = |node: u32| name(node, graph.hosts);
+        let mut rows: Vec<Json> = graph
+            .links
+            .iter()
+            .map(|(a, b, l)| json!([name(*a), name(*b), l.rate.to_string(), l.delay.to_string()]))
+            .collect();
+        for (number, link) in &graph.back {
+            if let Some(row) = rows[*number as usize].as_array_mut() {
+                row.push(link.delay.to_string().into());
+            }
         }
+        let mut resolved = Map::new();
+        let counts =
+            [("hosts", json!(graph.hosts)), ("switches", json!(graph.switches)), ("links", rows.into())];
+        for (key, value) in counts {
+            resolved.insert(key.into(), value);
+        }
+        Found { graph, at, resolved }
     }
-    let mut resolved = Map::new();
-    for (key, value) in [("hosts", json!(hosts)), ("switches", json!(switches)), ("links", rows.into())] {
-        resolved.insert(key.into(), value);
-    }
-    Ok(Found { graph: Graph { hosts, switches, links, back }, at: hosts_item.at().clone(), resolved })
 }
 
 fn empty(source: &Arc<Source>) -> ScenarioError {

@@ -8,8 +8,11 @@ use serde_json::{Map, Value as Json};
 use std::path::Path;
 
 pub mod graph;
+pub mod htsim;
 pub mod layout;
 pub(crate) mod link_choice;
+pub mod ns3;
+mod words;
 
 /// A key that was read, and where its value is written.
 #[derive(Clone, Debug)]

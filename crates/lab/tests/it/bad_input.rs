@@ -175,6 +175,15 @@ flows = [{ src = 0, dst = 1, bytes = "1 MB" }, { src = 0, dst = 2, bytes = "1 MB
 
 snapshot!(unreachable_host, wrong(PIECES, &[]));
 snapshot!(graph_with_a_wrong_node, wrong(&PIECES.replace("pieces.toml", "wrong-node.toml"), &[]));
+snapshot!(fat_tree_that_is_cut_off, wrong(&PIECES.replace("pieces.toml", "cut-off.topo"), &[]));
+snapshot!(fat_tree_with_a_misspelt_key, wrong(&PIECES.replace("pieces.toml", "misspelt.topo"), &[]));
+snapshot!(topology_of_ns3_that_is_cut_off, wrong(&PIECES.replace("pieces.toml", "cut-off.txt"), &[]));
+snapshot!(topology_of_ns3_that_loses, wrong(&PIECES.replace("pieces.toml", "loses.txt"), &[]));
+snapshot!(
+    gap_without_flowlets,
+    wrong(&format!("{PIECES}[fabric]\nrouting = \"least-queue\"\nflowlet_gap = \"1 us\"\n"), &[])
+);
+snapshot!(misspelt_routing, wrong(&format!("{PIECES}[fabric]\nrouting = \"least-queues\"\n"), &[]));
 
 snapshot!(ten_million_hosts, {
     let text =

@@ -54,6 +54,8 @@ fn examples_are_right_and_wrong_as_they_say() {
     assert_eq!(waiting.summary["flows_done"], 4, "{}", waiting.summary);
     let job = run(&good(&format!("{whole}\n{}", named("toml job")[0]), &[]));
     assert!(job.summary["jobs"][0]["bus_bandwidth_bps"].as_f64() > Some(0.0), "{}", job.summary);
+    let flowlets = good(&format!("{whole}\n{}", named("toml flowlets")[0]), &[]).resolved_json();
+    assert_eq!(flowlets["fabric"]["flowlet_gap"], "50 us");
     let kernel =
         run(&good(&format!("{whole}\n{}", named("toml kernel")[0]), &["fabric.discipline=anti-ecn"]));
     assert!(kernel.summary["by_transport"]["kernel-cubic"]["flows_done"] == 1, "{}", kernel.summary);

@@ -15,7 +15,7 @@ use std::fmt::Write;
 const BEGIN: &str = "<!-- fabric: written from what disciplines and transports declare, do not edit -->\n";
 const END: &str = "<!-- end of fabric -->";
 /// Keys that a resolved scenario has only where they are set.
-const SAID: [&str; 2] = ["forwarding", "at"];
+const SAID: [&str; 3] = ["flowlet_gap", "forwarding", "at"];
 
 type Set = Vec<(String, ParamValue)>;
 

@@ -54,6 +54,17 @@ fn small_networks_are_drawn_whole() {
     assert_eq!(check(&leaf_spine), (17, 18, 12));
     assert_eq!(check(&format!("kind = \"fat-tree\"\nk = 4\n{LINKS}")), (36, 48, 16));
     assert_eq!(check("kind = \"graph\"\nfile = \"ring.toml\"\n"), (7, 7, 4));
+    let cores = "pods = 2\nedges = 2\nhosts_per_edge = 2\naggs = 2\ncores_per_agg = 1";
+    assert_eq!(check(&format!("kind = \"three-tier\"\n{cores}\n{LINKS}")), (18, 20, 8));
+    let rail = "nodes = 2\ngpus = 2\nspines = 2\nnode_rate = \"1 Tbps\"\nnode_delay = \"200 ns\"";
+    assert_eq!(check(&format!("kind = \"rail\"\n{rail}\n")), (10, 12, 4));
+    // The links that close a row lie on the row, and are not drawn.
+    assert_eq!(check(&format!("kind = \"torus\"\nx = 4\ny = 2\n{LINKS}")), (16, 18, 8));
+    let groups = "groups = 3\nswitches_per_group = 2\nhosts_per_switch = 1";
+    assert_eq!(check(&format!("kind = \"dragonfly\"\n{groups}\n{LINKS}")), (12, 12, 6));
+    // Those of other simulators, one with a switch between a host and its two links.
+    assert_eq!(check("kind = \"graph\"\nfile = \"two-tiers.topo\"\n"), (8, 8, 4));
+    assert_eq!(check("kind = \"graph\"\nfile = \"two-links.txt\"\n"), (6, 5, 3));
 }
 
 #[test]
@@ -63,6 +74,7 @@ fn big_networks_are_abbreviated_and_no_host_is_forgotten() {
         (format!("kind = \"leaf-spine\"\nracks = 10\nhosts_per_rack = 40\nspines = 8\n{LINKS}"), 28, 400),
         (format!("kind = \"leaf-spine\"\nracks = 40\nhosts_per_rack = 10\nspines = 40\n{LINKS}"), 36, 400),
         (format!("kind = \"fat-tree\"\nk = 16\n{LINKS}"), 60, 1024),
+        (format!("kind = \"torus\"\nx = 16\ny = 16\nz = 4\n{LINKS}"), 64, 1024),
     ] {
         let (nodes, _, shown) = check(&keys);
         assert!(nodes <= most, "{nodes} nodes for {keys}");

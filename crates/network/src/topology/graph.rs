@@ -25,7 +25,7 @@ pub struct Graph {
 impl Declared for Graph {
     const INFO: Info = Info {
         name: "graph",
-        summary: "any graph, from a TOML file: hosts, switches, link = [{ a, b, rate, delay }, ...]",
+        summary: "any graph, from a TOML file (hosts, switches, link = [{ a, b, rate, delay }, ...]), or from htsim's `.topo` or HPCC's `.txt`",
         keys: &[needed("file", Kind::Graph, "the graph, relative to the scenario")],
         size: &["hosts", "switches"],
     };

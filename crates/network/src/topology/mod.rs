@@ -81,6 +81,20 @@ macro_rules! topologies {
                 }
             }
 
+            /// See [`NextHops::ALIKE`].
+            pub(crate) fn is_alike(&self) -> bool {
+                match self {
+                    $(Computed::$name(_) => <<$name as Declared>::NextHops as NextHops<$name>>::ALIKE),+
+                }
+            }
+
+            /// See [`NextHops::list`].
+            pub(crate) fn list(&self) -> Vec<u32> {
+                match self {
+                    $(Computed::$name(hops) => NextHops::<$name>::list(hops)),+
+                }
+            }
+
             /// The next hop from a switch to a host; `None` where a table has it.
             #[inline(always)]
             pub(crate) fn hop(&self, switch: u32, dst: u32) -> Option<Hop> {
@@ -98,6 +112,10 @@ topologies! {
     parking_lot::ParkingLot,
     leaf_spine::LeafSpine,
     fat_tree::FatTree,
+    three_tier::ThreeTier,
+    rail::Rail,
+    torus::Torus,
+    dragonfly::Dragonfly,
     graph::Graph,
 }
 
@@ -254,12 +272,17 @@ fn two_tiers(size: Size, host: LinkSpec, inner: LinkSpec, hops: u64) -> Vec<Tier
 impl TopologySpec {
     /// Rate of its slowest link.
     pub fn slowest(&self) -> Rate {
-        self.tiers().iter().map(|t| t.link.rate).min_by_key(|r| r.bps()).unwrap_or(Rate::gbps(1))
+        self.rates().min_by_key(|r| r.bps()).unwrap_or(Rate::gbps(1))
     }
 
     /// Rate of its fastest link.
     pub fn fastest(&self) -> Rate {
-        self.tiers().iter().map(|t| t.link.rate).max_by_key(|r| r.bps()).unwrap_or(Rate::gbps(1))
+        self.rates().max_by_key(|r| r.bps()).unwrap_or(Rate::gbps(1))
+    }
+
+    /// Of tiers that have links: the smallest of a shape may have none.
+    fn rates(&self) -> impl Iterator<Item = Rate> {
+        self.tiers().into_iter().filter(|tier| tier.count > 0).map(|tier| tier.link.rate)
     }
 
     /// Whether its next hops are computed. A table of them takes memory for each pair of switches.

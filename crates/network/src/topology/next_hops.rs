@@ -22,7 +22,16 @@ pub(crate) trait NextHops<T> {
     /// Whether next hops are computed, and not looked up in a table.
     const COMPUTED: bool;
 
+    /// Whether both directions of a pair of hosts meet at the same switches when every switch of a tier chooses the same
+    /// place among equal next hops.
+    const ALIKE: bool = true;
+
     fn new(topology: &T) -> Self;
+
+    /// The ports that [`Hop::Listed`] is a range of, where equal next hops are computed that are not consecutive.
+    fn list(&self) -> Vec<u32> {
+        Vec::new()
+    }
 
     /// The next hop from a switch to a host.
     fn hop(&self, switch: u32, dst: u32) -> Option<Hop>;

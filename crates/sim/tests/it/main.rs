@@ -22,6 +22,7 @@ mod processors;
 mod rcp;
 mod retransmissions;
 mod round_trips;
+mod routing;
 mod rpo;
 mod sird;
 mod stops;

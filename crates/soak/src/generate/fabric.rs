@@ -18,7 +18,11 @@ pub(super) fn draw(dice: &mut Dice, wild: bool, several: bool, tiny: bool) -> (T
         fabric.insert("discipline".into(), discipline.into());
     }
     if dice.percent(40) {
-        fabric.insert("routing".into(), (*dice.pick(ROUTINGS)).into());
+        let routing = *dice.pick(ROUTINGS);
+        fabric.insert("routing".into(), routing.into());
+        if routing == "flowlet" && dice.percent(70) {
+            fabric.insert("flowlet_gap".into(), duration(dice.count(0, 1_000_000_000)));
+        }
     }
     let largest = match (tiny, dice.percent(20)) {
         (true, _) => sizes(dice, &mut fabric, 256),

@@ -1,0 +1,258 @@
+//! The topology files of HPCC's and SimAI's ns-3 (`.txt`).
+//!
+//! The first line is `NODES SWITCHES LINKS`, or SimAI's `NODES GPUS_PER_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE`. The numbers of
+//! the switches follow, and then the links: `A B RATE DELAY ERROR_RATE`. Nodes that are not switches are hosts, in the
+//! order of their numbers, and so are the switches.
+//!
+//! A host has one link here. Where a file gives it several, as to a leaf and to an NVLink switch, a switch of its own is put
+//! between: the link of the host is as fast as all of them together, and takes no time. Other hosts' packets may cross
+//! that switch where that is a shortest path.
+
+use super::graph::Found;
+use super::words::Text;
+use crate::text::{Origin, ScenarioError, Source};
+use headway_network::LinkSpec;
+use headway_network::topology::Graph;
+use headway_units::{Rate, Time};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+type Read<T> = Result<T, ScenarioError>;
+
+/// Nodes at most.
+const MOST: u64 = 1 << 24;
+
+/// The words of a file, one after the other.
+struct Words<'a> {
+    text: Text<'a>,
+    words: std::vec::IntoIter<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self, what: &str) -> Read<&'a str> {
+        self.words.next().ok_or_else(|| {
+            let error = self.text.wrong_line(self.text.end(), format!("the file ends before {what}"));
+            error.help("is the file cut off?")
+        })
+    }
+}
+
+/// What the first line promises.
+struct Head<'a> {
+    nodes: u64,
+    nodes_word: &'a str,
+    switches: u64,
+    links: u64,
+    links_word: &'a str,
+}
+
+fn head<'a>(text: &Text<'a>) -> Read<Head<'a>> {
+    let Some(first) = text.lines().next() else { return Err(text.wrong_line(1, "the topology is empty")) };
+    let count = |place: usize, what: &str| text.number(first.words[place], what, 0..=MOST);
+    let (switches, links) = match first.words.len() {
+        3 => (count(1, "the number of switches")?, 2),
+        6 => {
+            count(1, "the GPUs of a server")?;
+            (count(2, "the number of NVLink switches")? + count(3, "the number of switches")?, 4)
+        }
+        n => {
+            let error =
+                text.wrong_line(first.number, format!("the first line has {n} words, and not 3 or 6"));
+            return Err(error.help("it is `NODES SWITCHES LINKS`, or SimAI's with six words"));
+        }
+    };
+    let nodes = count(0, "the number of nodes")?;
+    if switches >= nodes {
+        return Err(
+            text.wrong(first.words[0], format!("{nodes} nodes with {switches} switches have no host"))
+        );
+    }
+    if switches > 1 << 16 {
+        return Err(text.wrong(first.words[1], format!("{switches} switches are more than 65536")));
+    }
+    Ok(Head {
+        nodes,
+        nodes_word: first.words[0],
+        switches,
+        links: count(links, "the number of links")?,
+        links_word: first.words[links],
+    })
+}
+
+/// Reads a topology from its text.
+pub fn parse(source: &Arc<Source>) -> Read<Found> {
+    let text = Text { source };
+    let head = head(&text)?;
+    let rest: Vec<&str> = text.lines().skip(1).flat_map(|line| line.words).collect();
+    let mut words = Words { text, words: rest.into_iter() };
+    let mut switches = Vec::new();
+    for _ in 0..head.switches {
+        let word = words.next("the numbers of its switches are all there")?;
+        switches.push(words.text.number(word, "the number of a switch", 0..=head.nodes - 1)?);
+        if switches[..switches.len() - 1].contains(&switches[switches.len() - 1]) {
+            return Err(words.text.wrong(word, format!("switch {word} is there twice")));
+        }
+    }
+    let number = numbers(&switches, head.nodes);
+    let hosts = (head.nodes - head.switches) as u32;
+    let mut links: Vec<(u32, u32, LinkSpec)> = Vec::new();
+    for _ in 0..head.links {
+        let promised = format!("all of its {} links are there", head.links);
+        let [a, b, rate, delay, loss] = [(); 5].map(|()| words.next(&promised));
+        let (a, b, loss) = (a?, b?, loss);
+        let ends = [a, b].map(|word| words.text.number(word, "the number of a node", 0..=head.nodes - 1));
+        let [from, to] = ends;
+        let (from, to) = (from?, to?);
+        let spec = LinkSpec { rate: words.text.rate(rate?)?, delay: words.text.time(delay?)? };
+        let loss = loss?;
+        if loss.parse::<f64>().ok() != Some(0.0) {
+            let error = words.text.wrong(loss, format!("the error rate of this link is `{loss}`, and not 0"));
+            return Err(error.help("packets are lost by [[fault]] loss = ..., with links = [...]"));
+        }
+        if from == to {
+            return Err(words.text.wrong(b, "a link joins a node to itself"));
+        }
+        links.push((number[from as usize], number[to as usize], spec));
+    }
+    if let Some(more) = words.words.next() {
+        let text = format!("the file goes on after the {} links that it promises", head.links);
+        return Err(words.text.wrong(more, text));
+    }
+    let switches = head.switches as u32;
+    let (links, switches) = with_one_link(links, hosts, switches);
+    let mut attached = vec![false; hosts as usize];
+    links
+        .iter()
+        .flat_map(|(a, b, _)| [*a, *b])
+        .filter(|n| *n < hosts)
+        .for_each(|h| attached[h as usize] = true);
+    if let Some(host) = attached.iter().position(|has| !has) {
+        let node = number.iter().position(|n| *n == host as u32).unwrap_or(host);
+        return Err(words.text.wrong(head.links_word, format!("node {node}, a host, has no link")));
+    }
+    let graph = Graph { hosts, switches, links, back: Vec::new() };
+    Ok(Found::new(graph, Origin::part(source, head.nodes_word)))
+}
+
+/// By node of the file its number here: hosts first, each kind in order.
+fn numbers(switches: &[u64], nodes: u64) -> Vec<u32> {
+    let mut sorted = switches.to_vec();
+    sorted.sort_unstable();
+    let hosts = nodes - sorted.len() as u64;
+    let number = |node: u64| match sorted.binary_search(&node) {
+        Ok(place) => hosts + place as u64,
+        Err(before) => node - before as u64,
+    };
+    (0..nodes).map(|node| number(node) as u32).collect()
+}
+
+/// The same links, with a switch between each host of several and these; and how many switches there are then.
+fn with_one_link(
+    mut links: Vec<(u32, u32, LinkSpec)>,
+    hosts: u32,
+    switches: u32,
+) -> (Vec<(u32, u32, LinkSpec)>, u32) {
+    let mut rates = FxHashMap::<u32, (u32, u64)>::default();
+    for (a, b, link) in &links {
+        for host in [*a, *b].into_iter().filter(|node| *node < hosts) {
+            let (count, sum) = rates.entry(host).or_default();
+            (*count, *sum) = (*count + 1, sum.saturating_add(link.rate.bps()));
+        }
+    }
+    let mut several: Vec<(u32, u64)> =
+        rates.into_iter().filter(|(_, (count, _))| *count > 1).map(|(host, (_, sum))| (host, sum)).collect();
+    several.sort_unstable();
+    let between: FxHashMap<u32, u32> =
+        several.iter().zip(hosts + switches..).map(|((host, _), node)| (*host, node)).collect();
+    for (a, b, _) in &mut links {
+        for end in [a, b] {
+            *end = between.get(end).copied().unwrap_or(*end);
+        }
+    }
+    let own = several.iter().filter_map(|(host, sum)| {
+        Some((*host, *between.get(host)?, LinkSpec { rate: Rate::new(*sum)?, delay: Time::ZERO }))
+    });
+    links.extend(own);
+    (links, switches + between.len() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_network::topology::Topology;
+
+    const HPCC: &str = "6 2 5\n0 3\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 1us 0.000000\n3 4 25Gbps 500ns 0\n3 5 25Gbps 500ns 0\n\
+        0 3 400Gbps 2us 0\n";
+    /// Two servers of two GPUs, two leaves and a spine.
+    const SIMAI: &str = "9 2 2 3 10 H100\n4 5 6 7 8 \n0 4 2880Gbps 0.000025ms 0\n0 6 400Gbps 0.0005ms 0\n1 4 2880Gbps 0.000025ms 0\n\
+        1 7 400Gbps 0.0005ms 0\n2 5 2880Gbps 0.000025ms 0\n2 6 400Gbps 0.0005ms 0\n3 5 2880Gbps 0.000025ms 0\n\
+        3 7 400Gbps 0.0005ms 0\n6 8 400Gbps 0.0005ms 0\n7 8 400Gbps 0.0005ms 0\n";
+
+    fn read(text: &str) -> Read<Found> {
+        parse(&Source::new("topology.txt", text))
+    }
+
+    #[test]
+    fn hosts_and_switches_are_numbered_in_the_order_of_the_file() {
+        let graph = read(HPCC).expect("a topology").graph;
+        assert_eq!((graph.hosts, graph.switches), (4, 2));
+        let link = |gbps, ns| LinkSpec { rate: Rate::gbps(gbps), delay: Time::ns(ns) };
+        let expected = [
+            (4, 0, link(100, 1000)),
+            (4, 1, link(100, 1000)),
+            (5, 2, link(25, 500)),
+            (5, 3, link(25, 500)),
+            (4, 5, link(400, 2000)),
+        ];
+        assert_eq!(graph.links, expected);
+    }
+
+    #[test]
+    fn a_host_of_several_links_has_a_switch_of_its_own() {
+        let graph = read(SIMAI).expect("a topology").graph;
+        assert_eq!((graph.hosts, graph.switches, graph.links.len()), (4, 5 + 4, 10 + 4));
+        for host in 0..4 {
+            let own: Vec<_> = graph.links.iter().filter(|(a, b, _)| [*a, *b].contains(&host)).collect();
+            let rate = Rate::gbps(2880 + 400);
+            assert_eq!(own, [&(host, 9 + host, LinkSpec { rate, delay: Time::ZERO })]);
+        }
+        let pieces = graph.pieces().expect("a graph");
+        assert!(pieces.iter().all(|piece| *piece == pieces[0]), "in one piece");
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused_where_it_is_written() {
+        let cases = [
+            ("6 2 5", "6 2", 1, "the first line has 2 words, and not 3 or 6"),
+            ("6 2 5", "2 2 5", 1, "2 nodes with 2 switches have no host"),
+            ("6 2 5", "6 2 6", 7, "the file ends before all of its 6 links are there"),
+            ("6 2 5", "6 2 4", 7, "the file goes on after the 4 links that it promises"),
+            ("6 2 5", "7 2 5", 1, "node 6, a host, has no link"),
+            ("0 3\n", "0 0\n", 2, "switch 0 is there twice"),
+            ("0 3\n", "0 9\n", 2, "the number of a switch is from 0 to 5, not 9"),
+            ("3 5 25Gbps", "3 8 25Gbps", 6, "the number of a node is from 0 to 5, not 8"),
+            ("3 5 25Gbps", "5 5 25Gbps", 6, "a link joins a node to itself"),
+            ("3 5 25Gbps", "3 5 25GBit", 6, "`GBit` is not a unit"),
+            ("3 5 25Gbps", "3 5 25us", 6, "`25us` is a duration, and a rate is wanted"),
+            ("2us 0", "2us 0.01", 7, "the error rate of this link is `0.01`, and not 0"),
+        ];
+        for (from, to, line, message) in cases {
+            let error = read(&HPCC.replace(from, to)).expect_err(message);
+            assert_eq!(error.to_string(), message);
+            let at = error.origin().expect("a place");
+            assert_eq!(at.source.line_column(at.span.start).0, line, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_is_refused_wherever_that_is() {
+        for text in [HPCC, SIMAI] {
+            // The last link but its error rate, and every shorter beginning.
+            let last = text.trim_end().len() - 1;
+            for end in (0..=last).filter(|end| text.is_char_boundary(*end)) {
+                let error = read(&text[..end]).expect_err("a part of a topology");
+                assert!(error.origin().is_some(), "{end}: {error}");
+            }
+        }
+    }
+}
