@@ -20,4 +20,5 @@ mod sampler;
 mod shared;
 
 pub use conductor::Trial;
-pub use run::{Around, meet, parameters, run, run_tapped, run_within, run_witnessed};
+pub use mixed::Machine;
+pub use run::{Around, Maker, meet, parameters, run, run_tapped, run_within, run_witnessed};

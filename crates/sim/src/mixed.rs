@@ -19,7 +19,7 @@ use headway_units::Time;
 use std::sync::Arc;
 
 /// A machine of a transport that is known only at run time.
-pub(crate) type Machine = Box<dyn Endpoint + Send>;
+pub type Machine = Box<dyn Endpoint + Send>;
 
 /// One transport at a host.
 struct Part {
