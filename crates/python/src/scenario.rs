@@ -102,6 +102,12 @@ impl PyScenario {
         checked.map_err(|e| diagnostic(&e))
     }
 
+    /// The overrides that are in effect at no point of its sweep: position, and the diagnostic.
+    fn idle_sets(&self) -> PyResult<Vec<(usize, String)>> {
+        let idle = self.inner.idle_sets_of_sweep().map_err(|e| diagnostic(&e))?;
+        Ok(idle.into_iter().map(|(number, error)| (number, error.render())).collect())
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.inner.about.name
