@@ -358,7 +358,9 @@ impl Ledger {
             let allowed = packet.index < record.subflows.most(packet.count);
             return if allowed { Ok(()) } else { fail(Broken::Unauthorised) };
         }
-        if record.sent.insert(packet.index) && !record.permits(packet, self.expected.window_grows, self.expected.grants_name) {
+        if record.sent.insert(packet.index)
+            && !record.permits(packet, self.expected.window_grows, self.expected.grants_name)
+        {
             return fail(Broken::Unauthorised);
         }
         if !record.affords(packet) {

@@ -115,11 +115,7 @@ pub fn transport(item: &Item<'_>, foreign: &[Foreign]) -> Result<TransportSpec, 
     Ok(TransportSpec { name: name.into(), params })
 }
 
-fn find_transport(
-    item: &Item<'_>,
-    name: &str,
-    foreign: &[Foreign],
-) -> Result<Vec<ParamSpec>, ScenarioError> {
+fn find_transport(item: &Item<'_>, name: &str, foreign: &[Foreign]) -> Result<Vec<ParamSpec>, ScenarioError> {
     foreign::find(name, foreign).map(|known| known.params).ok_or_else(|| {
         let problem = Problem::NoSuchName { what: "transport", name: name.into() };
         item.fail(problem).maybe_help(names::suggestion(name, foreign::names(foreign)))

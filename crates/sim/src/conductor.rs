@@ -17,6 +17,7 @@ use crate::crew::{threads_for, with_crew};
 use crate::division::Division;
 use crate::engine::{Common, Engine, Host, Nearness, Stop, Stopped, seen};
 use crate::links::Sighting;
+use crate::numbers::message_numbers;
 use crate::ports::{Egress, Ports, egress_of};
 use crate::progressing::Progressing;
 use crate::sampler::Sampler;
@@ -28,7 +29,6 @@ use headway_network::{PER_PACKET, PER_SAMPLE};
 use headway_transport::Endpoint;
 use headway_transport::endpoint::Around;
 use headway_units::Time;
-use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -107,12 +107,12 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let division = Division::new(&network, spec, if watch.witness.is_some() { 1 } else { watch.threads });
         let shards = division.shards();
         let flows: Arc<[Progressing]> = spec.flows.iter().map(|_| Progressing::default()).collect();
-        let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows));
         let (egress, reach) = egress_of(&network, spec.seed, &division)?;
         let egress = Shared::of(egress, shards, division.of_link());
         let of_host: Arc<[u8]> = division.of_node()[..network.hosts() as usize].into();
         let hosts = Shared::of(endpoints.into_iter().map(Host::new).collect(), shards, &of_host);
         let order = in_order(spec);
+        let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows, &order));
         let mut orders: Vec<Vec<u32>> = vec![Vec::new(); shards];
         for flow in &order {
             orders[usize::from(of_host[spec.flows[*flow as usize].src as usize])].push(*flow);
@@ -404,11 +404,14 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let Some(sampler) = &mut self.sampler else { return };
         let mut shards: Vec<&mut Engine<'a, E>> = all.iter_mut().map(|guard| &mut **guard).collect();
         let mut deliveries: Vec<_> = shards.iter_mut().map(|shard| shard.deliveries.take()).collect();
+        let first = &mut *shards[0];
+        let hosts = whole(&mut first.hosts);
         sampler.take(
             self.now,
-            whole(&mut shards[0].ports.egress),
-            &self.flows,
+            whole(&mut first.ports.egress),
+            (&self.spec.flows, &self.flows),
             deliveries.iter_mut().flatten().map(|shard| &mut **shard),
+            &|host, end, found| hosts[host as usize].endpoint.probe(end, found),
         );
         shards.iter_mut().zip(deliveries).for_each(|(shard, own)| shard.deliveries = own);
         self.next_sample = self.now.saturating_add(sampler.every());
@@ -552,12 +555,10 @@ fn stops(spec: &RunSpec, order: &[u32], of_host: &[u8], shards: usize) -> Vec<Ve
     if spec.flows.iter().all(|flow| flow.stop.is_none()) {
         return all;
     }
-    let mut numbers: FxHashMap<(u32, u32, u8), u32> = FxHashMap::default();
+    let numbers = message_numbers(&spec.flows, order);
     for &number in order {
         let flow = &spec.flows[number as usize];
-        let next = numbers.entry((flow.src, flow.dst, flow.transport)).or_insert(0);
-        let message = *next;
-        *next += 1;
+        let message = numbers[number as usize];
         for host in [flow.src, flow.dst] {
             if let Some(at) = flow.stop {
                 let stop = Stop { at, host, flow: number, message };

@@ -9,6 +9,7 @@ mod division;
 mod engine;
 mod links;
 mod mixed;
+mod numbers;
 mod outages;
 mod packet_pool;
 mod ports;

@@ -1,9 +1,13 @@
 //! Time series, taken at fixed intervals.
 
+use crate::numbers::message_numbers;
 use crate::ports::Egress;
 use crate::progressing::Progressing;
 use headway_network::{Entity, FlowState, LinkSampler, Metric, Network, Sample};
-use headway_network::{FlowChoice, FlowSpec, SampleSpec};
+use headway_network::{FlowChoice, FlowSpec, ProbeChoice, SampleSpec};
+use headway_packet::HostId;
+use headway_transport::End;
+use headway_transport::probes::Sink;
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -45,18 +49,68 @@ impl Deliveries {
     }
 }
 
+/// What machines are asked of each sampled flow that is under way.
+struct Probes {
+    choice: ProbeChoice,
+    /// Flows by start, and where in that order those begin that have not started.
+    order: Vec<u32>,
+    next: usize,
+    /// Number of each flow's message.
+    messages: Vec<u32>,
+    /// Flows under way.
+    open: Vec<u32>,
+}
+
+impl Probes {
+    /// Asks of all flows under way.
+    fn take(
+        &mut self,
+        now: Time,
+        specs: &[FlowSpec],
+        flows: &[Progressing],
+        ask: &Ask<'_>,
+        samples: &mut Vec<Sample>,
+    ) {
+        let started = |&&tag: &&u32| specs[tag as usize].start <= now;
+        let fresh: Vec<u32> = self.order[self.next..].iter().take_while(started).copied().collect();
+        self.next += fresh.len();
+        self.open.extend(fresh);
+        self.open
+            .retain(|&tag| matches!(flows[tag as usize].state(), FlowState::Unfinished | FlowState::Pending));
+        self.open.sort_unstable();
+        for &tag in &self.open {
+            let FlowSpec { src, dst, .. } = specs[tag as usize];
+            let message = self.messages[tag as usize];
+            for (sends, host, peer) in [(true, src, dst), (false, dst, src)] {
+                let end = End { sends, peer: HostId(peer), message, tag };
+                ask(host, &end, &mut |info, value| {
+                    if self.choice.has(info.name) {
+                        let (entity, metric) = (Entity::Flow(tag), Metric::Probe(info.name));
+                        samples.push(Sample { at: now, entity, metric, value });
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Asks a host's machine of one end of a message.
+pub(crate) type Ask<'a> = dyn Fn(u32, &End, &mut Sink<'_>) + 'a;
+
 /// What is sampled, and what has been.
 pub(crate) struct Sampler {
     every: Time,
     last: Time,
     wanted: Option<Arc<[bool]>>,
     links: LinkSampler,
+    probes: Option<Probes>,
     samples: Vec<Sample>,
     most: u64,
 }
 
 impl Sampler {
-    pub(crate) fn new(spec: &SampleSpec, network: &Network, flows: &[FlowSpec]) -> Sampler {
+    /// `order` are the flows by start.
+    pub(crate) fn new(spec: &SampleSpec, network: &Network, flows: &[FlowSpec], order: &[u32]) -> Sampler {
         let wanted = match &spec.flows {
             FlowChoice::None => None,
             FlowChoice::All => Some(vec![true; flows.len()]),
@@ -66,11 +120,20 @@ impl Sampler {
                 Some(wanted)
             }
         };
+        let asks = spec.probes != ProbeChoice::None;
+        let probes = wanted.as_ref().filter(|_| asks).map(|wanted| Probes {
+            choice: spec.probes.clone(),
+            order: order.iter().copied().filter(|&tag| wanted[tag as usize]).collect(),
+            next: 0,
+            messages: message_numbers(flows, order),
+            open: Vec::new(),
+        });
         Sampler {
             every: spec.every,
             last: Time::ZERO,
             wanted: wanted.map(Into::into),
             links: LinkSampler::new(network, &spec.links),
+            probes,
             samples: Vec::new(),
             most: spec.most,
         }
@@ -102,8 +165,9 @@ impl Sampler {
         &mut self,
         now: Time,
         egress: &mut [Egress],
-        flows: &[Progressing],
+        (specs, flows): (&[FlowSpec], &[Progressing]),
         deliveries: impl Iterator<Item = &'d mut Deliveries>,
+        ask: &Ask<'_>,
     ) {
         let length = now - self.last;
         if length == Time::ZERO {
@@ -117,6 +181,9 @@ impl Sampler {
             let value = bytes as f64 * 8.0 / length.as_secs_f64();
             let (at, entity, metric) = (now, Entity::Flow(tag), Metric::ThroughputBps);
             self.samples.push(Sample { at, entity, metric, value });
+        }
+        if let Some(probes) = &mut self.probes {
+            probes.take(now, specs, flows, ask, &mut self.samples);
         }
         self.links.sample((now, now, length), egress, |egress| &mut egress.port, &mut self.samples);
     }

@@ -84,13 +84,16 @@ impl Field {
     }
 
     /// What a transport or a discipline declares.
-    pub(super) const fn gauge(info: &GaugeInfo) -> Field {
+    pub(crate) const fn gauge(info: &GaugeInfo) -> Field {
         match info.unit {
             GaugeUnit::Bytes => Field::new(info.name, Bytes, info.label, info.doc),
             GaugeUnit::Packets => Field::packets(info.name, info.label, info.doc),
             GaugeUnit::Connections => {
                 Field { unit: "connections", ..Field::new(info.name, Count, info.label, info.doc) }
             }
+            GaugeUnit::Seconds => Field::new(info.name, Time, info.label, info.doc),
+            GaugeUnit::BitsPerSecond => Field::new(info.name, Rate, info.label, info.doc),
+            GaugeUnit::Share => Field::new(info.name, Share, info.label, info.doc),
             GaugeUnit::Nanoseconds => {
                 Field { unit: "ns", ..Field::new(info.name, Count, info.label, info.doc) }
             }

@@ -8,7 +8,7 @@ use crate::fabric;
 use crate::foreign::Foreign;
 use crate::model;
 use crate::text::overrides::{self, Override};
-use crate::text::{names, Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, names, parse};
 use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
 use headway_network::{FabricSpec, Network, Routing, Until};
@@ -46,7 +46,14 @@ impl Request {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let source = Source::new(path.display().to_string(), text);
-        Ok(Request { source, name, folder, sets: sets.to_vec(), scale: scale.map(str::to_string), foreign: Arc::default() })
+        Ok(Request {
+            source,
+            name,
+            folder,
+            sets: sets.to_vec(),
+            scale: scale.map(str::to_string),
+            foreign: Arc::default(),
+        })
     }
 
     /// A scenario in a string; relative paths in it start at `folder`.
@@ -73,7 +80,8 @@ impl Request {
             }
             if headway_fabric::registry::find(&one.discipline).is_none() {
                 let problem = Problem::NoSuchName { what: "port discipline", name: one.discipline.clone() };
-                let nearest = names::suggestion(&one.discipline, headway_fabric::registry::NAMES.iter().copied());
+                let nearest =
+                    names::suggestion(&one.discipline, headway_fabric::registry::NAMES.iter().copied());
                 return Err(ScenarioError::nowhere(problem).maybe_help(nearest));
             }
         }
@@ -329,7 +337,9 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
     let bottleneck = table.get("bottleneck").map(|i| sample::link_list(&i, &names)).transpose()?;
     let bottleneck = bottleneck.unwrap_or_default();
     let sampling = table.get("sample").map(|i| i.table()).transpose()?;
-    let sample = sampling.map(|t| sample::read(&t, &setup.topology, &names, &bottleneck)).transpose()?;
+    let sample = sampling
+        .map(|t| sample::read(&t, &setup.topology, &names, &bottleneck, &setup.transports))
+        .transpose()?;
     let switches = || network_switches(&setup.topology, &setup.fabric);
     let known = topology::link_choice::Known { links: &names, switches: &switches };
     let faults = table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();

@@ -28,10 +28,10 @@ use headway_network::{
     Until,
 };
 use headway_units::Time;
-use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 
 /// Version of the simulator, part of every run's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -271,6 +271,7 @@ impl Setup {
                 every: s.every,
                 flows: sampled,
                 links: s.links.clone(),
+                probes: s.probes.clone(),
                 most: u64::MAX,
             }),
             faults: self.faults.clone(),
@@ -376,14 +377,10 @@ impl Setup {
     fn misfits(&self) -> impl Iterator<Item = String> {
         let ports = self.fabric.discipline.as_str();
         let homes = self.named_transports();
-        let elsewhere = homes.filter(move |e| {
-            ports != e.discipline && !headway_fabric::registry::is_plain(&e.discipline)
-        });
+        let elsewhere = homes
+            .filter(move |e| ports != e.discipline && !headway_fabric::registry::is_plain(&e.discipline));
         elsewhere.map(move |e| {
-            format!(
-                "`{}` is meant to run over `{}`, and the ports are `{ports}`",
-                e.name, e.discipline
-            )
+            format!("`{}` is meant to run over `{}`, and the ports are `{ports}`", e.name, e.discipline)
         })
     }
 

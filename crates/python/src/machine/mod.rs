@@ -23,7 +23,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Inputs at one instant after which a deadline that never moves is taken for a mistake.
 const STUCK: u32 = 100_000;
 
-
 /// The first exception of any machine of a run. From then on no machine is asked for anything.
 #[derive(Default)]
 pub(crate) struct Failure {
@@ -105,7 +104,14 @@ impl Own {
             self.factory.call(py, (PyHost::of(context),), Some(&arguments))
         });
         let object = made.map_err(|error| around.failure.note(error, place)).ok();
-        PyMachine { object, name: self.foreign.name.clone(), host, around, stuck: (Time::ZERO, 0), received: BTreeMap::new() }
+        PyMachine {
+            object,
+            name: self.foreign.name.clone(),
+            host,
+            around,
+            stuck: (Time::ZERO, 0),
+            received: BTreeMap::new(),
+        }
     }
 }
 
@@ -184,7 +190,9 @@ impl PyMachine {
             return Some(format!("the packet says that it comes from host {from}"));
         }
         if (from, to) != (src, dst) && (from, to) != (dst, src) {
-            return Some(format!("the packet is for host {to}, and its flow goes from host {src} to host {dst}"));
+            return Some(format!(
+                "the packet is for host {to}, and its flow goes from host {src} to host {dst}"
+            ));
         }
         (packet.wire == 0).then(|| "the packet has no bytes on the wire".to_string())
     }
@@ -235,7 +243,8 @@ impl Endpoint for PyMachine {
     fn timeout(&mut self, now: Time) {
         self.stuck = (now, if self.stuck.0 == now { self.stuck.1 + 1 } else { 0 });
         if self.stuck.1 > STUCK {
-            let text = format!("`next_timeout` answers {now} or less after every `timeout`: time cannot go on");
+            let text =
+                format!("`next_timeout` answers {now} or less after every `timeout`: time cannot go on");
             return self.note(broken(text), "timeout", Some(now));
         }
         self.ask("timeout", Some(now), |own| own.call_method1("timeout", (now.0,)).map(drop));
@@ -267,11 +276,13 @@ impl Endpoint for PyMachine {
     }
 
     fn wants_transmit(&self) -> bool {
-        self.ask("wants_transmit", None, |own| own.call_method0("wants_transmit")?.is_truthy()).unwrap_or(false)
+        self.ask("wants_transmit", None, |own| own.call_method0("wants_transmit")?.is_truthy())
+            .unwrap_or(false)
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let at = self.ask("next_timeout", None, |own| own.call_method0("next_timeout")?.extract::<Option<u64>>());
+        let at =
+            self.ask("next_timeout", None, |own| own.call_method0("next_timeout")?.extract::<Option<u64>>());
         at.flatten().map(Time)
     }
 
