@@ -9,7 +9,6 @@ mod division;
 mod engine;
 mod links;
 mod mixed;
-mod numbers;
 mod outages;
 mod packet_pool;
 mod ports;
@@ -19,6 +18,7 @@ mod rank;
 mod run;
 mod sampler;
 mod shared;
+mod waiting;
 
 pub use conductor::Trial;
 pub use mixed::Machine;

@@ -1,6 +1,6 @@
 //! Time series, taken at fixed intervals.
 
-use crate::numbers::message_numbers;
+use crate::engine::UNOPENED;
 use crate::ports::Egress;
 use crate::progressing::Progressing;
 use headway_network::{Entity, FlowState, LinkSampler, Metric, Network, Sample};
@@ -10,6 +10,7 @@ use headway_transport::End;
 use headway_transport::probes::Sink;
 use headway_units::Time;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// What a shard has delivered since the last sample.
 pub(crate) struct Deliveries {
@@ -52,11 +53,11 @@ impl Deliveries {
 /// What machines are asked of each sampled flow that is under way.
 struct Probes {
     choice: ProbeChoice,
-    /// Flows by start, and where in that order those begin that have not started.
+    /// Flows that wait for no other, by start, and where in that order those begin that have not started.
     order: Vec<u32>,
     next: usize,
-    /// Number of each flow's message.
-    messages: Vec<u32>,
+    /// Flows that wait for others, and whose message is not open.
+    waiting: Vec<u32>,
     /// Flows under way.
     open: Vec<u32>,
 }
@@ -66,8 +67,7 @@ impl Probes {
     fn take(
         &mut self,
         now: Time,
-        specs: &[FlowSpec],
-        flows: &[Progressing],
+        (specs, flows, numbers): Flows<'_>,
         ask: &Ask<'_>,
         samples: &mut Vec<Sample>,
     ) {
@@ -75,12 +75,18 @@ impl Probes {
         let fresh: Vec<u32> = self.order[self.next..].iter().take_while(started).copied().collect();
         self.next += fresh.len();
         self.open.extend(fresh);
+        let number = |tag: u32| numbers[tag as usize].load(Relaxed);
+        self.open.extend(self.waiting.extract_if(.., |&mut tag| number(tag) != UNOPENED));
         self.open
             .retain(|&tag| matches!(flows[tag as usize].state(), FlowState::Unfinished | FlowState::Pending));
         self.open.sort_unstable();
         for &tag in &self.open {
             let FlowSpec { src, dst, .. } = specs[tag as usize];
-            let message = self.messages[tag as usize];
+            let message = number(tag);
+            if message == UNOPENED {
+                // The processor of its host has not had time for it.
+                continue;
+            }
             for (sends, host, peer) in [(true, src, dst), (false, dst, src)] {
                 let end = End { sends, peer: HostId(peer), message, tag };
                 ask(host, &end, &mut |info, value| {
@@ -93,6 +99,9 @@ impl Probes {
         }
     }
 }
+
+/// All flows of a run: what they are, what has become of them, and the numbers of their messages once they are open.
+pub(crate) type Flows<'a> = (&'a [FlowSpec], &'a [Progressing], &'a [AtomicU32]);
 
 /// Asks a host's machine of one end of a message.
 pub(crate) type Ask<'a> = dyn Fn(u32, &End, &mut Sink<'_>) + 'a;
@@ -109,7 +118,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// `order` are the flows by start.
+    /// `order` are the flows that wait for no other, by start.
     pub(crate) fn new(spec: &SampleSpec, network: &Network, flows: &[FlowSpec], order: &[u32]) -> Sampler {
         let wanted = match &spec.flows {
             FlowChoice::None => None,
@@ -121,12 +130,18 @@ impl Sampler {
             }
         };
         let asks = spec.probes != ProbeChoice::None;
-        let probes = wanted.as_ref().filter(|_| asks).map(|wanted| Probes {
-            choice: spec.probes.clone(),
-            order: order.iter().copied().filter(|&tag| wanted[tag as usize]).collect(),
-            next: 0,
-            messages: message_numbers(flows, order),
-            open: Vec::new(),
+        let probes = wanted.as_ref().filter(|_| asks).map(|wanted| {
+            let mut starts = vec![false; flows.len()];
+            order.iter().for_each(|&tag| starts[tag as usize] = true);
+            Probes {
+                choice: spec.probes.clone(),
+                order: order.iter().copied().filter(|&tag| wanted[tag as usize]).collect(),
+                next: 0,
+                waiting: (0..flows.len() as u32)
+                    .filter(|&f| wanted[f as usize] && !starts[f as usize])
+                    .collect(),
+                open: Vec::new(),
+            }
         });
         Sampler {
             every: spec.every,
@@ -156,6 +171,11 @@ impl Sampler {
         self.samples.len() as u64 >= self.most
     }
 
+    /// Whether machines are asked of flows.
+    pub(crate) fn asks(&self) -> bool {
+        self.probes.is_some()
+    }
+
     pub(crate) fn every(&self) -> Time {
         self.every
     }
@@ -165,7 +185,7 @@ impl Sampler {
         &mut self,
         now: Time,
         egress: &mut [Egress],
-        (specs, flows): (&[FlowSpec], &[Progressing]),
+        all: Flows<'_>,
         deliveries: impl Iterator<Item = &'d mut Deliveries>,
         ask: &Ask<'_>,
     ) {
@@ -175,7 +195,7 @@ impl Sampler {
         }
         self.last = now;
         let mut fresh = Vec::new();
-        deliveries.for_each(|shard| shard.take(flows, &mut fresh));
+        deliveries.for_each(|shard| shard.take(all.1, &mut fresh));
         fresh.sort_unstable();
         for (tag, bytes) in fresh {
             let value = bytes as f64 * 8.0 / length.as_secs_f64();
@@ -183,7 +203,7 @@ impl Sampler {
             self.samples.push(Sample { at, entity, metric, value });
         }
         if let Some(probes) = &mut self.probes {
-            probes.take(now, specs, flows, ask, &mut self.samples);
+            probes.take(now, all, ask, &mut self.samples);
         }
         self.links.sample((now, now, length), egress, |egress| &mut egress.port, &mut self.samples);
     }
