@@ -49,9 +49,7 @@ class _Written:
         own = all_declared(self.transports)
         if text is not None:
             return _headway.Scenario.from_text(text, self.title, [], None, str(self.folder), own)
-        return _headway.Scenario.from_text(
-            self.text, self.title, list(self.sets), self.scale, str(self.folder), own
-        )
+        return _headway.Scenario.from_text(self.text, self.title, list(self.sets), self.scale, str(self.folder), own)
 
     def check_report(self, native: _headway.Scenario) -> None:
         """Raise `ScenarioError` for what no report understands in the `[report]` table."""

@@ -60,7 +60,7 @@ class Transport:
         raise NotImplementedError(f"{type(self).__name__} has no `receive`")
 
     def poll_data(self, now: int) -> Packet | None:
-        """The next packet for a free link that no control packet waits for; None if there is none until the next input."""
+        """The next packet for a free link that no control packet waits for; None: none until the next input."""
         raise NotImplementedError(f"{type(self).__name__} has no `poll_data`")
 
     def live_messages(self) -> int:

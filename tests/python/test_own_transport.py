@@ -37,8 +37,10 @@ def test_the_template_is_its_twin_in_rust_event_by_event() -> None:
         twin = Scenario.from_text(scenario(Mine).text, sets={**name, **sets}).run()
         own = Scenario.from_text(scenario(Mine).text, sets=sets, transports={"mine": Mine}).run()
         assert own.manifest["order_digest"] == twin.manifest["order_digest"], sets
-        assert own.flows.to_polars().drop("transport", strict=False).equals(
-            twin.flows.to_polars().drop("transport", strict=False)
+        assert (
+            own.flows.to_polars()
+            .drop("transport", strict=False)
+            .equals(twin.flows.to_polars().drop("transport", strict=False))
         )
         assert own.manifest["events"] == twin.manifest["events"]
 
@@ -46,9 +48,7 @@ def test_the_template_is_its_twin_in_rust_event_by_event() -> None:
 def test_random_messages_at_a_load_are_those_of_the_twin() -> None:
     def at(transport: str | type[headway.Transport]) -> headway.Run:
         return headway.scenario(
-            topology=headway.leaf_spine(
-                racks=2, hosts_per_rack=3, spines=2, host_rate="10 Gbps", host_delay="1 us"
-            ),
+            topology=headway.leaf_spine(racks=2, hosts_per_rack=3, spines=2, host_rate="10 Gbps", host_delay="1 us"),
             transport=transport,
             fabric=headway.fabric(buffer="20 packets"),
             traffic=headway.poisson(cdf="homa_w3_google_all", load=0.8, flows=150),
@@ -260,6 +260,8 @@ def test_runs_are_told_apart_by_the_text_of_the_class_and_are_not_kept(tmp_path:
 
 
 def test_a_sweep_runs_point_by_point(tmp_path: Path) -> None:
-    varied = scenario("template", transports={"mine": Mine}, variants={"rust": {}, "python": {"transport.name": "mine"}})
+    varied = scenario(
+        "template", transports={"mine": Mine}, variants={"rust": {}, "python": {"transport.name": "mine"}}
+    )
     runs = {point.variant: varied.at(point).run() for point in varied.points()}
     assert runs["rust"].manifest["order_digest"] == runs["python"].manifest["order_digest"]

@@ -21,7 +21,7 @@ def probes(study: Study) -> Figure:
     runs, said = chosen_runs(study)
     metrics = [name for name in schema()["probes"] if any(_has(point, name) for _, point in runs)]
     if not metrics:
-        return Figure(ID, TITLE, absent="no flow was probed; add `flows` and `probes = true` to the scenario's [sample]")
+        return Figure(ID, TITLE, absent="no flow was probed; add `flows` and `probes = true` to [sample]")
     lines = {(facet, point, name): lines_of(point, facet, name) for facet, point in runs for name in metrics}
     shown = largest([line for found in lines.values() for line in found])
     styles = study.flow_styles(shown)
