@@ -14,12 +14,12 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from headway import errors
-from headway.cli.main import status_of
+from headway.cli.main import cli, status_of
 
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ROOT / "crates/lab/src/text/error.rs"
@@ -57,10 +57,17 @@ class Example:
     remedy: str
     arguments: tuple[str, ...]
     files: tuple[tuple[str, str], ...] = ()
+    # What has to be run first.
+    before: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
-        return " ".join(["headway", *(f"'{word}'" if re.search(r"[ {\"]", word) else word for word in self.arguments)])
+        return typed(self.arguments)
+
+
+def typed(arguments: tuple[str, ...]) -> str:
+    """A command as it is typed."""
+    return " ".join(["headway", *(f"'{word}'" if re.search(r"[ {\"]", word) else word for word in arguments)])
 
 
 def override(text: str, remedy: str, *files: tuple[str, str]) -> Example:
@@ -77,8 +84,8 @@ SCENARIOS = {
         "topology.host=4", "Use the name in the help, or look in [Scenarios: every key](scenario-format.md)."
     ),
     "UnusedKey": override(
-        "topology.oversubscription=2",
-        "Remove the key, or choose the kind that uses it. The help lists the keys that have an effect here.",
+        'traffic.0.flows.0.path=["s0"]',
+        "Remove the key, or choose the kind or the mode that uses it.",
     ),
     "MissingKey": Example(
         "Add the key. [Scenarios: every key](scenario-format.md) says what it means.",
@@ -117,7 +124,7 @@ SCENARIOS = {
         'traffic.0={kind = "poisson", load = 1.5, cdf = "dctcp_websearch"}', "Lower the load to 1 or less."
     ),
     "Unreadable": override(
-        'traffic.0={kind = "file", file = "lost.csv"}',
+        'traffic.0={kind = "file", path = "lost.csv"}',
         "Correct the path, which is relative to the scenario's folder, or the rights of the file.",
     ),
     "TooBig": override(
@@ -138,16 +145,14 @@ OTHERS = {
     ),
     "ClaimsError": Example(
         "Mend the line. [Expressions over runs](measures.md) lists the functions and what they take.",
-        ("check", "claimed.toml"),
-        (
-            ("claimed.toml", 'claims = "claimed.claims.toml"\n\n' + SMALL),
-            ("claimed.claims.toml", '[[claim]]\nid = "first"\n'),
-        ),
+        ("check", "small.toml"),
+        (("claims.toml", '[[claim]]\nid = "first"\n'),),
     ),
     "TableError": Example(
         "Mend the line of the table. [Compare with other numbers](comparing.md) says which columns it needs.",
-        ("compare", "table.csv", "small.toml"),
-        (("table.csv", "a,b\n1\n"),),
+        ("compare", "ran", "theirs.csv"),
+        (("theirs.csv", "flow,fct_us\n0,900\n1,fast\n"),),
+        ("run", "small.toml", "--out", "ran", "-q"),
     ),
 }
 
@@ -161,11 +166,12 @@ written by `tools/errors.py`, which executes each example; `small.toml` is this 
 """
 
 
-def kinds() -> dict[str, str]:
-    """The kinds of mistakes in a scenario, each with its meaning, from the source."""
+def kinds() -> dict[str, tuple[str, str]]:
+    """The kinds of mistakes in a scenario, each with its meaning and a pattern of its message, from the source."""
     text = KINDS.read_text("utf-8")
     body = text[text.index("pub enum Problem {") : text.index("\n}\n", text.index("pub enum Problem {"))]
-    return {name: doc for doc, name in re.findall(r"\n    /// (.+)\n    #\[error\(.*\)\]\n    (\w+)", body)}
+    found = re.findall(r"\n    /// (.+)\n    #\[error\(\"(.*)\".*\)\]\n    (\w+)", body)
+    return {name: (doc, ".+".join(map(re.escape, re.split(r"\{[^}]*\}", form)))) for doc, form, name in found}
 
 
 @contextlib.contextmanager
@@ -184,28 +190,41 @@ def inside(folder: Path) -> Iterator[None]:
             os.environ["COLUMNS"] = width
 
 
-def printed(example: Example) -> str:
-    """What the command of an example prints. It has to fail as a user's mistake does."""
+def printed(example: Example, form: str) -> str:
+    """What the command of an example prints. It has to fail as a user's mistake does, and in the form of its kind."""
     said, out = io.StringIO(), io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
         status = status_of(list(example.arguments))
-    if status != 2 or not said.getvalue().startswith("error:"):
-        raise SystemExit(f"`{example.command}` ends with status {status}, not as a mistake:\n{said.getvalue()}")
+    if status != 2 or not re.match(f"error: {form}", said.getvalue()):
+        raise SystemExit(f"`{example.command}` ends with status {status}, not as its kind does:\n{said.getvalue()}")
     return "\n".join(line.rstrip() for line in said.getvalue().rstrip().splitlines())
 
 
-def section(name: str, meaning: str, example: Example) -> str:
+def raised(example: Example) -> str:
+    """The name of the exception that the command of an example ends with."""
+    try:
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+            cli.main(list(example.arguments), prog_name="headway", standalone_mode=False)
+    except errors.HeadwayError as error:
+        return type(error).__name__
+    return "nothing"
+
+
+def section(name: str, meaning: str, example: Example, form: str = "") -> str:
     """A kind of error: what it means, what to do, and the example."""
     for file, text in example.files:
         Path(file).write_text(text, "utf-8")
+    if example.before and status_of(list(example.before)) != 0:
+        raise SystemExit(f"`{typed(example.before)}` fails")
     blocks = [f"```{Path(file).suffix[1:]} file={file}\n{text}```\n" for file, text in example.files]
-    blocks.append(f"```console\n$ {example.command}\n{printed(example)}\n```\n")
+    before = f"$ {typed(example.before)}\n" if example.before else ""
+    blocks.append(f"```console\n{before}$ {example.command}\n{printed(example, form)}\n```\n")
     return "\n".join([f"## `{name}`\n", f"{meaning} {example.remedy}\n", *blocks])
 
 
-def complete(found: dict[str, str], examples: dict[str, Example], where: str) -> None:
+def complete(found: Iterable[str], examples: dict[str, Example], where: str) -> None:
     """Ends the script where kinds and examples are not the same."""
-    if differing := sorted(found.keys() ^ examples.keys()):
+    if differing := sorted({*found} ^ examples.keys()):
         raise SystemExit(f"tools/errors.py and {where} differ in {', '.join(differing)}")
 
 
@@ -223,18 +242,24 @@ def page() -> str:
         Path("small.toml").write_text(SMALL, "utf-8")
         parts = [INTRO + f"```toml file=small.toml\n{SMALL}```\n"]
         parts.append(
-            "# Mistakes in a scenario\n\nIn Python these are `headway.ScenarioError`. The names of the sections are those of the source.\n"
+            "# Mistakes in a scenario\n\nIn Python these are `headway.ScenarioError`. "
+            "The names of the sections are those of the source.\n"
         )
-        for name, meaning in problems.items():
+        for name, (meaning, form) in problems.items():
             example = SCENARIOS[name]
             if prefix := LIMITED.get(name):
                 limited = (("limited.toml", prefix + SMALL),)
                 example = Example(
-                    example.remedy, tuple("limited.toml" if w == "small.toml" else w for w in example.arguments), limited
+                    example.remedy,
+                    tuple("limited.toml" if w == "small.toml" else w for w in example.arguments),
+                    limited,
                 )
-            parts.append(section(name, meaning, example))
+            parts.append(section(name, meaning, example, form))
         parts.append("# Other mistakes\n\nThe names of the sections are those of the exceptions in Python.\n")
-        parts += [section(name, meaning, OTHERS[name]) for name, meaning in classes.items()]
+        for name, meaning in classes.items():
+            parts.append(section(name, meaning, OTHERS[name]))
+            if (ended := raised(OTHERS[name])) != name:
+                raise SystemExit(f"`{OTHERS[name].command}` ends with {ended}, not with {name}")
     return "\n".join(parts).replace("\n# ", "\n## ").replace("\n## `", "\n### `")
 
 
