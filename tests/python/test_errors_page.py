@@ -1,4 +1,4 @@
-"""docs/errors.md is what tools/errors.py writes: every kind of error has an example, and each example is of its kind."""
+"""docs/errors.md is what tools/errors.py writes: every kind of error has an example that is of its kind."""
 
 from __future__ import annotations
 
