@@ -73,6 +73,18 @@ fn a_window_is_what_the_machine_holds_of_each_message() {
 }
 
 #[test]
+fn a_flow_that_waits_for_another_is_asked_from_its_begin() {
+    // The later flow of the list begins first, so the numbers of messages are not those of the list.
+    let flows = "traffic.0.flows=[{ name = \"reply\", src = 0, dst = 2, bytes = \"300 kB\", after = [\"request\"] }, { name = \"request\", src = 0, dst = 2, bytes = \"3 kB\" }]";
+    let sample = "sample={every = \"2 us\", flows = [\"reply\"], probes = [\"window_packets\"]}";
+    let output = run(&good(SMALL, &["transport.name=template", "transport.window=6", flows, sample]));
+    let windows = values(&output, "window_packets");
+    assert!(windows.len() > 10 && windows.iter().all(|w| *w == 6.0), "{windows:?}");
+    let before = run(&good(SMALL, &["transport.name=template", "transport.window=6", flows]));
+    assert_eq!(before.manifest["order_digest"], output.manifest["order_digest"]);
+}
+
+#[test]
 fn several_threads_and_several_transports_give_the_same_rows() {
     let other = "[[traffic]]\nkind = \"flows\"\ntransport = \"cubic\"\nflows = [{ src = 0, dst = 3, bytes = \"1 MB\" }]\n";
     let text = format!("{SMALL}\n{other}");
