@@ -21,6 +21,21 @@ pub enum GaugeUnit {
     Share,
 }
 
+impl GaugeUnit {
+    /// The unit as results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            GaugeUnit::Bytes => "B",
+            GaugeUnit::Packets => "packets",
+            GaugeUnit::Connections => "connections",
+            GaugeUnit::Nanoseconds => "ns",
+            GaugeUnit::Seconds => "s",
+            GaugeUnit::BitsPerSecond => "bit/s",
+            GaugeUnit::Share => "1",
+        }
+    }
+}
+
 /// What a protocol or a discipline declares of a gauge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GaugeInfo {

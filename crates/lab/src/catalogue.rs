@@ -139,10 +139,7 @@ fn transport(entry: &headway_transport::registry::Entry) -> Json {
     let params: Vec<Json> = entry.params.iter().map(parameter).collect();
     let states = |t: &StateTable| json!({ "name": t.name, "states": t.states, "events": t.events, "transitions": t.transitions });
     let info = &entry.info;
-    let probe = |info: &GaugeInfo| {
-        let field = crate::results::schema::Field::gauge(info);
-        json!({ "name": field.name, "unit": field.unit, "label": field.label, "doc": field.doc })
-    };
+    let probe = |info: &GaugeInfo| json!({ "name": info.name, "unit": info.unit.name(), "label": info.label, "doc": info.doc });
     let probes: Vec<Json> = entry.probes.iter().map(probe).collect();
     json!({
         "name": info.name, "summary": info.summary, "paper": info.paper, "discipline": info.discipline,

@@ -15,10 +15,10 @@
 
 use crate::crew::{threads_for, with_crew};
 use crate::division::Division;
-use crate::engine::{Agenda, Common, Engine, Host, Nearness, Stop, Stopped, UNOPENED, seen};
+use crate::engine::{Agenda, Common, Engine, Host, Nearness, Stop, Stopped, seen};
 use crate::links::Sighting;
 use crate::ports::{Egress, Ports, egress_of};
-use crate::progressing::Progressing;
+use crate::progressing::{Progressing, UNOPENED};
 use crate::sampler::Sampler;
 use crate::shared::Shared;
 use crate::waiting::Waiting;

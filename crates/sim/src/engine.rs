@@ -10,7 +10,7 @@ use crate::links::{
 };
 use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
-use crate::progressing::Progressing;
+use crate::progressing::{Progressing, UNOPENED};
 use crate::queue::Event;
 use crate::rank;
 use crate::sampler::Deliveries;
@@ -143,9 +143,6 @@ pub(crate) struct Stop {
     pub(crate) host: u32,
     pub(crate) flow: u32,
 }
-
-/// In place of the number of a message that has not been opened.
-pub(crate) const UNOPENED: u32 = u32::MAX;
 
 /// What begins and ends in one shard.
 #[derive(Default)]

@@ -1,8 +1,7 @@
 //! Time series, taken at fixed intervals.
 
-use crate::engine::UNOPENED;
 use crate::ports::Egress;
-use crate::progressing::Progressing;
+use crate::progressing::{Progressing, UNOPENED};
 use headway_network::{Entity, FlowState, LinkSampler, Metric, Network, Sample};
 use headway_network::{FlowChoice, FlowSpec, ProbeChoice, SampleSpec};
 use headway_packet::HostId;

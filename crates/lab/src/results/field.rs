@@ -84,7 +84,7 @@ impl Field {
     }
 
     /// What a transport or a discipline declares.
-    pub(crate) const fn gauge(info: &GaugeInfo) -> Field {
+    pub(super) const fn gauge(info: &GaugeInfo) -> Field {
         match info.unit {
             GaugeUnit::Bytes => Field::new(info.name, Bytes, info.label, info.doc),
             GaugeUnit::Packets => Field::packets(info.name, info.label, info.doc),

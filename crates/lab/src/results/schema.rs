@@ -118,6 +118,15 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_has_the_unit_that_its_transport_declares() {
+        for entry in headway_transport::registry::all() {
+            for info in entry.probes {
+                assert_eq!(Field::gauge(info).unit, info.unit.name(), "{}", info.name);
+            }
+        }
+    }
+
+    #[test]
     fn every_list_declares_each_name_once_with_a_label_and_a_sentence() {
         let all = every();
         let names: BTreeSet<_> = all.iter().map(|(list, field)| (list, field.name)).collect();
