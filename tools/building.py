@@ -55,6 +55,7 @@ TYPES = {
     "list of names, `all`": "str | Sequence[str]",
     "`all`, list of names": "str | Sequence[str]",
     "`all`, `none`, list of names": "str | Sequence[str]",
+    "true or false, list of names": "bool | Sequence[str]",
     "`all`, `none`, `bottlenecks`, list of names": "str | Sequence[str]",
     "list of tables": "Sequence[Mapping[str, Value] | Part]",
 }

@@ -29,13 +29,18 @@ from headway.errors import HeadwayError, NameNotFound, ResultsError, ScenarioErr
 from headway.plotting import Plots
 from headway.scenario import Scenario
 from headway.sweeps.api import sweep
+from headway.transport import Event, Host, Message, Packet, Transport, check
 
 __version__: str = _version()
 
 __all__ = [
     "Comparison",
+    "Event",
     "HeadwayError",
+    "Host",
+    "Message",
     "NameNotFound",
+    "Packet",
     "Plots",
     "Point",
     "Reproduction",
@@ -47,7 +52,9 @@ __all__ = [
     "Sweep",
     "SweepRun",
     "Table",
+    "Transport",
     "__version__",
+    "check",
     "compare",
     "disciplines",
     "explain",

@@ -9,6 +9,9 @@ class HeadwayError(Exception):
 class ScenarioError(HeadwayError):
     """What is wrong with a scenario; ``str()`` is the whole diagnostic: file, line, caret, nearest name."""
 
+# Of a transport written in Python: name, what makes its machines, discipline, parameters, source.
+_Declared = tuple[str, Callable[..., Any], str, dict[str, Any], str]
+
 class ArrowTable:
     """A table that any Arrow library reads without a copy."""
 
@@ -26,19 +29,188 @@ class RunResult:
     def summary_json(self) -> str: ...
     def manifest_json(self) -> str: ...
 
+class Packet:
+    """One packet; numbers and flags as the transport declares for itself. Times are in picoseconds."""
+
+    kind: str
+    """What it is: `data`, `ack`, `grant`, `rts` and others."""
+    ecn: str
+    """`not-ect`, `spare`, `ect` or `ce`."""
+    src: int
+    """Sending host."""
+    dst: int
+    """Receiving host."""
+    message: int
+    """Number of the message among those of its sender to its receiver, from 0."""
+    index: int
+    """Position in the message, in packets."""
+    count: int
+    """Packets spoken of. In a data packet: those of the first window."""
+    token: int
+    """A number, as the transport has it."""
+    remaining: int
+    """A number, as the transport has it."""
+    entropy: int
+    """What switches hash beside the addresses."""
+    message_bytes: int
+    """Bytes of the whole message."""
+    lifetime: int
+    """A time, as the transport has it."""
+    tag: int
+    """The simulator's number of the flow."""
+    wire: int
+    """Bytes on the wire, framing included."""
+    payload: int
+    """Application bytes carried."""
+    priority: int
+    """Class at every port; 0 is served first and is for control."""
+    again: bool
+    """Whether it repeats a packet sent before."""
+    unscheduled: bool
+    """Whether it was sent without permission, in the first window."""
+    echo: bool
+    """The receiver's echo of a mark."""
+
+class Message:
+    """A message to send: bytes for one host, delivered whole and once."""
+
+    @property
+    def id(self) -> int:
+        """Its number among this host's messages to `dst`, from 0."""
+    @property
+    def dst(self) -> int:
+        """Receiving host."""
+    @property
+    def bytes(self) -> int:
+        """How many bytes; 0 counts as one empty packet."""
+    @property
+    def class_(self) -> int:
+        """Application class."""
+    @property
+    def deadline(self) -> int | None:
+        """Deadline, in picoseconds since the start of the run."""
+    @property
+    def responsive(self) -> bool:
+        """False for an application that has nothing to send after the first window."""
+    @property
+    def entropy(self) -> int:
+        """What switches hash of its packets."""
+    @property
+    def tag(self) -> int:
+        """The simulator's number of the flow."""
+
+class End:
+    """One end of a message that is over before it is complete."""
+
+    @property
+    def sends(self) -> bool:
+        """Whether this host sends it."""
+    @property
+    def peer(self) -> int:
+        """The host at the other end."""
+    @property
+    def message(self) -> int:
+        """The message's number."""
+    @property
+    def tag(self) -> int:
+        """The simulator's number of the flow."""
+
+class Event:
+    """What a machine tells the simulator."""
+
+    @staticmethod
+    def delivered(packet: Packet) -> Event:
+        """The payload of a data packet arrived here for the first time."""
+    @staticmethod
+    def completed(packet: Packet) -> Event:
+        """All bytes of the message of this data packet have arrived here. Exactly once for each message."""
+    @staticmethod
+    def acknowledged(message: Message) -> Event:
+        """The sender knows that the message arrived, and has forgotten it."""
+    @staticmethod
+    def failed(message: Message) -> Event:
+        """The sender gave the message up."""
+
+class Path:
+    """What a host knows of the path to a peer, in picoseconds and bits per second."""
+
+    @property
+    def base_rtt(self) -> int:
+        """Round trip of a full data packet out and a control packet back through empty queues."""
+    @property
+    def max_rtt(self) -> int:
+        """What a round trip takes at the most when nothing is lost: one full buffer drained at each switch."""
+    @property
+    def bottleneck_bps(self) -> int:
+        """Rate of the slowest link."""
+    @property
+    def bdp_packets(self) -> int:
+        """Full packets that fill the path for a base round trip at the rate of this host's link."""
+
+class Host:
+    """The host that a machine runs on."""
+
+    @property
+    def number(self) -> int:
+        """Its number, from 0."""
+    @property
+    def link_bps(self) -> int:
+        """Rate of its link, in bits per second."""
+    @property
+    def payload(self) -> int:
+        """Application bytes of a full data packet."""
+    @property
+    def slot(self) -> int:
+        """Picoseconds that a full data packet takes on its link."""
+    @property
+    def seed(self) -> int:
+        """What random choices depend on, where the machine makes any."""
+    def path(self, peer: int) -> Path:
+        """The path to another host."""
+    def packets(self, bytes: int) -> int:
+        """Packets that a message of so many bytes is cut into."""
+    def first_window(self, message: Message, now: int, window: int = 0) -> list[int]:
+        """The times at which the packets of a message's first window may leave; there are as many as it has packets.
+
+        `window` is its size in packets; 0 stands for one bandwidth-delay product.
+        """
+    def data_packet(self, message: Message, index: int, window: int, *, again: bool = False) -> Packet:
+        """Packet `index` of a message whose first window has `window` packets, ready to leave."""
+    def control_packet(self, kind: str, message: Message) -> Packet:
+        """A control packet to the receiver of a message."""
+    def reply(self, kind: str, packet: Packet) -> Packet:
+        """A control packet to the host that a packet came from, about the same message."""
+
+def check_transport(
+    declared: _Declared,
+    seeds: int,
+    *,
+    window_grows: bool = ...,
+    grants_name: bool = ...,
+    credits: bool = ...,
+    first_window: bool = ...,
+) -> str | None: ...
+
 class Scenario:
     """A scenario with every default filled in."""
 
     @staticmethod
-    def load(path: str, sets: list[str] = ..., scale: str | None = ...) -> Scenario: ...
+    def load(path: str, sets: list[str] = ..., scale: str | None = ..., own: list[_Declared] = ...) -> Scenario: ...
     @staticmethod
     def from_text(
-        text: str, name: str, sets: list[str] = ..., scale: str | None = ..., folder: str | None = ...
+        text: str,
+        name: str,
+        sets: list[str] = ...,
+        scale: str | None = ...,
+        folder: str | None = ...,
+        own: list[_Declared] = ...,
     ) -> Scenario: ...
+    def own_transports(self) -> list[str]: ...
     def diff(self, other: Scenario, go_on: Callable[[], bool]) -> str | None: ...
     def with_sets(self, sets: list[str]) -> Scenario: ...
     def with_variant(self, name: str) -> Scenario: ...
     def check_sets(self, sweep: bool) -> None: ...
+    def idle_sets(self) -> list[tuple[int, str]]: ...
     @property
     def name(self) -> str: ...
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from headway.directories import clear_run, prepare_run
 from headway.errors import HeadwayError, NameNotFound
 from headway.progress import of_run
 from headway.report.table import check_report
+from headway.transport import Factory, all_declared
 
 Progress = Callable[[dict[str, Any]], bool]
 
@@ -32,7 +33,7 @@ Threads = int | Literal["auto"]
 class _Written:
     """What a scenario was read from: its text, the name of that in messages, overrides, scale, and where paths begin.
 
-    `title` is what the scenario itself is called.
+    `title` is what the scenario itself is called, `transports` are those written in Python that it may name.
     """
 
     name: str
@@ -41,6 +42,14 @@ class _Written:
     scale: str | None
     folder: Path
     title: str
+    transports: Mapping[str, Factory] = field(default_factory=dict)
+
+    def native(self, text: str | None = None) -> _headway.Scenario:
+        """What the native module makes of it, or of another text without overrides and scale."""
+        own = all_declared(self.transports)
+        if text is not None:
+            return _headway.Scenario.from_text(text, self.title, [], None, str(self.folder), own)
+        return _headway.Scenario.from_text(self.text, self.title, list(self.sets), self.scale, str(self.folder), own)
 
     def check_report(self, native: _headway.Scenario) -> None:
         """Raise `ScenarioError` for what no report understands in the `[report]` table."""
@@ -58,18 +67,25 @@ class Scenario:
 
     @classmethod
     def load(
-        cls, name: str | Path, *, sets: Mapping[str, Any] | Sequence[str] = (), scale: str | None = None
+        cls,
+        name: str | Path,
+        *,
+        sets: Mapping[str, Any] | Sequence[str] = (),
+        scale: str | None = None,
+        transports: Mapping[str, Factory] | None = None,
     ) -> Scenario:
         """The scenario at a path, or with this name or unique prefix (`amrt/fig01`).
 
-        `sets` overrides keys: `{"transport.name": "phost"}` or `["transport.name=phost"]`. Raises `ScenarioError`
+        `sets` overrides keys: `{"transport.name": "phost"}` or `["transport.name=phost"]`. `transports` are classes
+        made from `headway.Transport`, by the names that the scenario has for them. Raises `ScenarioError`
         for what is wrong inside the file and `HeadwayError` for a name that is not there.
         """
         overrides = assignments(sets)
         file = names.resolve(str(name))
-        native = _headway.Scenario.load(str(file.path), overrides, scale)
+        own = dict(transports or {})
+        native = _headway.Scenario.load(str(file.path), overrides, scale, all_declared(own))
         text = file.path.read_text(encoding="utf-8")
-        written = _Written(str(file.path), text, overrides, scale, file.path.parent.absolute(), file.path.stem)
+        written = _Written(str(file.path), text, overrides, scale, file.path.parent.absolute(), file.path.stem, own)
         written.check_report(native)
         return cls(native, written, file.path)
 
@@ -82,14 +98,17 @@ class Scenario:
         sets: Mapping[str, Any] | Sequence[str] = (),
         scale: str | None = None,
         folder: str | Path | None = None,
+        transports: Mapping[str, Factory] | None = None,
     ) -> Scenario:
         """A scenario written in a string; `name` stands for the file in messages.
 
-        Relative paths in it begin at `folder`, which is the working directory if there is none.
+        Relative paths in it begin at `folder`, which is the working directory if there is none. `transports` are
+        classes made from `headway.Transport`, by the names that the scenario has for them.
         """
-        overrides = assignments(sets)
-        native = _headway.Scenario.from_text(text, name, overrides, scale, None if folder is None else str(folder))
-        written = _Written(name, text, overrides, scale, Path(folder or "").absolute(), name)
+        overrides, own = assignments(sets), dict(transports or {})
+        where = None if folder is None else str(folder)
+        native = _headway.Scenario.from_text(text, name, overrides, scale, where, all_declared(own))
+        written = _Written(name, text, overrides, scale, Path(folder or "").absolute(), name, own)
         written.check_report(native)
         return cls(native, written)
 
@@ -185,7 +204,7 @@ class Scenario:
         for sets in (list(scaled.items()), [assignment(one) for one in self._written.sets]):
             document = apply(document, sets)
         text = write(document)
-        again = _headway.Scenario.from_text(text, self._written.title, [], None, str(self._written.folder))
+        again = self._written.native(text)
         if (again.digest(), again.points()) != (self.digest, self._native.points()):
             raise HeadwayError(f"{self.name}: with these overrides, it cannot be written as one file")
         return text
@@ -193,6 +212,16 @@ class Scenario:
     def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[Any, ...]]:
         """For `pickle`: its text and overrides, so that a process elsewhere needs no file but those that it names."""
         return _unpickled, (self._written, self.path)
+
+    @property
+    def own_transports(self) -> list[str]:
+        """The transports in it that are written in Python."""
+        return self._native.own_transports()
+
+    def refuse_own(self, what: str, help: str) -> None:
+        """Raise `HeadwayError` for a scenario with a transport that is written in Python, which cannot do `what`."""
+        if own := self.own_transports:
+            raise HeadwayError(f"transport `{own[0]}` is written in Python, and {what}: {help}")
 
     def export_flows(self, format: str) -> str:
         """Its flows as text: `cm`, an htsim connection matrix, or `csv`, which `kind = "file"` reads back."""
@@ -262,8 +291,17 @@ class Scenario:
         is false. One with a CSV table or a capture is made in any case. `Run.reused` says which it was.
 
         `threads` share the run; `"auto"` is one for each core. Results are the same to the byte for any number.
+
+        A run with a transport that is written in Python has one thread, and is never taken from the store or kept
+        there. An exception in the transport ends the run with a `HeadwayError` that shows its traceback.
         """
         count = thread_count(threads)
+        if self.own_transports:
+            if threads == "auto":
+                count = 1
+            elif count > 1:
+                self.refuse_own("such a run has one thread", "leave `threads` out")
+            stored = False
         told = progress if callable(progress) else of_run(self.name, progress)
         file = str(capture) if capture is not None else None
         if out is None:
@@ -284,6 +322,7 @@ class Scenario:
         The run is made once for each number. Of the answer, `threads` has a row for each with the estimated `speedup`
         and its `limit`; docs/scaling.md says how it is made.
         """
+        self.refuse_own("such a run has one thread", "there is nothing to estimate")
         return dict(json.loads(self._native.scaling_json([thread_count(number) for number in threads])))
 
     def __repr__(self) -> str:
@@ -304,9 +343,7 @@ class Scenario:
 
 def _unpickled(written: _Written, path: Path | None) -> Scenario:
     """The scenario that was pickled."""
-    sets = list(written.sets)
-    native = _headway.Scenario.from_text(written.text, written.title, sets, written.scale, str(written.folder))
-    return Scenario(native, written, path)
+    return Scenario(written.native(), written, path)
 
 
 def thread_count(threads: Threads) -> int:

@@ -65,7 +65,7 @@ def test_a_function_has_the_keys_that_the_reader_knows(function: str) -> None:
     arguments = {name.removesuffix("_") for name in inspect.signature(getattr(headway, function)).parameters}
     parameters = {"levels", "control_apart"} if function == "fabric" else set()
     if function == "scenario":
-        arguments -= {"name", "folder"}  # of the object, not of the file
+        arguments -= {"name", "folder", "transports"}  # of the object, not of the file
     assert arguments == known(written) - parameters
 
 

@@ -99,6 +99,31 @@ def test_a_paper_becomes_a_site(scenarios: Path, tmp_path: Path, headway: Headwa
     assert elsewhere.out.startswith("2 figures, 8 points, 8 in the store, 0 to run\n")
 
 
+def test_an_override_has_an_effect_in_some_figure(scenarios: Path, tmp_path: Path, headway: Headway) -> None:
+    arguments = (
+        "reproduce",
+        "--all",
+        "mine",
+        "--out",
+        tmp_path / "site",
+        "--set",
+        "fabric.buffer=64 packets",
+        "--force",
+    )
+    for number in (1, 2):
+        figure = scenarios / f"fig{number}.toml"
+        answer = headway(*arguments)
+        assert answer.status == 0, answer.err
+        text = figure.read_text("utf-8")
+        for variant in ("amrt", "phost"):
+            text = text.replace(f"[variants.{variant}]\n", f'[variants.{variant}]\n"fabric.buffer" = "99 packets"\n')
+        figure.write_text(text, "utf-8")
+    answer = headway(*arguments)
+    assert answer.status == 2
+    assert "`fabric.buffer` has no effect" in answer.err
+    assert "so it is in every figure; this is of mine/fig1" in answer.err
+
+
 CHOICE = """
 [[choice]]
 id = "first-window"

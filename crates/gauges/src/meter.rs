@@ -13,6 +13,27 @@ pub enum GaugeUnit {
     Connections,
     /// Times.
     Nanoseconds,
+    /// Times that are no whole numbers.
+    Seconds,
+    /// Rates.
+    BitsPerSecond,
+    /// Parts of a whole, from 0 to 1.
+    Share,
+}
+
+impl GaugeUnit {
+    /// The unit as results name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            GaugeUnit::Bytes => "B",
+            GaugeUnit::Packets => "packets",
+            GaugeUnit::Connections => "connections",
+            GaugeUnit::Nanoseconds => "ns",
+            GaugeUnit::Seconds => "s",
+            GaugeUnit::BitsPerSecond => "bit/s",
+            GaugeUnit::Share => "1",
+        }
+    }
 }
 
 /// What a protocol or a discipline declares of a gauge.
@@ -47,6 +68,21 @@ impl GaugeInfo {
     /// A gauge of times.
     pub const fn nanoseconds(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
         GaugeInfo { name, unit: GaugeUnit::Nanoseconds, label, doc }
+    }
+
+    /// A probe of times.
+    pub const fn seconds(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
+        GaugeInfo { name, unit: GaugeUnit::Seconds, label, doc }
+    }
+
+    /// A probe of rates.
+    pub const fn rate(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
+        GaugeInfo { name, unit: GaugeUnit::BitsPerSecond, label, doc }
+    }
+
+    /// A probe of parts of a whole.
+    pub const fn share(name: &'static str, label: &'static str, doc: &'static str) -> GaugeInfo {
+        GaugeInfo { name, unit: GaugeUnit::Share, label, doc }
     }
 
     /// Its value, where it only counts.

@@ -6,6 +6,7 @@ use crate::text::key::Key;
 use crate::text::{Problem, ScenarioError, names};
 use crate::traffic;
 use crate::workload::library;
+use headway_gauges::GaugeInfo;
 use headway_network::topology;
 use headway_params::{ParamKind, ParamSpec};
 use headway_transport::states::StateTable;
@@ -138,9 +139,11 @@ fn transport(entry: &headway_transport::registry::Entry) -> Json {
     let params: Vec<Json> = entry.params.iter().map(parameter).collect();
     let states = |t: &StateTable| json!({ "name": t.name, "states": t.states, "events": t.events, "transitions": t.transitions });
     let info = &entry.info;
+    let probe = |info: &GaugeInfo| json!({ "name": info.name, "unit": info.unit.name(), "label": info.label, "doc": info.doc });
+    let probes: Vec<Json> = entry.probes.iter().map(probe).collect();
     json!({
         "name": info.name, "summary": info.summary, "paper": info.paper, "discipline": info.discipline,
-        "params": params, "deviations": info.deviations, "states": info.states.iter().map(states).collect::<Vec<_>>(),
+        "params": params, "probes": probes, "deviations": info.deviations, "states": info.states.iter().map(states).collect::<Vec<_>>(),
     })
 }
 

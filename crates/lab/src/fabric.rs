@@ -1,5 +1,6 @@
 //! The `[fabric]` and `[transport]` tables.
 
+use crate::foreign::{self, Foreign};
 use crate::text::key::{Key, key};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use crate::topology::{Topology, link_choice};
@@ -134,15 +135,15 @@ pub const ROUTINGS: &[&str] =
     &[MODES[0].1, MODES[1].1, MODES[2].1, MODES[3].1, MODES[4].1, MODES[5].1, MODES[6].1];
 
 /// Reads `[transport]`, or a traffic entry's `transport`: a name, or a table with a name and parameters.
-pub fn transport(item: &Item<'_>) -> Result<TransportSpec, ScenarioError> {
+pub fn transport(item: &Item<'_>, foreign: &[Foreign]) -> Result<TransportSpec, ScenarioError> {
     if let Value::Text(name) = item.value() {
-        find_transport(item, name)?;
+        find_transport(item, name, foreign)?;
         return Ok(TransportSpec { name: name.clone(), params: Vec::new() });
     }
     let table = item.table()?;
     let name_item = table.need("name")?;
     let name = name_item.text()?;
-    let specs = find_transport(&name_item, name)?;
+    let specs = find_transport(&name_item, name, foreign)?;
     let params = read_params(&table, &specs)?;
     let all = headway_transport::registry::all();
     let elsewhere: Vec<&str> = all.iter().flat_map(|e| &e.params).map(|p| p.name).collect();
@@ -150,11 +151,10 @@ pub fn transport(item: &Item<'_>) -> Result<TransportSpec, ScenarioError> {
     Ok(TransportSpec { name: name.into(), params })
 }
 
-fn find_transport(item: &Item<'_>, name: &str) -> Result<Vec<ParamSpec>, ScenarioError> {
-    headway_transport::registry::find(name).map(|entry| entry.params).ok_or_else(|| {
-        let known = headway_transport::registry::NAMES.iter().copied();
+fn find_transport(item: &Item<'_>, name: &str, foreign: &[Foreign]) -> Result<Vec<ParamSpec>, ScenarioError> {
+    foreign::find(name, foreign).map(|known| known.params).ok_or_else(|| {
         let problem = Problem::NoSuchName { what: "transport", name: name.into() };
-        item.fail(problem).maybe_help(names::suggestion(name, known))
+        item.fail(problem).maybe_help(names::suggestion(name, foreign::names(foreign)))
     })
 }
 
@@ -169,10 +169,13 @@ fn read_params(table: &Reader<'_>, specs: &[ParamSpec]) -> Result<Vec<(String, P
 }
 
 /// The discipline that all of these transports want; an error at `at` when they disagree.
-pub fn own_discipline(transports: &[TransportSpec], at: &Origin) -> Result<String, ScenarioError> {
-    let wanted = |t: &TransportSpec| {
-        headway_transport::registry::find(&t.name).map_or(String::new(), |e| e.info.discipline.to_string())
-    };
+pub fn own_discipline(
+    transports: &[TransportSpec],
+    foreign: &[Foreign],
+    at: &Origin,
+) -> Result<String, ScenarioError> {
+    let wanted =
+        |t: &TransportSpec| foreign::find(&t.name, foreign).map_or(String::new(), |known| known.discipline);
     let Some(first) = transports.first() else { return Ok(headway_fabric::registry::USUAL.into()) };
     let discipline = wanted(first);
     if let Some(other) = transports.iter().find(|t| wanted(t) != discipline) {
@@ -192,6 +195,7 @@ pub fn own_discipline(transports: &[TransportSpec], at: &Origin) -> Result<Strin
 pub fn read(
     table: Option<&Reader<'_>>,
     transports: &[TransportSpec],
+    foreign: &[Foreign],
     topology: &Topology,
     at: &Origin,
 ) -> Result<FabricSpec, ScenarioError> {
@@ -207,12 +211,12 @@ pub fn read(
         host_queue: None,
     };
     let Some(table) = table else {
-        spec.discipline = own_discipline(transports, at)?;
+        spec.discipline = own_discipline(transports, foreign, at)?;
         spec.buffer = buffer(&spec, Space::default(), at)?;
         return Ok(spec);
     };
     spec.discipline = match table.get("discipline") {
-        None => own_discipline(transports, at)?,
+        None => own_discipline(transports, foreign, at)?,
         Some(item) => discipline(&item)?,
     };
     let space = space(table)?;
@@ -427,11 +431,13 @@ fn ports_json(at: &PortsAt) -> Json {
 }
 
 /// Every key of a transport with its value.
-pub fn transport_json(choice: &TransportSpec) -> Json {
+pub fn transport_json(choice: &TransportSpec, foreign: &[Foreign]) -> Json {
     let mut map = Map::new();
     map.insert("name".into(), choice.name.as_str().into());
-    // The machine itself says what it makes of them: a preset sets other parameters.
-    for (name, value) in headway_transport::registry::settings(&choice.name, &choice.params) {
+    if let Some(foreign) = foreign.iter().find(|foreign| foreign.name == choice.name) {
+        map.insert("source".into(), foreign.source.as_str().into());
+    }
+    for (name, value) in foreign::settings(choice, foreign) {
         map.insert(name.into(), param_json(&value));
     }
     Json::Object(map)

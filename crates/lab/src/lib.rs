@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod diff;
 pub mod fabric;
 mod files;
+pub mod foreign;
 pub mod import;
 pub mod model;
 pub mod results;
@@ -20,6 +21,7 @@ pub mod traffic;
 pub mod workload;
 
 pub use capture::Capture;
+pub use foreign::Foreign;
 pub use results::RunOutput;
 pub use run::{Options, RunProgress, run_scenario, scaling, write_results};
 pub use scenario::{Request, Resolved, Scenario, Setup};

@@ -2,6 +2,7 @@
 
 mod scaling;
 
+pub use headway_sim::{Machine, Maker};
 pub use scaling::scaling;
 
 use crate::capture::{Capture, Recorder};
@@ -20,8 +21,14 @@ use std::time::{Duration, Instant};
 /// How often progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(200);
 
+/// Makes the machines of the scenario's foreign transports ([`crate::Foreign`]).
+pub trait Machines: Maker + Sync {
+    /// Whether one of them has failed: the run ends then, and has no results.
+    fn failed(&self) -> bool;
+}
+
 /// What to do with a run beside making it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Options<'a> {
     /// Directory to write.
     pub out: Option<&'a Path>,
@@ -33,6 +40,8 @@ pub struct Options<'a> {
     pub capture: Option<Capture>,
     /// Threads that share the run; one without. The results do not depend on it.
     pub threads: Option<NonZeroUsize>,
+    /// Makes the machines of transports that are in no registry, for a scenario that has any.
+    pub machines: Option<&'a dyn Machines>,
 }
 
 /// The progress of a run.
@@ -75,8 +84,9 @@ pub fn run_scenario(
     let clock = Clock::start();
     // The first report comes at once: a run that is unwanted need not last a fifth of a second.
     let mut next = Duration::ZERO;
+    let failed = || options.machines.is_some_and(Machines::failed);
     let mut watch = |state: &Progress| {
-        if capture_failed.get() {
+        if capture_failed.get() || failed() {
             return false;
         }
         let elapsed = clock.elapsed();
@@ -88,11 +98,15 @@ pub fn run_scenario(
     };
     let tap = recorder.as_mut().map(|recorder| recorder as &mut dyn headway_network::Tap);
     let threads = options.threads.map_or(1, NonZeroUsize::get);
-    let around = headway_sim::Around { threads, room: setup.room()?, tap, trial: None };
+    let maker = options.machines.map(|machines| machines as &dyn Maker);
+    let around = headway_sim::Around { threads, room: setup.room()?, tap, maker, trial: None };
     let outcome = headway_sim::run_within(&resolved.spec, around, &mut watch);
     let wall = clock.elapsed();
     recorder.map_or(Ok(()), Recorder::finish)?;
     let outcome = outcome.map_err(|e| explain(e, scenario, &resolved))?;
+    if failed() {
+        return Err(LabError::Machine);
+    }
     let around =
         RunInfo { wall, commit: options.commit.clone(), memory_bytes, warnings: Vec::new(), testbed: None };
     write_results(scenario, &resolved, &outcome, around, options)

@@ -5,7 +5,7 @@
 //! peaks of real processes.
 
 use crate::topology::{Size, Tier};
-use crate::{FlowChoice, LinkChoice, LinkSpec, RunSpec, TopologySpec};
+use crate::{FlowChoice, LinkChoice, LinkSpec, ProbeChoice, RunSpec, TopologySpec, TransportSpec};
 use headway_fabric::Limit;
 use headway_transport::{CreditBound, CreditDemand, registry};
 use headway_units::{Rate, Time};
@@ -206,7 +206,17 @@ fn sample_rows(spec: &RunSpec, sampled_flows: u64) -> u64 {
         LinkChoice::Some(names) => names.len() as u64,
     };
     let intervals = spec.stop.0 / sample.every.0.max(1) + 1;
-    intervals.saturating_mul(links.saturating_mul(3).saturating_add(sampled_flows))
+    let of_flow = 1 + probes(spec, &sample.probes);
+    intervals.saturating_mul(links.saturating_mul(3).saturating_add(sampled_flows.saturating_mul(of_flow)))
+}
+
+/// Probes of a flow at the most.
+fn probes(spec: &RunSpec, choice: &ProbeChoice) -> u64 {
+    let of = |t: &TransportSpec| {
+        let declared = registry::find(&t.name).map_or(&[][..], |entry| entry.probes);
+        declared.iter().filter(|probe| choice.has(probe.name)).count() as u64
+    };
+    spec.transports.iter().map(of).max().unwrap_or(0)
 }
 
 /// Bytes of the table of next hops, where they are not arithmetic: a range for each pair of switches, and

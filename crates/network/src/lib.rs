@@ -42,8 +42,8 @@ pub use outcome::{
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
 pub use spec::{
-    FabricSpec, FlowChoice, FlowSpec, Forwarding, PortChoice, PortsAt, Routing, RunSpec, SampleSpec,
-    TransportSpec, Until,
+    FabricSpec, FlowChoice, FlowSpec, Forwarding, PortChoice, PortsAt, ProbeChoice, Routing, RunSpec,
+    SampleSpec, TransportSpec, Until,
 };
 pub use tap::Tap;
 pub use timing::HostTiming;

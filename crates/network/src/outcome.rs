@@ -124,6 +124,8 @@ pub enum Metric {
     Utilisation,
     /// A gauge of the port's rules, at the end of the interval.
     Gauge(&'static str),
+    /// A probe of a flow's transport, at the end of the interval.
+    Probe(&'static str),
 }
 
 impl Metric {
@@ -134,7 +136,7 @@ impl Metric {
             Metric::QueueBytes => "queue_bytes",
             Metric::QueueMaxBytes => "queue_max_bytes",
             Metric::Utilisation => "utilisation",
-            Metric::Gauge(name) => name,
+            Metric::Gauge(name) | Metric::Probe(name) => name,
         }
     }
 }

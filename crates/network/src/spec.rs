@@ -187,6 +187,8 @@ pub struct SampleSpec {
     pub flows: FlowChoice,
     /// Links whose queue and utilisation are sampled, by name.
     pub links: LinkChoice,
+    /// What the machines are asked of each sampled flow that is under way.
+    pub probes: ProbeChoice,
     /// Rows that may be taken: a run that has more ends there, as one that was interrupted.
     pub most: u64,
 }
@@ -200,6 +202,28 @@ pub enum FlowChoice {
     All,
     /// Flows with these numbers.
     Some(Vec<u32>),
+}
+
+/// A choice of probes by name ([`headway_transport::Transport::PROBES`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeChoice {
+    /// None: no machine is asked anything.
+    None,
+    /// All that there are.
+    All,
+    /// Those of these names.
+    Some(Vec<String>),
+}
+
+impl ProbeChoice {
+    /// Whether a probe is among them.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            ProbeChoice::None => false,
+            ProbeChoice::All => true,
+            ProbeChoice::Some(names) => names.iter().any(|one| one == name),
+        }
+    }
 }
 
 /// When a flow has ended, for a run that ends with its last one.

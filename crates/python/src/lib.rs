@@ -1,5 +1,6 @@
 //! The native module `headway._headway`: it gives Python the scenarios, the runs, and the lists of registered parts.
 
+mod machine;
 mod result;
 mod scenario;
 
@@ -121,6 +122,13 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::PyScenario>()?;
     module.add_class::<result::RunResult>()?;
     module.add_class::<result::ArrowTable>()?;
+    module.add_class::<machine::PyHost>()?;
+    module.add_class::<machine::PyPath>()?;
+    module.add_class::<machine::PyMessage>()?;
+    module.add_class::<machine::PyPacket>()?;
+    module.add_class::<machine::PyEvent>()?;
+    module.add_class::<machine::PyEnd>()?;
+    module.add_function(wrap_pyfunction!(machine::check::check_transport, module)?)?;
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(read_toml, module)?)?;

@@ -1,7 +1,9 @@
 //! Scenarios as Python objects.
 
+use crate::machine::{Declared, Makers, Own};
 use crate::result::RunResult;
 use crate::{diagnostic, lab_error};
+use headway_lab::run::Machines;
 use headway_lab::scenario::ExportFormat;
 use headway_lab::{Capture, Options, Request, RunProgress, run_scenario, scaling};
 use pyo3::exceptions::PyValueError;
@@ -10,6 +12,7 @@ use pyo3::types::{PyDict, PyList};
 use serde_json::Value as Json;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Commit that the module was built from.
 const COMMIT: Option<&str> = option_env!("HEADWAY_COMMIT");
@@ -18,30 +21,45 @@ const COMMIT: Option<&str> = option_env!("HEADWAY_COMMIT");
 #[pyclass(name = "Scenario", frozen, module = "headway._headway")]
 pub(crate) struct PyScenario {
     inner: headway_lab::Scenario,
+    /// Its transports that are written in Python.
+    own: Arc<[Own]>,
 }
 
 #[pymethods]
 impl PyScenario {
     /// Reads a file; `sets` override keys (`key=value`), `scale` picks a `[scale.NAME]` table.
     #[staticmethod]
-    #[pyo3(signature = (path, sets = Vec::new(), scale = None))]
-    fn load(path: PathBuf, sets: Vec<String>, scale: Option<&str>) -> PyResult<PyScenario> {
-        let request = Request::file(&path, &sets, scale).map_err(|e| diagnostic(&e))?;
-        Self::of(&request)
+    #[pyo3(signature = (path, sets = Vec::new(), scale = None, own = Vec::new()))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        sets: Vec<String>,
+        scale: Option<&str>,
+        own: Vec<Declared>,
+    ) -> PyResult<PyScenario> {
+        Self::of(py, Request::file(&path, &sets, scale).map_err(|e| diagnostic(&e))?, own)
     }
 
     /// Reads a string; `name` stands for the file in messages, relative paths start in `folder`, which is the working
     /// directory if there is none.
     #[staticmethod]
-    #[pyo3(signature = (text, name, sets = Vec::new(), scale = None, folder = None))]
+    #[pyo3(signature = (text, name, sets = Vec::new(), scale = None, folder = None, own = Vec::new()))]
     fn from_text(
+        py: Python<'_>,
         text: &str,
         name: &str,
         sets: Vec<String>,
         scale: Option<&str>,
         folder: Option<PathBuf>,
+        own: Vec<Declared>,
     ) -> PyResult<PyScenario> {
-        Self::of(&Request::text(text, name, &folder.unwrap_or_default(), &sets, scale))
+        Self::of(py, Request::text(text, name, &folder.unwrap_or_default(), &sets, scale), own)
+    }
+
+    /// Names of the transports in it that are written in Python.
+    fn own_transports(&self) -> Vec<String> {
+        let setup = self.inner.setup.as_ref();
+        setup.map_or(Vec::new(), |setup| setup.foreign_transports().into_iter().map(str::to_string).collect())
     }
 
     /// Runs this scenario and another and compares their events, as JSON; `None` if `go_on` answered False, which is
@@ -68,18 +86,26 @@ impl PyScenario {
 
     /// The same with further overrides, which come last.
     fn with_sets(&self, sets: Vec<String>) -> PyResult<PyScenario> {
-        Ok(PyScenario { inner: self.inner.with_sets(&sets).map_err(|e| diagnostic(&e))? })
+        let inner = self.inner.with_sets(&sets).map_err(|e| diagnostic(&e))?;
+        Ok(PyScenario { inner, own: Arc::clone(&self.own) })
     }
 
     /// The same with what one of its variants sets.
     fn with_variant(&self, name: &str) -> PyResult<PyScenario> {
-        Ok(PyScenario { inner: self.inner.variant(name).map_err(|e| diagnostic(&e))? })
+        let inner = self.inner.variant(name).map_err(|e| diagnostic(&e))?;
+        Ok(PyScenario { inner, own: Arc::clone(&self.own) })
     }
 
     /// Raises for an override without effect: in a single run, or at all points of its sweep.
     fn check_sets(&self, sweep: bool) -> PyResult<()> {
         let checked = if sweep { self.inner.check_sets_of_sweep() } else { self.inner.check_sets_of_run() };
         checked.map_err(|e| diagnostic(&e))
+    }
+
+    /// The overrides that are in effect at no point of its sweep: position, and the diagnostic.
+    fn idle_sets(&self) -> PyResult<Vec<(usize, String)>> {
+        let idle = self.inner.idle_sets_of_sweep().map_err(|e| diagnostic(&e))?;
+        Ok(idle.into_iter().map(|(number, error)| (number, error.render())).collect())
     }
 
     #[getter]
@@ -237,7 +263,9 @@ impl PyScenario {
     ) -> PyResult<RunResult> {
         let capture = capture.map(|file| Capture { file, links: capture_links });
         let commit = COMMIT.map(str::to_string);
-        let options = Options { out: out.as_deref(), csv, commit, capture, threads: Some(threads) };
+        let makers = Makers::new(&self.own);
+        let machines = (!self.own.is_empty()).then_some(&makers as &dyn Machines);
+        let options = Options { out: out.as_deref(), csv, commit, capture, threads: Some(threads), machines };
         let mut raised: Option<PyErr> = None;
         let output = py.detach(|| {
             run_scenario(&self.inner, &options, &mut |report| {
@@ -250,7 +278,7 @@ impl PyScenario {
                 })
             })
         });
-        match (raised, output) {
+        match (raised.or_else(|| makers.failure().take(py)), output) {
             (Some(error), _) => Err(error),
             (None, Ok(output)) => Ok(RunResult::new(output)),
             (None, Err(error)) => Err(lab_error(&error)),
@@ -259,8 +287,11 @@ impl PyScenario {
 }
 
 impl PyScenario {
-    fn of(request: &Request) -> PyResult<PyScenario> {
-        Ok(PyScenario { inner: request.load().map_err(|e| diagnostic(&e))? })
+    fn of(py: Python<'_>, request: Request, own: Vec<Declared>) -> PyResult<PyScenario> {
+        let own: Arc<[Own]> = own.into_iter().map(|one| Own::new(py, one)).collect::<PyResult<_>>()?;
+        let foreign = own.iter().map(|one| one.foreign.clone()).collect();
+        let request = request.with_foreign(foreign).map_err(|e| diagnostic(&e))?;
+        Ok(PyScenario { inner: request.load().map_err(|e| diagnostic(&e))?, own })
     }
 }
 

@@ -15,10 +15,10 @@
 
 use crate::crew::{threads_for, with_crew};
 use crate::division::Division;
-use crate::engine::{Agenda, Common, Engine, Host, Nearness, Stop, Stopped, UNOPENED, seen};
+use crate::engine::{Agenda, Common, Engine, Host, Nearness, Stop, Stopped, seen};
 use crate::links::Sighting;
 use crate::ports::{Egress, Ports, egress_of};
-use crate::progressing::Progressing;
+use crate::progressing::{Progressing, UNOPENED};
 use crate::sampler::Sampler;
 use crate::shared::Shared;
 use crate::waiting::Waiting;
@@ -65,6 +65,8 @@ pub(crate) struct Conductor<'a, E> {
     network: Arc<Network>,
     division: Division,
     flows: Arc<[Progressing]>,
+    /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.
+    numbers: Arc<[AtomicU32]>,
     shards: Vec<Mutex<Engine<'a, E>>>,
     now: Time,
     /// What flows wait for, if any does.
@@ -116,14 +118,17 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let waiting = graph.map(|graph| Arc::new(Waiting::new(graph, spec.flows.len())));
         let shards = division.shards();
         let flows: Arc<[Progressing]> = spec.flows.iter().map(|_| Progressing::default()).collect();
-        let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows));
         let (egress, reach) = egress_of(&network, spec.seed, &division)?;
         let egress = Shared::of(egress, shards, division.of_link());
         let of_host: Arc<[u8]> = division.of_node()[..network.hosts() as usize].into();
         let hosts = Shared::of(endpoints.into_iter().map(Host::new).collect(), shards, &of_host);
         let order = in_order(spec);
         let agendas = agendas(spec, &order, &of_host, shards);
-        let stopping = if spec.flows.iter().any(|flow| flow.stop.is_some()) { spec.flows.len() } else { 0 };
+        let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows, &order));
+        let asked =
+            sampler.as_ref().is_some_and(Sampler::asks) || spec.flows.iter().any(|flow| flow.stop.is_some());
+        let numbers: Arc<[AtomicU32]> =
+            (0..if asked { spec.flows.len() } else { 0 }).map(|_| AtomicU32::new(UNOPENED)).collect();
         let common = Common {
             spec,
             network: Arc::clone(&network),
@@ -131,7 +136,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             patience: division.longest,
             shards,
             waiting: waiting.clone(),
-            numbers: (0..stopping).map(|_| AtomicU32::new(UNOPENED)).collect(),
+            numbers: Arc::clone(&numbers),
         };
         let within = (shards > 1).then(|| within(spec, &network, &division));
         let made = egress.into_iter().zip(hosts).zip(agendas).enumerate();
@@ -174,6 +179,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             network,
             division,
             flows,
+            numbers,
             shards,
             now: Time::ZERO,
             sampler,
@@ -422,11 +428,14 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let Some(sampler) = &mut self.sampler else { return };
         let mut shards: Vec<&mut Engine<'a, E>> = all.iter_mut().map(|guard| &mut **guard).collect();
         let mut deliveries: Vec<_> = shards.iter_mut().map(|shard| shard.deliveries.take()).collect();
+        let first = &mut *shards[0];
+        let hosts = whole(&mut first.hosts);
         sampler.take(
             self.now,
-            whole(&mut shards[0].ports.egress),
-            &self.flows,
+            whole(&mut first.ports.egress),
+            (&self.spec.flows, &self.flows, &self.numbers),
             deliveries.iter_mut().flatten().map(|shard| &mut **shard),
+            &|host, end, found| hosts[host as usize].endpoint.probe(end, found),
         );
         shards.iter_mut().zip(deliveries).for_each(|(shard, own)| shard.deliveries = own);
         self.next_sample = self.now.saturating_add(sampler.every());

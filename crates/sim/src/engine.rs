@@ -10,7 +10,7 @@ use crate::links::{
 };
 use crate::packet_pool::PacketPool;
 use crate::ports::Ports;
-use crate::progressing::Progressing;
+use crate::progressing::{Progressing, UNOPENED};
 use crate::queue::Event;
 use crate::rank;
 use crate::sampler::Deliveries;
@@ -106,7 +106,7 @@ pub(crate) struct Engine<'a, E> {
     pub(crate) waiting: Option<Arc<Waiting>>,
     /// Responsive flows that waited for others and have begun.
     pub(crate) released: u64,
-    /// Numbers of the messages of flows that have a stop, if any has.
+    /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.
     numbers: Arc<[AtomicU32]>,
     pub(crate) flows: Arc<[Progressing]>,
     /// Of the next message by sender, receiver and transport.
@@ -146,9 +146,6 @@ pub(crate) struct Stop {
     pub(crate) flow: u32,
 }
 
-/// In place of the number of a message that has not been opened.
-pub(crate) const UNOPENED: u32 = u32::MAX;
-
 /// What begins and ends in one shard.
 #[derive(Default)]
 pub(crate) struct Agenda {
@@ -168,7 +165,7 @@ pub(crate) struct Common<'a> {
     pub(crate) patience: Time,
     pub(crate) shards: usize,
     pub(crate) waiting: Option<Arc<Waiting>>,
-    /// By flow, the number of its message; empty where no flow has a stop.
+    /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.
     pub(crate) numbers: Arc<[AtomicU32]>,
 }
 

@@ -21,4 +21,5 @@ mod shared;
 mod waiting;
 
 pub use conductor::Trial;
-pub use run::{Around, meet, parameters, run, run_tapped, run_within, run_witnessed};
+pub use mixed::Machine;
+pub use run::{Around, Maker, meet, parameters, run, run_tapped, run_within, run_witnessed};

@@ -14,12 +14,13 @@ use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{FlowSpec, RunSpec};
 use headway_packet::{HostId, Packet};
 use headway_transport::endpoint::{Ahead, Checked};
+use headway_transport::probes::Sink;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use std::sync::Arc;
 
 /// A machine of a transport that is known only at run time.
-pub(crate) type Machine = Box<dyn Endpoint + Send>;
+pub type Machine = Box<dyn Endpoint + Send>;
 
 /// One transport at a host.
 struct Part {
@@ -189,6 +190,10 @@ impl Endpoint for Mixed {
 
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         self.parts.iter().flat_map(|part| part.machine.gauges(now)).collect()
+    }
+
+    fn probe(&self, end: &End, found: &mut Sink<'_>) {
+        self.parts[self.place(end.tag)].machine.probe(end, found);
     }
 
     /// There is no one to lend: those who want them ask [`Mixed::each`] machine.

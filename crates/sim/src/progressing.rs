@@ -14,6 +14,9 @@ const DONE: u8 = 2;
 const FAILED: u8 = 3;
 const STOPPED: u8 = 4;
 
+/// In place of the number of a message that has not been opened.
+pub(crate) const UNOPENED: u32 = u32::MAX;
+
 /// In place of a time that has not come.
 const NEVER: u64 = u64::MAX;
 

@@ -11,7 +11,15 @@ use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
 use std::sync::Arc;
 
-/// What a run may take, and who looks on. None of it changes the outcome.
+/// Makes machines of transports that are in no registry.
+pub trait Maker {
+    /// Whether it makes the machines of the transport called `name`.
+    fn knows(&self, name: &str) -> bool;
+    /// A fresh machine for one host of a run; of a transport that it knows.
+    fn endpoint(&self, spec: &RunSpec, transport: &TransportSpec, context: HostContext) -> Machine;
+}
+
+/// What a run may take, and who looks on. None of it changes the outcome but the machines that it is given.
 pub struct Around<'a> {
     /// Threads that share the run; 1 by default. Fewer are used where the network cannot be divided so often.
     pub threads: usize,
@@ -20,13 +28,15 @@ pub struct Around<'a> {
     pub room: u64,
     /// Is shown every packet as it starts on a link.
     pub tap: Option<&'a mut dyn Tap>,
+    /// Makes the machines of transports that it knows, in place of the registry.
+    pub maker: Option<&'a dyn Maker>,
     /// Counts what each of `threads` shards does in each window. They then take turns on one thread.
     pub trial: Option<&'a mut dyn Trial>,
 }
 
 impl Default for Around<'_> {
     fn default() -> Self {
-        Around { threads: 1, room: u64::MAX, tap: None, trial: None }
+        Around { threads: 1, room: u64::MAX, tap: None, maker: None, trial: None }
     }
 }
 
@@ -51,8 +61,8 @@ pub fn run_within<'a>(
     around: Around<'a>,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    let Around { threads, room, tap, trial } = around;
-    watched(spec, Watch { progress, tap, witness: None, room, threads, trial })
+    let Around { threads, room, tap, maker, trial } = around;
+    watched(spec, Watch { progress, tap, witness: None, room, threads, trial }, maker)
 }
 
 /// Lets threads wait for each other so many times, for whoever wants to know how long that takes.
@@ -67,19 +77,25 @@ pub fn run_witnessed<'a>(
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let (tap, trial) = (None, None);
-    watched(spec, Watch { progress, tap, witness: Some(witness), room: u64::MAX, threads: 1, trial })
+    watched(spec, Watch { progress, tap, witness: Some(witness), room: u64::MAX, threads: 1, trial }, None)
 }
 
-fn watched<'a>(spec: &'a RunSpec, watch: Watch<'a>) -> Result<Outcome, RunError> {
+fn watched<'a>(
+    spec: &'a RunSpec,
+    watch: Watch<'a>,
+    maker: Option<&'a dyn Maker>,
+) -> Result<Outcome, RunError> {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
     check_flows(spec, &network)?;
+    let maker_of = |transport: &TransportSpec| maker.filter(|maker| maker.knows(&transport.name));
     match &spec.transports[..] {
         [] => Err(RunError::Empty("transport")),
-        [only] => {
+        // Its machines are behind a pointer anyhow, and the engine is compiled for those of a mixture.
+        [only] if maker_of(only).is_none() => {
             let job = Single { spec, network, transport: only, watch };
             visit(&only.name, job)?
         }
-        many => mixture(spec, network, many, watch),
+        many => mixture(spec, network, many, watch, &maker_of),
     }
 }
 
@@ -182,12 +198,16 @@ fn mixture<'a>(
     network: Arc<Network>,
     transports: &[TransportSpec],
     watch: Watch<'a>,
+    maker_of: &dyn Fn(&TransportSpec) -> Option<&'a dyn Maker>,
 ) -> Result<Outcome, RunError> {
     let of_flow: Arc<[u8]> = spec.flows.iter().map(|flow| flow.transport).collect();
     let machine = |number: u8, host: usize| {
         let transport = &transports[usize::from(number)];
-        let made = Boxed { transport, context: network.host_context(host as u32, spec.seed) };
-        visit(&transport.name, made)?.map(|machine| (number, machine))
+        let context = network.host_context(host as u32, spec.seed);
+        match maker_of(transport) {
+            Some(maker) => Ok((number, maker.endpoint(spec, transport, context))),
+            None => visit(&transport.name, Boxed { transport, context })?.map(|machine| (number, machine)),
+        }
     };
     let hosts = mixed::transports_of(spec, network.hosts()).into_iter().enumerate().map(|(host, numbers)| {
         let machines = numbers.into_iter().map(|number| machine(number, host)).collect::<Result<_, _>>()?;

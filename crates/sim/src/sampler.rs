@@ -1,11 +1,15 @@
 //! Time series, taken at fixed intervals.
 
 use crate::ports::Egress;
-use crate::progressing::Progressing;
+use crate::progressing::{Progressing, UNOPENED};
 use headway_network::{Entity, FlowState, LinkSampler, Metric, Network, Sample};
-use headway_network::{FlowChoice, FlowSpec, SampleSpec};
+use headway_network::{FlowChoice, FlowSpec, ProbeChoice, SampleSpec};
+use headway_packet::HostId;
+use headway_transport::End;
+use headway_transport::probes::Sink;
 use headway_units::Time;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// What a shard has delivered since the last sample.
 pub(crate) struct Deliveries {
@@ -45,18 +49,76 @@ impl Deliveries {
     }
 }
 
+/// What machines are asked of each sampled flow that is under way.
+struct Probes {
+    choice: ProbeChoice,
+    /// Flows that wait for no other, by start, and where in that order those begin that have not started.
+    order: Vec<u32>,
+    next: usize,
+    /// Flows that wait for others, and whose message is not open.
+    waiting: Vec<u32>,
+    /// Flows under way.
+    open: Vec<u32>,
+}
+
+impl Probes {
+    /// Asks of all flows under way.
+    fn take(
+        &mut self,
+        now: Time,
+        (specs, flows, numbers): Flows<'_>,
+        ask: &Ask<'_>,
+        samples: &mut Vec<Sample>,
+    ) {
+        let started = |&&tag: &&u32| specs[tag as usize].start <= now;
+        let fresh: Vec<u32> = self.order[self.next..].iter().take_while(started).copied().collect();
+        self.next += fresh.len();
+        self.open.extend(fresh);
+        let number = |tag: u32| numbers[tag as usize].load(Relaxed);
+        self.open.extend(self.waiting.extract_if(.., |&mut tag| number(tag) != UNOPENED));
+        self.open
+            .retain(|&tag| matches!(flows[tag as usize].state(), FlowState::Unfinished | FlowState::Pending));
+        self.open.sort_unstable();
+        for &tag in &self.open {
+            let FlowSpec { src, dst, .. } = specs[tag as usize];
+            let message = number(tag);
+            if message == UNOPENED {
+                // The processor of its host has not had time for it.
+                continue;
+            }
+            for (sends, host, peer) in [(true, src, dst), (false, dst, src)] {
+                let end = End { sends, peer: HostId(peer), message, tag };
+                ask(host, &end, &mut |info, value| {
+                    if self.choice.has(info.name) {
+                        let (entity, metric) = (Entity::Flow(tag), Metric::Probe(info.name));
+                        samples.push(Sample { at: now, entity, metric, value });
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// All flows of a run: what they are, what has become of them, and the numbers of their messages once they are open.
+pub(crate) type Flows<'a> = (&'a [FlowSpec], &'a [Progressing], &'a [AtomicU32]);
+
+/// Asks a host's machine of one end of a message.
+pub(crate) type Ask<'a> = dyn Fn(u32, &End, &mut Sink<'_>) + 'a;
+
 /// What is sampled, and what has been.
 pub(crate) struct Sampler {
     every: Time,
     last: Time,
     wanted: Option<Arc<[bool]>>,
     links: LinkSampler,
+    probes: Option<Probes>,
     samples: Vec<Sample>,
     most: u64,
 }
 
 impl Sampler {
-    pub(crate) fn new(spec: &SampleSpec, network: &Network, flows: &[FlowSpec]) -> Sampler {
+    /// `order` are the flows that wait for no other, by start.
+    pub(crate) fn new(spec: &SampleSpec, network: &Network, flows: &[FlowSpec], order: &[u32]) -> Sampler {
         let wanted = match &spec.flows {
             FlowChoice::None => None,
             FlowChoice::All => Some(vec![true; flows.len()]),
@@ -66,11 +128,26 @@ impl Sampler {
                 Some(wanted)
             }
         };
+        let asks = spec.probes != ProbeChoice::None;
+        let probes = wanted.as_ref().filter(|_| asks).map(|wanted| {
+            let mut starts = vec![false; flows.len()];
+            order.iter().for_each(|&tag| starts[tag as usize] = true);
+            Probes {
+                choice: spec.probes.clone(),
+                order: order.iter().copied().filter(|&tag| wanted[tag as usize]).collect(),
+                next: 0,
+                waiting: (0..flows.len() as u32)
+                    .filter(|&f| wanted[f as usize] && !starts[f as usize])
+                    .collect(),
+                open: Vec::new(),
+            }
+        });
         Sampler {
             every: spec.every,
             last: Time::ZERO,
             wanted: wanted.map(Into::into),
             links: LinkSampler::new(network, &spec.links),
+            probes,
             samples: Vec::new(),
             most: spec.most,
         }
@@ -93,6 +170,11 @@ impl Sampler {
         self.samples.len() as u64 >= self.most
     }
 
+    /// Whether machines are asked of flows.
+    pub(crate) fn asks(&self) -> bool {
+        self.probes.is_some()
+    }
+
     pub(crate) fn every(&self) -> Time {
         self.every
     }
@@ -102,8 +184,9 @@ impl Sampler {
         &mut self,
         now: Time,
         egress: &mut [Egress],
-        flows: &[Progressing],
+        all: Flows<'_>,
         deliveries: impl Iterator<Item = &'d mut Deliveries>,
+        ask: &Ask<'_>,
     ) {
         let length = now - self.last;
         if length == Time::ZERO {
@@ -111,12 +194,15 @@ impl Sampler {
         }
         self.last = now;
         let mut fresh = Vec::new();
-        deliveries.for_each(|shard| shard.take(flows, &mut fresh));
+        deliveries.for_each(|shard| shard.take(all.1, &mut fresh));
         fresh.sort_unstable();
         for (tag, bytes) in fresh {
             let value = bytes as f64 * 8.0 / length.as_secs_f64();
             let (at, entity, metric) = (now, Entity::Flow(tag), Metric::ThroughputBps);
             self.samples.push(Sample { at, entity, metric, value });
+        }
+        if let Some(probes) = &mut self.probes {
+            probes.take(now, all, ask, &mut self.samples);
         }
         self.links.sample((now, now, length), egress, |egress| &mut egress.port, &mut self.samples);
     }

@@ -10,6 +10,7 @@
 //! between a machine and its wire. [`Checked`] asserts the sentence in debug builds.
 
 use crate::Message;
+use crate::probes::Sink;
 use crate::states::StateTable;
 use headway_gauges::{Gauge, GaugeInfo, RoundTrips};
 use headway_packet::{Family, HostId, Packet, Sizes};
@@ -182,6 +183,11 @@ pub trait Endpoint {
         let _ = now;
         Vec::new()
     }
+    /// Tells the present value of each probe that the machine has of one message at this end of it: some of
+    /// [`Transport::PROBES`]. Nothing of a message that it does not hold.
+    fn probe(&self, end: &End, found: &mut Sink<'_>) {
+        let _ = (end, found);
+    }
     /// From the departure of a data packet to the arrival of what answers it, of all messages; `None` from a machine
     /// whose answers do not tell which packet they are to.
     fn round_trips(&self) -> Option<&RoundTrips> {
@@ -269,6 +275,9 @@ impl<A: Around> Endpoint for A {
     }
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         self.inner().gauges(now)
+    }
+    fn probe(&self, end: &End, found: &mut Sink<'_>) {
+        self.inner().probe(end, found);
     }
     fn round_trips(&self) -> Option<&RoundTrips> {
         self.inner().round_trips()
@@ -389,6 +398,8 @@ pub trait Transport: 'static {
     const CAPABILITIES: Capabilities = Capabilities::NONE;
     /// What [`Endpoint::gauges`] of its machines has, in its order.
     const GAUGES: &'static [GaugeInfo] = &[];
+    /// What [`Endpoint::probe`] of its machines tells, at either end of a message.
+    const PROBES: &'static [GaugeInfo] = &[];
     /// Sets the parameters that operators of this protocol compute from their traffic, unless they are set.
     fn tune(params: &mut Self::Params, traffic: &Traffic) {
         let _ = (params, traffic);

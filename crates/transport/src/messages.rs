@@ -7,7 +7,7 @@ use slotmap::{DefaultKey, SlotMap};
 use std::ops::{Index, IndexMut};
 
 /// A message at one of its ends: the other end, and its number.
-pub(crate) type MessageId = (HostId, u32);
+pub type MessageId = (HostId, u32);
 
 /// What a host keeps of each message that it sends, or of each that it receives.
 ///
@@ -56,6 +56,11 @@ impl<V> Messages<V> {
     pub(crate) fn named(&mut self, id: MessageId) -> Option<&mut V> {
         let key = self.find(id)?;
         self.entries.get_mut(key)
+    }
+
+    /// The same for one who only looks.
+    pub(crate) fn named_now(&self, id: MessageId) -> Option<&V> {
+        self.entries.get(*self.keys.get(&id)?)
     }
 
     /// The entry behind a key, if the message is still there.

@@ -36,6 +36,8 @@ pub struct Entry {
     pub capabilities: Capabilities,
     /// What its machines measure of themselves.
     pub gauges: &'static [GaugeInfo],
+    /// What its machines can be asked of one message.
+    pub probes: &'static [GaugeInfo],
 }
 
 macro_rules! transports {
@@ -51,6 +53,7 @@ macro_rules! transports {
                 packets: <$type as Transport>::PACKETS,
                 capabilities: <$type as Transport>::CAPABILITIES,
                 gauges: <$type as Transport>::GAUGES,
+                probes: <$type as Transport>::PROBES,
             }),+]
         }
 

@@ -3,6 +3,8 @@
 
 use crate::Message;
 use crate::endpoint::{Ahead, End, Endpoint, EndpointEvent, Gone, HostContext};
+use crate::messages::MessageId;
+use crate::probes::Sink;
 use crate::shared::Shared;
 use crate::timers::TimerKey;
 use headway_gauges::{Gauge, RoundTrips};
@@ -33,6 +35,10 @@ pub trait SendingHalf<K> {
     fn gauges(&self) -> Vec<Gauge> {
         Vec::new()
     }
+    /// See [`Endpoint::probe`]; of a message that this host sends.
+    fn probe(&self, shared: &Shared<K>, id: MessageId, found: &mut Sink<'_>) {
+        let _ = (shared, id, found);
+    }
 }
 
 /// The half of a machine that receives messages of other hosts.
@@ -46,6 +52,10 @@ pub trait ReceivingHalf<K> {
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         let _ = now;
         Vec::new()
+    }
+    /// See [`Endpoint::probe`]; of a message that this host receives.
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        let _ = (id, found);
     }
 }
 
@@ -162,6 +172,15 @@ impl<P: TwoSided> Endpoint for Machine<P> {
         let mut gauges = self.sender.gauges();
         gauges.extend(self.receiver.gauges(now));
         gauges
+    }
+
+    fn probe(&self, end: &End, found: &mut Sink<'_>) {
+        let id = (end.peer, end.message);
+        if end.sends {
+            self.sender.probe(&self.shared, id, found);
+        } else {
+            self.receiver.probe(id, found);
+        }
     }
 
     fn round_trips(&self) -> Option<&RoundTrips> {

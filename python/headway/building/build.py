@@ -29,6 +29,8 @@ from headway.building.parts import (
 from headway.data.toml import Document, write
 from headway.errors import ScenarioError
 from headway.scenario import Scenario
+from headway.transport import Factory, class_name
+from headway.transport import Transport as OwnTransport
 
 Table = Mapping[str, Value]
 _LACKS = re.compile(r"the scenario lacks the key `(\w+)`")
@@ -39,7 +41,7 @@ _PLACE = re.compile(r"─\[(?P<name>.*):(?P<line>\d+):(?P<column>\d+)\]")
 def scenario(
     *,
     topology: Topology | Table | None = None,
-    transport: str | Transport | Table | None = None,
+    transport: str | Transport | type[OwnTransport] | Table | None = None,
     traffic: Traffic | Table | Sequence[Traffic | Table] = (),
     fabric: Fabric | Table | None = None,
     hosts: Hosting | Table | None = None,
@@ -56,7 +58,8 @@ def scenario(
     warmup: Duration | None = None,
     bottleneck: Sequence[str] | None = None,
     memory_limit: Bytes | None = None,
-    variants: Mapping[str, Transport | Table] | None = None,
+    variants: Mapping[str, Transport | type[OwnTransport] | Table] | None = None,
+    transports: Mapping[str, Factory] | None = None,
     sweep: Table | None = None,
     scale: Mapping[str, Table] | None = None,
     report: Table | None = None,
@@ -72,7 +75,8 @@ def scenario(
     ... )
 
     topology: `headway.leaf_spine(...)`, `headway.dumbbell(...)` and others; needed, except beside `model`
-    transport: a name, or `headway.transports.amrt(...)` and others; needed where traffic names none
+    transport: a name, or `headway.transports.amrt(...)` and others, or a class made from `headway.Transport`; needed
+        where traffic names none
     traffic: `headway.poisson(...)`, `headway.incast(...)` and others, or a list of them
     fabric: `headway.fabric(...)`; ports, routes and sizes of packets
     hosts: `headway.hosts(...)`; default: hosts take no time
@@ -91,6 +95,7 @@ def scenario(
     memory_limit: a run that needs more memory is refused (bytes; default: the machine's memory)
     variants: by name, the keys by which a variant differs (`{"small": {"fabric.buffer": "32 packets"}}`), or its
         transport (`{"phost": headway.transports.phost()}`)
+    transports: classes made from `headway.Transport`, by the names that other arguments have for them
     sweep: keys with the lists of their values, and `seeds` (`{"traffic.0.load": [0.3, 0.5], "seeds": 3}`)
     scale: the keys that `scale="smoke"`, `"proxy"` and `"paper"` set
     report: what the report draws first (`{"figure": "fct-load"}`)
@@ -99,6 +104,8 @@ def scenario(
 
     Raises `ScenarioError`, which shows the place in the text that was made, and names the argument.
     """
+    own: dict[str, Factory] = dict(transports or {})
+    own |= {class_name(one): one for one in (transport, *(variants or {}).values()) if isinstance(one, type)}
     parts: dict[str, Any] = given(
         title=title,
         description=description,
@@ -112,7 +119,7 @@ def scenario(
         topology=topology,
         fabric=fabric,
         hosts=hosts,
-        transport={"name": transport} if isinstance(transport, str) else transport,
+        transport=_transport(transport),
         start=start,
         traffic=_listed(traffic),
         sample=sample,
@@ -125,11 +132,18 @@ def scenario(
     )
     text = write({key: _table(value) for key, value in parts.items()})
     try:
-        return Scenario.from_text(text, name, folder=folder)
+        return Scenario.from_text(text, name, folder=folder, transports=own)
     except ScenarioError as error:
         if where := _where(str(error), Document(name, text), parts):
             raise ScenarioError(f"{str(error).rstrip()}\n  in Python: {where}\n") from None
         raise
+
+
+def _transport(transport: str | Transport | type[OwnTransport] | Table | None) -> Any:  # noqa: ANN401
+    """The `[transport]` table of a name, a part or a class."""
+    if isinstance(transport, type):
+        return {"name": class_name(transport)}
+    return {"name": transport} if isinstance(transport, str) else transport
 
 
 def _listed(parts: Part | Table | Sequence[Part | Table]) -> list[Part | Table] | None:
@@ -148,8 +162,10 @@ def _table(part: Any) -> Any:  # noqa: ANN401  (what TOML can hold)
     return plain(part)
 
 
-def _variant(value: Part | Table) -> dict[str, Any]:
+def _variant(value: Part | type[OwnTransport] | Table) -> dict[str, Any]:
     """The keys that a variant sets."""
+    if isinstance(value, type):
+        return {"transport.name": class_name(value)}
     if isinstance(value, Transport):
         return {f"transport.{key}": item for key, item in value.table().items()}
     return {key: plain(item) for key, item in dict(value).items()} if isinstance(value, Mapping) else plain(value)

@@ -151,6 +151,7 @@ def sample(
     every: Duration,
     flows: str | Sequence[str] | None = None,
     links: str | Sequence[str] | None = None,
+    probes: bool | Sequence[str] | None = None,
 ) -> Sample:
     """What is sampled during the run.
 
@@ -159,11 +160,14 @@ def sample(
     links: the links whose queue and utilisation are sampled; `all`: the links that leave a switch; `bottlenecks`: those
         of `bottleneck`, or the middle links of a dumbbell or parking lot (`all`, `none`, `bottlenecks`, list of names;
         default: `none`)
+    probes: what the transports are asked of each sampled flow that is under way: true for all that they declare, or
+        probes by name (true or false, list of names; default: `false`)
     """
     keys = given(
         every=every,
         flows=flows,
         links=links,
+        probes=probes,
     )
     return Sample("sample", keys)
 

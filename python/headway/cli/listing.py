@@ -110,7 +110,7 @@ def _print(thing: str, entries: list[dict[str, Any]], *, in_full: bool) -> None:
         return
     columns = [c for c in ("name", "title", "summary", "paper") if any(e.get(c) for e in entries)]
     rows = [[str(e.get(c, "")) for c in columns] for e in entries]
-    notes = ["\n".join([*_declared(e), *map(_parameter, e.get("params", []))]) if in_full else "" for e in entries]
+    notes = ["\n".join(_details(e)) if in_full else "" for e in entries]
     print_table(columns, rows, notes)
     if not in_full and any(e.get("params") for e in entries):
         click.echo(f"\n`headway list {thing} NAME` shows the parameters")
@@ -208,6 +208,17 @@ def _parameter(parameter: dict[str, Any]) -> str:
     words = parameter.get("choices") or ()
     choices = f" (or {', '.join(word for word in words if word != shown)})" if words else ""
     return f"{parameter['name']}{'' if shown is None else f' = {shown}'}{choices}: {parameter.get('doc', '')}"
+
+
+def _details(entry: dict[str, Any]) -> list[str]:
+    """What is known of an entry: what it declares of itself, its parameters, its probes."""
+    return [*_declared(entry), *map(_parameter, entry.get("params", [])), *map(_probe, entry.get("probes", []))]
+
+
+def _probe(probe: dict[str, Any]) -> str:
+    """Name, unit and meaning of a probe."""
+    unit = f" in {probe['unit']}" if probe["unit"] not in ("", "1") else ""
+    return f"(probe {probe['name']}{unit}: {probe['doc']})"
 
 
 def _text(published: object) -> str:

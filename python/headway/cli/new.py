@@ -1,4 +1,4 @@
-"""`headway new`: a scenario to begin with."""
+"""`headway new`: a scenario or a transport to begin with."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from headway.files import write_text
 from headway.names import ScenarioFile
 
 SUFFIX = ".toml"
+# Of a transport in Python.
+PYTHON = ".py"
 
 
 @click.command()
-@click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--from",
     "origin",
@@ -29,16 +31,27 @@ SUFFIX = ".toml"
     help="Copy this scenario with its comments, and the files that it names; default: a small one.",
 )
 def new(file: Path, origin: ScenarioFile | None) -> None:
-    """Begin a scenario: a small one whose comments explain each part, or a copy of one that Headway has.
+    """Begin a scenario (FILE.toml), or a transport in Python (FILE.py).
 
-    Nothing is overwritten.
+    The scenario is a small one whose comments explain each part, or a copy of one that Headway has. The transport is a
+    class to change, with a fixed window (docs/python-transport.md). Nothing is overwritten.
     """
-    if file.suffix != SUFFIX:
+    if file.suffix == PYTHON and origin is not None:
+        raise HeadwayError(f"--from copies a scenario, and {file} is a transport in Python: give a {SUFFIX} file")
+    if file.suffix not in (SUFFIX, PYTHON):
         raise HeadwayError(f"{file}: a scenario is a file whose name ends in {SUFFIX}\n  help: {file}{SUFFIX}")
     if file.exists():
         raise ResultsError(file, "is there already, and nothing is overwritten", "choose another name, or remove it")
     if not file.parent.is_dir():
         raise ResultsError(file, "cannot be written: its directory is not there", f"mkdir -p {file.parent}")
+    if file.suffix == PYTHON:
+        write_text(file, (resources.files("headway") / "templates" / "transport.py").read_text(encoding="utf-8"))
+        click.echo(f"{file}: a transport")
+        click.echo(
+            f"next: change it; check it: python -c 'import headway, {file.stem}; headway.check({file.stem}.Template)'",
+            err=True,
+        )
+        return
     if origin is None:
         text = (resources.files("headway") / "templates" / "scenario.toml").read_text(encoding="utf-8")
         beside: list[Path] = []

@@ -35,7 +35,7 @@ from headway.cli.sweep import announce, run_watched, status
 from headway.cli.terminal import print_table
 from headway.cli.values import rounded, show_range, unit_and_rest, with_unit
 from headway.data.reader import read_list
-from headway.errors import NameNotFound
+from headway.errors import NameNotFound, ScenarioError
 from headway.explain.record import CANNOT, CONTRADICTS, listed
 from headway.layout import CLAIMS_FILE, EXPECTATIONS_FILE, REPORT_FILE, SWEEP_FILE
 from headway.names import ScenarioFile
@@ -205,6 +205,7 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     for name, measured in left_out.items():
         click.echo(f"{name} is left out: `headway testbed reproduce {measured}` runs it on real packets")
     figures = [figure for named in papers.values() for figure in named]
+    _check_sets(figures, request)
     plans = {f.name: _plan(f, out / f.name, request) for f in figures}
     ahead = sum((_ahead(name, one, request) for name, one in plans.items()), NOTHING)
     announce(ahead, f"{len(plans)} figures, ")
@@ -222,6 +223,16 @@ def _all(paper: str | None, out: Path, request: Request, seeds: int | None) -> i
     click.echo(f"\nevery claim: {write_site(out, pages, request.scale, stopped)}")
     worst = [status(one.outcome) for one in done.values()]
     return max(worst, default=0)
+
+
+def _check_sets(figures: Sequence[ScenarioFile], request: Request) -> None:
+    """Raise `ScenarioError` for an override that is in effect at no point of any figure."""
+    if not request.sets:
+        return
+    idle = [dict(Scenario.load(f.path, sets=request.sets, scale=request.scale).native.idle_sets()) for f in figures]
+    for number in range(len(request.sets)):
+        if all(number in one for one in idle):
+            raise ScenarioError(f"{idle[0][number].rstrip()}\n  so it is in every figure; this is of {figures[0].name}")
 
 
 def _ahead(name: str, planned: SweepPlan, request: Request) -> Forecast:

@@ -60,6 +60,10 @@ def sweep(
     directory = directory_of(out)
     overrides = assignments(sets)
     if isinstance(scenario, Scenario):
+        scenario.refuse_own(
+            "processes of a sweep cannot have it",
+            "run the points here, [scenario.at(point).run() for point in scenario.points()]",
+        )
         overrides = [*scenario.sets, *overrides]
         scale = scale or scenario.scale
         file = _written(scenario, directory)

@@ -161,7 +161,7 @@ pub const SERIES: &[Field] = &[
         "metric",
         Text,
         "metric",
-        "what was sampled: one of the metrics below, or the name of a gauge",
+        "what was sampled: one of the metrics below, or the name of a gauge or of a probe",
     ),
     Field {
         unit: "as the metric says",

@@ -91,6 +91,9 @@ impl Field {
             GaugeUnit::Connections => {
                 Field { unit: "connections", ..Field::new(info.name, Count, info.label, info.doc) }
             }
+            GaugeUnit::Seconds => Field::new(info.name, Time, info.label, info.doc),
+            GaugeUnit::BitsPerSecond => Field::new(info.name, Rate, info.label, info.doc),
+            GaugeUnit::Share => Field::new(info.name, Share, info.label, info.doc),
             GaugeUnit::Nanoseconds => {
                 Field { unit: "ns", ..Field::new(info.name, Count, info.label, info.doc) }
             }

@@ -45,6 +45,20 @@ pub fn gauges() -> Vec<GaugeField> {
     found
 }
 
+/// What machines can be asked of each flow while a run goes on, as transports declare it.
+pub fn probes() -> Vec<GaugeField> {
+    let mut found: Vec<GaugeField> = Vec::new();
+    for entry in headway_transport::registry::all() {
+        for info in entry.probes {
+            match found.iter_mut().find(|probe| probe.field.name == info.name) {
+                Some(probe) => probe.owners.push(entry.info.name),
+                None => found.push(GaugeField { field: Field::gauge(info), owners: vec![entry.info.name] }),
+            }
+        }
+    }
+    found
+}
+
 /// A declaration as JSON. `scope` says of what a number of the summary is, `shown` whether reports show it there.
 fn one(field: &Field, doc: &str, scope: &str, shown: bool) -> Json {
     json!({ "name": field.name, "unit": field.unit, "label": field.label, "doc": doc,
@@ -68,6 +82,7 @@ pub fn schema() -> Json {
         Of::Transport(_) => "transport",
     };
     let gauges = gauges().iter().map(|gauge| one(&gauge.field, &gauge.doc(), "run", false)).collect();
+    let probes = probes().iter().map(|probe| one(&probe.field, &probe.doc(), "run", false)).collect();
     let lists = [
         ("flows", columns(FLOWS)),
         ("links", columns(LINKS)),
@@ -78,6 +93,7 @@ pub fn schema() -> Json {
         ("round_trips", numbers(ROUND_TRIPS, |_| "run")),
         ("gauges", gauges),
         ("gauge_parts", numbers(GAUGE_PARTS, |_| "run")),
+        ("probes", probes),
     ];
     Json::Object(lists.map(|(name, list)| (name.to_string(), list)).into_iter().collect::<Map<_, _>>())
 }
@@ -99,8 +115,18 @@ mod tests {
         found.extend(JOBS.iter().map(|number| ("jobs", number.field)));
         found.extend(ROUND_TRIPS.iter().map(|number| ("round_trips", number.field)));
         found.extend(gauges().iter().map(|gauge| ("gauges", gauge.field)));
+        found.extend(probes().iter().map(|probe| ("probes", probe.field)));
         found.extend(GAUGE_PARTS.iter().map(|number| ("gauge_parts", number.field)));
         found
+    }
+
+    #[test]
+    fn a_probe_has_the_unit_that_its_transport_declares() {
+        for entry in headway_transport::registry::all() {
+            for info in entry.probes {
+                assert_eq!(Field::gauge(info).unit, info.unit.name(), "{}", info.name);
+            }
+        }
     }
 
     #[test]

@@ -27,14 +27,19 @@ impl Scenario {
 
     /// An error at the first override that is in effect at no point of the sweep.
     pub fn check_sets_of_sweep(&self) -> Result<(), ScenarioError> {
+        self.idle_sets_of_sweep()?.into_iter().next().map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Every override that is in effect at no point of the sweep: its position among the overrides, and the error at it.
+    pub fn idle_sets_of_sweep(&self) -> Result<Vec<(usize, ScenarioError)>, ScenarioError> {
         if self.request.overrides()?.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let points: Vec<Vec<Override>> = match &self.setup {
             Some(_) => self.plan.points("").into_iter().map(|point| point.overrides).collect(),
             None => vec![Vec::new()],
         };
-        self.refuse_idle(&points, |set| why(&self.plan, set))
+        self.idle(&points, |set| why(&self.plan, set))
     }
 
     /// The scenario with what one of its variants sets.
@@ -55,18 +60,22 @@ impl Scenario {
             let text = format!("`{}` has no effect: the variant `{name}` sets it", set.path);
             (text, format!("change the variant: --set 'variants.{name}.{}=...'", set.path))
         };
-        self.refuse_idle(std::slice::from_ref(&variant.overrides), again)?;
+        if let Some((_, error)) =
+            self.idle(std::slice::from_ref(&variant.overrides), again)?.into_iter().next()
+        {
+            return Err(error);
+        }
         let sets: Vec<String> =
             variant.overrides.iter().map(|o| format!("{}={}", o.path, o.node.value.to_toml())).collect();
         self.with_sets(&sets)
     }
 
-    /// An error at the first override of which nothing is left at any of the points.
-    fn refuse_idle(
+    /// The overrides of which nothing is left at any of the points, each with an error.
+    fn idle(
         &self,
         points: &[Vec<Override>],
         why: impl Fn(&Override) -> (String, String),
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<Vec<(usize, ScenarioError)>, ScenarioError> {
         let sets = self.request.overrides()?;
         let mut idle: Vec<usize> = Vec::new();
         for (number, set) in sets.iter().enumerate() {
@@ -79,14 +88,16 @@ impl Scenario {
         }
         for point in points {
             if idle.is_empty() {
-                return Ok(());
+                return Ok(Vec::new());
             }
             let (root, given) = self.request.tree(point)?;
             idle.retain(|&number| !is_left(&root, &given[number]));
         }
-        let Some(set) = idle.first().map(|&number| &sets[number]) else { return Ok(()) };
-        let (text, help) = why(set);
-        Err(ScenarioError::new(Problem::Contradiction(text), &set.path_at).help(help))
+        let error = |number: usize| {
+            let (text, help) = why(&sets[number]);
+            (number, ScenarioError::new(Problem::Contradiction(text), &sets[number].path_at).help(help))
+        };
+        Ok(idle.into_iter().map(error).collect())
     }
 }
 

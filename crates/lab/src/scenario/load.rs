@@ -5,9 +5,10 @@ use super::sample;
 use super::{About, Scenario, Setup};
 use crate::catalogue;
 use crate::fabric;
+use crate::foreign::Foreign;
 use crate::model;
 use crate::text::overrides::{self, Override};
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, parse};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, Table, Value, names, parse};
 use crate::topology::{self, Topology};
 use crate::traffic::{self, Start};
 use headway_network::{FabricSpec, Network, Routing, Until};
@@ -31,6 +32,7 @@ pub struct Request {
     folder: PathBuf,
     sets: Vec<String>,
     scale: Option<String>,
+    foreign: Arc<[Foreign]>,
 }
 
 impl Request {
@@ -44,7 +46,14 @@ impl Request {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let source = Source::new(path.display().to_string(), text);
-        Ok(Request { source, name, folder, sets: sets.to_vec(), scale: scale.map(str::to_string) })
+        Ok(Request {
+            source,
+            name,
+            folder,
+            sets: sets.to_vec(),
+            scale: scale.map(str::to_string),
+            foreign: Arc::default(),
+        })
     }
 
     /// A scenario in a string; relative paths in it start at `folder`.
@@ -55,7 +64,28 @@ impl Request {
             folder: folder.to_path_buf(),
             sets: sets.to_vec(),
             scale: scale.map(str::to_string),
+            foreign: Arc::default(),
         }
+    }
+
+    /// The same with transports that are in no registry; an error if one has the name of one that is.
+    pub fn with_foreign(self, foreign: Vec<Foreign>) -> Result<Request, ScenarioError> {
+        for (place, one) in foreign.iter().enumerate() {
+            let taken = headway_transport::registry::NAMES.contains(&one.name.as_str())
+                || foreign[..place].iter().any(|before| before.name == one.name);
+            if taken {
+                let text = format!("there is a transport called `{}` already", one.name);
+                let error = ScenarioError::nowhere(Problem::Contradiction(text));
+                return Err(error.help("give your own another name"));
+            }
+            if headway_fabric::registry::find(&one.discipline).is_none() {
+                let problem = Problem::NoSuchName { what: "port discipline", name: one.discipline.clone() };
+                let nearest =
+                    names::suggestion(&one.discipline, headway_fabric::registry::NAMES.iter().copied());
+                return Err(ScenarioError::nowhere(problem).maybe_help(nearest));
+            }
+        }
+        Ok(Request { foreign: foreign.into(), ..self })
     }
 
     /// Reads and checks everything.
@@ -148,7 +178,7 @@ impl Request {
                 let help = "the figure `model` draws the scenario's closed-form model; with a [topology] there is something to run";
                 return Err(ScenarioError::new(problem, table.at()).help(help));
             }
-            _ => Some(read_setup(&table, &self.folder, seed)?),
+            _ => Some(read_setup(&table, &self.folder, &self.foreign, seed)?),
         };
         match setup {
             Some(_) => table.finish(&[], None)?,
@@ -188,7 +218,12 @@ fn draws_model(report: &serde_json::Value) -> bool {
     })
 }
 
-fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, ScenarioError> {
+fn read_setup(
+    table: &Reader<'_>,
+    folder: &Path,
+    foreign: &Arc<[Foreign]>,
+    seed: u64,
+) -> Result<Setup, ScenarioError> {
     let topology_item = table.need("topology")?;
     let topology = topology::read(&topology_item.table()?, folder)?;
     let memory_limit = match table.get("memory_limit") {
@@ -197,7 +232,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
     };
     super::memory::check_network(&topology, memory_limit)?;
     let own_item = table.get("transport");
-    let own = own_item.as_ref().map(fabric::transport).transpose()?;
+    let own = own_item.as_ref().map(|item| fabric::transport(item, foreign)).transpose()?;
     let start = read_start(table)?;
     let fabric_table = table.get("fabric").map(|i| i.table()).transpose()?;
     // Traffic depends on sizes and routing, the default discipline on the transports that traffic names.
@@ -211,6 +246,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         routing,
         folder,
         start,
+        foreign,
         own: own.as_ref(),
         transports,
         notes: RefCell::default(),
@@ -236,7 +272,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         return Err(item.fail(problem));
     }
     let mut transports = transports.specs;
-    let fabric = fabric::read(fabric_table.as_ref(), &transports, &topology, &at)?;
+    let fabric = fabric::read(fabric_table.as_ref(), &transports, foreign, &topology, &at)?;
     let hosts = super::hosts::read(table)?;
     let fabric = FabricSpec { host_queue: hosts.queue, ..fabric };
     super::tuning::tune(&mut transports, &entries, &topology, &fabric);
@@ -256,6 +292,7 @@ fn read_setup(table: &Reader<'_>, folder: &Path, seed: u64) -> Result<Setup, Sce
         topology,
         fabric,
         transports,
+        foreign: Arc::clone(foreign),
         start,
         traffic: entries,
         notes,
@@ -300,7 +337,9 @@ fn read_links(table: &Reader<'_>, setup: &mut Setup) -> Result<(), ScenarioError
     let bottleneck = table.get("bottleneck").map(|i| sample::link_list(&i, &names)).transpose()?;
     let bottleneck = bottleneck.unwrap_or_default();
     let sampling = table.get("sample").map(|i| i.table()).transpose()?;
-    let sample = sampling.map(|t| sample::read(&t, &setup.topology, &names, &bottleneck)).transpose()?;
+    let sample = sampling
+        .map(|t| sample::read(&t, &setup.topology, &names, &bottleneck, &setup.transports))
+        .transpose()?;
     let switches = || network_switches(&setup.topology, &setup.fabric);
     let known = topology::link_choice::Known { links: &names, switches: &switches };
     let faults = table.get("fault").map(|i| super::faults::read(&i, &known)).transpose()?.unwrap_or_default();

@@ -16,6 +16,7 @@ pub use hosts::Hosts;
 pub use load::Request;
 pub use plan::{Plan, Point};
 
+use crate::foreign::{self, Foreign, Known};
 use crate::import;
 use crate::model;
 use crate::text::{Origin, Problem, ScenarioError, names};
@@ -101,6 +102,8 @@ pub struct Setup {
     pub fabric: FabricSpec,
     /// Transports; traffic entries refer to them by position.
     pub transports: Vec<TransportSpec>,
+    /// Transports that are in no registry.
+    foreign: Arc<[Foreign]>,
     /// How flows begin.
     pub start: traffic::Start,
     /// What hosts are asked to send.
@@ -224,7 +227,7 @@ impl Scenario {
             }
         }
         let Some(setup) = &self.setup else { return Ok(Vec::new()) };
-        let names: Vec<&str> = setup.named_transports().map(|entry| entry.info.name).collect();
+        let names: Vec<&str> = setup.transport_names();
         let points = self.plan.points(&names.join("+"));
         // The seeds of one combination stand together, and differ in what is drawn alone.
         for point in points.iter().step_by(self.plan.seeds.len().max(1)) {
@@ -246,9 +249,9 @@ impl Setup {
         put("bottleneck", json!(self.bottleneck));
         put("topology", self.topology.to_json());
         put("fabric", fabric::fabric_json(&self.fabric));
-        put("transport", fabric::transport_json(&self.transports[0]));
+        put("transport", self.transport_json(&self.transports[0]));
         if self.transports.len() > 1 {
-            put("transports", self.transports.iter().map(fabric::transport_json).collect());
+            put("transports", self.transports.iter().map(|t| self.transport_json(t)).collect());
         }
         let mode = if self.start.line_rate { "line-rate" } else { "as-written" };
         put("start", json!({ "mode": mode, "clump": self.start.clump }));
@@ -272,6 +275,7 @@ impl Setup {
                 every: s.every,
                 flows: sampled,
                 links: s.links.clone(),
+                probes: s.probes.clone(),
                 most: u64::MAX,
             }),
             faults: self.faults.clone(),
@@ -356,28 +360,40 @@ impl Setup {
     }
 
     /// What is known of its transports, once for each name.
-    fn named_transports(&self) -> impl Iterator<Item = headway_transport::registry::Entry> {
+    fn named_transports(&self) -> impl Iterator<Item = Known> {
+        self.transport_names().into_iter().filter_map(|name| foreign::find(name, &self.foreign))
+    }
+
+    /// Their names, each once.
+    fn transport_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for transport in &self.transports {
             if !names.contains(&transport.name.as_str()) {
                 names.push(&transport.name);
             }
         }
-        names.into_iter().filter_map(headway_transport::registry::find)
+        names
+    }
+
+    /// Every key of a transport with its value.
+    fn transport_json(&self, choice: &TransportSpec) -> Json {
+        fabric::transport_json(choice, &self.foreign)
+    }
+
+    /// The transports in it that are in no registry.
+    pub fn foreign_transports(&self) -> Vec<&str> {
+        let own = |name: &&str| self.foreign.iter().any(|foreign| foreign.name == *name);
+        self.transport_names().into_iter().filter(own).collect()
     }
 
     /// Transports over ports that do not do what they need. Those that run over any queue are at home everywhere.
     fn misfits(&self) -> impl Iterator<Item = String> {
         let ports = self.fabric.discipline.as_str();
         let homes = self.named_transports();
-        let elsewhere = homes.filter(move |e| {
-            ports != e.info.discipline && !headway_fabric::registry::is_plain(e.info.discipline)
-        });
+        let elsewhere = homes
+            .filter(move |e| ports != e.discipline && !headway_fabric::registry::is_plain(&e.discipline));
         elsewhere.map(move |e| {
-            format!(
-                "`{}` is meant to run over `{}`, and the ports are `{ports}`",
-                e.info.name, e.info.discipline
-            )
+            format!("`{}` is meant to run over `{}`, and the ports are `{ports}`", e.name, e.discipline)
         })
     }
 
@@ -397,10 +413,10 @@ impl Setup {
     fn uneven_routes(&self) -> impl Iterator<Item = String> {
         let meet = matches!(self.fabric.routing, Routing::Symmetric | Routing::Pinned);
         let uneven = self.has_many_paths() && !meet;
-        self.named_transports().filter(move |e| uneven && e.capabilities.symmetric).map(|e| {
+        self.named_transports().filter(move |e| uneven && e.symmetric).map(|e| {
             format!(
                 "`{}` needs `fabric.routing = \"symmetric\"`: its credits make room on other links than its data takes, which is lost or sent again",
-                e.info.name
+                e.name
             )
         })
     }

@@ -1,9 +1,10 @@
 //! The `[sample]` table and the names of links.
 
-use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value};
+use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Value, names};
 use crate::topology::Topology;
 use crate::topology::link_choice::check_link;
-use headway_network::LinkChoice;
+use headway_network::{LinkChoice, ProbeChoice, TransportSpec};
+use headway_transport::registry;
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
@@ -29,14 +30,18 @@ pub struct Sample {
     pub flows: Flows,
     /// Which links are sampled.
     pub links: LinkChoice,
+    /// What machines are asked of the flows.
+    pub probes: ProbeChoice,
 }
 
-/// Reads `[sample]`. `known` makes the names of all links, `bottleneck` holds those that the scenario named.
+/// Reads `[sample]`. `known` makes the names of all links, `bottleneck` holds those that the scenario named; `transports`
+/// say which probes there are.
 pub fn read(
     table: &Reader<'_>,
     topology: &Topology,
     known: &dyn Fn() -> Vec<String>,
     bottleneck: &[String],
+    transports: &[TransportSpec],
 ) -> Result<Sample, ScenarioError> {
     let every_item = table.need("every")?;
     let (every, every_at) = (every_item.period()?, every_item.at().clone());
@@ -60,13 +65,60 @@ pub fn read(
             _ => return Err(item.wrong("\"all\", \"none\", \"bottlenecks\" or a list of links")),
         },
     };
+    let probes = match table.get("probes") {
+        None => ProbeChoice::None,
+        Some(item) => probe_choice(&item, transports)?,
+    };
     table.finish(&[], None)?;
+    if let Some(item) = table.get("probes").filter(|_| probes != ProbeChoice::None && flows == Flows::None) {
+        let problem = Problem::Contradiction("`probes` are of flows, and no flow is sampled".into());
+        return Err(item.fail(problem).help("say flows = \"all\", or name flows"));
+    }
     if flows == Flows::None && links == LinkChoice::None {
         let problem = Problem::Contradiction("[sample] samples nothing".into());
         let help = "say flows = \"all\" or links = \"bottlenecks\", or leave the table out";
         return Err(ScenarioError::new(problem, table.at()).help(help));
     }
-    Ok(Sample { every, every_at, flows, links })
+    Ok(Sample { every, every_at, flows, links, probes })
+}
+
+/// Whether machines are asked, and what: all that they have, or probes by name.
+fn probe_choice(item: &Item<'_>, transports: &[TransportSpec]) -> Result<ProbeChoice, ScenarioError> {
+    let mut known: Vec<&str> = Vec::new();
+    for transport in transports {
+        let declared = registry::find(&transport.name).map_or(&[][..], |entry| entry.probes);
+        known.extend(declared.iter().map(|probe| probe.name));
+    }
+    known.sort_unstable();
+    known.dedup();
+    match item.value() {
+        Value::Bool(false) => return Ok(ProbeChoice::None),
+        Value::Bool(true) if known.is_empty() => {
+            let text = "no transport of the scenario has probes".to_string();
+            return Err(item.fail(Problem::Contradiction(text)));
+        }
+        Value::Bool(true) => return Ok(ProbeChoice::All),
+        Value::List(_) => {}
+        _ => return Err(item.wrong("true, false or a list of names of probes")),
+    }
+    let mut chosen: Vec<String> = Vec::new();
+    for item in item.list()? {
+        let name = item.text()?;
+        if !known.contains(&name) {
+            let problem = Problem::NoSuchName { what: "probe", name: name.into() };
+            let all = match &known[..] {
+                [] => "no transport of the scenario has probes".to_string(),
+                some => format!("its transports have {}", some.join(", ")),
+            };
+            let help = names::suggestion(name, known.iter().copied()).unwrap_or(all);
+            return Err(item.fail(problem).help(help));
+        }
+        if chosen.iter().any(|c| c == name) {
+            return Err(item.fail(Problem::Contradiction(format!("probe `{name}` is listed twice"))));
+        }
+        chosen.push(name.to_string());
+    }
+    Ok(if chosen.is_empty() { ProbeChoice::None } else { ProbeChoice::Some(chosen) })
 }
 
 /// A list of names of flows, which can be checked only when the flows are made.
@@ -125,6 +177,13 @@ impl Sample {
             LinkChoice::All => json!("all"),
             LinkChoice::Some(names) => json!(names),
         };
-        json!({ "every": self.every.to_string(), "flows": flows, "links": links })
+        let mut map = json!({ "every": self.every.to_string(), "flows": flows, "links": links });
+        // Without, it is no part of what tells runs apart.
+        match &self.probes {
+            ProbeChoice::None => {}
+            ProbeChoice::All => map["probes"] = json!(true),
+            ProbeChoice::Some(names) => map["probes"] = json!(names),
+        }
+        map
     }
 }

@@ -313,6 +313,9 @@ pub enum LabError {
         /// The reason, as the operating system gives it.
         reason: String,
     },
+    /// A machine of a transport that is in no registry has failed, and whoever made it knows why.
+    #[error("a machine of the scenario's own transport failed; no results are written")]
+    Machine,
     /// A table that could not be made.
     #[error("cannot make the table of results: {0}")]
     Table(String),

@@ -156,7 +156,7 @@ pub(super) fn read(table: &Reader<'_>, context: &Context<'_>) -> Result<Common, 
     let (kernel, machine) = Kernel::read(table, context.routing)?.unzip();
     let chosen = match (table.get("transport"), machine.as_ref().or(context.own)) {
         (Some(item), own) => {
-            let asked = crate::fabric::transport(&item)?;
+            let asked = crate::fabric::transport(&item, context.foreign)?;
             // A bare name means the scenario's own transport, parameters included, when it is that one.
             own.filter(|o| o.name == asked.name && asked.params.is_empty()).cloned().unwrap_or(asked)
         }

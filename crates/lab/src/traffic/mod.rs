@@ -22,6 +22,7 @@ pub use list::Written;
 pub use stack::Kernel;
 pub(crate) use stack::Transports;
 
+use crate::foreign::{self, Foreign};
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, names};
 use crate::topology::{Named, Topology};
 use crate::workload::Cdf;
@@ -298,6 +299,8 @@ pub struct Context<'a> {
     pub folder: &'a Path,
     /// How flows begin.
     pub start: Start,
+    /// Transports that are in no registry.
+    pub(crate) foreign: &'a [Foreign],
     /// The scenario's own transport, if it has one.
     pub(crate) own: Option<&'a TransportSpec>,
     /// The transports of all entries so far. Entries add theirs while they are read against everything else here.
@@ -315,12 +318,12 @@ impl Context<'_> {
         let known = entry.into_iter().chain(self.own).find(|spec| spec.name == name).cloned();
         let chosen = match known {
             Some(spec) => spec,
-            None if headway_transport::registry::find(name).is_some() => {
+            None if foreign::find(name, self.foreign).is_some() => {
                 TransportSpec { name: name.into(), params: Vec::new() }
             }
             None => {
                 let problem = Problem::NoSuchName { what: "transport", name: name.into() };
-                let all = headway_transport::registry::all().into_iter().map(|found| found.info.name);
+                let all = foreign::names(self.foreign);
                 return Err(ScenarioError::new(problem, at).maybe_help(names::suggestion(name, all)));
             }
         };

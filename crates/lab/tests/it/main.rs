@@ -16,6 +16,7 @@ mod memory;
 mod models;
 mod never_panics;
 mod order;
+mod probes;
 mod runs;
 mod scenarios;
 mod schema;

@@ -78,12 +78,13 @@ fn rows(first: &str, fields: &mut dyn Iterator<Item = (&Field, String)>) -> Stri
 #[test]
 fn the_page_says_what_is_declared() {
     let numbers = |of: fn(Of) -> bool| schema::SUMMARY.iter().filter(move |n| of(n.of)).map(|n| &n.field);
-    let gauges = schema::gauges();
+    let (gauges, probes) = (schema::gauges(), schema::probes());
     let tables = [
         ("flows", table("column", &mut schema::FLOWS.iter())),
         ("links", table("column", &mut schema::LINKS.iter())),
         ("series", table("column", &mut schema::SERIES.iter())),
         ("metrics", table("metric", &mut schema::METRICS.iter())),
+        ("probes", rows("probe", &mut probes.iter().map(|probe| (&probe.field, probe.doc())))),
         ("summary", table("key", &mut numbers(Of::is_of_run))),
         ("round trips", table("key of `round_trips`", &mut schema::ROUND_TRIPS.iter().map(|n| &n.field))),
         ("gauges", rows("key of `gauges`", &mut gauges.iter().map(|gauge| (&gauge.field, gauge.doc())))),

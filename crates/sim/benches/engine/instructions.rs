@@ -152,6 +152,7 @@ fn specification(row: &Row) -> RunSpec {
         seed: 1,
         stop: Time::ms(20),
         sample: (row.extra == Extra::Samples).then(|| SampleSpec {
+            probes: headway_network::ProbeChoice::None,
             every: Time::us(10),
             flows: FlowChoice::All,
             links: LinkChoice::All,

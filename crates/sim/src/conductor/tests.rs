@@ -46,6 +46,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         seed: 3,
         stop: Time::s(1),
         sample: Some(SampleSpec {
+            probes: headway_network::ProbeChoice::None,
             every: Time::us(50),
             flows: FlowChoice::All,
             links: LinkChoice::All,

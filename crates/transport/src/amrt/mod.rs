@@ -9,8 +9,10 @@ mod receiver;
 mod sender;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::Promised;
 use crate::two_sided::{Machine, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -65,6 +67,7 @@ impl Transport for Amrt {
     type Endpoint = AmrtEndpoint;
     type Params = AmrtParams;
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING, receiver::MARKS_USED];
     const INFO: TransportInfo = TransportInfo {
         name: "amrt",
         summary: "receiver-driven; switches mark gaps with anti-ECN, a marked grant releases two packets",

@@ -5,10 +5,13 @@ use super::{AmrtParams, LossTimer, Reissue, Shared, TimerKey};
 use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
+use crate::messages::MessageId;
+use crate::probes::{self, Sink};
 use crate::shared::scale;
 use crate::timers::Timers;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
+use headway_gauges::GaugeInfo;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
@@ -29,6 +32,13 @@ struct Expected {
     first: u32,
     end: u32,
 }
+
+/// Grants that a mark has added to those for packets that arrived.
+pub(super) const MARKS_USED: GaugeInfo = GaugeInfo::packets(
+    "marks_used_packets",
+    "marks used",
+    "marks that the receiver has handed on with grants of the message; each permits a packet more",
+);
 
 /// A message being received.
 struct Incoming {
@@ -247,6 +257,13 @@ impl ReceivingHalf<TimerKey> for Receiver {
         self.messages.retain(|key, _| !gone.covers(*key));
         self.missing.retain(|missing| !gone.covers(missing.message));
         self.finished.forget(gone);
+    }
+
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.get(&id) {
+            found(&probes::OUTSTANDING, f64::from(incoming.next.saturating_sub(incoming.received.len())));
+            found(&MARKS_USED, incoming.marks_used.into());
+        }
     }
 
     fn live(&self) -> usize {

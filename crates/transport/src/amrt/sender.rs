@@ -7,7 +7,9 @@ use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, TypedView};
@@ -189,6 +191,12 @@ impl SendingHalf<TimerKey> for Sender {
     fn forget(&mut self, shared: &mut Shared, gone: Gone) {
         shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.queue.retain(|run| self.messages.contains_key(run.message));
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(out) = self.messages.named_now(id) {
+            found(&probes::PERMITTED, f64::from(out.authorised.len() - out.departed.len()));
+        }
     }
 
     fn live(&self) -> usize {

@@ -40,6 +40,11 @@ pub(super) struct CreditRate {
 const W_STEP: f64 = 0.05;
 
 impl CreditRate {
+    /// The present rate, as a share of the highest.
+    pub(super) fn share(&self) -> f64 {
+        self.rate as f64 / ONE as f64
+    }
+
     /// At the first rate for a message of which `packets` packets are to be sent.
     pub(super) fn new(params: &Values, packets: u32, now: Time) -> CreditRate {
         let alpha = share(params.alpha);

@@ -58,6 +58,12 @@ impl Transport for ExpressPass {
     const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
     const GAUGES: &'static [GaugeInfo] = &[receiver::CREDITS_MADE, receiver::CREDITS_DROPPED];
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[
+        sender::FIRST_ROUND_TRIP,
+        receiver::CREDIT_RATE,
+        receiver::CREDITS_OUT,
+        receiver::CREDIT_ROUND_TRIP,
+    ];
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass",
         summary: "receivers send a credit a packet, switches drop the credits whose data would not fit",
@@ -111,6 +117,12 @@ impl Transport for ExpressPassAeolus {
     const CAPABILITIES: Capabilities = Capabilities { credits: true, symmetric: true, ..Capabilities::NONE };
     const GAUGES: &'static [GaugeInfo] = &[receiver::CREDITS_MADE, receiver::CREDITS_DROPPED];
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[
+        sender::FIRST_ROUND_TRIP,
+        receiver::CREDIT_RATE,
+        receiver::CREDITS_OUT,
+        receiver::CREDIT_ROUND_TRIP,
+    ];
     const INFO: TransportInfo = TransportInfo {
         name: "expresspass-aeolus",
         summary: "ExpressPass with a first window that is dropped where there is a queue, and sent again with credits",

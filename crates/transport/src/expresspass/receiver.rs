@@ -9,6 +9,8 @@ use crate::aeolus::acknowledge;
 use crate::endpoint::{EndpointEvent, Gone, HostContext};
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
+use crate::messages::MessageId;
+use crate::probes::Sink;
 use crate::two_sided::ReceivingHalf;
 use headway_gauges::{Gauge, GaugeInfo};
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
@@ -73,6 +75,25 @@ pub(super) const CREDITS_DROPPED: GaugeInfo = GaugeInfo::packets(
     "credits_dropped_at_host",
     "credits dropped at hosts",
     "dropped at the receiver's own link; no port counts them",
+);
+
+/// The rate of credits. ExpressPass §3.2
+pub(super) const CREDIT_RATE: GaugeInfo = GaugeInfo::share(
+    "credit_rate",
+    "rate of credits",
+    "the rate at which the receiver makes credits, as a share of the highest",
+);
+/// Credits on their way.
+pub(super) const CREDITS_OUT: GaugeInfo = GaugeInfo::packets(
+    "credits_out_packets",
+    "credits out",
+    "credits that the receiver has made and no data has told of, those lost on the way among them",
+);
+/// From a credit to its data. ExpressPass §3.2
+pub(super) const CREDIT_ROUND_TRIP: GaugeInfo = GaugeInfo::seconds(
+    "credit_rtt_s",
+    "credit's round trip",
+    "from a credit to its data, as the receiver has smoothed it",
 );
 
 /// All messages that this host receives.
@@ -304,6 +325,14 @@ impl ReceivingHalf<TimerKey> for Receiver {
         self.host_link.retain(|credit| !gone.covers((credit.dst, credit.message)));
         self.messages.retain(|key, _| !gone.covers(*key));
         self.finished.forget(gone);
+    }
+
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.get(&id) {
+            found(&CREDIT_RATE, incoming.rate.share());
+            found(&CREDITS_OUT, f64::from(incoming.credit.wrapping_sub(incoming.expected)));
+            found(&CREDIT_ROUND_TRIP, incoming.rtt.as_secs_f64());
+        }
     }
 
     fn live(&self) -> usize {

@@ -9,8 +9,11 @@ use crate::aeolus::AeolusParams;
 use crate::endpoint::Gone;
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::Sink;
 use crate::two_sided::SendingHalf;
+use headway_gauges::GaugeInfo;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
@@ -29,6 +32,13 @@ crate::state_machine! {
 
 /// Doublings at most of the time between repetitions of the same packet.
 const MAX_DOUBLINGS: u32 = 6;
+
+/// From the request to the first credit.
+pub(super) const FIRST_ROUND_TRIP: GaugeInfo = GaugeInfo::seconds(
+    "first_rtt_s",
+    "first round trip",
+    "from the sender's last request for credits to the first credit",
+);
 
 /// A message being sent.
 struct Outgoing {
@@ -377,6 +387,12 @@ impl SendingHalf<TimerKey> for Sender {
     fn forget(&mut self, shared: &mut Shared, gone: Gone) {
         shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.bursts.retain(|&key| self.messages.contains_key(key));
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(out) = self.messages.named_now(id).filter(|out| out.rtt > Time::ZERO) {
+            found(&FIRST_ROUND_TRIP, out.rtt.as_secs_f64());
+        }
     }
 
     fn live(&self) -> usize {

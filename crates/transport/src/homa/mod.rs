@@ -20,9 +20,11 @@ mod sender;
 
 use crate::aeolus::AeolusParams;
 use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 use cutoffs::Priorities;
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
 use headway_units::Time;
 use incoming::ReceiverState;
@@ -65,6 +67,7 @@ impl Transport for Homa {
     type Params = HomaParams;
     const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
     const INFO: TransportInfo = TransportInfo {
         name: "homa",
         summary: "receiver-driven messages, shortest remaining first, over switch priorities with controlled overcommitment",
@@ -120,6 +123,7 @@ impl Transport for HomaAeolus {
     type Params = HomaAeolusParams;
     const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
     const INFO: TransportInfo = TransportInfo {
         name: "homa-aeolus",
         summary: "Homa whose first window is dropped where there is a queue, and sent again with grants",

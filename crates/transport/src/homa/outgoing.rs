@@ -82,6 +82,11 @@ pub(super) struct Terms {
 }
 
 impl Outgoing {
+    /// Packets that it is permitted to send, and has not sent.
+    pub(super) fn unsent_permissions(&self) -> u32 {
+        self.permitted.saturating_sub(self.departed.len())
+    }
+
     pub(super) fn new(message: &Message, terms: Terms, now: Time) -> Outgoing {
         Outgoing {
             message: *message,

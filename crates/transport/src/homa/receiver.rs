@@ -9,6 +9,8 @@ use crate::aeolus::acknowledge;
 use crate::endpoint::{Gone, HostContext};
 use crate::finished::FinishedMessages;
 use crate::ranking::{Key, Ranking};
+use crate::messages::MessageId;
+use crate::probes::{self, Sink};
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, Sizes, TypedView};
 use headway_units::Time;
@@ -331,6 +333,12 @@ impl ReceivingHalf<TimerKey> for Receiver {
         }
         self.finished.forget(gone);
         self.grant(shared, now);
+    }
+
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.get(&id) {
+            found(&probes::OUTSTANDING, f64::from(incoming.granted.saturating_sub(incoming.received.len())));
+        }
     }
 
     fn live(&self) -> usize {

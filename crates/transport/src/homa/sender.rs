@@ -9,7 +9,9 @@ use crate::aeolus::{AeolusParams, FirstWindow};
 use crate::endpoint::{Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::two_sided::SendingHalf;
 use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
@@ -233,6 +235,12 @@ impl SendingHalf<TimerKey> for Sender {
         shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.ready.retain(|(_, _, key)| self.messages.contains_key(*key));
         self.ages.retain(|_, key| self.messages.contains_key(*key));
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(out) = self.messages.named_now(id) {
+            found(&probes::PERMITTED, out.unsent_permissions().into());
+        }
     }
 
     fn live(&self) -> usize {

@@ -15,6 +15,7 @@ mod sender;
 mod subflow;
 
 use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::states::StateTable;
 use crate::tcp::Tcp;
@@ -22,6 +23,7 @@ use crate::tcp::acknowledger::ReceiverState;
 use crate::tcp::connection::SenderState;
 use crate::tcp::control::{CongestionControl, Controlled, cubic, newreno};
 use crate::two_sided::{Machine, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::Time;
 use params::MptcpParams;
@@ -117,6 +119,8 @@ impl<S: Scheme> Transport for Mptcp<S> {
     const CAPABILITIES: Capabilities =
         Capabilities { window_grows: true, multipath: true, ..Capabilities::NONE };
     const INFO: TransportInfo = S::INFO;
+    const PROBES: &'static [GaugeInfo] =
+        &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT, sender::SUBFLOWS];
     const PACKETS: Family = packets::PACKETS;
 
     fn needs_pinned_paths(params: &Self::Params) -> bool {

@@ -6,14 +6,20 @@ use super::params::MptcpParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::{EndpointEvent, Gone};
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::tcp::control::CongestionControl;
 use crate::two_sided::SendingHalf;
-use headway_gauges::RoundTrips;
+use headway_gauges::{GaugeInfo, RoundTrips};
 use headway_packet::{HostId, Packet, TypedView};
 use headway_units::Time;
 use slotmap::DefaultKey;
 use std::collections::VecDeque;
+
+/// Subflows of a message.
+pub(super) const SUBFLOWS: GaugeInfo =
+    GaugeInfo::connections("subflows", "subflows", "subflows of the message that are established");
 
 /// See the module.
 pub struct Sender<C: CongestionControl> {
@@ -180,6 +186,25 @@ impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
     fn forget(&mut self, shared: &mut Shared, gone: Gone) {
         shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.turns.retain(|&key| self.messages.contains_key(key));
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        let Some(out) = self.messages.named_now(id) else { return };
+        let usable = || out.subflows.iter().filter(|subflow| subflow.is_established());
+        let (mut sums, mut shortest) = ([0.0, 0.0], f64::INFINITY);
+        for subflow in usable() {
+            subflow.connection.probe(&mut |info, value| match info.name {
+                name if name == probes::WINDOW.name => sums[0] += value,
+                name if name == probes::IN_FLIGHT.name => sums[1] += value,
+                _ => shortest = shortest.min(value),
+            });
+        }
+        found(&probes::WINDOW, sums[0]);
+        found(&probes::IN_FLIGHT, sums[1]);
+        if shortest.is_finite() {
+            found(&probes::SMOOTHED_RTT, shortest);
+        }
+        found(&SUBFLOWS, usable().count() as f64);
     }
 
     fn live(&self) -> usize {

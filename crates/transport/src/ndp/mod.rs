@@ -12,9 +12,11 @@ mod sender;
 
 use crate::endpoint::{Ahead, Capabilities, HostContext, Path, Transport, TransportInfo};
 use crate::message::InitialWindow;
+use crate::probes;
 use crate::promises::Promised;
 use crate::shared::scale;
 use crate::two_sided::{Machine, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -95,6 +97,7 @@ impl Transport for Ndp {
     type Params = NdpParams;
     const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[probes::IN_FLIGHT, probes::PERMITTED, receiver::PULLS_WAITING];
     const INFO: TransportInfo = TransportInfo {
         name: "ndp",
         summary: "first window pushed over all paths, switches trim to headers, receivers pull the rest",

@@ -9,7 +9,9 @@ use crate::finished::FinishedMessages;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::messages::{MessageId, Messages};
+use crate::probes::Sink;
 use crate::two_sided::ReceivingHalf;
+use headway_gauges::GaugeInfo;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_primitives::{mix, prefetch};
 use headway_units::Time;
@@ -25,6 +27,13 @@ crate::state_machine! {
 
 /// Time-outs of a packet to wait in silence before the last pull is repeated: a lost packet comes first.
 const SILENT_TIMEOUTS: u64 = 2;
+
+/// Pulls that wait for their turn.
+pub(super) const PULLS_WAITING: GaugeInfo = GaugeInfo::packets(
+    "waiting_pulls_packets",
+    "waiting pulls",
+    "pulls of the message that wait at the receiver for their turn",
+);
 
 /// A message being received.
 struct Incoming {
@@ -216,6 +225,12 @@ impl ReceivingHalf<TimerKey> for Receiver {
         self.messages.forget(gone);
         self.pulls.remove(|key| !gone.covers(*key));
         self.finished.forget(gone);
+    }
+
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.named_now(id) {
+            found(&PULLS_WAITING, incoming.queued.into());
+        }
     }
 
     fn live(&self) -> usize {

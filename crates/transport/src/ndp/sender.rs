@@ -7,6 +7,7 @@ use crate::endpoint::{Ahead, Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
 use crate::messages::{MessageId, Messages};
+use crate::probes::{self, Sink};
 use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_primitives::{mix, prefetch};
@@ -277,6 +278,13 @@ impl SendingHalf<TimerKey> for Sender {
     fn forget(&mut self, shared: &mut Shared, gone: Gone) {
         shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.turns.retain(|key| self.messages.contains_key(*key));
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(out) = self.messages.named_now(id) {
+            found(&probes::IN_FLIGHT, out.away.into());
+            found(&probes::PERMITTED, f64::from(out.pushes) + f64::from(out.credit));
+        }
     }
 
     fn live(&self) -> usize {

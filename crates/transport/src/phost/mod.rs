@@ -13,8 +13,10 @@ mod sender;
 mod token_scheduler;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::Promised;
 use crate::two_sided::{Machine, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -106,6 +108,7 @@ impl Transport for Phost {
     type Endpoint = PhostEndpoint;
     type Params = PhostParams;
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
     const INFO: TransportInfo = TransportInfo {
         name: "phost",
         summary: "receiver-driven; receivers schedule their downlink with tokens that name packets and expire",

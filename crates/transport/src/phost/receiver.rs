@@ -1,6 +1,7 @@
 //! The receiving half of pHost: messages, what arrives for them, and tokens.
 
 use super::incoming::{Announced, Incoming, ReceiverEvent, ReceiverState, Terms};
+use crate::probes::{self, Sink};
 
 use super::packets::{Data, Rts, Token};
 use super::{Mode, PhostParams, Restore, Shared, TimerKey};
@@ -254,6 +255,12 @@ impl ReceivingHalf<TimerKey> for Receiver {
                 let left = message.slots + message.open();
                 self.surplus(shared, now, &mut message, left);
             }
+        }
+    }
+
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.named_now(id) {
+            found(&probes::OUTSTANDING, incoming.open().into());
         }
     }
 

@@ -7,7 +7,9 @@ use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
@@ -236,6 +238,12 @@ impl SendingHalf<TimerKey> for Sender {
     fn forget(&mut self, shared: &mut Shared, gone: Gone) {
         shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.ready.retain(|key| self.messages.contains_key(*key));
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(out) = self.messages.named_now(id) {
+            found(&probes::PERMITTED, f64::from(out.free) + out.tokens.len() as f64);
+        }
     }
 
     fn live(&self) -> usize {

@@ -6,6 +6,8 @@ use super::paths::PathList;
 use super::{Key, Shared, TimerKey, label};
 use crate::endpoint::Path;
 use crate::index_window::IndexWindow;
+use crate::probes::{self, Sink};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Packet, PacketFlags, TypedView};
 use headway_units::Time;
 
@@ -18,6 +20,13 @@ crate::state_machine! {
     }
     events { Data, Overdue, Last }
 }
+
+/// What time-outs follow from. ProactMP §III
+pub(super) const LONGEST_ROUND_TRIP: GaugeInfo = GaugeInfo::seconds(
+    "longest_rtt_s",
+    "longest round trip",
+    "the longest smoothed round trip of the sender's subflows, as the receiver was told it",
+);
 
 /// A message being received.
 pub(super) struct Incoming {
@@ -61,6 +70,14 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
+    /// See [`crate::Endpoint::probe`].
+    pub(super) fn probe(&self, found: &mut Sink<'_>) {
+        found(&probes::OUTSTANDING, f64::from(self.granted.saturating_sub(self.received.len())));
+        if self.srtt > Time::ZERO {
+            found(&LONGEST_ROUND_TRIP, self.srtt.as_secs_f64());
+        }
+    }
+
     /// State for a message on its first packet, or `None` for one that cannot be.
     pub(super) fn new(settings: &Settings, shared: &Shared, now: Time, packet: &Packet) -> Option<Incoming> {
         let context = &shared.context;

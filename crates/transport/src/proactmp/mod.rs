@@ -18,6 +18,7 @@ mod sender;
 mod shares;
 
 use crate::endpoint::{Capabilities, HostContext, Path, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 pub use credit::CreditPool;
@@ -39,6 +40,8 @@ impl Transport for ProactMp {
     type Params = ProactMpParams;
     const CAPABILITIES: Capabilities = Capabilities { multipath: true, ..Capabilities::NONE };
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] =
+        &[probes::PERMITTED, probes::OUTSTANDING, incoming::LONGEST_ROUND_TRIP];
     const GAUGES: &'static [GaugeInfo] = &[credit::OUTSTANDING, receiver::HELD];
     const INFO: TransportInfo = TransportInfo {
         name: "proactmp",

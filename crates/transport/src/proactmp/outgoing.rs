@@ -58,6 +58,11 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
+    /// Packets that it is permitted to send, and has not sent.
+    pub(super) fn unsent_permissions(&self) -> u32 {
+        self.permitted.saturating_sub(self.next)
+    }
+
     pub(super) fn new(message: &Message, settings: &Settings, context: &HostContext, now: Time) -> Outgoing {
         let path = (context.path)(message.dst);
         let packets = context.sizes.packets(message.bytes) as u32;

@@ -7,6 +7,8 @@ use super::params::{Order, Settings};
 use super::{Key, Shared, TimerKey, allowed_of, number_of};
 use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
+use crate::messages::MessageId;
+use crate::probes::Sink;
 use crate::two_sided::ReceivingHalf;
 use headway_gauges::{Gauge, GaugeInfo, Level};
 use headway_packet::{HostId, Packet, TypedView};
@@ -227,6 +229,12 @@ impl ReceivingHalf<TimerKey> for Receiver {
         }
         self.finished.forget(gone);
         self.allocate(shared, now, None);
+    }
+
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.get(&id) {
+            incoming.probe(found);
+        }
     }
 
     fn live(&self) -> usize {

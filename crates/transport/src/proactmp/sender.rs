@@ -7,7 +7,9 @@ use super::shares::SubflowEvent;
 use super::{Shared, TimerKey, allowed_of, number_of};
 use crate::endpoint::Gone;
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::two_sided::SendingHalf;
 use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, TypedView};
@@ -201,6 +203,12 @@ impl SendingHalf<TimerKey> for Sender {
     fn forget(&mut self, shared: &mut Shared, gone: Gone) {
         shared.fail(self.messages.forget(gone).iter().map(|out| out.message));
         self.settle(shared);
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(out) = self.messages.named_now(id) {
+            found(&probes::PERMITTED, out.unsent_permissions().into());
+        }
     }
 
     fn live(&self) -> usize {

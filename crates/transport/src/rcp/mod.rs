@@ -12,8 +12,10 @@ mod receiver;
 mod sender;
 
 use crate::endpoint::{Endpoint, HostContext, Path, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::Promised;
 use crate::two_sided::{Machine, SendingHalf, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -53,6 +55,7 @@ impl Transport for Rcp {
     type Endpoint = RcpEndpoint;
     type Params = RcpParams;
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[probes::IN_FLIGHT, probes::RATE, sender::LAST_ROUND_TRIP];
     const INFO: TransportInfo = TransportInfo {
         name: "rcp",
         summary: "routers compute one rate for all flows through a port, packets bring the lowest back, senders pace at it",

@@ -5,10 +5,12 @@ use super::packets::{Ack, Data, Rts};
 use super::{RcpParams, Shared, TimerKey};
 use crate::endpoint::{Gone, HostContext};
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
-use headway_gauges::RoundTrips;
+use headway_gauges::{GaugeInfo, RoundTrips};
 use headway_packet::{HostId, Packet, PacketFlags, TypedView};
 use headway_units::{Rate, Time};
 use slotmap::DefaultKey;
@@ -32,6 +34,10 @@ const ANY_RATE: u32 = u32::MAX;
 
 /// Reference packets take one part of this many of the host's link, however many messages ask.
 const REFERENCE_PARTS: u64 = 20;
+
+/// The round trip that routers are told.
+pub(super) const LAST_ROUND_TRIP: GaugeInfo =
+    GaugeInfo::seconds("last_rtt_s", "last round trip", "the round trip that the sender measured last");
 
 /// A message being sent.
 struct Outgoing {
@@ -285,6 +291,17 @@ impl SendingHalf<TimerKey> for Sender {
 
     fn is_ready(&self) -> bool {
         !self.messages.is_empty()
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        let Some(out) = self.messages.named_now(id) else { return };
+        found(&probes::IN_FLIGHT, out.flight.outstanding().into());
+        if out.rate > 0 {
+            found(&probes::RATE, f64::from(out.rate) * 1000.0);
+        }
+        if out.rtt > Time::ZERO {
+            found(&LAST_ROUND_TRIP, out.rtt.as_secs_f64());
+        }
     }
 
     fn live(&self) -> usize {

@@ -15,6 +15,7 @@ mod sender;
 mod sent_log;
 
 use crate::endpoint::{HostContext, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::two_sided::{Machine, TwoSided};
 use headway_gauges::GaugeInfo;
@@ -128,6 +129,7 @@ impl Transport for Rpo {
     type Endpoint = RpoEndpoint;
     type Params = RpoParams;
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::SMOOTHED_RTT, probes::HELD];
     const GAUGES: &'static [GaugeInfo] =
         &[sender::SENT, sender::SENT_OPPORTUNISTIC, receiver::REORDER_BUFFER, receiver::DUPLICATES];
     const INFO: TransportInfo = TransportInfo {

@@ -73,6 +73,11 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
+    /// Normal packets that it is permitted to send, and has not sent: those that wait, and permissions that found nothing.
+    pub(super) fn unsent_permissions(&self) -> u32 {
+        self.queued.len() as u32 + self.credit
+    }
+
     pub(super) fn new(
         message: &Message,
         initial_window: FirstWindowSchedule,

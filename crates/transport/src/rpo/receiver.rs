@@ -8,6 +8,8 @@ use super::{
 use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::index_window::IndexWindow;
+use crate::messages::MessageId;
+use crate::probes::{self, Sink};
 use crate::shared::scale;
 use crate::turns::Turns;
 use crate::two_sided::ReceivingHalf;
@@ -250,6 +252,12 @@ impl ReceivingHalf<TimerKey> for Receiver {
         self.held.set(now, held);
         self.again.retain(|(key, _)| !gone.covers(*key));
         self.finished.forget(gone);
+    }
+
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.get(&id) {
+            found(&probes::HELD, incoming.held as f64);
+        }
     }
 
     fn live(&self) -> usize {

@@ -6,7 +6,9 @@ use super::{Detection, NORMAL, OPPORTUNISTIC, RpoParams, Shared, TimerKey};
 use crate::endpoint::{Gone, HostContext};
 use crate::first_window::FirstWindowSchedule;
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::shared::scale;
 use crate::two_sided::SendingHalf;
 use headway_gauges::{Gauge, GaugeInfo, SpareMeter};
@@ -223,6 +225,14 @@ impl SendingHalf<TimerKey> for Sender {
         self.normal.retain(|run| self.messages.contains_key(run.message));
         self.opportunistic.retain(|run| self.messages.contains_key(run.message));
         self.waiting = self.messages.values().map(Outgoing::waiting_opportunistic).sum();
+    }
+
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        let Some(out) = self.messages.named_now(id) else { return };
+        found(&probes::PERMITTED, out.unsent_permissions().into());
+        if out.round_trip > Time::ZERO {
+            found(&probes::SMOOTHED_RTT, out.round_trip.as_secs_f64());
+        }
     }
 
     fn live(&self) -> usize {

@@ -8,6 +8,7 @@ use super::params::{ConnectionParams, Recovery, Reduction};
 use super::rate::{Proportional, RateSampler, Usage};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
+use crate::probes::{self, Sink};
 use headway_units::Time;
 
 crate::state_machine! {
@@ -108,6 +109,15 @@ impl<C: CongestionControl> Connection<C> {
             self.board.pipe()
         } else {
             self.board.outstanding().saturating_sub(self.duplicates)
+        }
+    }
+
+    /// What every connection can be asked.
+    pub(crate) fn probe(&self, found: &mut Sink<'_>) {
+        found(&probes::WINDOW, self.window.cwnd);
+        found(&probes::IN_FLIGHT, f64::from(self.pipe()));
+        if let Some(rtt) = self.rtt.smoothed() {
+            found(&probes::SMOOTHED_RTT, rtt.as_secs_f64());
         }
     }
 

@@ -25,6 +25,7 @@ use crate::two_sided::{Machine, TwoSided};
 use acknowledger::ReceiverState;
 use connection::SenderState;
 use control::{CongestionControl, Controlled};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind};
 use headway_units::Time;
 use params::TcpParams;
@@ -77,6 +78,7 @@ impl<C: CongestionControl> Transport for Tcp<C> {
     type Params = TcpParams<C::Params>;
     const CAPABILITIES: Capabilities = Capabilities { window_grows: true, ..Capabilities::NONE };
     const INFO: TransportInfo = C::INFO;
+    const PROBES: &'static [GaugeInfo] = C::PROBES;
 
     fn endpoint(params: &Self::Params, context: HostContext) -> TcpEndpoint<C> {
         Machine::new(Sender::new(params.clone()), Receiver::new(&params.connection), context)

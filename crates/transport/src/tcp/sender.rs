@@ -8,7 +8,9 @@ use super::params::TcpParams;
 use super::{Shared, TimerKey};
 use crate::endpoint::{EndpointEvent, Gone};
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::two_sided::SendingHalf;
 use headway_gauges::RoundTrips;
 use headway_packet::{HostId, Packet, TypedView};
@@ -157,6 +159,16 @@ impl<C: CongestionControl> SendingHalf<TimerKey> for Sender<C> {
     fn forget(&mut self, shared: &mut Shared, gone: Gone) {
         shared.fail(self.connections.forget(gone).iter().map(|out| out.message));
         self.turns.retain(|&key| self.connections.contains_key(key));
+    }
+
+    fn probe(&self, shared: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        let Some(out) = self.connections.named_now(id) else { return };
+        out.connection.probe(found);
+        out.connection.control.probe(found);
+        if let Some(gap) = out.connection.control.gap() {
+            let bits = f64::from(shared.context.sizes.full_wire()) * 8.0;
+            found(&probes::RATE, bits / gap.as_secs_f64());
+        }
     }
 
     fn live(&self) -> usize {

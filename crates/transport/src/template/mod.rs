@@ -5,9 +5,12 @@ use crate::promises::Promised;
 mod packets;
 
 use crate::endpoint::Gone;
+use crate::messages::MessageId;
+use crate::probes::{self, Sink};
 use crate::two_sided::{Machine, ReceivingHalf, SendingHalf, TwoSided};
 use crate::{HostContext, Message, Transport, TransportInfo};
 use crate::{finished::FinishedMessages, index_window::IndexWindow};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_params::ParamKind;
 use headway_units::Time;
@@ -29,6 +32,7 @@ impl Transport for Template {
     type Endpoint = TemplateEndpoint;
     type Params = TemplateParams;
     const PACKETS: Family = packets::PACKETS;
+    const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::IN_FLIGHT];
     const INFO: TransportInfo = TransportInfo {
         name: "template",
         summary: "a fixed window with an acknowledgement and a time-out for every packet: the one to copy",
@@ -132,6 +136,12 @@ impl SendingHalf<TimerKey> for Sender {
     }
     fn forget(&mut self, shared: &mut Shared, gone: Gone) {
         shared.fail(self.messages.extract_if(|key, _| gone.covers(*key)).map(|(_, out)| out.message));
+    }
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(out) = self.messages.get(&id) {
+            found(&probes::WINDOW, out.window.into());
+            found(&probes::IN_FLIGHT, f64::from(out.next - out.acked.len()));
+        }
     }
     fn live(&self) -> usize {
         self.messages.len()

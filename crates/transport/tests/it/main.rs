@@ -1,12 +1,13 @@
 //! The integration tests of `headway-transport`, one module a subject, in one program that links once.
 
+use headway_harness as harness;
+
 #[path = "../../src/amrt/script.rs"]
 mod amrt_script;
 mod contract;
 mod dissector;
 #[path = "../../src/expresspass/script.rs"]
 mod expresspass_script;
-mod harness;
 #[path = "../../src/homa/script.rs"]
 mod homa_script;
 mod limits;

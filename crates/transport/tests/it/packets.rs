@@ -1,6 +1,7 @@
 //! What every transport declares of its packets is true: views come back as they were, and nothing else is in the
 //! packets that it sends.
 
+use crate::harness::ledger::Expected;
 use crate::harness::mutant::{Fault, Mutant};
 use crate::harness::network::Mesh;
 use crate::harness::plan::{self, Plan};
@@ -77,7 +78,7 @@ impl PromisedVisitor for Sent<'_> {
             Mutant::new(machine, Fault::None)
         };
         let mut mesh = Mesh::new(self.0, T::INFO.discipline == "trimming", false, make);
-        mesh.ledger.expect::<T>();
+        mesh.ledger.expect(Expected::of::<T>());
         mesh.keep_sent();
         mesh.run().expect("the promises are kept");
         mesh.into_sent()

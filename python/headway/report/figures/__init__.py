@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 KINDS = (
     "topology",
     "throughput_time",
+    "probes",
     "utilisation_time",
     "queue_time",
     "paired",

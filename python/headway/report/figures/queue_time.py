@@ -62,13 +62,13 @@ def _buffer(point: Point) -> float | None:
 
 
 def others(study: Study) -> list[Figure]:
-    """Every other sampled metric, so that nothing a scenario asked for stays unseen."""
+    """Every other sampled metric of links, so that nothing a scenario asked for stays unseen."""
     metrics: dict[str, None] = {}
     for _, point in chosen_runs(study)[0]:
         metrics.update(dict.fromkeys(str(m) for m in point.series["metric"].unique(maintain_order=True)))
     found = []
     for metric in metrics:
-        if metric in schema()["metrics"]:
+        if metric in schema()["metrics"] or metric in schema()["probes"]:
             continue
         declared = field_of("gauges", metric)
         quantity = declared.quantity if declared else quantity_of_name(metric)

@@ -37,7 +37,7 @@ def throughput(study: Study) -> Figure:
         return Figure(
             figure_id, title, absent="no flow was sampled; add `every` and `flows` to the scenario's [sample]"
         )
-    shown = _largest(everything)
+    shown = largest(everything)
     styles = study.flow_styles(shown)
     kept = [line for line in everything if line.entity in styles]
     values = [float(v) for line in kept for v in line.data.value]
@@ -80,7 +80,8 @@ def _with_transport(study: Study, flow: str) -> str:
     return f"{flow} ({found.pop()})" if len(found) == 1 else flow
 
 
-def _largest(lines: list[Line]) -> list[str]:
+def largest(lines: list[Line]) -> list[str]:
+    """The names of the flows that are drawn: those of the most bytes, in their natural order."""
     sizes: dict[str, float] = {}
     for line in lines:
         sizes[line.entity] = max(sizes.get(line.entity, 0.0), _flow_frame(line.point).get(line.entity, (0.0, 0.0))[1])

@@ -84,7 +84,13 @@ pub fn param(mut spec: RunSpec, name: &str, value: ParamValue) -> RunSpec {
 
 /// Samples everything.
 pub fn sampled(mut spec: RunSpec, every: Time) -> RunSpec {
-    spec.sample = Some(SampleSpec { every, flows: FlowChoice::All, links: LinkChoice::All, most: u64::MAX });
+    spec.sample = Some(SampleSpec {
+        every,
+        flows: FlowChoice::All,
+        links: LinkChoice::All,
+        probes: headway_network::ProbeChoice::None,
+        most: u64::MAX,
+    });
     spec
 }
 

@@ -5,8 +5,10 @@
 
 use super::{Ack, CongestionControl, Flow, Phase, Window};
 use crate::endpoint::TransportInfo;
+use crate::probes;
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
+use headway_gauges::GaugeInfo;
 use headway_params::ParamKind;
 use headway_units::Time;
 use std::collections::VecDeque;
@@ -334,6 +336,8 @@ impl CongestionControl for Bbr {
             "BBR §Pacing: pacing is exact, one packet at a time, and uses 99 % of the bandwidth; Linux 4.19 paces bursts and stays below by what it counts as a packet's size.",
         ],
     };
+    const PROBES: &'static [GaugeInfo] =
+        &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT, probes::RATE];
     const OWNS_WINDOW: bool = true;
     const LEAST_INITIAL_WINDOW: u32 = LEAST_WINDOW as u32;
 

@@ -8,8 +8,10 @@ use super::l2dct::{table, weights::STEPS};
 use super::marks::{Arithmetic, MarkedShare};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
+use crate::probes::{self, Sink};
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
+use headway_gauges::GaugeInfo;
 use headway_params::ParamKind;
 use headway_units::Time;
 
@@ -115,11 +117,17 @@ impl CongestionControl for D2tcp {
             "RFC8257 §3.3: the share counts packets, not bytes, and is kept in real numbers under both presets; `arithmetic = \"fixed-point\"` has the integers of `headway kernel load d2tcp`, with the urgency in eighths.",
         ],
     };
+    const PROBES: &'static [GaugeInfo] =
+        &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT, probes::ALPHA];
     const ECN: bool = true;
 
     fn new(params: &D2tcpParams, _: &ConnectionParams, flow: &Flow) -> Self {
         let share = MarkedShare::new(params.g, params.alpha_init, params.arithmetic);
         D2tcp { share, params: params.clone(), packets: flow.packets, deadline: flow.deadline }
+    }
+
+    fn probe(&self, found: &mut Sink<'_>) {
+        found(&probes::ALPHA, self.share.alpha());
     }
 
     fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {

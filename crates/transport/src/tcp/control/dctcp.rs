@@ -6,8 +6,10 @@
 use super::marks::{Arithmetic, MarkedShare, UNIT};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
+use crate::probes::{self, Sink};
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
+use headway_gauges::GaugeInfo;
 use headway_params::ParamKind;
 
 headway_params::params! {
@@ -52,11 +54,17 @@ impl CongestionControl for Dctcp {
             "RFC8257 §4.2: g, alpha's first value and the smallest window are parameters; 1/16, 1 and 2 packets are the defaults, as in Linux; ns-2's smallest is 1.",
         ],
     };
+    const PROBES: &'static [GaugeInfo] =
+        &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT, probes::ALPHA];
     const ECN: bool = true;
 
     fn new(params: &DctcpParams, _: &ConnectionParams, _: &Flow) -> Self {
         let share = MarkedShare::new(params.g, params.alpha_init, params.arithmetic);
         Dctcp { share, arithmetic: params.arithmetic }
+    }
+
+    fn probe(&self, found: &mut Sink<'_>) {
+        found(&probes::ALPHA, self.share.alpha());
     }
 
     fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {

@@ -14,6 +14,8 @@ pub use marks::Arithmetic;
 
 use super::params::{ByPreset, ConnectionParams};
 use crate::endpoint::{Path, TransportInfo};
+use crate::probes::{self, Sink};
+use headway_gauges::GaugeInfo;
 use headway_units::Time;
 
 /// What a controller is told when its message begins.
@@ -161,6 +163,8 @@ pub trait CongestionControl: Send + Sized + 'static {
     type Params: ByPreset + Send + Sync + 'static;
     /// What the transport declares.
     const INFO: TransportInfo;
+    /// What a message under its control can be asked: what every connection can, and what is its own.
+    const PROBES: &'static [GaugeInfo] = &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT];
     /// Whether packets are sent ECN-capable, and marks answered.
     const ECN: bool = false;
     /// Whether it sets the window by itself when packets are lost and when they are repaired.
@@ -213,6 +217,11 @@ pub trait CongestionControl: Send + Sized + 'static {
     /// All that was lost is repaired; the window is what the machine made it.
     fn recovered(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
+    }
+
+    /// Tells what is its own among [`CongestionControl::PROBES`].
+    fn probe(&self, found: &mut Sink<'_>) {
+        let _ = found;
     }
 
     /// What it shows the controllers of other subflows, beside window and round trip: a quantity of its own.

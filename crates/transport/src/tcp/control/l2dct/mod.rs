@@ -14,8 +14,10 @@ use super::dctcp::fixed_cut;
 use super::marks::{Arithmetic, MarkedShare};
 use super::{Ack, CongestionControl, Flow, Window};
 use crate::endpoint::TransportInfo;
+use crate::probes::{self, Sink};
 use crate::tcp::params::{ByPreset, ConnectionParams, Preset};
 use crate::tcp::{STATES, deviations};
+use headway_gauges::GaugeInfo;
 use headway_params::ParamKind;
 use weights::{Weighting, Weights};
 
@@ -110,6 +112,8 @@ impl CongestionControl for L2dct {
             "L2DCT §III-E: weights for processor sharing are w = w_max = 1, which is DCTCP; w = 1 with w_max = 2.5 would add 0.4 packets a round trip.",
         ],
     };
+    const PROBES: &'static [GaugeInfo] =
+        &[probes::WINDOW, probes::IN_FLIGHT, probes::SMOOTHED_RTT, probes::ALPHA];
     const ECN: bool = true;
 
     fn new(params: &L2dctParams, _: &ConnectionParams, flow: &Flow) -> Self {
@@ -123,6 +127,10 @@ impl CongestionControl for L2dct {
             bytes: flow.bytes,
             payload: flow.payload.into(),
         }
+    }
+
+    fn probe(&self, found: &mut Sink<'_>) {
+        found(&probes::ALPHA, self.share.alpha());
     }
 
     fn acknowledged(&mut self, _: &mut Window, ack: &Ack) {

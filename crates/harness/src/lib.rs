@@ -3,10 +3,10 @@
 //! [`network::Mesh`] joins a few hosts, one machine each, by links that lose, repeat, delay and
 //! reorder packets as a [`plan::Plan`] says. [`ledger::Ledger`] watches every packet and every event
 //! and raises a [`ledger::Violation`] at the first broken promise. [`check`] runs plans made from
-//! seeds; a failing one is shrunk and printed with the line that replays it.
+//! seeds; a failing one is shrunk and printed with the line that replays it. [`check_plans`] with [`run_machine`] does so
+//! for a machine that is in no registry.
 //!
 //! Nothing here knows a protocol, but for the rule in [`ledger`] that says what counts as permission.
-#![allow(dead_code, unreachable_pub, reason = "every test file uses its own part of the harness")]
 
 pub mod ledger;
 pub mod mutant;
@@ -17,14 +17,19 @@ use headway_packet::Sizes;
 use headway_transport::promises::{Promised, Promises};
 use headway_transport::registry::{self, PromisedVisitor};
 use headway_transport::{Endpoint, HostContext};
-use ledger::Violation;
+use headway_units::Time;
+use ledger::{Expected, Violation};
 use mutant::{Fault, Mutant};
 use network::{Mesh, Outcome};
 use plan::Plan;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
+
+/// How often a failing plan is made smaller at the most.
+const SHRINKS: u32 = 3000;
 
 /// One plan on one transport.
 struct RunPlan<'a> {
@@ -43,10 +48,7 @@ impl PromisedVisitor for RunPlan<'_> {
             let machine: Box<dyn Endpoint> = Box::new(T::endpoint(&params, context));
             Mutant::new(machine, self.fault)
         };
-        let mut mesh = Mesh::new(self.plan, T::INFO.discipline == "trimming", self.trace, make);
-        mesh.ledger.expect::<T>();
-        let outcome = mesh.run();
-        (outcome, mesh.into_trace())
+        run_machine(self.plan, Expected::of::<T>(), T::INFO.discipline == "trimming", self.trace, make)
     }
 }
 
@@ -105,9 +107,8 @@ impl fmt::Display for Failure {
         if self.violation.is_some() {
             let visitor = RunPlan { plan: &self.plan, fault: self.fault, trace: true };
             if let Some((_, trace)) = registry::visit_promised(&self.transport, visitor) {
-                let skipped = trace.len().saturating_sub(60);
                 writeln!(f, "last of {} steps:", trace.len())?;
-                trace[skipped..].iter().try_for_each(|line| writeln!(f, "  {line}"))?;
+                last_steps(&trace).iter().try_for_each(|line| writeln!(f, "  {line}"))?;
             }
         }
         write!(
@@ -127,30 +128,95 @@ pub fn check<S: Strategy<Value = Plan>>(
     seeds: Range<u64>,
     accept: impl Fn(&Plan, &Outcome) -> Result<(), String>,
 ) -> Result<u64, Box<Failure>> {
+    let found = check_plans(strategy, seeds, SHRINKS, |plan| run(name, plan, fault), accept);
+    found.map_err(|broken| {
+        let Shrunk { seed, plan, reason } = *broken;
+        // A machine that panics does so again here: only its plan and message are reported.
+        let again = std::panic::catch_unwind(|| run(name, &plan, fault));
+        let violation = again.ok().and_then(Result::err);
+        Box::new(Failure { transport: name.to_string(), seed, violation, plan, reason, fault, test })
+    })
+}
+
+/// The smallest plan that a machine fails on.
+#[derive(Debug)]
+pub struct Shrunk {
+    /// The seed that found it.
+    pub seed: u64,
+    /// The plan, shrunk.
+    pub plan: Plan,
+    /// What went wrong, in words.
+    pub reason: String,
+}
+
+/// Runs one plan of `strategy` for each seed by `run`, and answers how many data packets were sent, or the first failure,
+/// made smaller at most `shrinks` times.
+pub fn check_plans<S: Strategy<Value = Plan>>(
+    strategy: &S,
+    seeds: Range<u64>,
+    shrinks: u32,
+    run: impl Fn(&Plan) -> Result<Outcome, Violation>,
+    accept: impl Fn(&Plan, &Outcome) -> Result<(), String>,
+) -> Result<u64, Box<Shrunk>> {
     let mut packets = 0;
     for seed in seeds {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
-        let config = Config { failure_persistence: None, max_shrink_iters: 3000, ..Config::default() };
+        let config = Config { failure_persistence: None, max_shrink_iters: shrinks, ..Config::default() };
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
         let mut runner = TestRunner::new_with_rng(config, rng);
-        let tree = strategy.new_tree(&mut runner).expect("strategies here reject nothing");
-        let moved = std::cell::Cell::new(0);
+        // No strategy here rejects anything.
+        let Ok(tree) = strategy.new_tree(&mut runner) else { continue };
+        let moved = Cell::new(0);
         let result = runner.run_one(tree, |plan| {
-            let outcome = run(name, &plan, fault).map_err(|v| TestCaseError::fail(v.to_string()))?;
+            let outcome = run(&plan).map_err(|v| TestCaseError::fail(v.to_string()))?;
             moved.set(outcome.data_packets);
             accept(&plan, &outcome).map_err(TestCaseError::fail)
         });
         packets += moved.get();
         if let Err(TestError::Fail(reason, plan)) = result {
-            // A machine that panics does so again here: only its plan and message are reported.
-            let again = std::panic::catch_unwind(|| run(name, &plan, fault));
-            let violation = again.ok().and_then(Result::err);
-            let (transport, reason) = (name.to_string(), reason.message().to_string());
-            return Err(Box::new(Failure { transport, seed, violation, plan, reason, fault, test }));
+            return Err(Box::new(Shrunk { seed, plan, reason: reason.message().to_string() }));
         }
     }
     Ok(packets)
+}
+
+/// What is wrong with how a message crosses a network without faults: nothing is sent twice, and it takes no longer than
+/// twice the ideal, two largest round trips and `ramp`, for finding the rate of the path.
+pub fn efficient(plan: &Plan, outcome: &Outcome, ramp: Time) -> Result<(), String> {
+    let packets = plan.packets();
+    if outcome.data_packets != packets || outcome.repeated > 0 {
+        return Err(format!("{} packets sent for {packets}", outcome.data_packets));
+    }
+    let ideal = ledger::ideal(plan, plan.messages[0].bytes);
+    let limit = (ideal * 2 + plan.path().max_rtt * 2).saturating_add(ramp);
+    if outcome.completed > limit {
+        return Err(format!("complete at {}, later than {limit}", outcome.completed));
+    }
+    Ok(())
+}
+
+/// The last steps of a run, in words.
+pub fn last_steps(trace: &[String]) -> &[String] {
+    &trace[trace.len().saturating_sub(STEPS_SHOWN)..]
+}
+
+/// Steps of a failed run that are shown.
+const STEPS_SHOWN: usize = 60;
+
+/// Runs `plan` on machines that `make` makes, for switches that trim if `trims`, and answers what came of it, and the
+/// steps taken if they are wanted.
+pub fn run_machine<E: Endpoint>(
+    plan: &Plan,
+    expected: Expected,
+    trims: bool,
+    trace: bool,
+    make: impl Fn(HostContext) -> E,
+) -> (Result<Outcome, Violation>, Vec<String>) {
+    let mut mesh = Mesh::new(plan, trims, trace, make);
+    mesh.ledger.expect(expected);
+    let outcome = mesh.run();
+    (outcome, mesh.into_trace())
 }
 
 /// Seeds to run: `HEADWAY_SEEDS` of them instead of `default` when it is set.

@@ -3,6 +3,7 @@
 use headway_gauges::{Gauge, RoundTrips};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind};
 use headway_transport::endpoint::Ahead;
+use headway_transport::probes::Sink;
 use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use std::cell::Cell;
@@ -203,6 +204,10 @@ impl<E: Endpoint> Endpoint for Mutant<E> {
 
     fn gauges(&self, now: Time) -> Vec<Gauge> {
         self.inner.gauges(now)
+    }
+
+    fn probe(&self, end: &End, found: &mut Sink<'_>) {
+        self.inner.probe(end, found);
     }
 
     fn round_trips(&self) -> Option<&RoundTrips> {

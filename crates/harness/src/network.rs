@@ -1,7 +1,7 @@
 //! Hosts and the network between them, in virtual time.
 
-use super::ledger::{Broken, Ledger, Violation};
-use super::plan::{NIC, PerKind, Plan};
+use crate::ledger::{Broken, Ledger, Violation};
+use crate::plan::{NIC, PerKind, Plan};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::endpoint::Checked;
 use headway_transport::{Endpoint, HostContext, Message};

@@ -1,6 +1,6 @@
 //! The promises, checked packet by packet and event by event.
 
-use super::plan::{NIC, Plan};
+use crate::plan::{NIC, Plan};
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, Sizes};
 use headway_transport::first_window::FirstWindowSchedule;
 use headway_transport::promises::Promised;
@@ -47,6 +47,8 @@ pub enum Broken {
     Endless,
     /// Every message is finished, but timers or packets go on for ever.
     NeverQuiet,
+    /// Its code raised an exception.
+    Raised,
 }
 
 /// What was broken, where and when.
@@ -192,6 +194,40 @@ impl Pulls {
 /// A sender that is pulled by number may push this many packets, whatever its path holds. NDP §6.2
 const LEAST_PUSHED: u32 = 30;
 
+/// What a transport's machines may do, as it declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// Whether windows grow: `Capabilities::window_grows`.
+    pub window_grows: bool,
+    /// Whether grants name packets: `Promised::GRANTS_NAME`.
+    pub grants_name: bool,
+    /// Whether every packet takes a credit: `Capabilities::credits`.
+    pub credits: bool,
+    /// Whether first windows do without credits: `Promised::FIRST_WINDOW`.
+    pub bursts: bool,
+    /// Whether messages have subflows: `Promised::SUBFLOWS`.
+    pub subflows: bool,
+}
+
+impl Default for Expected {
+    fn default() -> Expected {
+        Expected { window_grows: false, grants_name: true, credits: false, bursts: true, subflows: false }
+    }
+}
+
+impl Expected {
+    /// What a transport declares.
+    pub fn of<T: Promised>() -> Expected {
+        Expected {
+            window_grows: T::CAPABILITIES.window_grows,
+            grants_name: T::GRANTS_NAME,
+            credits: T::CAPABILITIES.credits,
+            bursts: T::FIRST_WINDOW,
+            subflows: T::SUBFLOWS,
+        }
+    }
+}
+
 /// What is known of one run.
 #[derive(Debug)]
 pub struct Ledger {
@@ -199,16 +235,8 @@ pub struct Ledger {
     pub records: BTreeMap<Key, Record>,
     sizes: Sizes,
     hosts: u32,
-    /// Whether windows grow: `Capabilities::window_grows`.
-    pub window_grows: bool,
-    /// Whether grants name packets: `Promised::GRANTS_NAME`.
-    pub grants_name: bool,
-    /// Whether every packet takes a credit, `Capabilities::credits`, and whether first windows do without
-    /// them: `Promised::FIRST_WINDOW`.
-    pub credits: bool,
-    pub bursts: bool,
-    /// Whether messages have subflows: `Promised::SUBFLOWS`.
-    pub subflows: bool,
+    /// What its machines may do.
+    expected: Expected,
     /// Whether receivers pull by number.
     pulls: bool,
     base_rtt: Time,
@@ -217,13 +245,9 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Goes by what a transport promises.
-    pub fn expect<T: Promised>(&mut self) {
-        self.window_grows = T::CAPABILITIES.window_grows;
-        self.grants_name = T::GRANTS_NAME;
-        self.credits = T::CAPABILITIES.credits;
-        self.bursts = T::FIRST_WINDOW;
-        self.subflows = T::SUBFLOWS;
+    /// Goes by what a transport declares.
+    pub fn expect(&mut self, expected: Expected) {
+        self.expected = expected;
     }
 
     /// A ledger for the messages of `plan`.
@@ -267,11 +291,7 @@ impl Ledger {
             records: keyed.collect(),
             sizes,
             hosts,
-            window_grows: false,
-            grants_name: true,
-            credits: false,
-            bursts: true,
-            subflows: false,
+            expected: Expected::default(),
             pulls,
             base_rtt,
             unfinished,
@@ -327,18 +347,20 @@ impl Ledger {
         if !record.claims(packet.count) {
             return fail(Broken::WrongWindow);
         }
-        if self.credits {
-            return record.spends_credit(packet, self.bursts).map_or(Ok(()), fail);
+        if self.expected.credits {
+            return record.spends_credit(packet, self.expected.bursts).map_or(Ok(()), fail);
         }
         if self.pulls {
             return record.pulls.departs(now, packet, self.base_rtt).map_or(Ok(()), fail);
         }
-        if self.subflows {
+        if self.expected.subflows {
             record.subflows.departs(packet);
             let allowed = packet.index < record.subflows.most(packet.count);
             return if allowed { Ok(()) } else { fail(Broken::Unauthorised) };
         }
-        if record.sent.insert(packet.index) && !record.permits(packet, self.window_grows, self.grants_name) {
+        if record.sent.insert(packet.index)
+            && !record.permits(packet, self.expected.window_grows, self.expected.grants_name)
+        {
             return fail(Broken::Unauthorised);
         }
         if !record.affords(packet) {
@@ -366,7 +388,7 @@ impl Ledger {
             PacketKind::Credit => {
                 record.credits.entry(packet.token).or_insert(true);
             }
-            PacketKind::Ack if self.subflows => record.subflows.heard(packet),
+            PacketKind::Ack if self.expected.subflows => record.subflows.heard(packet),
             PacketKind::Ack if self.pulls => {
                 record.acked.insert(packet.index);
                 record.pulls.heard(packet);

@@ -1,0 +1,77 @@
+//! The promises that every transport keeps, of one that is written in Python.
+
+use super::{Around, Declared, Failure, Own};
+use headway_harness::ledger::{Broken, Expected, Violation};
+use headway_harness::network::Outcome;
+use headway_harness::plan::{Plan, any_plan, perfect_plan};
+use headway_harness::{check_plans, efficient, last_steps, run_machine};
+use headway_units::Time;
+use proptest::strategy::Strategy;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// How often a failing plan is made smaller at the most; machines in Python are slow.
+const SHRINKS: u32 = 400;
+/// Of so many plans, one is over a network without faults.
+const PERFECT: u64 = 8;
+
+/// Runs a transport over random networks, one for each seed, and answers what it broke, with the smallest plan that breaks
+/// it; `None` if it kept every promise.
+#[pyfunction]
+#[pyo3(signature = (declared, seeds, *, window_grows = false, grants_name = true, credits = false, first_window = true))]
+pub(crate) fn check_transport(
+    py: Python<'_>,
+    declared: Declared,
+    seeds: u64,
+    window_grows: bool,
+    grants_name: bool,
+    credits: bool,
+    first_window: bool,
+) -> PyResult<Option<String>> {
+    let own = Own::new(py, declared)?;
+    let expected = Expected { window_grows, grants_name, credits, bursts: first_window, subflows: false };
+    let trims = own.foreign.discipline == "trimming";
+    let failure: Arc<Failure> = Arc::default();
+    let run = |plan: &Plan, trace: bool| {
+        // An exception in one plan is none in the next, which is a smaller one.
+        let caught: Arc<Failure> = Arc::default();
+        let around = Around { failure: Arc::clone(&caught), flows: None };
+        let make = |context| own.machine(&[], context, around.clone());
+        let (outcome, steps) = run_machine(plan, expected, trims, trace, make);
+        let raised = Python::attach(|py| match py.check_signals() {
+            Err(interrupt) => {
+                failure.note(interrupt, String::new());
+                None
+            }
+            Ok(()) => caught.take(py).map(|error| error.value(py).to_string()),
+        });
+        (raised, outcome, steps)
+    };
+    let judged = |plan: &Plan| -> Result<Outcome, Violation> {
+        if failure.happened() {
+            return Err(Violation { broken: Broken::Hang, at: Time::ZERO, detail: "interrupted".into() });
+        }
+        match run(plan, false) {
+            (Some(raised), ..) => Err(Violation { broken: Broken::Raised, at: Time::ZERO, detail: raised }),
+            (None, outcome, _) => outcome,
+        }
+    };
+    let found = py.detach(|| {
+        // The defaults of its parameters.
+        let any = any_plan().prop_map(|plan| Plan { parameters: Vec::new(), ..plan });
+        check_plans(&any, 0..seeds, SHRINKS, judged, |_, _| Ok(())).and_then(|_| {
+            let accept = |plan: &Plan, outcome: &Outcome| efficient(plan, outcome, Time::MAX);
+            check_plans(&perfect_plan(), 0..seeds.div_ceil(PERFECT), SHRINKS, judged, accept)
+        })
+    });
+    if let Some(interrupt) = failure.take(py) {
+        return Err(interrupt);
+    }
+    let Err(shrunk) = found else { return Ok(None) };
+    let (_, _, steps) = run(&shrunk.plan, true);
+    let shown: String = last_steps(&steps).iter().map(|line| format!("  {line}\n")).collect();
+    Ok(Some(format!(
+        "{}\nsmallest plan that breaks it (seed {}): {:#?}\nlast steps:\n{shown}",
+        shrunk.reason, shrunk.seed, shrunk.plan
+    )))
+}
