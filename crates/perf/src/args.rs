@@ -49,6 +49,9 @@ pub(crate) struct TransportArgs {
     /// Longest IPv4 packet of the path, in bytes; both ends must have the same
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(MIN_MTU as i64..=MAX_MTU as i64))]
     mtu: u16,
+    /// Microseconds for which a thread that waits looks for datagrams again and again before it sleeps
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    spin_us: u32,
 }
 
 #[derive(Args)]
@@ -117,6 +120,10 @@ pub(crate) struct LatencyArgs {
     /// Number of requests
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) count: u64,
+    /// Requests a second: each begins at its time, or as soon as the one before has its reply, and its latency counts from
+    /// its time; the default is to begin one as soon as the one before has its reply
+    #[arg(long, value_parser = positive)]
+    pub(crate) per_second: Option<f64>,
     /// Bytes of a request
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(SMALLEST as i64..=LARGEST as i64))]
     pub(crate) request_size: u32,
@@ -160,6 +167,7 @@ impl TransportArgs {
             path,
             round_trip,
             admission,
+            spin: Time::us(self.spin_us.into()),
             ..config
         }
     }

@@ -49,6 +49,11 @@ use std::sync::Arc;
 /// This host's own number in the machine; peers count from 1.
 const SELF: HostId = HostId(0);
 
+/// Messages at a time that are few.
+const FEW: usize = 16;
+/// Bytes of a small message, at most.
+const SMALL: u64 = 16 << 10;
+
 /// Who an endpoint is, beyond its configuration.
 pub struct Identity {
     /// Its incarnation: another than any before at the same address.
@@ -297,6 +302,15 @@ impl Core {
     /// Peers in the table.
     pub fn peers(&self) -> usize {
         self.peers.len()
+    }
+
+    /// Whether all messages under way, sent and received, are few and small.
+    pub(crate) fn is_light(&self) -> bool {
+        if self.outgoing.len() + self.incoming.len() > FEW {
+            return false;
+        }
+        let sent = self.outgoing.iter().map(|(_, out)| out.bytes());
+        sent.chain(self.incoming.values().map(Incoming::bytes)).all(|bytes| bytes <= SMALL)
     }
 
     /// What the machine measured of itself until `now`, and which round trips it saw.

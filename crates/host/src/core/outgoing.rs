@@ -152,6 +152,7 @@ impl Core {
             Phase::Hello | Phase::Confirm if peer.attempts == 0 => self.greet(now, key),
             Phase::Hello | Phase::Confirm => {}
         }
+        self.listen(now, key);
         Ok(())
     }
 
