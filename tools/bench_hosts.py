@@ -220,6 +220,7 @@ def main() -> int:
                     line.results.setdefault(column.name, []).append(result)
             print(table(line), end="\n\n", flush=True)
     if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps({line.name: line.results for line in chosen}, indent=1) + "\n", "utf-8")
     return 0
 

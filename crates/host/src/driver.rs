@@ -3,7 +3,7 @@
 
 use crate::completion::Completion;
 use crate::config::Observer;
-use crate::core::{Core, CoreEvent, Purpose};
+use crate::core::{Core, CoreEvent, Purpose, Transmit};
 use crate::counters::{Count, Counters};
 use crate::error::SendError;
 use crate::inbox::Inbox;
@@ -207,15 +207,17 @@ impl Driver {
         loop {
             while !self.sending.is_full() {
                 let Some(transmit) = self.core.poll_transmit(now, self.sending.room()) else { break };
-                let (address, tos, length) = (transmit.to, transmit.tos, transmit.length);
-                self.sending.push(Envelope { address, tos, length, truncated: false });
+                let Transmit { to: address, tos, length, answer } = transmit;
+                self.sending.push(Envelope { address, tos, length, truncated: false, answer });
             }
             let full = self.sending.is_full();
             if self.sending.is_empty() {
                 return Ok(any);
             }
             any = true;
-            self.sending.join();
+            if self.socket.has_rows() {
+                self.sending.join();
+            }
             let refused = self.socket.send(&mut self.sending)?;
             self.counters.add(Count::send_errors, refused);
             if !full || !self.sending.is_empty() {

@@ -290,7 +290,10 @@ impl Inner {
         Ok(Call { completion, peer, number, over: Cell::new(false), shared: Arc::clone(&self.shared) })
     }
 
-    #[allow(clippy::too_many_arguments, reason = "they are those of a message, and are named where it is made")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "they are those of a message, and are named where it is made"
+    )]
     fn submit(
         &self,
         peer: SocketAddr,

@@ -164,10 +164,7 @@ impl Shared {
             told: AtomicBool::new(false),
             attendant: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
             keeper: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
-            timer: timerfd_create(
-                TimerfdClockId::Monotonic,
-                TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
-            )?,
+            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?,
             urgent: AtomicBool::new(false),
             attended: AtomicBool::new(false),
             kept: AtomicBool::new(true),
@@ -375,7 +372,8 @@ impl Shared {
                 }
                 drop(seat);
                 let left = deadline.map(|deadline| time_left(deadline).unwrap_or_default());
-                let left = left.map(|left| Time::ns(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 1000)));
+                let left =
+                    left.map(|left| Time::ns(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 1000)));
                 let longest = [left, precise.map(|at| at.saturating_sub(now))].into_iter().flatten().min();
                 arrived = sleep(&handle, blocked, &self.attendant, longest);
             }
@@ -511,8 +509,7 @@ impl Shared {
     fn rest(&self) {
         let mut taken = true;
         while taken {
-            let mut fds =
-                [PollFd::new(&self.timer, PollFlags::IN), PollFd::new(&self.keeper, PollFlags::IN)];
+            let mut fds = [PollFd::new(&self.timer, PollFlags::IN), PollFd::new(&self.keeper, PollFlags::IN)];
             let _ = poll(&mut fds, None);
             let [timer, told] = fds.map(|fd| !fd.revents().is_empty());
             taken = false;

@@ -66,6 +66,8 @@ pub(crate) struct Envelope {
     pub(crate) length: usize,
     /// Whether bytes beyond the buffer were cut off.
     pub(crate) truncated: bool,
+    /// Of one to be sent: whether its type-of-service byte says no more than its class.
+    pub(crate) answer: bool,
 }
 
 /// Room for a batch of datagrams, and what is known of each.
@@ -143,16 +145,21 @@ impl Batch {
         }
     }
 
-    /// Lets a few short datagrams to one peer travel as a row, and so wake it once: the longest first, with its
-    /// type-of-service byte. What comes behind it are answers, for which the byte means nothing but their class.
+    /// Lets a few short datagrams to one peer travel as a row, and so wake it once: the longest first, and the others with
+    /// its type-of-service byte, which are answers.
     pub(crate) fn join(&mut self) {
         let waiting = &mut self.datagrams[self.gone..];
         let Some((_, first)) = waiting.first() else { return };
         let address = first.address;
         let whole: usize = waiting.iter().map(|(_, envelope)| envelope.length).sum();
         let fits = (2..=JOINED).contains(&waiting.len()) && whole <= self.longest;
-        if fits && waiting.iter().all(|(_, envelope)| envelope.address == address) {
-            waiting.sort_by_key(|(_, envelope)| std::cmp::Reverse(envelope.length));
+        let same = waiting.iter().all(|(_, envelope)| envelope.address == address);
+        if !(fits && same) {
+            return;
+        }
+        // Of the same length, one with data comes first.
+        waiting.sort_by_key(|(_, envelope)| (std::cmp::Reverse(envelope.length), envelope.answer));
+        if waiting[1..].iter().all(|(_, envelope)| envelope.answer) {
             let tos = waiting[0].1.tos;
             waiting.iter_mut().for_each(|(_, envelope)| envelope.tos = tos);
         }
@@ -255,7 +262,7 @@ impl Socket {
             let truncated = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
             let (tos, segment) = said_of(&header.msg_hdr);
             let length = (header.msg_len as usize).min(batch.place);
-            let known = Envelope { address, tos, length, truncated };
+            let known = Envelope { address, tos, length, truncated, answer: false };
             batch.arrived(i, length, segment.unwrap_or(length).max(1), known);
         }
         batch.full = count == places;
@@ -322,7 +329,12 @@ impl Socket {
         // SAFETY: `count` headers, at most BATCH, were written, each with a name, a control buffer, and as many iovecs as its
         // row has datagrams, which were written too; all of them live until after the call, and sendmmsg only reads.
         let sent = unsafe {
-            libc::sendmmsg(self.socket.as_raw_fd(), headers.as_mut_ptr().cast(), count as u32, libc::MSG_DONTWAIT)
+            libc::sendmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr().cast(),
+                count as u32,
+                libc::MSG_DONTWAIT,
+            )
         };
         let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
         Ok(if sent == 0 { 0 } else { ends[sent - 1] })
@@ -446,7 +458,7 @@ mod tests {
         let mut out = Batch::new(100);
         for (n, &(tos, length)) in datagrams.iter().enumerate() {
             out.room().fill(n as u8);
-            out.push(Envelope { address, tos, length, truncated: false });
+            out.push(Envelope { address, tos, length, truncated: false, answer: false });
         }
         assert_eq!(sender.send(&mut out).expect("sent"), 0);
         assert!(out.is_empty() && !out.is_full());
@@ -483,7 +495,8 @@ mod tests {
 
     #[test]
     fn rows_are_equal_in_all_but_their_bytes() {
-        let envelope = |tos, length| (0, Envelope { address: LOOPBACK, tos, length, truncated: false });
+        let envelope =
+            |tos, length| (0, Envelope { address: LOOPBACK, tos, length, truncated: false, answer: false });
         let rows = |given: &[(u8, usize)]| {
             row(&given.iter().map(|&(tos, length)| envelope(tos, length)).collect::<Vec<_>>())
         };

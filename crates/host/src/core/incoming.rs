@@ -192,7 +192,9 @@ impl Core {
         let checked = match packet.kind {
             _ if !possible => Err(Count::dropped_inconsistent),
             PacketKind::Header if !returned => self.check_incoming(now, key, &packet, call),
-            PacketKind::Data | PacketKind::Rts | PacketKind::Probe => self.check_incoming(now, key, &packet, call),
+            PacketKind::Data | PacketKind::Rts | PacketKind::Probe => {
+                self.check_incoming(now, key, &packet, call)
+            }
             PacketKind::Busy | PacketKind::CreditStop => self.check_known(key, &packet).map(|()| false),
             _ => self.check_answer(key, &packet).map(|()| false),
         };

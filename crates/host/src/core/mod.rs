@@ -201,6 +201,8 @@ pub struct Transmit {
     pub tos: u8,
     /// Length of the datagram in bytes.
     pub length: usize,
+    /// Whether it has no data, so that a mark on it would mean nothing.
+    pub answer: bool,
 }
 
 /// The type-of-service byte for a packet: ECN in the two low bits; above them a class selector, CS7 for queue
@@ -370,7 +372,7 @@ impl Core {
             room.copy_from_slice(&bytes);
             self.counters.one(Count::datagrams_sent);
             self.counters.add(Count::bytes_sent, bytes.len() as u64);
-            return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len() });
+            return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len(), answer: false });
         }
         while self.nic.is_free(now) {
             let Some(mut packet) = self.machine.poll_transmit(now) else {
