@@ -18,6 +18,8 @@ const PER_HOST: u64 = 2_500;
 const PER_LINK: u64 = 1_500;
 /// Bytes a flow takes in the specification, in the machines, in the records and in the table of flows.
 const PER_FLOW: u64 = 1_000;
+/// Bytes an edge or a step of a graph takes: in the list that it is made from, in the graph, and while it is waited for.
+const PER_EDGE: u64 = 64;
 /// Bytes a packet in flight takes: pool, event, queue entry.
 pub const PER_PACKET: u64 = 144;
 /// Packets in flight that every flow may have, however short its path.
@@ -37,6 +39,8 @@ pub struct Flows {
     pub sampled: u64,
     /// Full packets of data of all of them.
     pub packets: u64,
+    /// Edges and steps of their graph.
+    pub edges: u64,
     /// Hosts that receive any of them.
     pub receivers: u64,
     /// When the run ends at the latest.
@@ -59,7 +63,8 @@ impl Flows {
         receivers.sort_unstable();
         receivers.dedup();
         let (packets, receivers) = (packets.fold(0, u64::saturating_add), receivers.len() as u64);
-        Flows { total, sampled, packets, receivers, stop: spec.stop, credits: None }
+        let edges = spec.graph.as_ref().map_or(0, |graph| (graph.edges() + graph.steps().len()) as u64);
+        Flows { total, sampled, packets, edges, receivers, stop: spec.stop, credits: None }
     }
 }
 
@@ -99,7 +104,8 @@ pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
         next_hops(&spec.topology, hosts, switches, links),
     ]);
     let packet_bytes = in_flight(spec, flows).saturating_mul(PER_PACKET);
-    let flow_bytes = sum(&[flows.total.saturating_mul(PER_FLOW), packet_bytes]);
+    let flow_bytes =
+        sum(&[flows.total.saturating_mul(PER_FLOW), flows.edges.saturating_mul(PER_EDGE), packet_bytes]);
     let sample_bytes = sample_rows(spec, flows.sampled).saturating_mul(PER_SAMPLE);
     let memory_bytes = sum(&[BASE, network_bytes, flow_bytes, sample_bytes]);
     Estimate {

@@ -240,6 +240,7 @@ mod tests {
             jitter: Time::ZERO,
             costs: crate::HostCosts::default(),
             until: crate::Until::Received,
+            graph: None,
         }
     }
 

@@ -7,6 +7,7 @@ mod detours;
 mod error;
 mod estimate;
 pub mod faults;
+mod graph;
 mod ideal;
 mod injector;
 mod link;
@@ -28,13 +29,15 @@ pub use credits::{counts_credits, credits_in_flight};
 pub use error::{BuildError, Miscounted, RunError};
 pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};
+pub use graph::{Cause, Graph, GraphError, Node, Step as GraphStep};
 pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
 pub use link::{Link, LinkChoice, LinkSpec};
 pub use link_stats::{LinkSampler, LinkStats};
 pub use network::Network;
 pub use outcome::{
-    Arrivals, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, TransportRecord,
+    Arrivals, Entity, FlowRecord, FlowState, LinkRecord, Metric, Outcome, Progress, Sample, StepRecord,
+    TransportRecord,
 };
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;

@@ -24,6 +24,8 @@ pub enum FlowState {
 /// One flow's record, in the order of the flows given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRecord {
+    /// When it began; for one that never did, when it was to begin, or `None` if that is not known.
+    pub start: Option<Time>,
     /// State of the flow at the end of the run.
     pub state: FlowState,
     /// When the last byte arrived at the receiver.
@@ -45,6 +47,15 @@ pub struct FlowRecord {
     pub marks: Option<u32>,
 }
 
+/// When a step of the run's graph began, and when it was over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepRecord {
+    /// `None` if something that it waited for was never over.
+    pub start: Option<Time>,
+    /// `None` if the run ended before.
+    pub finish: Option<Time>,
+}
+
 /// One directed link's record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkRecord {
@@ -64,6 +75,18 @@ pub struct LinkRecord {
     pub faults: FaultCounts,
     /// What the port's rules measured of themselves.
     pub gauges: Vec<Gauge>,
+}
+
+impl FlowRecord {
+    /// From its start to the last byte at its receiver.
+    pub fn fct(&self) -> Option<Time> {
+        Some(self.finish? - self.start?)
+    }
+
+    /// From its start until its sender knew that it was whole.
+    pub fn until_known(&self) -> Option<Time> {
+        Some(self.known? - self.start?)
+    }
 }
 
 impl LinkRecord {
@@ -154,6 +177,8 @@ pub struct Arrivals {
 pub struct Outcome {
     /// One a flow, in the order given.
     pub flows: Vec<FlowRecord>,
+    /// One for each step of the run's graph.
+    pub steps: Vec<StepRecord>,
     /// One record for each link and direction.
     pub links: Vec<LinkRecord>,
     /// What they did while the second half of the flows started; `None` if the last never did, or if nobody looked.

@@ -2,6 +2,7 @@
 //! and explained elsewhere.
 
 use crate::faults::FaultSpec;
+use crate::graph::Graph;
 use crate::link::LinkChoice;
 use crate::processor::HostCosts;
 use crate::topology::TopologySpec;
@@ -10,6 +11,7 @@ use headway_packet::{HostId, Sizes};
 use headway_params::ParamValue;
 use headway_transport::{InitialWindow, Message};
 use headway_units::Time;
+use std::sync::Arc;
 
 /// How a switch chooses among equal next hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +177,7 @@ pub enum FlowChoice {
 }
 
 /// When a flow has ended, for a run that ends with its last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Until {
     /// When its last byte is at its receiver.
     Received,
@@ -208,4 +210,7 @@ pub struct RunSpec {
     pub costs: HostCosts,
     /// What the run waits for.
     pub until: Until,
+    /// Which flows wait for others. Those count their start, and their deadline with it, from the time at which all that
+    /// they wait for is over.
+    pub graph: Option<Arc<Graph>>,
 }

@@ -23,6 +23,8 @@ pub enum EventKind {
     Timer,
     /// Flows begin.
     FlowStart,
+    /// A flow that waited for others begins, or a step between flows is over.
+    Released,
     /// A message that its sender gave up is no longer waited for.
     GivenUp,
     /// Flows of a host are over, before they are complete.
@@ -42,6 +44,7 @@ impl fmt::Display for EventKind {
             EventKind::PortRelease => "the port may send again",
             EventKind::Timer => "a timer runs out",
             EventKind::FlowStart => "a flow begins",
+            EventKind::Released => "a flow that waited begins, or a step is over",
             EventKind::FlowStop => "flows are over at a host",
             EventKind::GivenUp => "a message that was given up is no longer waited for",
             EventKind::NetworkChange => "the network changes",

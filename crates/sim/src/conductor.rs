@@ -15,12 +15,13 @@
 
 use crate::crew::{threads_for, with_crew};
 use crate::division::Division;
-use crate::engine::{Common, Engine, Host, Nearness, Stop, Stopped, seen};
+use crate::engine::{Agenda, Common, Engine, Host, Nearness, Stop, Stopped, UNOPENED, seen};
 use crate::links::Sighting;
 use crate::ports::{Egress, Ports, egress_of};
 use crate::progressing::Progressing;
 use crate::sampler::Sampler;
 use crate::shared::Shared;
+use crate::waiting::Waiting;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{Arrivals, FlowRecord, FlowState, Ideals, LinkRecord, LinkStats, Outcome, Progress};
 use headway_network::{BuildError, FaultCounts, Network, RunSpec, Tap, TransportRecord, Witness};
@@ -28,8 +29,7 @@ use headway_network::{PER_PACKET, PER_SAMPLE};
 use headway_transport::Endpoint;
 use headway_transport::endpoint::Around;
 use headway_units::Time;
-use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Events between two looks at what packets and samples take: as many packets may be too many.
@@ -67,7 +67,12 @@ pub(crate) struct Conductor<'a, E> {
     flows: Arc<[Progressing]>,
     shards: Vec<Mutex<Engine<'a, E>>>,
     now: Time,
-    /// Responsive flows.
+    /// What flows wait for, if any does.
+    waiting: Option<Arc<Waiting>>,
+    /// Responsive flows that wait for others, begun or not, and whether one that has not begun cannot end within a window.
+    waits: u64,
+    waits_long: bool,
+    /// Responsive flows, and steps between flows.
     responsive: u64,
     /// Those that cannot end within a window, as long as they do not come near.
     far: u64,
@@ -104,7 +109,11 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         endpoints: Vec<E>,
         watch: &Watch<'_>,
     ) -> Result<Conductor<'a, E>, BuildError> {
-        let division = Division::new(&network, spec, if watch.witness.is_some() { 1 } else { watch.threads });
+        let graph = spec.graph.as_ref();
+        // Hosts that hear of each other without a packet belong to one shard.
+        let apart = watch.witness.is_none() && graph.is_none_or(|graph| graph.local());
+        let division = Division::new(&network, spec, if apart { watch.threads } else { 1 });
+        let waiting = graph.map(|graph| Arc::new(Waiting::new(graph, spec.flows.len())));
         let shards = division.shards();
         let flows: Arc<[Progressing]> = spec.flows.iter().map(|_| Progressing::default()).collect();
         let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows));
@@ -113,24 +122,23 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let of_host: Arc<[u8]> = division.of_node()[..network.hosts() as usize].into();
         let hosts = Shared::of(endpoints.into_iter().map(Host::new).collect(), shards, &of_host);
         let order = in_order(spec);
-        let mut orders: Vec<Vec<u32>> = vec![Vec::new(); shards];
-        for flow in &order {
-            orders[usize::from(of_host[spec.flows[*flow as usize].src as usize])].push(*flow);
-        }
+        let agendas = agendas(spec, &order, &of_host, shards);
+        let stopping = if spec.flows.iter().any(|flow| flow.stop.is_some()) { spec.flows.len() } else { 0 };
         let common = Common {
             spec,
             network: Arc::clone(&network),
             flows: Arc::clone(&flows),
             patience: division.longest,
             shards,
+            waiting: waiting.clone(),
+            numbers: (0..stopping).map(|_| AtomicU32::new(UNOPENED)).collect(),
         };
         let within = (shards > 1).then(|| within(spec, &network, &division));
-        let stops = stops(spec, &order, &of_host, shards);
-        let made = egress.into_iter().zip(hosts).zip(orders.into_iter().zip(stops)).enumerate();
-        let made = made.map(|(shard, ((egress, hosts), order))| {
+        let made = egress.into_iter().zip(hosts).zip(agendas).enumerate();
+        let made = made.map(|(shard, ((egress, hosts), agenda))| {
             let place = (&division, shard as u8);
             let ports = Ports::new(Arc::clone(&network), spec, watch.tap.is_some(), (egress, reach), place)?;
-            let mut engine = Engine::new(&common, ports, hosts, order, shard)?;
+            let mut engine = Engine::new(&common, ports, hosts, agenda, shard)?;
             engine.deliveries = sampler.as_ref().and_then(Sampler::deliveries);
             engine.nearness = within.map(|within| Nearness { within, came: 0 });
             Ok(Mutex::new(engine))
@@ -145,11 +153,19 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             }
         }
         let start_of = |place: usize| order.get(place).map(|flow| spec.flows[*flow as usize].start);
-        let responsive = || spec.flows.iter().filter(|f| f.responsive);
+        let responsive = || spec.flows.iter().enumerate().filter(|(_, f)| f.responsive);
+        let waits = |flow: usize| graph.is_some_and(|graph| graph.waits(flow as u32) > 0);
         Ok(Conductor {
-            responsive: responsive().count() as u64,
+            waits: responsive().filter(|(flow, _)| waits(*flow)).count() as u64,
+            waits_long: division.shortest_flight >= division.window(),
+            responsive: (responsive().count() + graph.map_or(0, |graph| graph.steps().len())) as u64,
+            waiting,
             far,
-            last_start: responsive().map(|f| f.start).max().unwrap_or(Time::ZERO),
+            last_start: responsive()
+                .filter(|(flow, _)| !waits(*flow))
+                .map(|(_, f)| f.start)
+                .max()
+                .unwrap_or(Time::ZERO),
             asking: asking(spec, &of_host),
             next_sample: sampler.as_ref().map_or(Time::MAX, Sampler::every),
             middle: start_of(order.len() / 2),
@@ -243,7 +259,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                     self.stop_here(&mut all, watch);
                     return false;
                 }
-            } else if self.may_part(next, until) {
+            } else if self.may_part(&all, next, until) {
                 drop(all);
                 if watch.trial.is_some() || self.busy < WORTH_MEETING {
                     take_turns(shards, until);
@@ -297,10 +313,12 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 
     /// Whether shards may go on side by side until a time: see the module.
-    fn may_part(&self, from: u64, until: u64) -> bool {
+    fn may_part(&self, all: &Guards<'_, 'a, E>, from: u64, until: u64) -> bool {
         let asked = self.asking.partition_point(|at| *at < from);
         let asks = self.asking.get(asked).is_some_and(|at| *at < until);
-        !asks && (self.far > 0 || self.last_start.0 >= until)
+        let some_waits =
+            || self.waits_long && self.waits > all.iter().map(|shard| shard.released).sum::<u64>();
+        !asks && (self.far > 0 || self.last_start.0 >= until || some_waits())
     }
 
     /// Events of the only shard before a time, or as many as may pass unseen. `false` when it is to go no further.
@@ -449,7 +467,12 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         }
         let lost = |number| all.iter().map(|shard| shard.ports.links.fault_drops(number)).sum::<u32>();
         let mut ideals = Ideals::new(&self.network, self.spec);
+        let start = |number: usize| match &self.waiting {
+            Some(waiting) if waiting.graph.waits(number as u32) > 0 => waiting.began(number as u32),
+            _ => Some(self.spec.flows[number].start),
+        };
         let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
+            start: start(number),
             state: flow.state(),
             finish: flow.finished(),
             known: flow.known(),
@@ -473,6 +496,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let machines = || hosts.iter().flatten().map(|(_, machine)| *machine);
         Outcome {
             flows,
+            steps: self.waiting.as_ref().map(|waiting| waiting.records()).unwrap_or_default(),
             links,
             arrivals: self.arrivals.take().filter(|arrivals| arrivals.end < Time::MAX),
             warnings,
@@ -526,9 +550,11 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     }
 }
 
-/// Flows in the order in which they start: those of one instant by their host, and those of one host as they are given.
+/// Flows that wait for no other in the order in which they start: those of one instant by their host, and those of one host
+/// as they are given.
 fn in_order(spec: &RunSpec) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..spec.flows.len() as u32).collect();
+    let waits = |flow: &u32| spec.graph.as_ref().is_some_and(|graph| graph.waits(*flow) > 0);
+    let mut order: Vec<u32> = (0..spec.flows.len() as u32).filter(|flow| !waits(flow)).collect();
     order.sort_by_key(|&f| (spec.flows[f as usize].start, spec.flows[f as usize].src));
     order
 }
@@ -546,26 +572,28 @@ fn asking(spec: &RunSpec, of_host: &[u8]) -> Vec<u64> {
     all
 }
 
-/// By shard, the flows that are over at a time, at each of their ends. A host numbers its messages as they start.
-fn stops(spec: &RunSpec, order: &[u32], of_host: &[u8], shards: usize) -> Vec<Vec<Stop>> {
-    let mut all = vec![Vec::new(); shards];
-    if spec.flows.iter().all(|flow| flow.stop.is_none()) {
-        return all;
+/// What begins and ends in each shard. `order` is that of the flows that wait for no other.
+fn agendas(spec: &RunSpec, order: &[u32], of_host: &[u8], shards: usize) -> Vec<Agenda> {
+    let mut all: Vec<Agenda> = (0..shards).map(|_| Agenda::default()).collect();
+    let shard_of = |host: u32| usize::from(of_host[host as usize]);
+    for &flow in order {
+        all[shard_of(spec.flows[flow as usize].src)].order.push(flow);
     }
-    let mut numbers: FxHashMap<(u32, u32, u8), u32> = FxHashMap::default();
-    for &number in order {
-        let flow = &spec.flows[number as usize];
-        let next = numbers.entry((flow.src, flow.dst, flow.transport)).or_insert(0);
-        let message = *next;
-        *next += 1;
-        for host in [flow.src, flow.dst] {
-            if let Some(at) = flow.stop {
-                let stop = Stop { at, host, flow: number, message };
-                all[usize::from(of_host[host as usize])].push(stop);
+    for (flow, one) in spec.flows.iter().enumerate() {
+        for host in [one.src, one.dst] {
+            if let Some(at) = one.stop {
+                all[shard_of(host)].stops.push(Stop { at, host, flow: flow as u32 });
             }
         }
     }
-    all.iter_mut().for_each(|stops| stops.sort_unstable());
+    all.iter_mut().for_each(|agenda| agenda.stops.sort_unstable());
+    if let Some(graph) = &spec.graph {
+        for (step, one) in (0..).zip(graph.steps()) {
+            if graph.waits(graph.of_step(step)) == 0 {
+                all[one.host.map_or(0, shard_of)].steps.push(step);
+            }
+        }
+    }
     all
 }
 

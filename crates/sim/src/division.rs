@@ -22,6 +22,8 @@ pub(crate) struct Division {
     window: Time,
     /// The longest time that a packet takes over any link.
     pub(crate) longest: Time,
+    /// No packet goes from one host to another in less time.
+    pub(crate) shortest_flight: Time,
 }
 
 impl Division {
@@ -30,6 +32,12 @@ impl Division {
     pub(crate) fn new(network: &Network, spec: &RunSpec, wanted: usize) -> Division {
         let delays = delays(network, spec);
         let longest = delays.iter().map(|(_, most)| *most).max().unwrap_or(Time::ZERO);
+        let hosts = network.hosts();
+        let least = |of_host: &dyn Fn(&Link) -> bool| {
+            let own = network.links().iter().zip(&delays).filter(|(link, _)| of_host(link));
+            own.map(|(_, (least, _))| *least).min().unwrap_or(Time::ZERO)
+        };
+        let shortest_flight = least(&|link| link.from < hosts).saturating_add(least(&|link| link.to < hosts));
         let wanted = if spec.costs.is_free() { wanted.clamp(1, MOST) } else { 1 };
         let of_node = if wanted > 1 { divide(network, spec, &delays, wanted) } else { Vec::new() };
         let shards = of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
@@ -38,7 +46,7 @@ impl Division {
             _ => of_node.into(),
         };
         let of_link = network.links().iter().map(|link| of_node[link.from as usize]).collect();
-        let mut division = Division { shards, of_node, of_link, window: Time::MAX, longest };
+        let mut division = Division { shards, of_node, of_link, window: Time::MAX, longest, shortest_flight };
         let cut = network.links().iter().zip(&delays).filter(|(link, _)| division.cuts(link));
         division.window = cut.map(|(_, (least, _))| *least).min().unwrap_or(Time::MAX);
         division

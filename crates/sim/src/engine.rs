@@ -15,10 +15,11 @@ use crate::queue::Event;
 use crate::rank;
 use crate::sampler::Deliveries;
 use crate::shared::Shared;
+use crate::waiting::Waiting;
 use headway_fabric::{Fate, Full};
 use headway_network::FlowState;
 use headway_network::{BuildError, Network};
-use headway_network::{EventKind, FlowSpec, Place, RunSpec, Seen, Until};
+use headway_network::{Cause, EventKind, FlowSpec, Place, RunSpec, Seen, Until};
 use headway_packet::{Ecn, HostId, Packet, PacketFlags, PacketKind};
 use headway_primitives::{mix, prefetch};
 use headway_transport::endpoint::{Ahead, Checked};
@@ -26,6 +27,7 @@ use headway_transport::{End, Endpoint, EndpointEvent, Message};
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A host of a network.
 pub(crate) struct Host<E> {
@@ -60,6 +62,7 @@ pub(crate) fn seen(event: &Event, packet: impl Fn(u32) -> Packet) -> Seen {
         PORT_SERVICE => (EventKind::PortFree, Place::Port(number)),
         RELEASE => (EventKind::PortRelease, Place::Port(number)),
         TIMER => (EventKind::Timer, Place::Host(number)),
+        FLOW_START if event.packet != 0 => (EventKind::Released, Place::Host(number)),
         FLOW_START => (EventKind::FlowStart, Place::Host(number)),
         CHANGE if event.what & STEPS == ARRIVED => (EventKind::Interface, Place::Host(number & HOST)),
         CHANGE if event.what & STEPS == STOPPED => (EventKind::FlowStop, Place::Host(number & HOST)),
@@ -97,6 +100,12 @@ pub(crate) struct Engine<'a, E> {
     /// `next_stop` are over.
     stops: Vec<Stop>,
     next_stop: usize,
+    /// What flows wait for, if any does.
+    pub(crate) waiting: Option<Arc<Waiting>>,
+    /// Responsive flows that waited for others and have begun.
+    pub(crate) released: u64,
+    /// Numbers of the messages of flows that have a stop, if any has.
+    numbers: Arc<[AtomicU32]>,
     pub(crate) flows: Arc<[Progressing]>,
     /// Of the next message by sender, receiver and transport.
     message_numbers: FxHashMap<(u32, u32, u8), u32>,
@@ -133,8 +142,20 @@ pub(crate) struct Stop {
     pub(crate) at: Time,
     pub(crate) host: u32,
     pub(crate) flow: u32,
-    /// Number of its message.
-    pub(crate) message: u32,
+}
+
+/// In place of the number of a message that has not been opened.
+pub(crate) const UNOPENED: u32 = u32::MAX;
+
+/// What begins and ends in one shard.
+#[derive(Default)]
+pub(crate) struct Agenda {
+    /// Numbers of the flows that its hosts send and that wait for no other, in order of start and then of host.
+    pub(crate) order: Vec<u32>,
+    /// Flows that are over at a time, at each end that is a host of it, in order of time and host.
+    pub(crate) stops: Vec<Stop>,
+    /// Steps that wait for nothing.
+    pub(crate) steps: Vec<u32>,
 }
 
 /// What all shards of a run have in common.
@@ -144,15 +165,18 @@ pub(crate) struct Common<'a> {
     pub(crate) flows: Arc<[Progressing]>,
     pub(crate) patience: Time,
     pub(crate) shards: usize,
+    pub(crate) waiting: Option<Arc<Waiting>>,
+    /// By flow, the number of its message; empty where no flow has a stop.
+    pub(crate) numbers: Arc<[AtomicU32]>,
 }
 
 impl<'a, E: Endpoint> Engine<'a, E> {
-    /// The shard of a number. `order` are the flows of its hosts.
+    /// The shard of a number.
     pub(crate) fn new(
         common: &Common<'a>,
         mut ports: Ports<'a>,
         hosts: Shared<Host<E>>,
-        (order, stops): (Vec<u32>, Vec<Stop>),
+        agenda: Agenda,
         shard: usize,
     ) -> Result<Engine<'a, E>, BuildError> {
         let Common { spec, shards, patience, .. } = *common;
@@ -161,7 +185,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         if work.is_some() {
             (0..network.hosts()).for_each(|host| ports.egress[host as usize].armed = true);
         }
-        let open = spec.flows.iter().filter(|f| f.responsive).count() as u64;
+        let steps = common.waiting.as_ref().map_or(0, |waiting| waiting.graph.steps().len());
+        let open = (spec.flows.iter().filter(|f| f.responsive).count() + steps) as u64;
         let mut engine = Engine {
             spec,
             now: Time::ZERO,
@@ -169,10 +194,13 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             hosts,
             work,
             network,
-            order,
+            order: agenda.order,
             next_flow: 0,
-            stops,
+            stops: agenda.stops,
             next_stop: 0,
+            waiting: common.waiting.clone(),
+            released: 0,
+            numbers: Arc::clone(&common.numbers),
             flows: Arc::clone(&common.flows),
             message_numbers: FxHashMap::default(),
             open: if shards > 1 { u64::MAX } else { open },
@@ -192,6 +220,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         };
         engine.schedule_next_flow();
         engine.schedule_next_stop();
+        engine.begin_steps(&agenda.steps);
         Ok(engine)
     }
 
@@ -276,7 +305,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             DELIVER => self.deliver(number, event.packet),
             PORT_SERVICE => self.port_service(number),
             TIMER => self.timer(number),
-            FLOW_START => self.start_flows(),
+            FLOW_START => match event.packet.checked_sub(1) {
+                None => self.start_flows(),
+                Some(node) => self.node(node),
+            },
             RELEASE => self.ports.release(number, self.now),
             CHANGE if number & OF_HOST != 0 => self.host_step(event.what, event.packet),
             CHANGE => {
@@ -416,6 +448,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             }
             EndpointEvent::Acknowledged { tag } => {
                 self.flows[tag as usize].know(self.now);
+                self.over(Cause::Flow(tag, Until::Known));
                 if self.spec.until == Until::Known && self.flows[tag as usize].state() == FlowState::Done {
                     self.end_flow(tag);
                 }
@@ -436,10 +469,13 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     }
 
     fn finish_flow(&mut self, tag: u32) {
-        let flow = &self.flows[tag as usize];
-        if flow.finish(self.now) && (self.spec.until == Until::Received || flow.known().is_some()) {
+        if !self.flows[tag as usize].finish(self.now) {
+            return;
+        }
+        if self.spec.until == Until::Received || self.flows[tag as usize].known().is_some() {
             self.end_flow(tag);
         }
+        self.over(Cause::Flow(tag, Until::Received));
     }
 
     fn end_flow(&mut self, tag: u32) {
@@ -495,9 +531,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let endpoint = &mut self.hosts[host as usize].endpoint;
         let Some(packet) = endpoint.poll_transmit(self.now) else { return };
         let more = endpoint.wants_transmit();
-        if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
-            self.flows[packet.tag as usize].retransmit(packet.payload);
-        }
+        self.note_repeated(&packet);
         self.ports.send(host, packet, self.now, more);
     }
 
@@ -506,9 +540,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     #[inline(never)]
     fn fill(&mut self, host: u32) {
         while let Some(packet) = self.hosts[host as usize].endpoint.poll_transmit(self.now) {
-            if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
-                self.flows[packet.tag as usize].retransmit(packet.payload);
-            }
+            self.note_repeated(&packet);
             let handle = self.ports.links.pool.insert(packet);
             self.forward(host, handle);
         }
@@ -525,11 +557,16 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         egress.armed = true;
         self.ports.links.queue.push(next.0, rank::of_work(PORT_SERVICE | host), PORT_SERVICE | host, 0);
         if packet.is_data() {
-            let flow = &self.flows[packet.tag as usize];
-            flow.drop_one();
-            if packet.flags.has(PacketFlags::AGAIN) {
-                flow.retransmit(packet.payload);
-            }
+            self.flows[packet.tag as usize].drop_one();
+        }
+        self.note_repeated(&packet);
+    }
+
+    /// Counts what a machine sends again.
+    #[inline(always)]
+    fn note_repeated(&self, packet: &Packet) {
+        if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
+            self.flows[packet.tag as usize].retransmit(packet.payload);
         }
     }
 
@@ -561,12 +598,16 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 break;
             }
             self.next_flow += 1;
-            self.flows[number as usize].begin();
-            if !self.waits_to_open(number) {
-                self.open_message(number);
-            }
+            self.begin_flow(number);
         }
         self.schedule_next_flow();
+    }
+
+    fn begin_flow(&mut self, number: u32) {
+        self.flows[number as usize].begin();
+        if !self.waits_to_open(number) {
+            self.open_message(number);
+        }
     }
 
     fn schedule_next_stop(&mut self) {
@@ -590,10 +631,17 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             if !sends && !self.is_handing_out(stop.flow) && self.flows[stop.flow as usize].stop() {
                 self.comes_near(stop.flow);
                 self.end_flow(stop.flow);
+                self.over(Cause::Flow(stop.flow, Until::Received));
             }
-            let end = End { sends, peer, message: stop.message, tag: stop.flow };
-            self.hosts[host as usize].endpoint.abandon(self.now, end);
-            self.settle(host);
+            if sends && self.flows[stop.flow as usize].known().is_none() {
+                self.over(Cause::Flow(stop.flow, Until::Known));
+            }
+            let message = self.numbers[stop.flow as usize].load(Relaxed);
+            if message != UNOPENED {
+                let end = End { sends, peer, message, tag: stop.flow };
+                self.hosts[host as usize].endpoint.abandon(self.now, end);
+                self.settle(host);
+            }
         }
         self.schedule_next_stop();
     }
@@ -615,6 +663,10 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         let id = *next;
         *next += 1;
         let mut message = flow.message(id, number, self.network.entropy(self.spec.seed, number, flow));
+        message.deadline = self.deadline(number);
+        if let Some(known) = self.numbers.get(number as usize) {
+            known.store(id, Relaxed);
+        }
         if flow.connection.is_some_and(|carrier| !self.is_connected(carrier)) {
             message.initial_window.connected = false;
             self.unconnected += 1;
@@ -641,6 +693,7 @@ impl headway_fabric::Packets<u32> for PacketPool {
     }
 }
 
+mod graph;
 mod work;
 
 use work::Work;

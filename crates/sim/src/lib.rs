@@ -18,6 +18,7 @@ mod rank;
 mod run;
 mod sampler;
 mod shared;
+mod waiting;
 
 pub use conductor::Trial;
 pub use run::{Around, meet, parameters, run, run_tapped, run_within, run_witnessed};

@@ -65,6 +65,11 @@ pub(crate) fn of_start(host: u32) -> u64 {
     STARTS | u64::from(host)
 }
 
+/// A flow that waited for others begins, or a step between flows is over.
+pub(crate) fn of_node(node: u32) -> u64 {
+    STARTS | OWN_WORK | u64::from(node)
+}
+
 /// A message that the processor of its host hands to the machine.
 pub(crate) fn of_opening(flow: u32) -> u64 {
     STARTS | ARRIVALS | u64::from(flow)

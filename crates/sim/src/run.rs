@@ -99,6 +99,8 @@ fn check_flows(spec: &RunSpec, network: &Network) -> Result<(), RunError> {
             format!("transport number {} is not there", f.transport)
         } else if network.sizes().packets(f.bytes) > u64::from(u32::MAX) {
             format!("{} bytes are more than 2^32 packets", f.bytes)
+        } else if f.stop.is_some() && spec.graph.as_ref().is_some_and(|graph| graph.waits(i as u32) > 0) {
+            "a flow that waits for others has no stop: it may begin later".into()
         } else if f.connection.is_some_and(|carrier| !carries(spec, carrier, f)) {
             "the flow whose connection it names is not there, or between other hosts".into()
         } else {

@@ -51,7 +51,9 @@ fn bytes(run: &Run<'_>) -> Result<(), String> {
         check(record.finish.is_some() == done, || {
             format!("flow {number} is {:?} with {:?}", record.state, record.finish)
         })?;
-        let in_time = record.finish.is_none_or(|at| at >= flow.start && at <= run.outcome.end);
+        let in_time = record
+            .finish
+            .is_none_or(|at| record.start.is_some_and(|start| at >= start) && at <= run.outcome.end);
         check(in_time, || {
             format!("flow {number} ended at {:?}, the run at {}", record.finish, run.outcome.end)
         })?;
@@ -65,13 +67,12 @@ fn ideal(run: &Run<'_>) -> Result<(), String> {
     let diverted = differ && run.extremes.iter().any(|link| link.downs > 0);
     let mut ideals = Ideals::new(&run.network, &run.spec);
     for (number, (flow, record)) in run.spec.flows.iter().zip(&run.outcome.flows).enumerate() {
-        let Some(finish) = record.finish else { continue };
+        let Some(took) = record.fct() else { continue };
         // Several paths may carry more together than one, but all leave by one link and arrive by one.
         let least = match ideals.path(number).filter(|_| !diverted) {
             Some(path) => floor(run, flow, &path, &path),
             None => floor(run, flow, &[flow.src, last_link(run, flow)], &[flow.src]),
         };
-        let took = finish - flow.start;
         check(took >= least, || format!("flow {number} took {took}, and cannot in less than {least}"))?;
     }
     Ok(())

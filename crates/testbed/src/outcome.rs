@@ -81,6 +81,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     warnings.extend(kernel_notes(job, &heard));
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
+        steps: Vec::new(),
         flows: flows(job, &heard),
         links,
         arrivals: None,
@@ -180,6 +181,7 @@ fn flows(job: &Job, heard: &Heard) -> Vec<FlowRecord> {
             // Endpoints count these of every flow, the kernel of connections that it could be asked about.
             let of_kernel = job.kernel_of(flow).is_some();
             FlowRecord {
+                start: Some(flow.start),
                 state,
                 finish: done.map(|(at, _)| *at),
                 known: None,

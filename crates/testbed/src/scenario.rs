@@ -129,6 +129,7 @@ impl Job {
                 self.slow.flows.iter().any(|flow| flow.stop.is_some()),
                 "`stop` of a flow: real hosts send whole messages",
             ),
+            (self.slow.graph.is_some(), "flows that wait for others: real hosts begin flows at their start"),
             (self.slow.until == Until::Known, "`until = \"known\"`: the testbed waits for receivers"),
         ];
         if let Some((_, what)) = only_simulated.iter().find(|(asked, _)| *asked) {

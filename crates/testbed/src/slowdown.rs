@@ -101,6 +101,7 @@ fn of_discipline(discipline: &str, params: &[(String, ParamValue)]) -> Vec<(Stri
 /// An outcome of a slowed run in the units of the scenario that was slowed.
 pub fn speed_up(outcome: &mut Outcome, factor: u64) {
     for flow in &mut outcome.flows {
+        flow.start = flow.start.map(|t| t / factor);
         flow.finish = flow.finish.map(|t| t / factor);
         flow.ideal = flow.ideal / factor;
     }

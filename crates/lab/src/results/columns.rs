@@ -17,7 +17,7 @@ pub const FLOWS: &[Field] = &[
         "name; where several transports of the run have one name, with what each sets, as `dctcp(g=0.5)`; `kernel-cubic` and the like with `stack = \"kernel\"`",
     ),
     Field::new("bytes", Bytes, "size", "application bytes to deliver"),
-    Field::new("start_s", Time, "start", "when the application handed the flow over"),
+    Field::new("start_s", Time, "start", "when the application handed the flow over; null for a flow that waited for others until the end").or_null(),
     Field::new("finish_s", Time, "finish", "when the last byte arrived at the receiver; null if it did not")
         .or_null(),
     Field::new("fct_s", Time, "FCT", "`finish_s - start_s`").or_null(),

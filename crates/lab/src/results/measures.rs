@@ -38,14 +38,18 @@ pub(super) fn fairness(measured: &[Measured]) -> Option<f64> {
 /// The flows that count, the smallest first.
 pub(super) fn measured(flows: &Flows<'_>, warmup: Time) -> Vec<Measured> {
     let one = |(flow, record): &(&FlowSpec, &FlowRecord)| {
-        let finish = record.finish.filter(|_| record.state == FlowState::Done)?;
-        let slowdown = slowdown(flow.start, Some(finish), record.ideal);
-        Some(Measured { bytes: flow.bytes, fct: seconds(finish - flow.start), slowdown })
+        let fct = record.fct().filter(|_| record.state == FlowState::Done)?;
+        Some(Measured { bytes: flow.bytes, fct: seconds(fct), slowdown: slowdown(record) })
     };
-    let late = flows.iter().filter(|(flow, _)| flow.start >= warmup);
+    let late = flows.iter().filter(|(_, record)| begins_after(record, warmup));
     let mut measured: Vec<Measured> = late.filter_map(one).collect();
     measured.sort_by_key(|m| m.bytes);
     measured
+}
+
+/// Whether a flow begins after the warm-up.
+pub(super) fn begins_after(record: &FlowRecord, warmup: Time) -> bool {
+    record.start.is_some_and(|start| start >= warmup)
 }
 
 /// Completion times and slowdowns of flows, in ascending order.
@@ -172,8 +176,11 @@ pub(super) fn gauges(gauges: &[&Gauge]) -> Json {
 /// not count against a flow that was still open.
 pub(super) fn deadlines(flows: &Flows<'_>, warmup: Time, end: Time) -> Option<f64> {
     let (mut due, mut missed) = (0u64, 0u64);
-    for (flow, record) in flows.iter().filter(|(f, _)| f.start >= warmup) {
-        let Some(deadline) = flow.deadline else { continue };
+    for (flow, record) in flows.iter().filter(|(_, record)| begins_after(record, warmup)) {
+        // That of a flow that waited counts from when it began.
+        let after = flow.deadline.map(|deadline| deadline - flow.start);
+        let (Some(after), Some(start)) = (after, record.start) else { continue };
+        let deadline = start.saturating_add(after);
         let late = match record.finish {
             Some(finish) => finish > deadline,
             None if flow.stop.is_some_and(|stop| stop < deadline) && record.state == FlowState::Stopped => {

@@ -1,7 +1,7 @@
 //! What numbers of a summary are made from: a run, or the part that one of its transports has in it.
 
 use super::link_use::link_use;
-use super::measures::{Measured, Times, measured};
+use super::measures::{Measured, Times, begins_after, measured};
 use super::statistics::mean;
 use super::tables::busy_fraction;
 use crate::scenario::Setup;
@@ -146,8 +146,8 @@ impl Part<'_> {
 
 /// Times until senders knew of flows that started after the warm-up, in order.
 fn known_times(flows: &[(&FlowSpec, &FlowRecord)], warmup: Time) -> Vec<f64> {
-    let measured = flows.iter().filter(|(f, r)| f.start >= warmup && r.state == FlowState::Done);
-    let mut times: Vec<f64> = measured.filter_map(|(f, r)| Some(seconds(r.known? - f.start))).collect();
+    let measured = flows.iter().filter(|(_, r)| begins_after(r, warmup) && r.state == FlowState::Done);
+    let mut times: Vec<f64> = measured.filter_map(|(_, r)| r.until_known().map(seconds)).collect();
     times.sort_by(f64::total_cmp);
     times
 }

@@ -32,10 +32,9 @@ pub fn flows(
     names: &[String],
     outcome: &Outcome,
 ) -> Result<RecordBatch, ArrowError> {
-    let records = || spec.flows.iter().zip(&outcome.flows);
-    let fct: Vec<Option<f64>> = records().map(|(f, r)| r.finish.map(|t| seconds(t - f.start))).collect();
-    let known = records().map(|(f, r)| r.known.map(|t| seconds(t - f.start)));
-    let slowdown = records().map(|(f, r)| slowdown(f.start, r.finish, r.ideal)).collect::<Float64Array>();
+    let fct: Vec<Option<f64>> = outcome.flows.iter().map(|r| r.fct().map(seconds)).collect();
+    let known = outcome.flows.iter().map(|r| r.until_known().map(seconds));
+    let slowdown = outcome.flows.iter().map(slowdown).collect::<Float64Array>();
     let labels = labels(&spec.transports, stacks);
     let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
     let counted = |of: &dyn Fn(&FlowRecord) -> Option<u64>| -> ArrayRef {
@@ -54,7 +53,7 @@ pub fn flows(
             )),
         ),
         ("bytes", u64s(&|i| spec.flows[i].bytes)),
-        ("start_s", Arc::new(Float64Array::from_iter_values(spec.flows.iter().map(|f| seconds(f.start))))),
+        ("start_s", Arc::new(outcome.flows.iter().map(|r| r.start.map(seconds)).collect::<Float64Array>())),
         ("finish_s", Arc::new(outcome.flows.iter().map(|r| r.finish.map(seconds)).collect::<Float64Array>())),
         ("fct_s", Arc::new(Float64Array::from(fct))),
         ("sender_fct_s", Arc::new(known.collect::<Float64Array>())),
@@ -77,8 +76,8 @@ pub fn flows(
 }
 
 /// Completion time over ideal completion time.
-pub fn slowdown(start: Time, finish: Option<Time>, ideal: Time) -> Option<f64> {
-    finish.filter(|_| ideal > Time::ZERO).map(|finish| (finish - start).0 as f64 / ideal.0 as f64)
+pub fn slowdown(flow: &FlowRecord) -> Option<f64> {
+    flow.fct().filter(|_| flow.ideal > Time::ZERO).map(|fct| fct.0 as f64 / flow.ideal.0 as f64)
 }
 
 /// The table of links.

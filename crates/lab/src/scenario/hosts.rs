@@ -2,6 +2,7 @@
 
 use super::Setup;
 use crate::text::{Problem, Reader, ScenarioError};
+use crate::traffic::Made;
 use headway_fabric::Limit;
 use headway_network::{FlowSpec, HostCosts, Network};
 use headway_units::Time;
@@ -172,11 +173,11 @@ impl Setup {
                 .is_some_and(|found| found.capabilities.window_grows)
         };
         self.traffic.iter().flat_map(move |entry| {
-            let mut flows = Vec::new();
+            let mut made = Made::default();
             if !entry.pattern.is_spread() && entry.expected_flows(hosts) <= LOOKED_AT {
-                entry.generate(0, 0, hosts, &mut flows);
+                entry.generate(0, 0, hosts, &mut made);
             }
-            flows.into_iter().map(|f| f.spec).filter(move |f| sizes.packets(f.bytes) >= LONG && grows(f))
+            made.flows.into_iter().map(|f| f.spec).filter(move |f| sizes.packets(f.bytes) >= LONG && grows(f))
         })
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn check_network(topology: &Topology, limit: u64) -> Result<(), Scena
         jitter: Time::ZERO,
         costs: HostCosts::default(),
         until: headway_network::Until::Received,
+        graph: None,
     });
     match estimate.memory_bytes <= limit {
         true => Ok(()),
@@ -94,6 +95,7 @@ impl Setup {
         let bytes = bytes.fold(0, u64::saturating_add);
         // At least a packet a flow, and one that is not full.
         let packets = total.saturating_add(bytes / u64::from(self.fabric.sizes.payload));
+        let edges = self.traffic.iter().map(|e| e.expected_edges(self.topology.hosts)).sum::<f64>() as u64;
         let receivers = self.traffic.iter().map(|e| e.receivers(self.topology.hosts)).sum::<u64>();
         let receivers = receivers.min(u64::from(self.topology.hosts));
         // Few flows are looked at one by one, and only made for it where somebody gives out credits.
@@ -105,7 +107,7 @@ impl Setup {
             headway_network::credits_in_flight(&spec)
         });
         let credits = credits.flatten();
-        headway_network::Flows { total, sampled, packets, receivers, stop: self.stop, credits }
+        headway_network::Flows { total, sampled, packets, edges, receivers, stop: self.stop, credits }
     }
 
     fn flows_too_big(&self, estimate: &Estimate, limit: u64) -> ScenarioError {

@@ -20,16 +20,17 @@ use crate::import;
 use crate::model;
 use crate::text::{Origin, Problem, ScenarioError, names};
 use crate::topology::Topology;
-use crate::traffic::{self, Flow};
+use crate::traffic::{self, Flow, Made};
 use crate::{fabric, files};
 use headway_network::{
-    FabricSpec, FaultSpec, FlowChoice, FlowSpec, PortChoice, Routing, RunSpec, SampleSpec, TransportSpec,
-    Until,
+    FabricSpec, FaultSpec, FlowChoice, FlowSpec, GraphError, Node, PortChoice, Routing, RunSpec, SampleSpec,
+    TransportSpec, Until,
 };
 use headway_units::Time;
 use rustc_hash::FxHashMap;
 use sample::{Flows, Sample};
 use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
 
 /// Version of the simulator, part of every run's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -125,6 +126,10 @@ pub struct Resolved {
     pub names: Vec<String>,
     /// Traffic entry of each flow.
     pub entries: Vec<usize>,
+    /// Round of each flow in its entry, where flows come in rounds.
+    pub rounds: Vec<Option<u32>>,
+    /// Steps of the graph, with the names that somebody gave them.
+    pub steps: Vec<traffic::MadeStep>,
     /// What looks odd before the run.
     pub warnings: Vec<String>,
 }
@@ -273,16 +278,22 @@ impl Setup {
             jitter: self.hosts.jitter,
             costs: self.hosts.costs,
             until: self.until,
+            graph: None,
         }
     }
 
     /// The flows of all entries, in order of entry.
     fn flows(&self, seed: u64) -> Vec<Flow> {
-        let mut flows = Vec::new();
+        self.made(seed).flows
+    }
+
+    /// The flows of all entries and what they wait for, in order of entry.
+    fn made(&self, seed: u64) -> Made {
+        let mut made = Made::default();
         for (index, entry) in self.traffic.iter().enumerate() {
-            entry.generate(index, seed, self.topology.hosts, &mut flows);
+            entry.generate(index, seed, self.topology.hosts, &mut made);
         }
-        flows
+        made
     }
 
     /// By number of the transport, the kernel's TCP where it sends the flows.
@@ -297,7 +308,9 @@ impl Setup {
     /// Makes the flows and everything else that a run needs.
     pub fn resolve(&self, seed: u64) -> Result<Resolved, ScenarioError> {
         let estimate = self.check_memory()?;
-        let flows = self.flows(seed);
+        let made = self.made(seed);
+        let graph = made.graph().map_err(|error| self.no_graph(&error, &made))?;
+        let Made { flows, steps, .. } = made;
         let (names, positions) = self.names(&flows)?;
         let sampled = match self.sample.as_ref().map(|s| &s.flows) {
             None | Some(Flows::None) => FlowChoice::None,
@@ -309,14 +322,15 @@ impl Setup {
             warnings.push("no flow starts: the arrival process drew none within its duration".into());
         }
         let entries = flows.iter().map(|f| f.entry).collect();
+        let rounds = flows.iter().map(|f| f.round).collect();
         let specs = flows.into_iter().map(|f| f.spec).collect();
-        let mut spec = RunSpec { seed, ..self.spec(specs, sampled) };
+        let mut spec = RunSpec { seed, graph: graph.map(Arc::new), ..self.spec(specs, sampled) };
         if let Some(sample) = &mut spec.sample {
             // A run without a stated end may go on for longer than was expected of it.
             let others = estimate.memory_bytes.saturating_sub(estimate.sample_bytes);
             sample.most = self.memory_limit.saturating_sub(others) / headway_network::PER_SAMPLE;
         }
-        Ok(Resolved { spec, names, entries, warnings })
+        Ok(Resolved { spec, names, entries, rounds, steps, warnings })
     }
 
     /// What looks odd in it before it is run: loads that cannot be carried, transports in a network that is not what
@@ -426,6 +440,28 @@ impl Setup {
             names.push(name);
         }
         Ok((names, positions))
+    }
+
+    /// An error about flows that wait for each other.
+    fn no_graph(&self, error: &GraphError, made: &Made) -> ScenarioError {
+        let entry_of = |node: &Node| match node {
+            Node::Flow(flow) => made.flows[*flow as usize].entry,
+            Node::Step(step) => made.steps[*step as usize].entry,
+        };
+        let name_of = |node: &Node| match node {
+            Node::Flow(flow) => made.flows[*flow as usize].name.clone().unwrap_or_else(|| flow.to_string()),
+            Node::Step(step) => {
+                made.steps[*step as usize].name.clone().unwrap_or_else(|| format!("step {step}"))
+            }
+        };
+        let (entry, text) = match error {
+            GraphError::Cycle(nodes) => {
+                let names: Vec<String> = nodes.iter().map(name_of).collect();
+                (nodes.first().map_or(0, entry_of), traffic::waiting::cycle(&names))
+            }
+            other => (0, other.to_string()),
+        };
+        ScenarioError::new(Problem::Contradiction(text), &self.traffic[entry].at)
     }
 
     /// Where the last flow of this name, or its traffic entry, is written.

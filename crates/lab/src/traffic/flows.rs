@@ -7,7 +7,8 @@ use super::reading::{Resolved, check_reachable, host, message, object, start};
 use super::stack::check_flow;
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Item, Problem, Reader, ScenarioError, Share, names};
-use headway_network::Routing;
+use super::waiting::{self, WrittenStep};
+use headway_network::{Cause, Node, Routing};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
 
@@ -16,13 +17,16 @@ use serde_json::{Value as Json, json};
 pub struct Flows {
     /// In the order written.
     pub flows: Vec<Written>,
+    /// Steps between them.
+    pub steps: Vec<WrittenStep>,
+    edges: Vec<(Node, Cause)>,
 }
 
 impl Declared for Flows {
     const INFO: PatternInfo = PatternInfo {
         name: "flows",
         summary: "flows written out one by one",
-        keys: &[needed("flows", "list of tables", "the flows; see below")],
+        keys: &[needed("flows", "list of tables", "the flows; see below"), waiting::STEPS],
         counts: &["flows"],
     };
 
@@ -43,8 +47,20 @@ impl Declared for Flows {
             flows.push(flow);
             rows.push(row);
         }
-        connect(&items, &mut flows)?;
-        Ok((Flows { flows }, object(json!({ "flows": rows }))))
+        let steps_item = table.get("steps");
+        let (steps, mut step_rows) = match &steps_item {
+            Some(item) => waiting::steps(item, context.topology, &flows)?,
+            None => (Vec::new(), Vec::new()),
+        };
+        let step_items = steps_item.as_ref().map_or(Ok(Vec::new()), Item::list)?;
+        let edges =
+            waiting::edges((&items, &flows, &mut rows), (&step_items, &steps, &mut step_rows))?;
+        connect(&items, &mut flows, &edges)?;
+        let mut resolved = object(json!({ "flows": rows }));
+        if !step_rows.is_empty() {
+            resolved.insert("steps".into(), step_rows.into());
+        }
+        Ok((Flows { flows, steps, edges }, resolved))
     }
 
     fn draw(ground: &mut Ground<'_>) -> Json {
@@ -66,10 +82,18 @@ impl Declared for Flows {
 impl Pattern for Flows {
     fn generate(&self, making: &mut Making<'_>) {
         list::generate(&self.flows, making);
+        for step in &self.steps {
+            making.step(step.step, Some(&step.name));
+        }
+        self.edges.iter().for_each(|(node, cause)| making.wait(*node, *cause));
     }
 
     fn horizon(&self, _: u32) -> (Time, u64) {
         list::horizon(&self.flows)
+    }
+
+    fn expected_edges(&self, _: u32) -> f64 {
+        (self.edges.len() + self.steps.len()) as f64
     }
 
     fn expected_flows(&self, _: u32) -> f64 {
@@ -136,6 +160,8 @@ fn one(
             }
         });
     }
+    // Read when all names are known.
+    table.get("after");
     table.finish(&[], None)?;
     let mut spec = common.flow(src, dst, bytes, start, index);
     spec.initial_window = common.initial_window_of(share, clump, slot, index);
@@ -156,7 +182,11 @@ fn one(
 }
 
 /// Finds the flows over whose connections others go: earlier ones between the same two hosts.
-fn connect(items: &[Item<'_>], flows: &mut [Written]) -> Result<(), ScenarioError> {
+fn connect(
+    items: &[Item<'_>],
+    flows: &mut [Written],
+    edges: &[(Node, Cause)],
+) -> Result<(), ScenarioError> {
     for (index, item) in items.iter().enumerate() {
         let Some(item) = item.table()?.get("connection") else { continue };
         let wanted = item.text()?;
@@ -167,7 +197,11 @@ fn connect(items: &[Item<'_>], flows: &mut [Written]) -> Result<(), ScenarioErro
         };
         let (own, other) = (&flows[index].spec, &flows[carrier].spec);
         let same = [(own.src, own.dst), (own.dst, own.src)].contains(&(other.src, other.dst));
-        if carrier == index || !same || own.start <= other.start {
+        // One that waits for the other begins after it.
+        let waits = edges.iter().any(|(node, cause)| {
+            *node == Node::Flow(index as u32) && matches!(cause, Cause::Flow(flow, _) if *flow as usize == carrier)
+        });
+        if carrier == index || !same || own.start <= other.start && !waits {
             let (from, to) = (other.src, other.dst);
             let text = format!(
                 "`{wanted}`, from host {from} to host {to} at {}, leaves no open connection to this flow",

@@ -12,6 +12,7 @@ pub mod load;
 mod reading;
 mod sizes;
 mod stack;
+pub(crate) mod waiting;
 
 pub use common::{COMMON, Common, Deadlines};
 pub use keys::{Key, PatternInfo};
@@ -24,7 +25,7 @@ use crate::topology::{Named, Topology};
 use crate::workload::Cdf;
 use crate::workload::random::{Purpose, Stream};
 use draw::Ground;
-use headway_network::{FlowSpec, Routing, TransportSpec};
+use headway_network::{Cause, FlowSpec, Graph, GraphError, GraphStep, Node, Routing, TransportSpec};
 use headway_packet::Sizes;
 use headway_units::{Rate, Time};
 use reading::Resolved;
@@ -98,6 +99,11 @@ pub trait Pattern: Debug + Send + Sync {
     /// Roughly how many bytes all of its flows have.
     fn expected_bytes(&self, hosts: u32) -> u64;
 
+    /// Roughly how many edges and steps the graph of its flows has.
+    fn expected_edges(&self, _: u32) -> f64 {
+        0.0
+    }
+
     /// How many hosts they go to at the most.
     fn receivers(&self, hosts: u32) -> u64 {
         u64::from(hosts)
@@ -143,6 +149,40 @@ pub(crate) trait Declared: Pattern + Sized + 'static {
     fn draw(ground: &mut Ground<'_>) -> Json;
 }
 
+/// The flows of entries, the steps between them, and what waits for what.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Made {
+    /// Flows, in order of entry.
+    pub flows: Vec<Flow>,
+    /// Steps, in the same order.
+    pub steps: Vec<MadeStep>,
+    /// Which flow or step waits for which, by position in the two lists.
+    pub edges: Vec<(Node, Cause)>,
+}
+
+/// A step between flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MadeStep {
+    /// What the simulator gets.
+    pub step: GraphStep,
+    /// Its name, when somebody gave it one.
+    pub name: Option<String>,
+    /// Which `[[traffic]]` entry it comes from.
+    pub entry: usize,
+}
+
+impl Made {
+    /// The graph of what waits for what, if anything does.
+    pub fn graph(&self) -> Result<Option<Graph>, GraphError> {
+        if self.steps.is_empty() && self.edges.is_empty() {
+            return Ok(None);
+        }
+        let flows: Vec<FlowSpec> = self.flows.iter().map(|flow| flow.spec).collect();
+        let steps = self.steps.iter().map(|step| step.step).collect();
+        Graph::new(&flows, steps, &self.edges).map(Some)
+    }
+}
+
 /// Where the flows of an entry are made.
 pub struct Making<'a> {
     /// What they have in common.
@@ -153,7 +193,14 @@ pub struct Making<'a> {
     pub entity: u64,
     /// Hosts of the network.
     pub hosts: u32,
-    push: &'a mut dyn FnMut(FlowSpec, Option<&str>),
+    /// Number of the `[[traffic]]` entry.
+    entry: usize,
+    /// Where its flows and steps begin among all.
+    first_flow: u32,
+    first_step: u32,
+    /// The round that flows belong to from now on, where its flows come in rounds.
+    pub round: Option<u32>,
+    made: &'a mut Made,
 }
 
 impl Making<'_> {
@@ -162,14 +209,40 @@ impl Making<'_> {
         Stream::new(self.seed, purpose, self.entity)
     }
 
-    /// Adds a flow without a name.
-    pub fn push(&mut self, spec: FlowSpec) {
-        (self.push)(spec, None);
+    /// Adds a flow without a name, and answers its number in the entry.
+    pub fn push(&mut self, spec: FlowSpec) -> u32 {
+        self.push_named(spec, None)
     }
 
-    /// Adds a flow; its `connection` counts from the first flow of the entry.
-    pub fn push_named(&mut self, spec: FlowSpec, name: Option<&str>) {
-        (self.push)(spec, name);
+    /// Adds a flow; its `connection` counts from the first flow of the entry, as does the number that is answered.
+    pub fn push_named(&mut self, spec: FlowSpec, name: Option<&str>) -> u32 {
+        let number = self.made.flows.len() as u32 - self.first_flow;
+        // Flows of a pattern are numbered from its first, those of a run from the first of all.
+        let connection = spec.connection.map(|carrier| self.first_flow + carrier);
+        let spec = FlowSpec { connection, ..spec };
+        let (name, entry, round) = (name.map(str::to_string), self.entry, self.round);
+        self.made.flows.push(Flow { spec, name, entry, round });
+        number
+    }
+
+    /// Adds a step between flows, and answers its number in the entry.
+    pub fn step(&mut self, step: GraphStep, name: Option<&str>) -> u32 {
+        let number = self.made.steps.len() as u32 - self.first_step;
+        self.made.steps.push(MadeStep { step, name: name.map(str::to_string), entry: self.entry });
+        number
+    }
+
+    /// A flow or step of the entry waits for another; all numbers are those in the entry.
+    pub fn wait(&mut self, node: Node, cause: Cause) {
+        let node = match node {
+            Node::Flow(flow) => Node::Flow(self.first_flow + flow),
+            Node::Step(step) => Node::Step(self.first_step + step),
+        };
+        let cause = match cause {
+            Cause::Flow(flow, until) => Cause::Flow(self.first_flow + flow, until),
+            Cause::Step(step) => Cause::Step(self.first_step + step),
+        };
+        self.made.edges.push((node, cause));
     }
 }
 
@@ -233,6 +306,8 @@ pub struct Flow {
     pub name: Option<String>,
     /// Which `[[traffic]]` entry it comes from.
     pub entry: usize,
+    /// The round of its entry, where flows come in rounds.
+    pub round: Option<u32>,
 }
 
 /// One `[[traffic]]` entry, checked.
@@ -299,17 +374,17 @@ impl Entry {
     }
 
     /// Adds this entry's flows, the `index`-th of the scenario, under a seed.
-    pub fn generate(&self, index: usize, seed: u64, hosts: u32, flows: &mut Vec<Flow>) {
-        let (entity, first) = (index as u64, flows.len());
-        let push = &mut |spec: FlowSpec, name: Option<&str>| {
-            // Flows of a pattern are numbered from its first, those of a run from the first of all.
-            let connection = spec.connection.map(|carrier| first as u32 + carrier);
-            let spec = FlowSpec { connection, ..spec };
-            flows.push(Flow { spec, name: name.map(str::to_string), entry: index });
-        };
-        self.pattern.generate(&mut Making { common: &self.common, seed, entity, hosts, push });
+    pub fn generate(&self, index: usize, seed: u64, hosts: u32, made: &mut Made) {
+        let (entity, first) = (index as u64, made.flows.len());
+        let (first_flow, first_step, edges) = (first as u32, made.steps.len() as u32, made.edges.len());
+        let common = &self.common;
+        let mut making =
+            Making { common, seed, entity, hosts, entry: index, first_flow, first_step, round: None, made };
+        self.pattern.generate(&mut making);
+        let waits = made.edges.len() > edges;
+        let flows = &mut made.flows;
         self.shift_starts(seed, entity, &mut flows[first..]);
-        if let Some(stop) = self.common.stop {
+        if let Some(stop) = self.common.stop.filter(|_| !waits) {
             // None of them is named by another: a list that has a flow from then on is refused.
             let mut place = 0;
             flows.retain(|flow| {
@@ -319,7 +394,7 @@ impl Entry {
         }
         let Some(deadlines) = &self.common.deadlines else { return };
         let mut stream = Stream::new(seed, Purpose::Deadlines, entity);
-        for flow in &mut flows[first..] {
+        for flow in &mut made.flows[first..] {
             // Drawn for every flow, so that a deadline of one's own moves no other's.
             let drawn = flow.spec.start.saturating_add(deadlines.draw(&mut stream));
             flow.spec.deadline = flow.spec.deadline.or(Some(drawn));
@@ -361,5 +436,10 @@ impl Entry {
     /// Roughly how many flows it makes, before they are made.
     pub fn expected_flows(&self, hosts: u32) -> f64 {
         self.pattern.expected_flows(hosts)
+    }
+
+    /// Roughly how many edges and steps the graph of its flows has.
+    pub fn expected_edges(&self, hosts: u32) -> f64 {
+        self.pattern.expected_edges(hosts)
     }
 }

@@ -437,6 +437,61 @@ snapshot!(
     over("name = \"x\", src = 3, dst = 1, bytes = 1, connection = \"x\"")
 );
 
+// Flows that wait for others.
+
+/// A list of flows that wait, and its steps, in place of [`SMALL`]'s.
+fn waiting(flows: &str, steps: &str) -> String {
+    let steps = if steps.is_empty() { String::new() } else { format!(", steps = [{steps}]") };
+    wrong(SMALL, &[&format!("traffic=[{{ kind = \"flows\", flows = [{flows}]{steps} }}]")])
+}
+
+const PLAIN: &str = "{ name = \"a\", src = 0, dst = 2, bytes = 100 }";
+
+snapshot!(
+    after_no_flow,
+    waiting(&format!("{PLAIN}, {{ src = 2, dst = 0, bytes = 9, after = [\"aa\"] }}"), "")
+);
+snapshot!(after_nothing, waiting(&format!("{PLAIN}, {{ src = 2, dst = 0, bytes = 9, after = [] }}"), ""));
+snapshot!(
+    after_one_that_is_no_list,
+    waiting(&format!("{PLAIN}, {{ src = 2, dst = 0, bytes = 9, after = \"a\" }}"), "")
+);
+snapshot!(after_itself, waiting("{ name = \"a\", src = 0, dst = 2, bytes = 100, after = [\"a\"] }", ""));
+snapshot!(
+    after_each_other,
+    waiting(
+        "{ name = \"a\", src = 0, dst = 2, bytes = 9, after = [\"c\"] }, \
+         { name = \"b\", src = 0, dst = 2, bytes = 9, after = [\"a\"] }",
+        "{ name = \"c\", after = [\"b\"] }"
+    )
+);
+snapshot!(
+    after_something_else_than_known,
+    waiting(
+        &format!(
+            "{PLAIN}, {{ src = 2, dst = 0, bytes = 9, after = [{{ name = \"a\", until = \"sent\" }}] }}"
+        ),
+        ""
+    )
+);
+snapshot!(
+    after_a_step_that_is_known,
+    waiting(
+        &format!(
+            "{PLAIN}, {{ src = 2, dst = 0, bytes = 9, after = [{{ name = \"c\", until = \"known\" }}] }}"
+        ),
+        "{ name = \"c\", takes = \"1 us\" }"
+    )
+);
+snapshot!(
+    after_with_a_stop,
+    waiting(&format!("{PLAIN}, {{ src = 2, dst = 0, bytes = 9, stop = \"1 s\", after = [\"a\"] }}"), "")
+);
+snapshot!(step_without_a_unit, waiting(PLAIN, "{ name = \"c\", host = 0, takes = 9 }"));
+snapshot!(step_at_no_host, waiting(PLAIN, "{ name = \"c\", host = 99 }"));
+snapshot!(step_with_the_name_of_a_flow, waiting(PLAIN, "{ name = \"a\" }"));
+snapshot!(step_with_a_misspelt_key, waiting(PLAIN, "{ name = \"c\", take = \"1 us\" }"));
+
 // Ports that differ, queues of hosts, flows that stop.
 
 /// SMALL with a table of `[[fabric.at]]`.

@@ -50,6 +50,8 @@ fn examples_are_right_and_wrong_as_they_say() {
     let swept = format!("{whole}\n{}", named("toml sweep")[0]);
     assert_eq!(good(&swept, &[]).points().expect("points").len(), 20);
     run(&good(&format!("{whole}\n{}", named("toml hosts")[0]), &[]));
+    let waiting = run(&good(&format!("{whole}\n{}", named("toml waiting")[0]), &[]));
+    assert_eq!(waiting.summary["flows_done"], 4, "{}", waiting.summary);
     let kernel =
         run(&good(&format!("{whole}\n{}", named("toml kernel")[0]), &["fabric.discipline=anti-ecn"]));
     assert!(kernel.summary["by_transport"]["kernel-cubic"]["flows_done"] == 1, "{}", kernel.summary);

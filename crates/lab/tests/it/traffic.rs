@@ -4,7 +4,7 @@
 
 use crate::common::repository;
 use headway_lab::traffic::draw::{Ground, Listed, RandomSource};
-use headway_lab::traffic::{COMMON, KINDS, Key, Kind};
+use headway_lab::traffic::{COMMON, KINDS, Key, Kind, Made};
 use headway_lab::{Request, Scenario, ScenarioError};
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
@@ -128,10 +128,12 @@ fn estimates_are_near_what_is_made() {
         every(kind, |entry, scenario, _| {
             let setup = scenario.setup().expect("a network");
             let traffic = &setup.traffic[0];
-            let (mut flows, mut again) = (Vec::new(), Vec::new());
-            traffic.generate(0, 7, HOSTS as u32, &mut flows);
+            let (mut made, mut again) = (Made::default(), Made::default());
+            traffic.generate(0, 7, HOSTS as u32, &mut made);
             traffic.generate(0, 7, HOSTS as u32, &mut again);
-            assert_eq!(flows, again, "{entry:?}: one seed, two lists of flows");
+            assert_eq!(made, again, "{entry:?}: one seed, two lists of flows");
+            assert!(made.graph().is_ok(), "{entry:?}: flows wait for each other");
+            let flows = made.flows;
             assert!(!flows.is_empty(), "{entry:?} makes no flow");
             assert!(flows.iter().all(|f| f.spec.src != f.spec.dst && f.spec.bytes > 0), "{entry:?}");
             let hosts = flows.iter().flat_map(|f| [f.spec.src, f.spec.dst]);

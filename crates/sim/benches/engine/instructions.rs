@@ -164,6 +164,7 @@ fn specification(row: &Row) -> RunSpec {
         jitter: Time::ZERO,
         costs: headway_network::HostCosts::default(),
         until: headway_network::Until::Received,
+        graph: None,
     }
 }
 

@@ -237,6 +237,7 @@ fn specification(case: &Case) -> RunSpec {
         jitter: Time::ZERO,
         costs: headway_network::HostCosts::default(),
         until: headway_network::Until::Received,
+        graph: None,
     };
     match case.transport {
         "ndp" => ndp(run),

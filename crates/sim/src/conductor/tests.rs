@@ -55,6 +55,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         jitter: Time::ZERO,
         costs: headway_network::HostCosts::default(),
         until: headway_network::Until::Received,
+        graph: None,
     }
 }
 

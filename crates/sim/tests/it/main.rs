@@ -25,3 +25,4 @@ mod rpo;
 mod stops;
 mod tap;
 mod tcp;
+mod waiting;

@@ -137,7 +137,10 @@ fn attempt(dice: &mut Dice, most: Size, far: bool, folder: &Path) -> Option<Case
     if dice.percent(10) {
         case.scenario.insert("start".into(), start(dice).into());
     }
-    let (traffic, flows) = traffic::draw(dice, &sketch, several);
+    let (mut traffic, flows) = traffic::draw(dice, &sketch, several);
+    if own.percent(25) {
+        traffic::wait(&mut own, &sketch, &mut traffic);
+    }
     case.scenario.insert("traffic".into(), traffic.into());
     case.flows = flows;
     if dice.percent(30) {

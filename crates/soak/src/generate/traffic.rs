@@ -27,6 +27,46 @@ pub(super) fn draw(dice: &mut Dice, sketch: &Sketch, several: bool) -> (Vec<Valu
     ((0..entries).map(one).collect(), files.map(|flows| listed(sketch, &flows)))
 }
 
+/// Some flows of lists wait for earlier ones, or for a step after them; an entry with a `stop` has none that wait.
+pub(super) fn wait(dice: &mut Dice, sketch: &Sketch, entries: &mut [Value]) {
+    for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
+        if entry.contains_key("stop") {
+            continue;
+        }
+        let Some(flows) = entry.get_mut("flows").and_then(Value::as_array_mut) else { continue };
+        let mut steps: Vec<Value> = Vec::new();
+        for (number, flow) in flows.iter_mut().enumerate() {
+            let Some(flow) = flow.as_table_mut() else { continue };
+            flow.insert("name".into(), format!("f{number}").into());
+            if number == 0 || dice.percent(40) {
+                continue;
+            }
+            let mut causes: Vec<Value> = Vec::new();
+            for _ in 0..dice.count(1, 3) {
+                let name = format!("f{}", dice.below(number as u64));
+                let known = table([("name", Value::from(name.as_str())), ("until", "known".into())]);
+                causes.push(if dice.percent(30) { known.into() } else { name.into() });
+            }
+            if dice.percent(30) {
+                let name = format!("step{number}");
+                let mut step = table([("name", Value::from(name.as_str())), ("after", causes.into())]);
+                if dice.percent(70) {
+                    step.insert("host".into(), crate::case::number(dice.below(sketch.hosts)));
+                }
+                if dice.percent(70) {
+                    step.insert("takes".into(), duration(dice.count(1, sketch.round_trip + sketch.slot)));
+                }
+                steps.push(step.into());
+                causes = vec![name.into()];
+            }
+            flow.insert("after".into(), causes.into());
+        }
+        if !steps.is_empty() {
+            entry.insert("steps".into(), Value::Array(steps));
+        }
+    }
+}
+
 impl draw::RandomSource for Dice {
     fn below(&mut self, n: u64) -> u64 {
         Dice::below(self, n)

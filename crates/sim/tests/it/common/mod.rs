@@ -66,6 +66,7 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
         jitter: Time::ZERO,
         costs: headway_network::HostCosts::default(),
         until: headway_network::Until::Received,
+        graph: None,
     }
 }
 

@@ -1,0 +1,328 @@
+//! What flows wait for.
+//!
+//! A *node* is a flow or a step. A *step* is time that passes at a host, such as a computation, or none at all: then it
+//! only joins what it waits for. A node begins when everything that it waits for is over, and a flow then begins its own
+//! `start` later. Nodes that wait for nothing begin at their start, or with the run.
+//!
+//! Edges are stored by what is over, in a list of numbers: a graph takes 4 bytes for each edge and 12 for each node.
+
+use crate::spec::{FlowSpec, Until};
+use headway_units::Time;
+
+/// Time that passes between flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Where it happens. `None` for one that happens nowhere, as a barrier between hosts: a run that has one uses one
+    /// thread, since hosts hear of it without a packet.
+    pub host: Option<u32>,
+    /// How long it takes.
+    pub takes: Time,
+}
+
+/// What a node may wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// The flow at this position of the run's flows: its last byte is at its receiver, or its sender knows that. A flow
+    /// that its `stop` ended is over as well.
+    Flow(u32, Until),
+    /// The step at this position of the graph's steps.
+    Step(u32),
+}
+
+/// A flow or a step, by its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Node {
+    /// A flow of the run.
+    Flow(u32),
+    /// A step of the graph.
+    Step(u32),
+}
+
+/// Why flows cannot wait in this way.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GraphError {
+    /// Each of these waits for the one before it, and the first for the last.
+    #[error("{} nodes wait for each other", .0.len())]
+    Cycle(Vec<Node>),
+    /// An edge names a flow or a step that is not there.
+    #[error("{0:?} is not there")]
+    NoSuchNode(Node),
+    /// More nodes than can be numbered.
+    #[error("{0} flows and steps are more than can be numbered")]
+    TooMany(u64),
+}
+
+/// Which flows and steps wait for which. See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Graph {
+    flows: u32,
+    steps: Vec<Step>,
+    /// How many edges lead to each node: flows first, then steps.
+    waits: Vec<u32>,
+    /// Where the successors of each cause begin in `next`; two causes a flow, then one a step, then the end.
+    first: Vec<u32>,
+    /// Numbers of nodes.
+    next: Vec<u32>,
+    local: bool,
+}
+
+impl Graph {
+    /// The graph over these flows. Each edge names what waits and what it waits for; the same edge may stand in the list
+    /// twice, and counts twice.
+    pub fn new(flows: &[FlowSpec], steps: Vec<Step>, edges: &[(Node, Cause)]) -> Result<Graph, GraphError> {
+        let all = flows.len() as u64 + steps.len() as u64;
+        if all.max(edges.len() as u64) >= u64::from(u32::MAX) / 2 {
+            return Err(GraphError::TooMany(all));
+        }
+        let mut graph = Graph {
+            flows: flows.len() as u32,
+            waits: vec![0; all as usize],
+            first: vec![0; 2 * flows.len() + steps.len() + 1],
+            next: vec![0; edges.len()],
+            steps,
+            local: true,
+        };
+        for &(node, cause) in edges {
+            let (to, from) = (graph.number(node)?, graph.cause(cause)?);
+            graph.waits[to as usize] += 1;
+            graph.first[from as usize + 1] += 1;
+        }
+        for at in 1..graph.first.len() {
+            graph.first[at] += graph.first[at - 1];
+        }
+        let mut filled: Vec<u32> = graph.first.clone();
+        for &(node, cause) in edges {
+            let from = graph.cause(cause)? as usize;
+            graph.next[filled[from] as usize] = graph.number(node)?;
+            filled[from] += 1;
+        }
+        graph.local = edges.iter().all(|(node, cause)| graph.is_local(flows, *node, *cause));
+        // Steps that wait for nothing begin in the shard of their host.
+        graph.local &= graph.steps.iter().all(|step| step.host.is_some());
+        graph.check_order()?;
+        Ok(graph)
+    }
+
+    fn number(&self, node: Node) -> Result<u32, GraphError> {
+        match node {
+            Node::Flow(flow) if flow < self.flows => Ok(flow),
+            Node::Step(step) if (step as usize) < self.steps.len() => Ok(self.flows + step),
+            Node::Flow(_) | Node::Step(_) => Err(GraphError::NoSuchNode(node)),
+        }
+    }
+
+    /// The flow or step of a number.
+    pub fn node(&self, number: u32) -> Node {
+        match number.checked_sub(self.flows) {
+            Some(step) => Node::Step(step),
+            None => Node::Flow(number),
+        }
+    }
+
+    /// The number of a step's node.
+    pub fn of_step(&self, step: u32) -> u32 {
+        self.flows + step
+    }
+
+    fn cause(&self, cause: Cause) -> Result<u32, GraphError> {
+        match cause {
+            Cause::Flow(flow, until) => {
+                self.number(Node::Flow(flow)).map(|flow| 2 * flow + u32::from(until == Until::Known))
+            }
+            Cause::Step(step) => self.number(Node::Step(step)).map(|node| self.flows + node),
+        }
+    }
+
+    /// Numbers of the nodes that wait for this.
+    pub fn after(&self, cause: Cause) -> &[u32] {
+        let at = match cause {
+            Cause::Flow(flow, until) => 2 * flow + u32::from(until == Until::Known),
+            Cause::Step(step) => 2 * self.flows + step,
+        } as usize;
+        &self.next[self.first[at] as usize..self.first[at + 1] as usize]
+    }
+
+    /// How many edges lead to a node of this number.
+    pub fn waits(&self, number: u32) -> u32 {
+        self.waits[number as usize]
+    }
+
+    /// All steps.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// How many edges there are.
+    pub fn edges(&self) -> usize {
+        self.next.len()
+    }
+
+    /// Every edge, in order of what is over.
+    pub fn all_edges(&self) -> impl Iterator<Item = (Cause, Node)> + '_ {
+        let flows = (0..self.flows)
+            .flat_map(|flow| [Cause::Flow(flow, Until::Received), Cause::Flow(flow, Until::Known)]);
+        let causes = flows.chain((0..self.steps.len() as u32).map(Cause::Step));
+        causes.flat_map(move |cause| self.after(cause).iter().map(move |node| (cause, self.node(*node))))
+    }
+
+    /// Whether every node waits only for what its own host sees happen: such a run may use several threads.
+    pub fn is_local(&self, flows: &[FlowSpec], node: Node, cause: Cause) -> bool {
+        let at = match cause {
+            Cause::Flow(flow, Until::Received) => Some(flows[flow as usize].dst),
+            Cause::Flow(flow, Until::Known) => Some(flows[flow as usize].src),
+            Cause::Step(step) => self.steps[step as usize].host,
+        };
+        let waiting = match node {
+            Node::Flow(flow) => {
+                let flow = &flows[flow as usize];
+                // Whether a connection is open is known where it was used last.
+                let used =
+                    flow.connection.is_none_or(|carrier| matches!(cause, Cause::Flow(f, _) if f == carrier));
+                used.then_some(flow.src)
+            }
+            Node::Step(step) => self.steps[step as usize].host,
+        };
+        at.is_some() && at == waiting
+    }
+
+    /// Whether that holds for all edges.
+    pub fn local(&self) -> bool {
+        self.local
+    }
+
+    /// An error that names a cycle, if there is one.
+    fn check_order(&self) -> Result<(), GraphError> {
+        let mut left = self.waits.clone();
+        let mut free: Vec<u32> = (0..left.len() as u32).filter(|node| left[*node as usize] == 0).collect();
+        let mut done = 0;
+        while let Some(node) = free.pop() {
+            done += 1;
+            for &next in self.successors(node) {
+                left[next as usize] -= 1;
+                if left[next as usize] == 0 {
+                    free.push(next);
+                }
+            }
+        }
+        if done == left.len() {
+            return Ok(());
+        }
+        // Whatever is left waits for something that is left: going back from one, a node comes again.
+        let mut before: Vec<Option<u32>> = vec![None; left.len()];
+        for node in (0..left.len() as u32).filter(|node| left[*node as usize] > 0) {
+            for &next in self.successors(node).iter().filter(|next| left[**next as usize] > 0) {
+                before[next as usize].get_or_insert(node);
+            }
+        }
+        let mut place: Vec<Option<usize>> = vec![None; left.len()];
+        let mut way: Vec<u32> = Vec::new();
+        let mut at = (0..left.len() as u32).find(|node| left[*node as usize] > 0);
+        while let Some(node) = at {
+            if let Some(first) = place[node as usize] {
+                let cycle = way[first..].iter().rev().map(|node| self.node(*node)).collect();
+                return Err(GraphError::Cycle(cycle));
+            }
+            place[node as usize] = Some(way.len());
+            way.push(node);
+            at = before[node as usize];
+        }
+        Ok(())
+    }
+
+    /// Nodes that wait for a node in any way.
+    fn successors(&self, node: u32) -> &[u32] {
+        let (from, to) = match node.checked_sub(self.flows) {
+            Some(step) => (2 * self.flows + step, 2 * self.flows + step + 1),
+            None => (2 * node, 2 * node + 2),
+        };
+        &self.next[self.first[from as usize] as usize..self.first[to as usize] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_transport::InitialWindow;
+
+    fn flow(src: u32, dst: u32) -> FlowSpec {
+        FlowSpec {
+            src,
+            dst,
+            bytes: 1,
+            start: Time::ZERO,
+            class: 0,
+            deadline: None,
+            initial_window: InitialWindow::default(),
+            responsive: true,
+            transport: 0,
+            path: None,
+            connection: None,
+            stop: None,
+        }
+    }
+
+    #[test]
+    fn successors_are_found_by_what_is_over() {
+        let flows = [flow(0, 1), flow(1, 2), flow(0, 2)];
+        let steps = vec![Step { host: Some(1), takes: Time::us(3) }];
+        let edges = [
+            (Node::Step(0), Cause::Flow(0, Until::Received)),
+            (Node::Flow(1), Cause::Step(0)),
+            (Node::Flow(2), Cause::Flow(0, Until::Known)),
+        ];
+        let graph = Graph::new(&flows, steps, &edges).expect("a graph");
+        assert_eq!(graph.after(Cause::Flow(0, Until::Received)), [3]);
+        assert_eq!(graph.after(Cause::Flow(0, Until::Known)), [2]);
+        assert_eq!(graph.after(Cause::Step(0)), [1]);
+        assert_eq!((0..4).map(|node| graph.waits(node)).collect::<Vec<_>>(), [0, 1, 1, 1]);
+        assert!(graph.local());
+        let mut found: Vec<_> = graph.all_edges().map(|(cause, node)| (node, cause)).collect();
+        found.sort_unstable();
+        let mut given = edges.to_vec();
+        given.sort_unstable();
+        assert_eq!(found, given);
+    }
+
+    #[test]
+    fn a_node_that_waits_for_another_host_is_not_local() {
+        let flows = [flow(0, 1), flow(2, 3)];
+        let of = |edge| Graph::new(&flows, Vec::new(), &[edge]).expect("a graph").local();
+        assert!(!of((Node::Flow(1), Cause::Flow(0, Until::Received))));
+        let flows = [flow(0, 1), flow(1, 3)];
+        let of = |edge| Graph::new(&flows, Vec::new(), &[edge]).expect("a graph").local();
+        assert!(of((Node::Flow(1), Cause::Flow(0, Until::Received))));
+        assert!(!of((Node::Flow(1), Cause::Flow(0, Until::Known))));
+        let nowhere = vec![Step { host: None, takes: Time::ZERO }];
+        assert!(!Graph::new(&flows, nowhere, &[]).expect("a graph").local());
+    }
+
+    #[test]
+    fn a_cycle_is_named_in_its_order() {
+        let flows = [flow(0, 1), flow(1, 0), flow(0, 1), flow(1, 0)];
+        let edges = [
+            (Node::Flow(1), Cause::Flow(0, Until::Received)),
+            (Node::Flow(2), Cause::Flow(1, Until::Received)),
+            (Node::Flow(0), Cause::Flow(2, Until::Known)),
+            (Node::Flow(3), Cause::Flow(2, Until::Received)),
+        ];
+        let Err(GraphError::Cycle(cycle)) = Graph::new(&flows, Vec::new(), &edges) else {
+            panic!("there is a cycle")
+        };
+        assert_eq!(cycle.len(), 3, "{cycle:?}");
+        for (place, node) in cycle.iter().enumerate() {
+            let Node::Flow(before) = cycle[(place + cycle.len() - 1) % cycle.len()] else { panic!("flows") };
+            assert!(
+                edges
+                    .iter()
+                    .any(|(n, cause)| n == node && matches!(cause, Cause::Flow(f, _) if *f == before))
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused() {
+        let flows = [flow(0, 1)];
+        let edges = [(Node::Flow(0), Cause::Step(0))];
+        assert_eq!(Graph::new(&flows, Vec::new(), &edges), Err(GraphError::NoSuchNode(Node::Step(0))));
+    }
+}

@@ -1,0 +1,108 @@
+//! Flows that wait for others, and the steps between them.
+//!
+//! A run without a graph executes none of this. An event of the kind of a flow's start has the number of a node in place of
+//! a packet, one higher: the start of a flow, or the end of a step.
+
+use super::Engine;
+use crate::links::FLOW_START;
+use crate::rank;
+use headway_network::{Cause, Node};
+use headway_transport::Endpoint;
+use headway_units::Time;
+use std::sync::Arc;
+
+impl<E: Endpoint> Engine<'_, E> {
+    /// Steps that wait for nothing begin with the run: those of this shard.
+    pub(super) fn begin_steps(&mut self, steps: &[u32]) {
+        let Some(waiting) = self.waiting.clone() else { return };
+        for &step in steps {
+            let node = waiting.graph.of_step(step);
+            waiting.begin(node, Time::ZERO);
+            self.schedule_node(
+                waiting.graph.steps()[step as usize].host,
+                node,
+                Time::ZERO + waiting.graph.steps()[step as usize].takes,
+            );
+        }
+    }
+
+    fn schedule_node(&mut self, host: Option<u32>, node: u32, at: Time) {
+        let what = FLOW_START | host.unwrap_or(0);
+        self.ports.links.queue.push(at.0, rank::of_node(node), what, node + 1);
+    }
+
+    /// Something is over that others may wait for.
+    #[inline]
+    pub(super) fn over(&mut self, cause: Cause) {
+        if self.waiting.is_some() {
+            self.release(cause);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn release(&mut self, cause: Cause) {
+        let Some(waiting) = self.waiting.clone() else { return };
+        let graph = Arc::clone(&waiting.graph);
+        let mut causes = vec![cause];
+        while let Some(cause) = causes.pop() {
+            for &number in graph.after(cause).iter().filter(|node| waiting.one_less(**node)) {
+                match graph.node(number) {
+                    Node::Flow(flow) => {
+                        let flow = &self.spec.flows[flow as usize];
+                        let at = self.now.saturating_add(flow.start);
+                        self.schedule_node(Some(flow.src), number, at);
+                    }
+                    Node::Step(step) => {
+                        waiting.begin(number, self.now);
+                        let one = graph.steps()[step as usize];
+                        if one.takes == Time::ZERO {
+                            waiting.end_step(step, self.now);
+                            self.end_step();
+                            causes.push(Cause::Step(step));
+                        } else {
+                            self.schedule_node(one.host, number, self.now.saturating_add(one.takes));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The start of a flow that waited, or the end of a step.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn node(&mut self, number: u32) {
+        let Some(waiting) = self.waiting.clone() else { return };
+        match waiting.graph.node(number) {
+            Node::Flow(flow) => {
+                waiting.begin(number, self.now);
+                self.released += u64::from(self.spec.flows[flow as usize].responsive);
+                self.begin_flow(flow);
+            }
+            Node::Step(step) => {
+                waiting.end_step(step, self.now);
+                self.end_step();
+                self.release(Cause::Step(step));
+            }
+        }
+    }
+
+    /// The run waits for steps as it does for flows.
+    fn end_step(&mut self) {
+        self.ended += 1;
+        self.open -= 1;
+    }
+
+    /// The deadline of a flow, as a time since the start of the run: that of one that waited counts from its start.
+    pub(super) fn deadline(&self, number: u32) -> Option<Time> {
+        let flow = &self.spec.flows[number as usize];
+        let waited = self.waiting.as_ref().filter(|waiting| waiting.graph.waits(number) > 0);
+        match waited.and_then(|waiting| waiting.began(number)) {
+            Some(began) => {
+                flow.deadline.map(|deadline| began.saturating_add(deadline.saturating_sub(flow.start)))
+            }
+            None => flow.deadline,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What is known of the flows and steps of a run's graph while it goes on.
+//!
+//! Shards share it. In a run of several shards whatever concerns one node happens at one host, so that each number here
+//! belongs to one shard; numbers of several nodes are read together only while all shards rest.
+
+use headway_network::{Graph, StepRecord};
+use headway_units::Time;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// In place of a time that has not come.
+const NEVER: u64 = u64::MAX;
+
+/// See the module.
+pub(crate) struct Waiting {
+    pub(crate) graph: Arc<Graph>,
+    /// How many edges of each node lead from something that is not over.
+    left: Box<[AtomicU32]>,
+    /// When each node began, the waiting of a flow for its own `start` included.
+    began: Box<[AtomicU64]>,
+    /// When each step was over.
+    over: Box<[AtomicU64]>,
+}
+
+impl Waiting {
+    pub(crate) fn new(graph: &Arc<Graph>, flows: usize) -> Waiting {
+        let nodes = flows + graph.steps().len();
+        let never = |count: usize| (0..count).map(|_| AtomicU64::new(NEVER)).collect();
+        Waiting {
+            left: (0..nodes as u32).map(|node| AtomicU32::new(graph.waits(node))).collect(),
+            began: never(nodes),
+            over: never(graph.steps().len()),
+            graph: Arc::clone(graph),
+        }
+    }
+
+    /// One thing less that a node waits for. `true` if that was the last.
+    pub(crate) fn one_less(&self, node: u32) -> bool {
+        let left = &self.left[node as usize];
+        let now = left.load(Relaxed) - 1;
+        left.store(now, Relaxed);
+        now == 0
+    }
+
+    pub(crate) fn begin(&self, node: u32, now: Time) {
+        self.began[node as usize].store(now.0, Relaxed);
+    }
+
+    /// When a node began, if it has.
+    pub(crate) fn began(&self, node: u32) -> Option<Time> {
+        Some(Time(self.began[node as usize].load(Relaxed))).filter(|at| at.0 != NEVER)
+    }
+
+    pub(crate) fn end_step(&self, step: u32, now: Time) {
+        self.over[step as usize].store(now.0, Relaxed);
+    }
+
+    /// What became of all steps.
+    pub(crate) fn records(&self) -> Vec<StepRecord> {
+        let over = |step: usize| Some(Time(self.over[step].load(Relaxed))).filter(|at| at.0 != NEVER);
+        let one = |step: u32| StepRecord {
+            start: self.began(self.graph.of_step(step)),
+            finish: over(step as usize),
+        };
+        (0..self.graph.steps().len() as u32).map(one).collect()
+    }
+}
