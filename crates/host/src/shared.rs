@@ -361,7 +361,8 @@ impl Shared {
             }
             if now < *spins_until.get_or_insert(now.saturating_add(self.manner.spin)) {
                 drop(seat);
-                std::hint::spin_loop();
+                // A peer on the same processor would otherwise wait until this thread sleeps.
+                rustix::thread::sched_yield();
                 arrived = true;
             } else {
                 let (handle, blocked, due) = (driver.handle(), driver.is_blocked(), driver.next_timeout());
