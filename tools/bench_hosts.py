@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -207,6 +208,8 @@ def main() -> int:
     if os.geteuid() != 0:
         print("skipped: network namespaces need root", file=sys.stderr)
         return 0
+    # Ends as after Ctrl-C: neither programs nor namespaces stay behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with namespaces(), tempfile.TemporaryDirectory() as directory:
         key = Path(directory, "key")
         key.write_bytes(os.urandom(32))

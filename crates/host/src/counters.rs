@@ -121,7 +121,8 @@ impl Stats {
     ///
     /// Labels are the caller's: their names must be those that Prometheus allows, and their values may be any text.
     pub fn prometheus(&self, labels: &[(&str, &str)]) -> String {
-        let labels: Vec<_> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        let labels: Vec<_> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
         let mut text = String::new();
         for &count in Count::ALL {
