@@ -134,7 +134,7 @@ def start(side: int, words: list[str]) -> subprocess.Popen[str]:
             raise OSError(ctypes.get_errno(), "setns")
 
     try:
-        return subprocess.Popen(  # noqa: S603
+        return subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=enter, pass_fds=[file]
         )
     finally:
