@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Bulk(BulkArgs),
     /// Send requests one after the other, and time their replies
     Latency(LatencyArgs),
+    /// Look for what slows messages down on this host and its way to a peer, which need not run anything
+    Doctor(DoctorArgs),
 }
 
 /// What both ends must agree on.
@@ -132,6 +134,19 @@ pub(crate) struct LatencyArgs {
     pub(crate) reply_size: u32,
 }
 
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// The peer: a name or IPv4 address, and a port if it is not the usual one
+    #[arg(value_name = "PEER")]
+    name: String,
+    /// Longest IPv4 packet that is to be sent, in bytes
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(MIN_MTU as i64..=MAX_MTU as i64))]
+    pub(crate) mtu: u16,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e6 => Ok(value),
@@ -190,18 +205,7 @@ impl ServeArgs {
 impl PeerArgs {
     /// The first IPv4 address of the peer.
     pub(crate) fn address(&self) -> Result<SocketAddrV4, PerfError> {
-        let name = self.name.clone();
-        let unknown = |why: String| PerfError::Usage(format!("no IPv4 address of `{name}`: {why}"));
-        let resolved: Vec<SocketAddr> = if self.name.contains(':') {
-            self.name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
-        } else {
-            (self.name.as_str(), UDP_PORT).to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
-        };
-        let v4 = |address: &SocketAddr| match (address.ip(), address.port()) {
-            (IpAddr::V4(ip), port) if port != 0 => Some(SocketAddrV4::new(ip, port)),
-            _ => None,
-        };
-        resolved.iter().find_map(v4).ok_or_else(|| unknown("it has none, or the port is 0".into()))
+        address(&self.name)
     }
 
     /// Admits the peer: by the key, or by its address alone.
@@ -228,6 +232,28 @@ impl BulkArgs {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The first IPv4 address of a peer.
+fn address(name: &str) -> Result<SocketAddrV4, PerfError> {
+    let unknown = |why: String| PerfError::Usage(format!("no IPv4 address of `{name}`: {why}"));
+    let resolved: Vec<SocketAddr> = if name.contains(':') {
+        name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+    } else {
+        (name, UDP_PORT).to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+    };
+    let v4 = |address: &SocketAddr| match (address.ip(), address.port()) {
+        (IpAddr::V4(ip), port) if port != 0 => Some(SocketAddrV4::new(ip, port)),
+        _ => None,
+    };
+    resolved.iter().find_map(v4).ok_or_else(|| unknown("it has none, or the port is 0".into()))
+}
+
+impl DoctorArgs {
+    /// The first IPv4 address of the peer.
+    pub(crate) fn address(&self) -> Result<SocketAddrV4, PerfError> {
+        address(&self.name)
     }
 }
 
