@@ -106,12 +106,11 @@ impl Driver {
         std::mem::take(&mut self.answered)
     }
 
-    /// Takes in one batch of what has arrived; whether there may be more.
-    pub(crate) fn receive(&mut self) -> io::Result<bool> {
+    /// Takes in one batch of what has arrived; whether there may be more, and the instant that counts until the answers
+    /// have left. With one read later, a permission that is valid for less than it takes to act on it would be too old.
+    pub(crate) fn receive(&mut self) -> io::Result<(bool, Time)> {
         let places = if self.core.is_light() { FEW } else { BATCH };
         self.socket.receive(&mut self.received, places)?;
-        // One instant for everything that arrived: a permission that is valid for less than it takes to act on it
-        // must not be too old because of that alone.
         let now = self.now();
         let (core, counters) = (&mut self.core, &self.counters);
         self.received.drain(|envelope, bytes| {
@@ -122,7 +121,7 @@ impl Driver {
                 core.receive(now, envelope.address, Ecn::from_bits(envelope.tos), bytes);
             }
         });
-        Ok(self.received.is_full())
+        Ok((self.received.is_full(), now))
     }
 
     /// Takes what an application asks.

@@ -389,10 +389,7 @@ impl Shared {
         arrived: bool,
         what: &A,
     ) -> io::Result<(Time, Option<A::Value>)> {
-        if arrived {
-            driver.receive()?;
-        }
-        let now = driver.now();
+        let now = if arrived { driver.receive()?.1 } else { driver.now() };
         self.take_requests(driver, now);
         driver.settle(now);
         // Those who follow have been woken.
@@ -552,8 +549,7 @@ impl Shared {
         // On waking, what waited for the wire leaves before anything new is taken in: so the link's departure clock
         // sees what was there, however late the thread is.
         driver.transmit(now)?;
-        let more = driver.receive()?;
-        let now = driver.now();
+        let (more, now) = driver.receive()?;
         self.take_requests(driver, now);
         driver.settle(now);
         driver.transmit(now)?;
