@@ -209,6 +209,7 @@ def main() -> int:
     if os.geteuid() != 0:
         print("skipped: network namespaces need root", file=sys.stderr)
         return 0
+    failures: list[str] = []
     # Ends as after Ctrl-C: neither programs nor namespaces stay behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with namespaces(), tempfile.TemporaryDirectory() as directory:
@@ -220,13 +221,20 @@ def main() -> int:
             for repetition in range(args.reps):
                 first = repetition % len(line.columns)
                 for column in line.columns[first:] + line.columns[:first]:
-                    result = measure(args.program, key, line, column)
-                    line.results.setdefault(column.name, []).append(result)
+                    try:
+                        result = measure(args.program, key, line, column)
+                        line.results.setdefault(column.name, []).append(result)
+                    except RuntimeError as error:
+                        failures.append(str(error))
+            if "TCP" not in line.results:
+                raise RuntimeError(failures[-1])
             print(table(line), end="\n\n", flush=True)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
         args.json.write_text(json.dumps({line.name: line.results for line in chosen}, indent=1) + "\n", "utf-8")
-    return 0
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
