@@ -6,6 +6,7 @@
 #   make testbed-matrix  every transport on real packets beside the simulator, a row each (Linux, as root)
 #   make accept-distributed  sweeps on real Dask and Slurm daemons whose workers are killed all the time (minutes; parts need root)
 #   make bench    install, then the numbers that Headway is measured by
+#   make bench-hosts  messages between real hosts beside kernel TCP, in turns (Linux, as root); REPS=1 LINES=latency for a short form
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
 #   make compared  every comparison with other simulators anew, and docs/compared.md from them
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
@@ -43,7 +44,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: compared help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
+.PHONY: bench-hosts compared help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -158,6 +159,12 @@ bench: install
 	for figure in fig01-multi-bottleneck fig13-testbed-multi-bottleneck; do \
 		$(BIN)/headway reproduce amrt/$$figure --scale smoke --out $(BENCH_OUT)/$$figure; done
 	$(BIN)/headway run amrt/fig14-fct-load --scale paper --set traffic.0.load=0.7
+
+# Everything that docs/real-hosts.md says of speed, on the installed program.
+REPS ?= 5
+LINES ?=
+bench-hosts: $(PROGRAMS)
+	$(PYTHON) tools/bench_hosts.py --program $(BIN)/headway-perf --reps $(REPS) --lines '$(LINES)' --json $(BENCH_OUT)-hosts.json
 
 # The baseline belongs to this profile, which needs no link-time optimisation.
 gate: tools

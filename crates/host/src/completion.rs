@@ -6,9 +6,27 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+/// Something that a thread waits for, while it or another drives the endpoint.
+pub(crate) trait Awaited {
+    /// What it is.
+    type Value;
+
+    /// Takes it if it is there.
+    fn take(&self) -> Option<Self::Value>;
+
+    /// Waits for it, until `deadline` at most.
+    fn wait(&self, deadline: Option<Instant>) -> Option<Self::Value>;
+
+    /// Whether the application is likely to send something to the same peer at once, with which what the endpoint
+    /// still has to say may leave.
+    fn leads_on(value: &Self::Value) -> bool;
+}
+
 struct State<T> {
     value: Option<T>,
     waker: Option<Waker>,
+    /// Threads that wait for the value here: to wake none takes a system call too.
+    asleep: usize,
 }
 
 /// Where the result is put, once.
@@ -22,7 +40,7 @@ impl<T> Clone for Completion<T> {
 
 impl<T> Completion<T> {
     pub(crate) fn new() -> Completion<T> {
-        let state = State { value: None, waker: None };
+        let state = State { value: None, waker: None, asleep: 0 };
         Completion(Arc::new((Mutex::new(state), Condvar::new())))
     }
 
@@ -38,7 +56,9 @@ impl<T> Completion<T> {
             if let Some(waker) = state.waker.take() {
                 waker.wake();
             }
-            self.0.1.notify_all();
+            if state.asleep > 0 {
+                self.0.1.notify_all();
+            }
         }
     }
 
@@ -54,13 +74,16 @@ impl<T> Completion<T> {
             if let Some(value) = state.value.take() {
                 return Some(value);
             }
-            state = match deadline {
-                None => self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(deadline) => {
-                    let left = time_left(deadline)?;
-                    self.0.1.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
-                }
+            let left = match deadline {
+                Some(deadline) => Some(time_left(deadline)?),
+                None => None,
             };
+            state.asleep += 1;
+            state = match left {
+                None => self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => self.0.1.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+            };
+            state.asleep -= 1;
         }
     }
 }

@@ -101,7 +101,7 @@ pub type PathOf = Arc<dyn Fn(SocketAddrV4) -> Option<Path> + Send + Sync>;
 /// A time that is known of some peers.
 pub type RoundTripOf = Arc<dyn Fn(SocketAddrV4) -> Option<Time> + Send + Sync>;
 
-/// Hears what happens to messages, on the endpoint's thread: it must not wait.
+/// Hears what happens to messages, on whichever thread drives the endpoint: it must not wait.
 pub type Observer = Arc<dyn Fn(&MessageEvent) + Send + Sync>;
 
 /// Everything an endpoint is told. [`Config::default`] is AMRT between processes of one machine.
@@ -143,6 +143,10 @@ pub struct Config {
     /// answers and takes none of them. [`STALL_FACTOR`] times as long while other messages to the same peer progress, because
     /// transports that serve the shortest first let the others wait.
     pub progress_timeout: Time,
+    /// How long a thread that waits for a small message looks for datagrams again and again before it sleeps. Waking a
+    /// thread takes longer than a message's way through the network: this saves it, and costs a processor meanwhile. There
+    /// must be more processors than threads that wait so.
+    pub spin: Time,
     /// Longest wait of a call for its reply.
     pub call_timeout: Time,
     /// What payload is sealed with where a key is shared, if the peer would rather use the same; ChaCha20-Poly1305
@@ -184,6 +188,7 @@ impl Default for Config {
             limits: Limits::default(),
             peer_timeout: Time::s(30),
             progress_timeout: Time::s(60),
+            spin: Time::ZERO,
             call_timeout: Time::s(60),
             cipher: Cipher::fastest(),
             epoch: None,

@@ -22,6 +22,11 @@ macro_rules! counters {
             pub fn name(self) -> &'static str {
                 match self { $(Count::$name => stringify!($name)),+ }
             }
+
+            /// What it counts, in a sentence.
+            pub fn help(self) -> &'static str {
+                match self { $(Count::$name => concat!($($doc),+).trim_ascii()),+ }
+            }
         }
 
         impl Counters {
@@ -35,6 +40,11 @@ macro_rules! counters {
             /// Names and values, for tables.
             pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($name), self.$name)),+].into_iter()
+            }
+
+            /// The counter's value.
+            pub fn get(&self, what: Count) -> u64 {
+                match what { $(Count::$name => self.$name),+ }
             }
         }
     };
@@ -105,6 +115,30 @@ counters! {
     answers_withheld,
 }
 
+impl Stats {
+    /// All counters in the text format of Prometheus (version 0.0.4), each as `headway_<name>_total` with `labels`,
+    /// such as `[("endpoint", "10.0.0.2:18519")]`. A program's own page of metrics may contain it as it is.
+    ///
+    /// Labels are the caller's: their names must be those that Prometheus allows, and their values may be any text.
+    pub fn prometheus(&self, labels: &[(&str, &str)]) -> String {
+        let labels: Vec<_> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let mut text = String::new();
+        for &count in Count::ALL {
+            let (name, help, value) = (count.name(), count.help(), self.get(count));
+            text += &format!("# HELP headway_{name}_total {help}\n# TYPE headway_{name}_total counter\n");
+            text += &format!("headway_{name}_total{labels} {value}\n");
+        }
+        text
+    }
+}
+
+/// The value of a label, as the format wants it.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
 /// Counters that other threads may read while one writes.
 #[derive(Debug)]
 pub struct Counters([AtomicU64; Count::ALL.len()]);
@@ -129,5 +163,25 @@ impl Counters {
     /// The value of one.
     pub fn get(&self, what: Count) -> u64 {
         self.0[what as usize].load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prometheus_gets_every_counter_with_its_labels() {
+        let counters = Counters::default();
+        counters.add(Count::messages_sent, 3);
+        let text = counters.read().prometheus(&[("host", "a\"b\\c\nd"), ("port", "7")]);
+        assert_eq!(text.lines().count(), 3 * Count::ALL.len());
+        let expected = concat!(
+            "# HELP headway_messages_sent_total Messages acknowledged by their receiver.\n",
+            "# TYPE headway_messages_sent_total counter\n",
+            "headway_messages_sent_total{host=\"a\\\"b\\\\c\\nd\",port=\"7\"} 3\n",
+        );
+        assert!(text.contains(expected), "{text}");
+        assert!(Stats::default().prometheus(&[]).contains("\nheadway_send_errors_total 0\n"));
     }
 }

@@ -4,22 +4,26 @@ use crate::completion::{Completion, deadline};
 use crate::config::{Admission, Config, sizes};
 use crate::core::{Arrived, Charges, Command, Core, Identity, Measured, Memory, Purpose, SendOptions};
 use crate::counters::{Counters, Stats};
-use crate::driver::{CallOutcome, Driver, Request, SendOutcome, Shared, Waiting};
+use crate::driver::Driver;
 use crate::error::{BindError, CallError, RecvError, SendError};
+use crate::inbox::Inbox;
 use crate::nic::ahead;
 use crate::pace::Pace;
+use crate::request::{CallOutcome, Request, SendOutcome, Waiting};
 use crate::seal::Secret;
+use crate::shared::{Manner, Shared};
 use crate::stream::{Body, Source};
 use crate::udp::{Socket, monotonic_ns};
 use bytes::Bytes;
 use headway_units::Time;
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A host's end of messages to and from any number of peers.
 ///
@@ -47,6 +51,7 @@ pub(crate) struct Inner {
 pub struct SendHandle {
     ticket: u64,
     pub(crate) completion: Completion<SendOutcome>,
+    shared: Arc<Shared>,
 }
 
 /// A message that was received.
@@ -76,6 +81,15 @@ impl Endpoint {
     /// An address that is not loopback, unless [`Config::admission`] says who may talk to it; a configuration
     /// that cannot be; whatever the operating system objects to.
     pub fn bind(address: impl ToSocketAddrs, config: Config) -> Result<Endpoint, BindError> {
+        Endpoint::bind_for(address, config, true)
+    }
+
+    /// [`Endpoint::bind`] for `threads` that wait, or else for tasks, which drive nothing.
+    pub(crate) fn bind_for(
+        address: impl ToSocketAddrs,
+        config: Config,
+        threads: bool,
+    ) -> Result<Endpoint, BindError> {
         let address = ipv4(address)?;
         if config.admission == Admission::Loopback && !address.ip().is_loopback() {
             return Err(BindError::NotLoopback(address.into()));
@@ -83,18 +97,23 @@ impl Endpoint {
         let pace = config.nic.map_or_else(|| Pace::at(*address.ip()), Pace::given);
         let config = Config { nic: Some(pace.rate), ..config };
         let fast = ahead(pace.rate, sizes(config.mtu, &config.admission)) > Time::ZERO;
-        let socket = Socket::bind(address, fast).map_err(io_error("binding the socket"))?;
+        let socket = Socket::bind(address, fast, config.spin).map_err(io_error("binding the socket"))?;
         let local = socket.local().map_err(io_error("asking for the socket's address"))?;
         let counters = Arc::new(Counters::default());
         let epoch = config.epoch.map_or_else(lot, Ok)?;
         let identity = Identity { epoch, secret: secret()? };
         let core = Core::new(&config, local, identity, Arc::clone(&counters))?;
         let memory = core.memory();
-        let shared = Arc::new(Shared::new(counters).map_err(io_error("making an eventfd"))?);
         let origin = config.origin_ns.unwrap_or_else(monotonic_ns);
-        let driver = Driver::new(core, socket, Arc::clone(&shared), config.observer.clone(), origin);
+        let inbox = Arc::new(Inbox::default());
+        let driver = (Arc::clone(&inbox), Arc::clone(&counters), config.observer.clone());
+        let driver = Driver::new(core, socket, driver.0, driver.1, driver.2, origin);
+        let manner = Manner { attended: fast && threads, spin: config.spin };
+        let shared = Shared::new(driver, inbox, counters, manner);
+        let shared = Arc::new(shared.map_err(io_error("making an eventfd and a timer"))?);
+        let keeper = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("headway-host".into());
-        let thread = thread.spawn(move || driver.run()).map_err(io_error("starting a thread"))?;
+        let thread = thread.spawn(move || keeper.keep()).map_err(io_error("starting a thread"))?;
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
         let largest = config.limits.message_bytes;
         let next = AtomicU64::new(1);
@@ -136,7 +155,7 @@ impl Endpoint {
     /// What the transport's machine has measured of itself; `None` when the endpoint is closed.
     pub fn measured(&self) -> Option<Measured> {
         let completion = Completion::new();
-        self.inner.shared.ask(Request::Measure(completion.clone()));
+        self.inner.shared.ask(Request::Measure(completion.clone()), false);
         completion.wait(None).flatten()
     }
 
@@ -153,19 +172,23 @@ impl Endpoint {
         longest: Duration,
     ) -> Result<Bytes, CallError> {
         let until = deadline(longest);
-        let call = self.inner.call(peer, request.into())?;
-        call.completion.wait(until).unwrap_or(Err(CallError::TimedOut))
+        let call = self.inner.call(peer, request.into(), true)?;
+        call.outcome(self.inner.shared.wait(&call.completion, until))
     }
 
     /// Waits for the next message; replies to calls do not come here.
     pub fn recv(&self) -> Result<Received, RecvError> {
-        self.inner.shared.receive(None).map(|message| Received::new(message, &self.inner))
+        self.receive(None)
     }
 
     /// [`Endpoint::recv`], for `longest` at most.
     pub fn recv_timeout(&self, longest: Duration) -> Result<Received, RecvError> {
-        let message = self.inner.shared.receive(deadline(longest));
-        message.map(|message| Received::new(message, &self.inner))
+        self.receive(deadline(longest))
+    }
+
+    fn receive(&self, until: Option<Instant>) -> Result<Received, RecvError> {
+        let message = self.inner.shared.wait(&*self.inner.shared.inbox, until);
+        message.unwrap_or(Err(RecvError::TimedOut)).map(|message| Received::new(message, &self.inner))
     }
 
     /// The address it is bound to.
@@ -215,12 +238,24 @@ pub(crate) struct Call {
     pub(crate) completion: Completion<CallOutcome>,
     peer: SocketAddrV4,
     number: u64,
+    /// Whether its outcome is known, so that nobody expects a reply any more.
+    over: Cell<bool>,
     shared: Arc<Shared>,
+}
+
+impl Call {
+    /// What became of it; `None` = nothing in time.
+    pub(crate) fn outcome(&self, outcome: Option<CallOutcome>) -> CallOutcome {
+        self.over.set(outcome.is_some());
+        outcome.unwrap_or(Err(CallError::TimedOut))
+    }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.shared.ask(Request::Abandon(self.peer, self.number));
+        if !self.over.get() {
+            self.shared.ask(Request::Abandon(self.peer, self.number), false);
+        }
     }
 }
 
@@ -240,20 +275,25 @@ impl Inner {
     ) -> Result<SendHandle, SendError> {
         let completion = Completion::new();
         let waiting = Waiting::Send(completion.clone());
-        let ticket = self.submit(peer, body, options, purpose, only_epoch, waiting)?;
-        Ok(SendHandle { ticket, completion })
+        let ticket = self.submit(peer, body, options, purpose, only_epoch, waiting, false)?;
+        Ok(SendHandle { ticket, completion, shared: Arc::clone(&self.shared) })
     }
 
-    pub(crate) fn call(&self, peer: SocketAddr, request: Bytes) -> Result<Call, SendError> {
+    /// Begins a call; who `stays` waits for it at once.
+    pub(crate) fn call(&self, peer: SocketAddr, request: Bytes, stays: bool) -> Result<Call, SendError> {
         let completion = Completion::new();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting::Call(number, completion.clone());
         let options = SendOptions::default();
-        self.submit(peer, Body::Whole(request), options, Purpose::Request(number), None, waiting)?;
+        self.submit(peer, Body::Whole(request), options, Purpose::Request(number), None, waiting, stays)?;
         let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
-        Ok(Call { completion, peer, number, shared: Arc::clone(&self.shared) })
+        Ok(Call { completion, peer, number, over: Cell::new(false), shared: Arc::clone(&self.shared) })
     }
 
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "they are those of a message, and are named where it is made"
+    )]
     fn submit(
         &self,
         peer: SocketAddr,
@@ -262,6 +302,7 @@ impl Inner {
         purpose: Purpose,
         only_epoch: Option<u64>,
         waiting: Waiting,
+        stays: bool,
     ) -> Result<u64, SendError> {
         let SocketAddr::V4(peer) = peer else { return Err(SendError::NotAdmitted) };
         let length = body.bytes();
@@ -271,7 +312,7 @@ impl Inner {
         let charge = self.memory.reserve(body.held()).ok_or(SendError::Full { scope: "of this endpoint" })?;
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
         let command = Command { ticket, peer, purpose, body, options, only_epoch, charge };
-        self.shared.ask(Request::Send(command, waiting));
+        self.shared.ask(Request::Send(command, waiting), stays);
         Ok(ticket)
     }
 }
@@ -284,7 +325,7 @@ impl SendHandle {
 
     /// Waits until the message is acknowledged; when that was, on the endpoint's clock.
     pub fn wait(self) -> Result<Time, SendError> {
-        self.completion.wait(None).unwrap_or(Err(SendError::Closed))
+        self.shared.wait(&self.completion, None).unwrap_or(Err(SendError::Closed))
     }
 
     /// The outcome, once, if it is known.
@@ -294,7 +335,7 @@ impl SendHandle {
 
     /// Waits for `longest` at most; `None` when the outcome is not known by then.
     pub fn wait_timeout(&self, longest: Duration) -> Option<Result<Time, SendError>> {
-        self.completion.wait(deadline(longest))
+        self.shared.wait(&self.completion, deadline(longest))
     }
 }
 

@@ -19,7 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Endpoint`] is one thread around a [`core::Core`]. The core uses no socket, no clock and no thread, and owns
+//! [`Endpoint`] is a socket around a [`core::Core`]; threads that wait for it drive it, and one of its own when none
+//! does. The core uses no socket, no clock and no thread, and owns
 //! one transport machine for all peers. Messages arrive completely and once, or their sender learns that they
 //! may not have arrived. Only IPv4 is supported.
 //!
@@ -41,13 +42,16 @@ mod counters;
 mod driver;
 mod endpoint;
 mod error;
+mod inbox;
 mod key;
 mod machine;
 mod message_event;
 mod nic;
 mod pace;
 mod replay;
+mod request;
 mod seal;
+mod shared;
 mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;

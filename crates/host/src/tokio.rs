@@ -24,7 +24,7 @@ impl Endpoint {
     /// See [`crate::Endpoint::bind`], which this is; it does not wait for anything.
     pub fn bind(address: impl ToSocketAddrs, config: Config) -> Result<Endpoint, BindError> {
         let call_timeout = Duration::from_nanos(config.call_timeout.0 / 1000);
-        Ok(Endpoint { blocking: crate::Endpoint::bind(address, config)?, call_timeout })
+        Ok(Endpoint { blocking: crate::Endpoint::bind_for(address, config, false)?, call_timeout })
     }
 
     /// Sends a message and waits until the peer has acknowledged it.
@@ -44,15 +44,15 @@ impl Endpoint {
 
     /// Sends a request and waits for its reply.
     pub async fn call(&self, peer: SocketAddr, request: impl Into<Bytes>) -> Result<Bytes, CallError> {
-        let call = self.blocking.inner().call(peer, request.into())?;
+        let call = self.blocking.inner().call(peer, request.into(), true)?;
         let reply = ::tokio::time::timeout(self.call_timeout, call.completion.clone()).await;
-        reply.unwrap_or(Err(CallError::TimedOut))
+        call.outcome(reply.ok())
     }
 
     /// Waits for the next message.
     pub async fn recv(&self) -> Result<Received, RecvError> {
         let inner = self.blocking.inner();
-        let message = poll_fn(|context| match inner.shared().poll_receive(context.waker()) {
+        let message = poll_fn(|context| match inner.shared().inbox.poll_take(context.waker()) {
             Some(message) => Poll::Ready(message),
             None => Poll::Pending,
         });

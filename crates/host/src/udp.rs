@@ -7,13 +7,15 @@
 //! (UDP_SEGMENT), and arrive as one where the kernel need not cut (UDP_GRO): they share their way through it.
 #![allow(unsafe_code, reason = "recvmmsg and sendmmsg with control messages")]
 
+use headway_units::Time;
 use rustix::net::sockopt;
 use std::cell::Cell;
 use std::io;
-use std::mem::{size_of, zeroed};
+use std::mem::{MaybeUninit, size_of, zeroed};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 use std::ptr;
+use std::sync::Arc;
 
 /// Datagrams, or rows of equal ones, moved by one system call at most.
 pub(crate) const BATCH: usize = 32;
@@ -23,8 +25,14 @@ const LARGEST_ROW: usize = 65_000;
 /// Datagrams that it cuts them into at most, in all kernels that can.
 const LONGEST_ROW: usize = 64;
 
+/// Datagrams that are joined at most where they are not alike.
+const JOINED: usize = 4;
+
 /// Bytes that the kernel is asked to keep for this socket each way; it may allow less.
 const BUFFER: usize = 8 << 20;
+
+/// Microseconds for which the kernel may look into the queue of an interface at a time.
+const LONGEST_BUSY_POLL: u64 = 50;
 
 /// Room for two control messages with an `int` each, aligned as the kernel wants it.
 #[repr(C, align(8))]
@@ -37,9 +45,12 @@ const _: () = {
     assert!(need <= size_of::<Control>() && align_of::<Control>() >= align_of::<libc::cmsghdr>());
 };
 
+/// A socket that others may wait at as well.
+pub(crate) type Handle = Arc<UdpSocket>;
+
 /// A bound, non-blocking UDP socket that hears and says the type-of-service byte.
 pub(crate) struct Socket {
-    socket: UdpSocket,
+    socket: Handle,
     /// Whether rows of equal datagrams are sent as one.
     rows: Cell<bool>,
 }
@@ -55,6 +66,8 @@ pub(crate) struct Envelope {
     pub(crate) length: usize,
     /// Whether bytes beyond the buffer were cut off.
     pub(crate) truncated: bool,
+    /// Of one to be sent: whether its type-of-service byte says no more than its class.
+    pub(crate) answer: bool,
 }
 
 /// Room for a batch of datagrams, and what is known of each.
@@ -132,6 +145,26 @@ impl Batch {
         }
     }
 
+    /// Lets a few short datagrams to one peer travel as a row, and so wake it once: the longest first, and the others with
+    /// its type-of-service byte, which are answers.
+    pub(crate) fn join(&mut self) {
+        let waiting = &mut self.datagrams[self.gone..];
+        let Some((_, first)) = waiting.first() else { return };
+        let address = first.address;
+        let whole: usize = waiting.iter().map(|(_, envelope)| envelope.length).sum();
+        let fits = (2..=JOINED).contains(&waiting.len()) && whole <= self.longest;
+        let same = waiting.iter().all(|(_, envelope)| envelope.address == address);
+        if !(fits && same) {
+            return;
+        }
+        // Of the same length, one with data comes first.
+        waiting.sort_by_key(|(_, envelope)| (std::cmp::Reverse(envelope.length), envelope.answer));
+        if waiting[1..].iter().all(|(_, envelope)| envelope.answer) {
+            let tos = waiting[0].1.tos;
+            waiting.iter_mut().for_each(|(_, envelope)| envelope.tos = tos);
+        }
+    }
+
     /// The first `count` datagrams are gone.
     fn drop_front(&mut self, count: usize) {
         self.gone += count;
@@ -143,8 +176,9 @@ impl Batch {
 }
 
 impl Socket {
-    /// Binds. Equal datagrams travel in `rows` if that is wanted and the kernel can.
-    pub(crate) fn bind(address: SocketAddrV4, rows: bool) -> io::Result<Socket> {
+    /// Binds. Equal datagrams travel in `rows` if that is wanted and the kernel can; the kernel looks into the queues of
+    /// interfaces that allow it for as long as `spin`, when it is asked for datagrams and has none.
+    pub(crate) fn bind(address: SocketAddrV4, rows: bool, spin: Time) -> io::Result<Socket> {
         #[allow(clippy::disallowed_methods, reason = "this is the driver's socket")]
         let socket = UdpSocket::bind(address)?;
         socket.set_nonblocking(true)?;
@@ -154,8 +188,18 @@ impl Socket {
             let _ = sockopt::set_socket_recv_buffer_size(&socket, BUFFER);
         }
         let _ = sockopt::set_socket_send_buffer_size(&socket, BUFFER);
-        let rows = rows && put_together(&socket);
-        Ok(Socket { socket, rows: Cell::new(rows) })
+        let rows = rows && set_option(&socket, libc::SOL_UDP, libc::UDP_GRO, 1);
+        if spin > Time::ZERO {
+            // Needs a privilege; without it, only the look at the socket is repeated.
+            let us = (spin.0 / Time::us(1).0).clamp(1, LONGEST_BUSY_POLL);
+            set_option(&socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, us as libc::c_int);
+        }
+        Ok(Socket { socket: Arc::new(socket), rows: Cell::new(rows) })
+    }
+
+    /// The same socket, to wait at.
+    pub(crate) fn handle(&self) -> Handle {
+        Arc::clone(&self.socket)
     }
 
     /// Whether datagrams may arrive in rows.
@@ -171,52 +215,57 @@ impl Socket {
         }
     }
 
-    /// Fills an empty batch with what has arrived; it stays empty when nothing has.
-    pub(crate) fn receive(&self, batch: &mut Batch) -> io::Result<()> {
+    /// Fills an empty batch with what has arrived; it stays empty when nothing has. Of `places` buffers of the batch each
+    /// takes a datagram or a row: to offer many where few arrive takes longer than what arrives.
+    pub(crate) fn receive(&self, batch: &mut Batch, places: usize) -> io::Result<()> {
         batch.datagrams.clear();
         batch.full = false;
-        // SAFETY: all-zero bytes are valid values of these C structs of integers and raw pointers.
-        let (mut names, mut iovecs, mut headers): (
-            [libc::sockaddr_in; BATCH],
-            [libc::iovec; BATCH],
-            [libc::mmsghdr; BATCH],
-        ) = unsafe { (zeroed(), zeroed(), zeroed()) };
-        let mut controls = [Control([0; 64]); BATCH];
-        for (i, bytes) in batch.bytes.chunks_exact_mut(batch.place).enumerate() {
-            iovecs[i] = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-            let header = &mut headers[i].msg_hdr;
-            header.msg_name = ptr::from_mut(&mut names[i]).cast();
+        let places = places.clamp(1, BATCH);
+        let mut names = [const { MaybeUninit::<libc::sockaddr_in>::uninit() }; BATCH];
+        let mut iovecs = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH];
+        let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
+        let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
+        for (i, bytes) in batch.bytes.chunks_exact_mut(batch.place).take(places).enumerate() {
+            let iovec =
+                iovecs[i].write(libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() });
+            // SAFETY: all-zero bytes are valid values of this C struct of integers and raw pointers.
+            let header = headers[i].write(unsafe { zeroed() });
+            let header = &mut header.msg_hdr;
+            header.msg_name = names[i].as_mut_ptr().cast();
             header.msg_namelen = size_of::<libc::sockaddr_in>() as u32;
-            header.msg_iov = &raw mut iovecs[i];
+            header.msg_iov = ptr::from_mut(iovec);
             header.msg_iovlen = 1;
-            header.msg_control = controls[i].0.as_mut_ptr().cast();
+            header.msg_control = controls[i].as_mut_ptr().cast();
             header.msg_controllen = size_of::<Control>();
         }
-        // SAFETY: every header points to a name, one iovec and a control buffer of the lengths it states; all
-        // of them, and the bytes behind the iovecs, which do not overlap, live until after the call and are
-        // borrowed by nobody else. BATCH is the number of headers.
+        // SAFETY: the first `places` headers, at most BATCH, were written. Each points to a name, one iovec and a control
+        // buffer of the lengths it states; all of them, and the bytes behind the iovecs, which do not overlap, live until
+        // after the call and are borrowed by nobody else.
         let count = unsafe {
             libc::recvmmsg(
                 self.socket.as_raw_fd(),
-                headers.as_mut_ptr(),
-                BATCH as u32,
+                headers.as_mut_ptr().cast(),
+                places as u32,
                 libc::MSG_DONTWAIT,
                 ptr::null_mut(),
             )
         };
         let Ok(count) = usize::try_from(count) else { return none_yet(io::Error::last_os_error()) };
-        for (i, header) in headers.iter().enumerate().take(count) {
+        for i in 0..count.min(places) {
+            // SAFETY: the kernel has filled the first `count` of the headers, which were written, and the name that each
+            // points to: datagrams of an IPv4 socket have an address.
+            let (name, header) = unsafe { (names[i].assume_init_ref(), headers[i].assume_init_ref()) };
             let address = SocketAddrV4::new(
-                Ipv4Addr::from(u32::from_be(names[i].sin_addr.s_addr)),
-                u16::from_be(names[i].sin_port),
+                Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr)),
+                u16::from_be(name.sin_port),
             );
             let truncated = header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
             let (tos, segment) = said_of(&header.msg_hdr);
             let length = (header.msg_len as usize).min(batch.place);
-            let known = Envelope { address, tos, length, truncated };
+            let known = Envelope { address, tos, length, truncated, answer: false };
             batch.arrived(i, length, segment.unwrap_or(length).max(1), known);
         }
-        batch.full = count == BATCH;
+        batch.full = count == places;
         Ok(())
     }
 
@@ -244,41 +293,48 @@ impl Socket {
     }
 
     fn send_some(&self, batch: &mut Batch) -> io::Result<usize> {
-        // SAFETY: as in `receive`.
-        let (mut names, mut iovecs, mut headers): (
-            [libc::sockaddr_in; BATCH],
-            [libc::iovec; BATCH],
-            [libc::mmsghdr; BATCH],
-        ) = unsafe { (zeroed(), zeroed(), zeroed()) };
-        let mut controls = [Control([0; 64]); BATCH];
+        let mut names = [const { MaybeUninit::<libc::sockaddr_in>::uninit() }; BATCH];
+        let mut iovecs = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH];
+        let mut headers = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
+        let mut controls = [const { MaybeUninit::<Control>::uninit() }; BATCH];
         let Batch { bytes, datagrams, gone, .. } = batch;
         let waiting = &datagrams[*gone..];
         for (iovec, (start, envelope)) in iovecs.iter_mut().zip(waiting) {
             let bytes = &mut bytes[*start..start + envelope.length];
-            *iovec = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+            iovec.write(libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() });
         }
         let (mut count, mut taken) = (0, 0);
         let mut ends = [0; BATCH];
         while let Some((_, envelope)) = waiting.get(taken) {
             let row = if self.rows.get() { row(&waiting[taken..]) } else { 1 };
-            names[count].sin_family = libc::AF_INET as libc::sa_family_t;
-            names[count].sin_port = envelope.address.port().to_be();
-            names[count].sin_addr.s_addr = u32::from(*envelope.address.ip()).to_be();
-            let header = &mut headers[count].msg_hdr;
-            header.msg_name = ptr::from_mut(&mut names[count]).cast();
+            let name = names[count].write(libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: envelope.address.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from(*envelope.address.ip()).to_be() },
+                sin_zero: [0; 8],
+            });
+            // SAFETY: all-zero bytes are valid values of this C struct of integers and raw pointers.
+            let header = headers[count].write(unsafe { zeroed() });
+            let header = &mut header.msg_hdr;
+            header.msg_name = ptr::from_mut(name).cast();
             header.msg_namelen = size_of::<libc::sockaddr_in>() as u32;
-            header.msg_iov = &raw mut iovecs[taken];
+            header.msg_iov = iovecs[taken].as_mut_ptr();
             header.msg_iovlen = row;
             let segment = (row > 1).then_some(envelope.length as u16);
-            write_controls(header, &mut controls[count], envelope.tos, segment);
+            write_controls(header, controls[count].write(Control([0; 64])), envelope.tos, segment);
             taken += row;
             ends[count] = taken;
             count += 1;
         }
-        // SAFETY: as in `receive`; `count` headers, at most BATCH, were filled in, each with as many iovecs as
-        // its row has datagrams, all within the array, and sendmmsg only reads.
+        // SAFETY: `count` headers, at most BATCH, were written, each with a name, a control buffer, and as many iovecs as its
+        // row has datagrams, which were written too; all of them live until after the call, and sendmmsg only reads.
         let sent = unsafe {
-            libc::sendmmsg(self.socket.as_raw_fd(), headers.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT)
+            libc::sendmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr().cast(),
+                count as u32,
+                libc::MSG_DONTWAIT,
+            )
         };
         let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
         Ok(if sent == 0 { 0 } else { ends[sent - 1] })
@@ -296,16 +352,15 @@ fn row(waiting: &[(usize, Envelope)]) -> usize {
     same + usize::from(shorter)
 }
 
-/// Asks the kernel to put datagrams together; whether it can.
-fn put_together(socket: &UdpSocket) -> bool {
-    let on: libc::c_int = 1;
+/// Sets an option of the socket whose value is an int; whether the kernel took it.
+fn set_option(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> bool {
     // SAFETY: the option's value is an int, which outlives the call, and its length is stated.
     let refused = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
-            libc::SOL_UDP,
-            libc::UDP_GRO,
-            ptr::from_ref(&on).cast(),
+            level,
+            name,
+            ptr::from_ref(&value).cast(),
             size_of::<libc::c_int>() as u32,
         )
     };
@@ -316,12 +371,6 @@ fn put_together(socket: &UdpSocket) -> bool {
 fn is_about_rows(error: &io::Error) -> bool {
     let about = [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::EOPNOTSUPP, libc::ENOPROTOOPT];
     error.raw_os_error().is_some_and(|code| about.contains(&code))
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
 }
 
 /// Nothing to receive is no error, and neither is what passes: the kernel short of memory, an interface down.
@@ -403,20 +452,20 @@ mod tests {
     /// for 90 bytes.
     #[allow(clippy::disallowed_methods, reason = "waits for the kernel, for some seconds at most")]
     fn exchange(rows: (bool, bool), datagrams: &[(u8, usize)]) -> Vec<(u8, usize, bool)> {
-        let sender = Socket::bind(LOOPBACK, rows.0).expect("bound");
-        let receiver = Socket::bind(LOOPBACK, rows.1).expect("bound");
+        let sender = Socket::bind(LOOPBACK, rows.0, Time::ZERO).expect("bound");
+        let receiver = Socket::bind(LOOPBACK, rows.1, Time::ZERO).expect("bound");
         let address = receiver.local().expect("an address");
         let mut out = Batch::new(100);
         for (n, &(tos, length)) in datagrams.iter().enumerate() {
             out.room().fill(n as u8);
-            out.push(Envelope { address, tos, length, truncated: false });
+            out.push(Envelope { address, tos, length, truncated: false, answer: false });
         }
         assert_eq!(sender.send(&mut out).expect("sent"), 0);
         assert!(out.is_empty() && !out.is_full());
         let mut batch = if receiver.has_rows() { Batch::for_rows(90) } else { Batch::new(90) };
         let mut seen = Vec::new();
         for _ in 0..5000 {
-            receiver.receive(&mut batch).expect("received");
+            receiver.receive(&mut batch, BATCH).expect("received");
             batch.drain(|envelope, bytes| {
                 assert_eq!(envelope.address, sender.local().expect("an address"));
                 assert!(bytes.iter().all(|&byte| usize::from(byte) == seen.len()), "in order");
@@ -446,7 +495,8 @@ mod tests {
 
     #[test]
     fn rows_are_equal_in_all_but_their_bytes() {
-        let envelope = |tos, length| (0, Envelope { address: LOOPBACK, tos, length, truncated: false });
+        let envelope =
+            |tos, length| (0, Envelope { address: LOOPBACK, tos, length, truncated: false, answer: false });
         let rows = |given: &[(u8, usize)]| {
             row(&given.iter().map(|&(tos, length)| envelope(tos, length)).collect::<Vec<_>>())
         };

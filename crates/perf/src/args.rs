@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Bulk(BulkArgs),
     /// Send requests one after the other, and time their replies
     Latency(LatencyArgs),
+    /// Look for what slows messages down on this host and its way to a peer, which need not run anything
+    Doctor(DoctorArgs),
 }
 
 /// What both ends must agree on.
@@ -49,6 +51,9 @@ pub(crate) struct TransportArgs {
     /// Longest IPv4 packet of the path, in bytes; both ends must have the same
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(MIN_MTU as i64..=MAX_MTU as i64))]
     mtu: u16,
+    /// Microseconds for which a thread that waits looks for datagrams again and again before it sleeps
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    spin_us: u32,
 }
 
 #[derive(Args)]
@@ -117,12 +122,29 @@ pub(crate) struct LatencyArgs {
     /// Number of requests
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) count: u64,
+    /// Requests a second: each begins at its time, or as soon as the one before has its reply, and its latency counts from
+    /// its time; the default is to begin one as soon as the one before has its reply
+    #[arg(long, value_parser = positive)]
+    pub(crate) per_second: Option<f64>,
     /// Bytes of a request
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(SMALLEST as i64..=LARGEST as i64))]
     pub(crate) request_size: u32,
     /// Bytes of a reply
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=LARGEST as i64))]
     pub(crate) reply_size: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// The peer: a name or IPv4 address, and a port if it is not the usual one
+    #[arg(value_name = "PEER")]
+    name: String,
+    /// Longest IPv4 packet that is to be sent, in bytes
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(MIN_MTU as i64..=MAX_MTU as i64))]
+    pub(crate) mtu: u16,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -160,6 +182,7 @@ impl TransportArgs {
             path,
             round_trip,
             admission,
+            spin: Time::us(self.spin_us.into()),
             ..config
         }
     }
@@ -182,18 +205,7 @@ impl ServeArgs {
 impl PeerArgs {
     /// The first IPv4 address of the peer.
     pub(crate) fn address(&self) -> Result<SocketAddrV4, PerfError> {
-        let name = self.name.clone();
-        let unknown = |why: String| PerfError::Usage(format!("no IPv4 address of `{name}`: {why}"));
-        let resolved: Vec<SocketAddr> = if self.name.contains(':') {
-            self.name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
-        } else {
-            (self.name.as_str(), UDP_PORT).to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
-        };
-        let v4 = |address: &SocketAddr| match (address.ip(), address.port()) {
-            (IpAddr::V4(ip), port) if port != 0 => Some(SocketAddrV4::new(ip, port)),
-            _ => None,
-        };
-        resolved.iter().find_map(v4).ok_or_else(|| unknown("it has none, or the port is 0".into()))
+        address(&self.name)
     }
 
     /// Admits the peer: by the key, or by its address alone.
@@ -220,6 +232,28 @@ impl BulkArgs {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The first IPv4 address of a peer.
+fn address(name: &str) -> Result<SocketAddrV4, PerfError> {
+    let unknown = |why: String| PerfError::Usage(format!("no IPv4 address of `{name}`: {why}"));
+    let resolved: Vec<SocketAddr> = if name.contains(':') {
+        name.to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+    } else {
+        (name, UDP_PORT).to_socket_addrs().map_err(|e| unknown(e.to_string()))?.collect()
+    };
+    let v4 = |address: &SocketAddr| match (address.ip(), address.port()) {
+        (IpAddr::V4(ip), port) if port != 0 => Some(SocketAddrV4::new(ip, port)),
+        _ => None,
+    };
+    resolved.iter().find_map(v4).ok_or_else(|| unknown("it has none, or the port is 0".into()))
+}
+
+impl DoctorArgs {
+    /// The first IPv4 address of the peer.
+    pub(crate) fn address(&self) -> Result<SocketAddrV4, PerfError> {
+        address(&self.name)
     }
 }
 

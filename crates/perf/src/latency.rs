@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hdrhistogram::Histogram;
 use headway_perf::protocol::{Answer, Order};
 use headway_perf::usage::Usage;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Requests before the first that is timed, at most.
 const WARM_UP: u64 = 100;
@@ -18,6 +18,10 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Asks, one request after the other.
 pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyReport, PerfError> {
+    if args.per_second.is_some() {
+        // The default slack of 50 us would be added to every pause between requests.
+        let _ = nix::sys::prctl::set_timerslack(1);
+    }
     let run = carrier::begin(carrier)?;
     let request = Order::Echo { reply: args.reply_size, run: run as u32 }.message(args.request_size as usize);
     for _ in 0..args.count.min(WARM_UP) {
@@ -27,7 +31,7 @@ pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyRe
         .unwrap_or_else(|error| unreachable!("these bounds are in order: {error}"));
     let (before, start) = (Usage::now(), Instant::now());
     while latencies.len() < args.count && !stop::asked() {
-        let asked = Instant::now();
+        let asked = begin(args, start, latencies.len());
         ask(args, carrier, &request)?;
         latencies.saturating_record(asked.elapsed().as_nanos().max(1) as u64);
     }
@@ -49,6 +53,19 @@ pub(crate) fn run(args: &LatencyArgs, carrier: &dyn Carrier) -> Result<LatencyRe
         others: totals.others,
         counters: carrier.counters(),
     })
+}
+
+/// Waits until a request is to begin; when that was. One that is late because of others began in time, and one for which
+/// this thread slept too long begins now.
+fn begin(args: &LatencyArgs, start: Instant, number: u64) -> Instant {
+    let Some(rate) = args.per_second else { return Instant::now() };
+    let at = start + Duration::from_secs_f64(number as f64 / rate);
+    let early = at.saturating_duration_since(Instant::now());
+    if early.is_zero() {
+        return at;
+    }
+    std::thread::sleep(early);
+    Instant::now()
 }
 
 fn ask(args: &LatencyArgs, carrier: &dyn Carrier, request: &Bytes) -> Result<(), PerfError> {

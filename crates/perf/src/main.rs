@@ -12,6 +12,7 @@
 mod args;
 mod bulk;
 mod carrier;
+mod doctor;
 mod error;
 mod headway;
 mod latency;
@@ -51,6 +52,7 @@ fn run(arguments: Arguments) -> Result<(), PerfError> {
             let report = latency::run(&args, &*connect(&args.peer)?)?;
             report::print(&report, args.peer.json)
         }
+        Command::Doctor(args) => report::print(&doctor::run(&args)?, args.json),
     }
 }
 

@@ -29,6 +29,12 @@ pub(super) struct Incoming {
     charges: Charges,
 }
 
+impl Incoming {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 /// Where the bytes of a message are that is being received.
 enum Data {
     /// None have arrived.
@@ -170,6 +176,8 @@ impl Core {
 
     /// Gives a genuine packet to the machine, unless it says what cannot be.
     fn accept(&mut self, now: Time, key: PeerKey, mut packet: Packet, ecn: Ecn, payload: &[u8]) {
+        // A mark means something on data alone: an answer may have travelled with the byte of the data before it.
+        let ecn = if packet.is_data() || packet.kind == PacketKind::Header { ecn } else { Ecn::NotEct };
         (packet.src, packet.dst, packet.ecn) = (key.host(), SELF, ecn);
         let call = packet.flags.has(PacketFlags::CALL);
         packet.flags = PacketFlags(packet.flags.0 & !PacketFlags::CALL.0);
@@ -183,8 +191,10 @@ impl Core {
         let returned = packet.flags.has(PacketFlags::BOUNCED);
         let checked = match packet.kind {
             _ if !possible => Err(Count::dropped_inconsistent),
-            PacketKind::Header if !returned => self.check_incoming(key, &packet, call),
-            PacketKind::Data | PacketKind::Rts | PacketKind::Probe => self.check_incoming(key, &packet, call),
+            PacketKind::Header if !returned => self.check_incoming(now, key, &packet, call),
+            PacketKind::Data | PacketKind::Rts | PacketKind::Probe => {
+                self.check_incoming(now, key, &packet, call)
+            }
             PacketKind::Busy | PacketKind::CreditStop => self.check_known(key, &packet).map(|()| false),
             _ => self.check_answer(key, &packet).map(|()| false),
         };
@@ -215,7 +225,13 @@ impl Core {
     }
 
     /// Whether a packet about a message from a peer is possible and paid for; `true` when the message is new.
-    fn check_incoming(&mut self, key: PeerKey, packet: &Packet, call: bool) -> Result<bool, Count> {
+    fn check_incoming(
+        &mut self,
+        now: Time,
+        key: PeerKey,
+        packet: &Packet,
+        call: bool,
+    ) -> Result<bool, Count> {
         let name = (key.host(), packet.message);
         let packets = self.sizes.packets(packet.message_bytes);
         let fits = |count: u32| u64::from(count) <= packets;
@@ -243,7 +259,7 @@ impl Core {
             }
             return if same { Ok(false) } else { Err(Count::dropped_inconsistent) };
         }
-        self.pay(key, packet, call).map(|()| true)
+        self.pay(now, key, packet, call).map(|()| true)
     }
 
     /// Whether a message from a peer has been heard of: what else its sender says of it makes no state.
@@ -254,7 +270,7 @@ impl Core {
     }
 
     /// Takes the memory for a message heard of for the first time.
-    fn pay(&mut self, key: PeerKey, packet: &Packet, call: bool) -> Result<(), Count> {
+    fn pay(&mut self, now: Time, key: PeerKey, packet: &Packet, call: bool) -> Result<(), Count> {
         let ahead = packet.message.checked_sub(self.finished.below(key.host()));
         if ahead.is_none_or(|ahead| ahead >= NUMBERS_AHEAD) {
             return Err(Count::dropped_too_many);
@@ -278,6 +294,7 @@ impl Core {
         let data = sink.map_or(Data::Announced, Data::Sink);
         let incoming = Incoming { bytes: packet.message_bytes, call, data, charges };
         self.incoming.insert((key.host(), packet.message), incoming);
+        self.listen(now, key);
         Ok(())
     }
 

@@ -49,6 +49,11 @@ use std::sync::Arc;
 /// This host's own number in the machine; peers count from 1.
 const SELF: HostId = HostId(0);
 
+/// Messages at a time that are few.
+const FEW: usize = 16;
+/// Bytes of a small message, at most.
+const SMALL: u64 = 16 << 10;
+
 /// Who an endpoint is, beyond its configuration.
 pub struct Identity {
     /// Its incarnation: another than any before at the same address.
@@ -196,6 +201,8 @@ pub struct Transmit {
     pub tos: u8,
     /// Length of the datagram in bytes.
     pub length: usize,
+    /// Whether it has no data, so that a mark on it would mean nothing.
+    pub answer: bool,
 }
 
 /// The type-of-service byte for a packet: ECN in the two low bits; above them a class selector, CS7 for queue
@@ -299,6 +306,15 @@ impl Core {
         self.peers.len()
     }
 
+    /// Whether all messages under way, sent and received, are few and small.
+    pub(crate) fn is_light(&self) -> bool {
+        if self.outgoing.len() + self.incoming.len() > FEW {
+            return false;
+        }
+        let sent = self.outgoing.iter().map(|(_, out)| out.bytes());
+        sent.chain(self.incoming.values().map(Incoming::bytes)).all(|bytes| bytes <= SMALL)
+    }
+
     /// What the machine measured of itself until `now`, and which round trips it saw.
     pub fn measured(&self, now: Time) -> Measured {
         let (gauges, round_trips) = (self.machine.gauges(now), self.machine.round_trips().cloned());
@@ -356,7 +372,7 @@ impl Core {
             room.copy_from_slice(&bytes);
             self.counters.one(Count::datagrams_sent);
             self.counters.add(Count::bytes_sent, bytes.len() as u64);
-            return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len() });
+            return Some(Transmit { to, tos: tos(0, Ecn::NotEct), length: bytes.len(), answer: false });
         }
         while self.nic.is_free(now) {
             let Some(mut packet) = self.machine.poll_transmit(now) else {

@@ -152,6 +152,7 @@ impl Core {
             Phase::Hello | Phase::Confirm if peer.attempts == 0 => self.greet(now, key),
             Phase::Hello | Phase::Confirm => {}
         }
+        self.listen(now, key);
         Ok(())
     }
 
@@ -321,6 +322,7 @@ impl Core {
             let bytes = packet.payload.into();
             self.note(now, address, packet.message, MessageEventKind::Repeated { bytes });
         }
-        Some(Transmit { to: address, tos: tos(packet.priority, packet.ecn), length })
+        let tos = tos(packet.priority, packet.ecn);
+        Some(Transmit { to: address, tos, length, answer: !packet.is_data() })
     }
 }

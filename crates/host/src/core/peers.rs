@@ -77,6 +77,8 @@ pub(super) struct Peer {
     pub(super) memory: Arc<Budget>,
     /// When something genuine last came from it, or it was last given something to do after a pause.
     pub(super) heard: Time,
+    /// Whether a deadline for its silence is armed.
+    pub(super) listening: bool,
     /// Handshakes sent without an answer.
     pub(super) attempts: u32,
     /// When a message to it last progressed.
@@ -165,6 +167,7 @@ impl Core {
             incoming: 0,
             memory,
             heard: now,
+            listening: false,
             attempts: 0,
             progressed: now,
             watched: false,
@@ -173,8 +176,15 @@ impl Core {
         self.peers.by_address.insert(address, key.place);
         let (path, _) = self.given_path(address);
         self.paths.set(key.host(), self.config.path_over(path));
-        self.timers.arm(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
         Some(key)
+    }
+
+    /// Something is under way with a peer: it must not be silent for too long. Nothing wakes an endpoint for a peer with
+    /// which nothing is under way.
+    pub(super) fn listen(&mut self, now: Time, key: PeerKey) {
+        let Some(peer) = self.peers.get_mut(key).filter(|peer| !peer.listening) else { return };
+        peer.listening = true;
+        self.timers.arm(now.saturating_add(self.config.peer_timeout), (key, Deadline::Silence));
     }
 
     pub(super) fn peer_deadline(&mut self, now: Time, at: Time, key: PeerKey, deadline: Deadline) {
@@ -186,12 +196,13 @@ impl Core {
             Deadline::Progress => self.look_for_progress(now, at, key),
             Deadline::Silence => {
                 let due = peer.heard.saturating_add(self.config.peer_timeout);
-                if peer.is_busy() && due <= at {
+                if !peer.is_busy() {
+                    peer.listening = false;
+                } else if due <= at {
                     self.counters.one(Count::peers_lost);
                     self.forget(now, key, SendError::Unreachable);
                 } else {
-                    let next = if due <= at { at.saturating_add(self.config.peer_timeout) } else { due };
-                    self.timers.arm(next, (key, Deadline::Silence));
+                    self.timers.arm(due, (key, Deadline::Silence));
                 }
             }
         }
@@ -228,6 +239,7 @@ impl Core {
         let Some(peer) = self.peers.get_mut(key) else { return };
         let memory = Arc::clone(&peer.memory);
         peer.waiting.clone_from(&waiting);
+        self.listen(now, key);
         for place in waiting {
             self.rehome(now, place, key, &memory);
         }

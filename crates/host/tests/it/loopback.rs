@@ -284,3 +284,15 @@ async fn the_asynchronous_twin_does_the_same() {
     client.send(address, bytes(1 << 20, 3)).await.expect("acknowledged");
     serving.await.expect("no panic");
 }
+
+/// pHost's tokens are valid for 1.5 frame times, here less than a system call takes. They count from the instant at which
+/// they arrived until what they permit has left, however long that takes.
+#[test]
+fn permissions_that_are_valid_for_less_than_a_system_call_are_used() {
+    let config = Config { transport: "phost".into(), peer_timeout: Time::s(5), ..Config::default() };
+    let (a, b) = (endpoint(&config), endpoint(&config));
+    let handle = a.send_nowait(b.local_addr(), bytes(1 << 20, 1)).expect("room");
+    let received = b.recv_timeout(LONG).expect("a message");
+    assert!(received.bytes == bytes(1 << 20, 1));
+    handle.wait_timeout(LONG).expect("in time").expect("acknowledged");
+}

@@ -265,3 +265,25 @@ fn a_key_that_others_can_read_is_refused_with_the_remedy() {
         assert_eq!(refused.status.code(), Some(2), "{error}");
     }
 }
+
+#[test]
+fn the_doctor_says_of_every_item_what_was_found_or_why_not() {
+    let report = json(&run(&["doctor", "127.0.0.1", "--json"]));
+    assert_eq!(report["interfaces"], serde_json::json!(["lo"]));
+    let findings = report["findings"].as_array().expect("a list");
+    let items: Vec<_> = findings.iter().map(|finding| finding["item"].as_str().expect("a name")).collect();
+    let expected = "mtu rows buffers pacing governor processors wake-ups ecn priorities";
+    assert_eq!(items, expected.split(' ').collect::<Vec<_>>());
+    for finding in findings {
+        let said = |key: &str| finding[key].as_str().expect("a text").to_string();
+        assert_eq!(said("verdict") == "change", !said("advice").is_empty(), "{finding}");
+        assert_eq!(said("verdict") == "unknown", said("found").starts_with("not measured: "), "{finding}");
+    }
+    let mtu = std::fs::read_to_string("/sys/class/net/lo/mtu").expect("there is a loopback interface");
+    // An IP packet has 65,535 bytes at most, whatever the interface carries.
+    let mtu = mtu.trim().parse::<u32>().expect("a number").min(65_535);
+    assert!(findings[0]["found"].as_str().expect("a text").starts_with(&format!("{mtu} bytes")));
+    let text = String::from_utf8(run(&["doctor", "127.0.0.1"]).stdout).expect("text");
+    assert!(items.iter().all(|item| text.contains(&format!(" {item} "))), "{text}");
+    assert_eq!(run(&["doctor", "no-such-host.invalid"]).status.code(), Some(2));
+}

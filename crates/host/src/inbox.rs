@@ -1,0 +1,102 @@
+//! Messages that have arrived, until the application takes them.
+
+use crate::completion::{Awaited, time_left};
+use crate::core::{Arrived, Purpose};
+use crate::error::RecvError;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Instant;
+
+#[derive(Default)]
+struct Messages {
+    waiting: VecDeque<Arrived>,
+    wakers: Vec<Waker>,
+    /// Threads that wait for a message here.
+    asleep: usize,
+    closed: bool,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    messages: Mutex<Messages>,
+    arrived: Condvar,
+}
+
+impl Inbox {
+    fn lock(&self) -> MutexGuard<'_, Messages> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next message if it is there; otherwise `waker` is woken when one comes.
+    #[cfg_attr(not(feature = "tokio"), allow(dead_code, reason = "for the asynchronous twin"))]
+    pub(crate) fn poll_take(&self, waker: &Waker) -> Option<Result<Arrived, RecvError>> {
+        let mut messages = self.lock();
+        let next = messages.next();
+        if next.is_none() && !messages.wakers.iter().any(|other| other.will_wake(waker)) {
+            messages.wakers.push(waker.clone());
+        }
+        next
+    }
+
+    pub(crate) fn deliver(&self, message: Arrived) {
+        let mut messages = self.lock();
+        messages.waiting.push_back(message);
+        messages.wakers.drain(..).for_each(Waker::wake);
+        if messages.asleep > 0 {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Nothing more arrives.
+    pub(crate) fn close(&self) {
+        let mut messages = self.lock();
+        messages.closed = true;
+        messages.wakers.drain(..).for_each(Waker::wake);
+        self.arrived.notify_all();
+    }
+}
+
+impl Messages {
+    fn next(&mut self) -> Option<Result<Arrived, RecvError>> {
+        match self.waiting.pop_front() {
+            Some(message) => Some(Ok(message)),
+            None => self.closed.then_some(Err(RecvError::Closed)),
+        }
+    }
+}
+
+impl Awaited for Inbox {
+    type Value = Result<Arrived, RecvError>;
+
+    fn take(&self) -> Option<Self::Value> {
+        self.lock().next()
+    }
+
+    fn wait(&self, deadline: Option<Instant>) -> Option<Self::Value> {
+        let mut messages = self.lock();
+        loop {
+            if let Some(next) = messages.next() {
+                return Some(next);
+            }
+            let left = match deadline {
+                Some(deadline) => Some(time_left(deadline)?),
+                None => None,
+            };
+            messages.asleep += 1;
+            messages = match left {
+                None => self.arrived.wait(messages).unwrap_or_else(PoisonError::into_inner),
+                Some(left) => {
+                    self.arrived.wait_timeout(messages, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+            messages.asleep -= 1;
+        }
+    }
+
+    /// A request is replied to.
+    fn leads_on(value: &Self::Value) -> bool {
+        matches!(value, Ok(message) if matches!(message.purpose, Purpose::Request(_)))
+    }
+}

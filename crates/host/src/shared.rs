@@ -1,0 +1,585 @@
+//! Who drives an endpoint: the thread that waits for it, or a thread of its own.
+//!
+//! A call that is handed from one thread to another and back costs two wake-ups at each end, which take longer than
+//! everything else that becomes of a small message. So an application's thread hands its message to the core itself,
+//! and while it waits it *attends*: it waits at the socket, and does what is to be done for everybody. It leaves when it
+//! has what it waited for.
+//!
+//! The endpoint's own thread, the *keeper*, drives whenever nobody attends. When an attending thread leaves, it is
+//! likely to come back at once, with the next call or its reply. The keeper therefore gives it a moment of grace before
+//! it sits down at the socket; what is still to be said to the peer (that the last message has arrived) leaves with the
+//! next message, or after the grace.
+//!
+//! The keeper drives alone, and applications wait for it, where that is better:
+//!
+//! * several threads or tasks wait at a time (*followers*): one that attends would have to hand over each time it leaves;
+//! * messages that are long or many are under way: these go on while the application does something else;
+//! * the link is so slow that packets leave one by one, each at its own time: the keeper's timers are precise.
+
+use crate::completion::{Awaited, time_left};
+use crate::counters::Counters;
+use crate::driver::{Driver, is_observing};
+use crate::inbox::Inbox;
+use crate::request::Request;
+use crate::udp::Handle;
+use headway_units::Time;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fd::OwnedFd;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
+};
+use std::io;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Instant;
+
+/// Grace for an application that has just left: longer than it takes to make the next request or a reply.
+const GRACE: Time = Time::us(500);
+/// Between two looks of the keeper at what is due while an application attends. Timers are set again with each message and
+/// hardly ever mean anything when they expire, and to set one of the kernel's for each takes longer than a message.
+const PERIOD: Time = Time::ms(1);
+/// For so long after something left because of a timer the thread that attends wakes for timers.
+const PRECISE: Time = Time::ms(100);
+/// For so long after something heavy was under way the keeper drives: what follows is likely to be heavy too.
+const HEAVY: Time = Time::ms(5);
+
+/// How an endpoint is driven.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// Whether applications' threads may attend.
+    pub(crate) attended: bool,
+    /// How long one that waits looks for datagrams again and again before it sleeps.
+    pub(crate) spin: Time,
+}
+
+/// The driver, and what those who drive say to each other.
+struct Seat {
+    /// Gone when the endpoint is closed.
+    driver: Option<Driver>,
+    /// Until when the thread that attends sleeps, and the keeper; `None` = until something arrives.
+    attendant_sleeps: Option<Time>,
+    keeper_sleeps: Option<Time>,
+    /// When an application last left.
+    left: Option<Time>,
+    /// When the keeper's timer expires, at the latest.
+    timer: Option<Time>,
+    /// Until when timers matter to the thread that attends.
+    precise: Time,
+    /// When something heavy was last under way.
+    heavy: Option<Time>,
+}
+
+/// What an endpoint's threads share.
+pub(crate) struct Shared {
+    seat: Mutex<Seat>,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) counters: Arc<Counters>,
+    manner: Manner,
+    /// From those who found the seat taken.
+    requests: Mutex<Vec<Request>>,
+    /// Whether somebody was told of them.
+    told: AtomicBool,
+    /// Wakes the thread that attends.
+    attendant: OwnedFd,
+    /// Wakes the keeper.
+    keeper: OwnedFd,
+    /// Wakes the keeper after a time.
+    timer: OwnedFd,
+    /// Whether the keeper is to drive without grace.
+    urgent: AtomicBool,
+    /// Whether an application attends; changed by who has the seat.
+    attended: AtomicBool,
+    /// Whether the keeper drives, as far as nobody attends; changed by who has the seat.
+    kept: AtomicBool,
+    /// Whether something heavy is under way, or was until lately.
+    heavy: AtomicBool,
+    /// Threads that wait while others drive.
+    followers: AtomicUsize,
+    stop: AtomicBool,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn timespec(time: Time) -> Timespec {
+    // Rounded up: a wait that ends a moment early would be for nothing.
+    let ns = time.0.div_ceil(1000);
+    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 }
+}
+
+/// Whether `other` comes before `than`, which may be never.
+fn sooner(other: Option<Time>, than: Option<Time>) -> bool {
+    other.is_some_and(|other| than.is_none_or(|than| other < than))
+}
+
+fn wake(eventfd: &OwnedFd) {
+    // One whose counter is full wakes as well.
+    let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
+}
+
+/// Sleeps until a datagram arrives, which it answers, somebody wakes the thread, or so much time has passed.
+fn sleep(socket: &Handle, blocked: bool, woken: &OwnedFd, longest: Option<Time>) -> bool {
+    let interest = if blocked { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    let mut fds = [PollFd::new(&**socket, interest), PollFd::new(woken, PollFlags::IN)];
+    // Whatever else the reason why it returns, the next turn looks.
+    let _ = poll(&mut fds, longest.map(timespec).as_ref());
+    let [arrived, told] = fds.map(|fd| !fd.revents().is_empty());
+    if told {
+        let _ = rustix::io::read(woken, &mut [0; 8]);
+    }
+    arrived
+}
+
+/// What the keeper does next.
+enum Next {
+    Drive,
+    /// Sleeps, until then if nobody wakes it.
+    Rest(Option<Time>),
+}
+
+impl Shared {
+    pub(crate) fn new(
+        driver: Driver,
+        inbox: Arc<Inbox>,
+        counters: Arc<Counters>,
+        manner: Manner,
+    ) -> io::Result<Shared> {
+        let seat = Seat {
+            driver: Some(driver),
+            attendant_sleeps: None,
+            keeper_sleeps: None,
+            left: None,
+            timer: None,
+            precise: Time::ZERO,
+            heavy: None,
+        };
+        Ok(Shared {
+            seat: Mutex::new(seat),
+            inbox,
+            counters,
+            manner,
+            requests: Mutex::default(),
+            told: AtomicBool::new(false),
+            attendant: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+            keeper: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
+            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?,
+            urgent: AtomicBool::new(false),
+            attended: AtomicBool::new(false),
+            kept: AtomicBool::new(true),
+            heavy: AtomicBool::new(false),
+            followers: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+        })
+    }
+
+    /// Asks something of the endpoint. Who `stays` waits for it at once, by [`Shared::wait`].
+    pub(crate) fn ask(&self, request: Request, stays: bool) {
+        if let Some(mut seat) = self.seat() {
+            let Some(driver) = seat.driver.as_mut() else {
+                drop(seat);
+                return request.refuse();
+            };
+            let now = driver.now();
+            self.take_requests(driver, now);
+            driver.take(now, request);
+            driver.settle(now);
+            match driver.transmit(now) {
+                Ok(_) => self.hand_over(&mut seat, now, stays),
+                Err(_) => self.end(&mut seat),
+            }
+            return;
+        }
+        let mut requests = locked(&self.requests);
+        if self.stop.load(SeqCst) {
+            drop(requests);
+            return request.refuse();
+        }
+        requests.push(request);
+        drop(requests);
+        self.tell();
+    }
+
+    /// The seat. Turns are short, so that it is waited for, unless heavy work is under way or this thread has the seat and
+    /// is in an observer.
+    fn seat(&self) -> Option<MutexGuard<'_, Seat>> {
+        if !self.heavy.load(SeqCst) && !is_observing() {
+            return Some(locked(&self.seat));
+        }
+        match self.seat.try_lock() {
+            Ok(seat) => Some(seat),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Somebody is to take the requests. A thread that leaves looks whether it was told just before.
+    fn tell(&self) {
+        if !self.told.swap(true, SeqCst) {
+            wake(if self.attended.load(SeqCst) { &self.attendant } else { &self.keeper });
+        }
+    }
+
+    fn tell_keeper_to_drive(&self) {
+        if !self.urgent.swap(true, SeqCst) {
+            wake(&self.keeper);
+        }
+    }
+
+    /// Takes what was asked of a seat that was taken.
+    fn take_requests(&self, driver: &mut Driver, now: Time) {
+        if self.told.swap(false, SeqCst) {
+            let requests = std::mem::take(&mut *locked(&self.requests));
+            requests.into_iter().for_each(|request| driver.take(now, request));
+        }
+    }
+
+    /// Who has done something without waiting makes sure that somebody goes on with it.
+    fn hand_over(&self, seat: &mut Seat, now: Time, stays: bool) {
+        let Some(driver) = seat.driver.as_mut() else { return };
+        let answered = driver.has_answered();
+        let next = driver.next_timeout();
+        let attended = self.attended.load(SeqCst);
+        if attended {
+            let precise = now < seat.precise && sooner(next, seat.attendant_sleeps);
+            if driver.is_blocked() || precise || answered {
+                wake(&self.attendant);
+            }
+            if let Some(next) = next {
+                self.set_timer(seat, now, next.max(now.saturating_add(PERIOD)));
+            }
+        } else if self.kept.load(SeqCst) {
+            if driver.is_blocked() || sooner(next, seat.keeper_sleeps) {
+                wake(&self.keeper);
+            }
+        } else if !stays {
+            self.entrust(seat, now);
+        }
+    }
+
+    /// Notes whether something heavy is under way, or was until lately.
+    fn weigh(&self, seat: &mut Seat, now: Time) {
+        if seat.driver.as_ref().is_some_and(|driver| !driver.is_light()) {
+            seat.heavy = Some(now);
+            self.heavy.store(true, SeqCst);
+        } else if seat.heavy.is_some_and(|at| now >= at.saturating_add(HEAVY)) {
+            seat.heavy = None;
+            self.heavy.store(false, SeqCst);
+        }
+    }
+
+    /// Nobody is at the socket: the keeper comes, after a grace unless there is much to do.
+    fn entrust(&self, seat: &mut Seat, now: Time) {
+        seat.left = Some(now);
+        self.weigh(seat, now);
+        let light = seat.driver.as_ref().is_none_or(Driver::is_light);
+        if !light || self.followers.load(SeqCst) > 0 {
+            self.tell_keeper_to_drive();
+        } else {
+            self.set_timer(seat, now, now.saturating_add(GRACE));
+        }
+    }
+
+    /// Wakes the keeper at that time, or before.
+    fn set_timer(&self, seat: &mut Seat, now: Time, at: Time) {
+        // One that is set for soon will do: to set it anew takes longer than it is worth.
+        let soon = now.saturating_add(PERIOD).max(at);
+        if seat.timer.is_some_and(|timer| timer <= soon) {
+            return;
+        }
+        seat.timer = Some(at);
+        self.arm(at.saturating_sub(now).max(Time::us(1)));
+    }
+
+    fn arm(&self, time: Time) {
+        let once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let spec = Itimerspec { it_interval: once, it_value: timespec(time) };
+        if timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &spec).is_err() {
+            // A timer that exists takes any time; were it otherwise, the keeper drives at once.
+            self.tell_keeper_to_drive();
+        }
+    }
+
+    /// Waits for something, until `deadline` at most, and drives the endpoint meanwhile if that is best.
+    pub(crate) fn wait<A: Awaited>(&self, what: &A, deadline: Option<Instant>) -> Option<A::Value> {
+        if let Some(value) = what.take() {
+            return Some(value);
+        }
+        let seat = if self.manner.attended { self.seat() } else { None };
+        let Some(seat) = seat else { return self.follow(what, deadline) };
+        let others = self.attended.load(SeqCst) || self.followers.load(SeqCst) > 0;
+        if others || self.heavy.load(SeqCst) {
+            drop(seat);
+            return self.follow(what, deadline);
+        }
+        self.attended.store(true, SeqCst);
+        match self.attend(seat, what, deadline) {
+            Ended::Here(value) => value,
+            Ended::Heavy => self.follow(what, deadline),
+        }
+    }
+
+    /// Waits while others drive.
+    fn follow<A: Awaited>(&self, what: &A, deadline: Option<Instant>) -> Option<A::Value> {
+        self.followers.fetch_add(1, SeqCst);
+        if !self.attended.load(SeqCst) && !self.kept.load(SeqCst) {
+            self.tell_keeper_to_drive();
+        }
+        let value = what.wait(deadline);
+        self.followers.fetch_sub(1, SeqCst);
+        value
+    }
+
+    /// Drives until what is waited for is there, the deadline has passed, or there is too much to do.
+    fn attend<'a, A: Awaited>(
+        &'a self,
+        mut seat: MutexGuard<'a, Seat>,
+        what: &A,
+        deadline: Option<Instant>,
+    ) -> Ended<A::Value> {
+        let (mut arrived, mut spins_until) = (false, None);
+        loop {
+            let turn = match seat.driver.as_mut() {
+                Some(driver) => self.attend_once(driver, arrived, what),
+                None => return self.closed(what),
+            };
+            let Ok((now, value)) = turn else {
+                self.end(&mut seat);
+                return self.closed(what);
+            };
+            let late = deadline.is_some_and(|deadline| time_left(deadline).is_none());
+            if value.is_some() || late {
+                self.leave(&mut seat, now);
+                return Ended::Here(value);
+            }
+            let Some(driver) = seat.driver.as_mut() else { return self.closed(what) };
+            if !driver.is_light() {
+                self.weigh(&mut seat, now);
+                self.leave(&mut seat, now);
+                return Ended::Heavy;
+            }
+            if now < *spins_until.get_or_insert(now.saturating_add(self.manner.spin)) {
+                drop(seat);
+                // A peer on the same processor would otherwise wait until this thread sleeps.
+                rustix::thread::sched_yield();
+                arrived = true;
+            } else {
+                let (handle, blocked, due) = (driver.handle(), driver.is_blocked(), driver.next_timeout());
+                let precise = due.filter(|_| now < seat.precise);
+                seat.attendant_sleeps = precise;
+                if let (Some(due), None) = (due, precise) {
+                    self.set_timer(&mut seat, now, due.max(now.saturating_add(PERIOD)));
+                }
+                drop(seat);
+                let left = deadline.map(|deadline| time_left(deadline).unwrap_or_default());
+                let left =
+                    left.map(|left| Time::ns(u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 1000)));
+                let longest = [left, precise.map(|at| at.saturating_sub(now))].into_iter().flatten().min();
+                arrived = sleep(&handle, blocked, &self.attendant, longest);
+            }
+            seat = locked(&self.seat);
+        }
+    }
+
+    /// One turn of a thread that attends; the time, and what it waits for if that is there.
+    fn attend_once<A: Awaited>(
+        &self,
+        driver: &mut Driver,
+        arrived: bool,
+        what: &A,
+    ) -> io::Result<(Time, Option<A::Value>)> {
+        let now = if arrived { driver.receive()?.1 } else { driver.now() };
+        self.take_requests(driver, now);
+        driver.settle(now);
+        // Those who follow have been woken.
+        driver.has_answered();
+        let value = what.take();
+        // The keeper has the grace, if it does not sleep at the socket.
+        let later = value.as_ref().is_some_and(A::leads_on) && !self.kept.load(SeqCst) && driver.is_light();
+        if !later {
+            driver.transmit(now)?;
+        }
+        Ok((now, value))
+    }
+
+    fn closed<A: Awaited>(&self, what: &A) -> Ended<A::Value> {
+        self.attended.store(false, SeqCst);
+        Ended::Here(what.take())
+    }
+
+    /// An application no longer attends.
+    fn leave(&self, seat: &mut Seat, now: Time) {
+        self.attended.store(false, SeqCst);
+        if self.told.load(SeqCst) {
+            wake(&self.keeper);
+        }
+        if !self.kept.load(SeqCst) {
+            self.entrust(seat, now);
+        } else if let Some(driver) = seat.driver.as_ref()
+            && (driver.is_blocked() || sooner(driver.next_timeout(), seat.keeper_sleeps))
+        {
+            wake(&self.keeper);
+        }
+    }
+
+    /// What the endpoint's own thread does, until the endpoint is closed or its socket fails.
+    pub(crate) fn keep(&self) {
+        // The default slack of 50 us would be added to every wait.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        while !self.stop.load(SeqCst) {
+            let mut seat = locked(&self.seat);
+            let Some(now) = seat.driver.as_ref().map(Driver::now) else { break };
+            if self.serve_requests(&mut seat, now).is_err() {
+                break;
+            }
+            match self.keeper(&mut seat, now) {
+                Next::Rest(until) => {
+                    if let Some(until) = until {
+                        self.set_timer(&mut seat, now, until);
+                    }
+                    drop(seat);
+                    self.rest();
+                }
+                Next::Drive => {
+                    let Some(driver) = seat.driver.as_mut() else { break };
+                    let Ok(more) = self.drive(driver, now) else { break };
+                    let (due, now) = (driver.next_timeout(), driver.now());
+                    let (handle, blocked) = (driver.handle(), driver.is_blocked());
+                    seat.keeper_sleeps = due;
+                    self.weigh(&mut seat, now);
+                    drop(seat);
+                    if !more {
+                        sleep(&handle, blocked, &self.keeper, due.map(|at| at.saturating_sub(now)));
+                    }
+                }
+            }
+        }
+        self.end(&mut locked(&self.seat));
+    }
+
+    /// Whether the keeper drives now.
+    fn keeper(&self, seat: &mut Seat, now: Time) -> Next {
+        self.kept.store(true, SeqCst);
+        let urgent = self.urgent.swap(false, SeqCst) || self.followers.load(SeqCst) > 0;
+        if urgent || !self.manner.attended {
+            return Next::Drive;
+        }
+        let until = if self.attended.load(SeqCst) {
+            if self.look(seat, now).is_err() {
+                return Next::Drive;
+            }
+            let due = seat.driver.as_ref().and_then(Driver::next_timeout);
+            due.map(|due| due.max(now.saturating_add(PERIOD)))
+        } else {
+            let back = seat.left.map_or(Time::ZERO, |left| left.saturating_add(GRACE));
+            let light = seat.driver.as_ref().is_none_or(Driver::is_light);
+            if now >= back || !light {
+                return Next::Drive;
+            }
+            Some(back)
+        };
+        self.kept.store(false, SeqCst);
+        // Who began to follow before that may have relied on it.
+        if self.followers.load(SeqCst) > 0 {
+            self.kept.store(true, SeqCst);
+            return Next::Drive;
+        }
+        Next::Rest(until)
+    }
+
+    /// Does what is due while an application attends.
+    fn look(&self, seat: &mut Seat, now: Time) -> io::Result<()> {
+        let Some(driver) = seat.driver.as_mut() else { return Ok(()) };
+        if driver.next_timeout().is_some_and(|at| at <= now) {
+            driver.settle(now);
+            if driver.transmit(now)? {
+                seat.precise = now.saturating_add(PRECISE);
+                wake(&self.attendant);
+            } else if driver.has_answered() {
+                wake(&self.attendant);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sleeps until the timer or somebody wakes the keeper.
+    fn rest(&self) {
+        let mut taken = true;
+        while taken {
+            let mut fds = [PollFd::new(&self.timer, PollFlags::IN), PollFd::new(&self.keeper, PollFlags::IN)];
+            let _ = poll(&mut fds, None);
+            let [timer, told] = fds.map(|fd| !fd.revents().is_empty());
+            taken = false;
+            if timer {
+                let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+                match self.seat.try_lock() {
+                    Ok(mut seat) => seat.timer = None,
+                    Err(TryLockError::Poisoned(seat)) => seat.into_inner().timer = None,
+                    Err(TryLockError::WouldBlock) => {
+                        // Somebody drives just now. To wait for that one would make both of them wait.
+                        self.arm(PERIOD);
+                        taken = !told;
+                    }
+                }
+            }
+            if told {
+                let _ = rustix::io::read(&self.keeper, &mut [0; 8]);
+            }
+        }
+    }
+
+    /// The keeper does what was asked of a seat that was taken, though somebody else may attend by now.
+    fn serve_requests(&self, seat: &mut Seat, now: Time) -> io::Result<()> {
+        if self.told.load(SeqCst)
+            && let Some(driver) = seat.driver.as_mut()
+        {
+            self.take_requests(driver, now);
+            driver.settle(now);
+            driver.transmit(now)?;
+            if self.attended.load(SeqCst) {
+                self.hand_over(seat, now, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// One turn of the keeper; whether there may be more to do at once.
+    fn drive(&self, driver: &mut Driver, now: Time) -> io::Result<bool> {
+        // On waking, what waited for the wire leaves before anything new is taken in: so the link's departure clock
+        // sees what was there, however late the thread is.
+        driver.transmit(now)?;
+        let (more, now) = driver.receive()?;
+        self.take_requests(driver, now);
+        driver.settle(now);
+        driver.transmit(now)?;
+        if driver.has_answered() && self.attended.load(SeqCst) {
+            wake(&self.attendant);
+        }
+        Ok(more)
+    }
+
+    /// The endpoint is closed: everybody gets to know.
+    pub(crate) fn close(&self) {
+        self.stop.store(true, SeqCst);
+        wake(&self.keeper);
+    }
+
+    fn end(&self, seat: &mut Seat) {
+        self.stop.store(true, SeqCst);
+        drop(seat.driver.take());
+        let requests = std::mem::take(&mut *locked(&self.requests));
+        requests.into_iter().for_each(Request::refuse);
+        self.inbox.close();
+        wake(&self.attendant);
+        wake(&self.keeper);
+    }
+}
+
+/// How attending ended.
+enum Ended<T> {
+    /// With what was waited for, or without it when the time was over.
+    Here(Option<T>),
+    /// There is too much to do.
+    Heavy,
+}

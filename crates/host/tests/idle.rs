@@ -1,0 +1,75 @@
+//! Endpoints without work take no processor and little memory. In a process of its own, whose threads and memory are
+//! those of this test.
+#![allow(clippy::disallowed_methods, reason = "real threads, real time")]
+
+use headway_host::{Config, Endpoint, Limits};
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How often the endpoints' own threads have gone to sleep so far.
+fn sleeps() -> u64 {
+    let tasks = fs::read_dir("/proc/self/task").expect("this is Linux");
+    let of = |task: fs::DirEntry| {
+        let status = fs::read_to_string(task.path().join("status")).ok()?;
+        let mut lines = status.lines();
+        lines.next().filter(|name| name.contains("headway-host"))?;
+        let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        count.trim().parse::<u64>().ok()
+    };
+    tasks.flatten().filter_map(of).sum()
+}
+
+/// Bytes of memory that this process has.
+fn resident() -> u64 {
+    let pages = fs::read_to_string("/proc/self/statm").expect("this is Linux");
+    let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).expect("a number");
+    pages * 4096
+}
+
+fn answer(server: Endpoint) -> std::thread::JoinHandle<Endpoint> {
+    std::thread::spawn(move || {
+        while let Ok(request) = server.recv_timeout(Duration::from_secs(2)) {
+            let reply = request.bytes.clone();
+            let _ = request.reply(reply).expect("room");
+        }
+        server
+    })
+}
+
+#[test]
+fn endpoints_without_work_cost_neither_wake_ups_nor_much_memory() {
+    let limits = Limits { peers: 20_000, ..Limits::default() };
+    let server = Endpoint::bind("127.0.0.1:0", Config { limits, ..Config::default() }).expect("bound");
+    let address = server.local_addr();
+    let serving = answer(server);
+
+    // What a peer costs, from many that come one after another and stay in the table.
+    let call = |number: u32| {
+        let client = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
+        let reply = client.call(address, number.to_be_bytes().to_vec()).expect("a reply");
+        assert_eq!(&reply[..], number.to_be_bytes());
+    };
+    (0..100).for_each(call);
+    let before = resident();
+    (0..1000).for_each(call);
+    let each = resident().saturating_sub(before) / 1000;
+    assert!(each <= 10_000, "{each} bytes for each idle peer");
+
+    let client = Endpoint::bind("127.0.0.1:0", Config::default()).expect("bound");
+    for _ in 0..100 {
+        client.call(address, vec![7; 100]).expect("a reply");
+    }
+    let server = serving.join().expect("no panic");
+    // Timers that were set meanwhile expire, and then nothing happens any more.
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let before = sleeps();
+        sleep(Duration::from_millis(500));
+        if sleeps() == before {
+            break;
+        }
+        assert!(Instant::now() < until, "the endpoints' threads wake up for nothing");
+    }
+    drop((server, client));
+}

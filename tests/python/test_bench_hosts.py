@@ -1,0 +1,47 @@
+"""`make bench-hosts` in its short form: one repetition of the calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOL = Path(__file__).parents[2] / "tools/bench_hosts.py"
+PROGRAM = Path(sys.executable).with_name("headway-perf")
+
+
+def bench(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The tool's end; network namespaces of its own are gone by then."""
+    words = [sys.executable, str(TOOL), "--program", str(PROGRAM), *(str(argument) for argument in arguments)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        out, error = process.communicate(timeout=120)
+    assert not list(Path("/run/netns").glob(f"headway-bench-{process.pid}-*"))
+    return subprocess.CompletedProcess(words, process.returncode, out, error)
+
+
+def test_a_line_that_does_not_exist_is_refused() -> None:
+    refused = bench("--lines", "carrier-pigeon")
+    assert refused.returncode == 2
+    assert "no line" in refused.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="network namespaces need Linux and root")
+@pytest.mark.skipif(shutil.which("ip") is None, reason="ip is not installed")
+@pytest.mark.skipif(not PROGRAM.exists(), reason="headway-perf is not installed")
+def test_calls_are_measured_beside_tcp(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    done = bench("--reps", 1, "--calls", 200, "--lines", "latency", "--json", file)
+    assert done.returncode == 0, done.stderr
+    (results,) = json.loads(file.read_text("utf-8")).values()
+    assert list(results) == ["amrt", "amrt, spin", "TCP"]
+    for column in results.values():
+        (result,) = column
+        assert 0 < result["p50"] <= result["p99"]
+    assert done.stdout.count("| p50, us |") == done.stdout.count("| p99, us |") == len(results)
+    ratio = results["amrt"][0]["p50"] / results["TCP"][0]["p50"]
+    assert f"{ratio:.2f} ({ratio:.2f}) |" in done.stdout
