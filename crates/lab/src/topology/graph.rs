@@ -2,25 +2,14 @@
 //! way from `b` to `a` takes another time has `delay_back`. Files of other simulators are read too: those whose names end in
 //! `.topo` by [`super::htsim`], and those that end in `.txt` by [`super::ns3`].
 
+use super::found::Found;
 use crate::files;
 use crate::text::{Item, Origin, Problem, Reader, ScenarioError, Source, parse, tree::Value};
 use headway_network::LinkSpec;
 use headway_network::topology::Graph;
 use rustc_hash::FxHashMap;
-use serde_json::{Map, Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
-
-/// A graph, checked.
-#[derive(Debug)]
-pub struct Found {
-    /// What the simulator builds.
-    pub graph: Graph,
-    /// Where the number of its hosts is written.
-    pub at: Origin,
-    /// Every key with its value.
-    pub resolved: Map<String, Json>,
-}
 
 /// Reads the file that `file` names.
 pub fn read(file: &Item<'_>, folder: &Path) -> Result<Found, ScenarioError> {
@@ -77,30 +66,6 @@ pub fn parse(source: &Arc<Source>) -> Result<Found, ScenarioError> {
     Ok(Found::new(Graph { hosts, switches, links, back }, hosts_item.at().clone()))
 }
 
-impl Found {
-    /// A graph, and where the number of its hosts is written.
-    pub(super) fn new(graph: Graph, at: Origin) -> Found {
-        let name = |node: u32| name(node, graph.hosts);
-        let mut rows: Vec<Json> = graph
-            .links
-            .iter()
-            .map(|(a, b, l)| json!([name(*a), name(*b), l.rate.to_string(), l.delay.to_string()]))
-            .collect();
-        for (number, link) in &graph.back {
-            if let Some(row) = rows[*number as usize].as_array_mut() {
-                row.push(link.delay.to_string().into());
-            }
-        }
-        let mut resolved = Map::new();
-        let counts =
-            [("hosts", json!(graph.hosts)), ("switches", json!(graph.switches)), ("links", rows.into())];
-        for (key, value) in counts {
-            resolved.insert(key.into(), value);
-        }
-        Found { graph, at, resolved }
-    }
-}
-
 fn empty(source: &Arc<Source>) -> ScenarioError {
     ScenarioError::new(Problem::Topology("the graph is empty".into()), &Origin::line(source, 1))
 }
@@ -122,14 +87,11 @@ fn node(item: &Item<'_>, hosts: u32, switches: u32) -> Result<u32, ScenarioError
     Ok(base + number)
 }
 
-fn name(node: u32, hosts: u32) -> String {
-    if node < hosts { format!("h{node}") } else { format!("s{}", node - hosts) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use headway_network::topology::Topology;
+    use serde_json::json;
 
     const TWO: &str = "hosts = 4\nswitches = 1\nlink = [\n  {a=\"h0\", b=\"s0\", rate=\"10 Gbps\", delay=\"1 us\"},\n  \
         {a=\"h1\", b=\"s0\", rate=\"10 Gbps\", delay=\"1 us\"},\n  {a=\"h2\", b=\"h3\", rate=\"1 Gbps\", delay=\"1 us\"},\n]\n";

@@ -6,7 +6,7 @@
 //! each. The switches are numbered tier by tier. Each switch has one latency in Headway, so that a tier's is part of the delay
 //! of the links that lead to it.
 
-use super::graph::Found;
+use super::found::Found;
 use super::words::{Line, Text};
 use crate::text::{Origin, ScenarioError, Source, names};
 use headway_network::LinkSpec;

@@ -7,6 +7,7 @@ use headway_units::Time;
 use serde_json::{Map, Value as Json};
 use std::path::Path;
 
+pub mod found;
 pub mod graph;
 pub mod htsim;
 pub mod layout;

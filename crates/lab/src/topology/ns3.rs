@@ -8,7 +8,7 @@
 //! between: the link of the host is as fast as all of them together, and takes no time. Other hosts' packets may cross
 //! that switch where that is a shortest path.
 
-use super::graph::Found;
+use super::found::Found;
 use super::words::Text;
 use crate::text::{Origin, ScenarioError, Source};
 use headway_network::LinkSpec;
