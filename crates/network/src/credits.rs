@@ -5,9 +5,10 @@
 //!
 //! [`Transport::credit_bound`]: headway_transport::Transport::credit_bound
 
+use crate::flow::FlowSpec;
 use crate::ideal::Ideals;
 use crate::network::Network;
-use crate::spec::{FlowSpec, RunSpec, TransportSpec};
+use crate::spec::{RunSpec, TransportSpec};
 use headway_transport::{CreditBound, CreditDemand, registry};
 use headway_units::Time;
 use rustc_hash::FxHashMap;

@@ -6,7 +6,7 @@
 //!
 //! Edges are stored by what is over, in a list of numbers: a graph takes 4 bytes for each edge and 12 for each node.
 
-use crate::spec::{FlowSpec, Until};
+use crate::flow::{FlowSpec, Until};
 use headway_units::Time;
 
 /// Time that passes between flows.

@@ -1,8 +1,9 @@
 //! How fast a flow would be alone: over its own path, as its switches forward.
 
+use crate::flow::FlowSpec;
 use crate::network::Network;
 use crate::routes::PathSelector;
-use crate::spec::{FlowSpec, Forwarding, RunSpec};
+use crate::spec::{Forwarding, RunSpec};
 use headway_packet::{HostId, Packet, PacketKind};
 use headway_units::{Rate, Time};
 use std::collections::BTreeMap;

@@ -7,6 +7,7 @@ mod detours;
 mod error;
 mod estimate;
 pub mod faults;
+mod flow;
 mod graph;
 mod ideal;
 mod injector;
@@ -29,6 +30,7 @@ pub use credits::{counts_credits, credits_in_flight};
 pub use error::{BuildError, Miscounted, RunError};
 pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};
+pub use flow::{FlowSpec, Until};
 pub use graph::{Cause, Causes, Graph, GraphError, Node, Step as GraphStep};
 pub use ideal::Ideals;
 pub use injector::{FaultAction, FaultCounts, Injector};
@@ -42,8 +44,8 @@ pub use outcome::{
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
 pub use spec::{
-    FabricSpec, FlowChoice, FlowSpec, Forwarding, PortChoice, PortsAt, ProbeChoice, Routing, RunSpec,
-    SampleSpec, TransportSpec, Until,
+    FabricSpec, FlowChoice, Forwarding, PortChoice, PortsAt, ProbeChoice, Routing, RunSpec, SampleSpec,
+    TransportSpec,
 };
 pub use tap::Tap;
 pub use timing::HostTiming;

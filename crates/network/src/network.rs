@@ -4,10 +4,11 @@
 //! leaves by; the link of host `h` towards its switch is number `h`.
 
 use crate::error::BuildError;
+use crate::flow::FlowSpec;
 use crate::link::Link;
 use crate::rng::{Purpose, derive};
 use crate::router::Router;
-use crate::spec::{FabricSpec, FlowSpec, Forwarding, PortChoice, PortsAt, Routing};
+use crate::spec::{FabricSpec, Forwarding, PortChoice, PortsAt, Routing};
 use crate::topology::{TopologySpec, Wiring};
 use headway_fabric::registry::AnyDiscipline;
 use headway_fabric::{Buffer, Need, Offers, PortContext};

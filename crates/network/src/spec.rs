@@ -2,14 +2,14 @@
 //! and explained elsewhere.
 
 use crate::faults::FaultSpec;
+use crate::flow::{FlowSpec, Until};
 use crate::graph::Graph;
 use crate::link::LinkChoice;
 use crate::processor::HostCosts;
 use crate::topology::TopologySpec;
 use headway_fabric::{Buffer, Limit};
-use headway_packet::{HostId, Sizes};
+use headway_packet::Sizes;
 use headway_params::ParamValue;
-use headway_transport::{InitialWindow, Message};
 use headway_units::Time;
 use std::sync::Arc;
 
@@ -117,58 +117,6 @@ pub struct FabricSpec {
     pub host_queue: Option<Limit>,
 }
 
-/// One message to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowSpec {
-    /// Sending host.
-    pub src: u32,
-    /// Receiving host, not `src`.
-    pub dst: u32,
-    /// Application bytes.
-    pub bytes: u64,
-    /// When the application hands it over.
-    pub start: Time,
-    /// Application class.
-    pub class: u16,
-    /// Deadline as a time since the start of the run; `None` without one.
-    pub deadline: Option<Time>,
-    /// What the sender may send before it has heard of its receiver.
-    pub initial_window: InitialWindow,
-    /// Whether the sender answers permissions.
-    pub responsive: bool,
-    /// Index into [`RunSpec::transports`].
-    pub transport: u8,
-    /// Path number under [`Routing::Pinned`]; `None` draws entropy from the seed.
-    pub path: Option<u32>,
-    /// Position in [`RunSpec::flows`] of the flow whose connection this one goes over.
-    pub connection: Option<u32>,
-    /// When it is over at both ends, whatever has arrived until then; later than its start.
-    pub stop: Option<Time>,
-}
-
-impl FlowSpec {
-    /// How its message begins, if the connection that it names is open.
-    pub fn begins(&self) -> InitialWindow {
-        InitialWindow { connected: self.connection.is_some(), ..self.initial_window }
-    }
-
-    /// The message that a machine is given; `id` is its number among those of its pair of hosts. The connection that it
-    /// names counts as open.
-    pub fn message(&self, id: u32, tag: u32, entropy: u32) -> Message {
-        Message {
-            id,
-            dst: HostId(self.dst),
-            bytes: self.bytes,
-            class: self.class,
-            deadline: self.deadline,
-            initial_window: self.begins(),
-            responsive: self.responsive,
-            entropy,
-            tag,
-        }
-    }
-}
-
 /// Which transport, with the parameters that differ from its defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransportSpec {
@@ -224,15 +172,6 @@ impl ProbeChoice {
             ProbeChoice::Some(names) => names.iter().any(|one| one == name),
         }
     }
-}
-
-/// When a flow has ended, for a run that ends with its last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Until {
-    /// When its last byte is at its receiver.
-    Received,
-    /// When its sender knows that.
-    Known,
 }
 
 /// The specification of a run: the network, the transports, the flows, and all options that its events depend on.

@@ -4,7 +4,7 @@
 
 use crate::harness;
 
-use harness::ledger::{self, Broken};
+use harness::ledger::Broken;
 use harness::mutant::Fault;
 use harness::network::Outcome;
 use harness::plan::{Open, Plan, any_plan, perfect_plan};

@@ -1,0 +1,66 @@
+//! Messages that a run is asked to send.
+
+use headway_packet::HostId;
+use headway_transport::{InitialWindow, Message};
+use headway_units::Time;
+
+/// One message to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host, not `src`.
+    pub dst: u32,
+    /// Application bytes.
+    pub bytes: u64,
+    /// When the application hands it over.
+    pub start: Time,
+    /// Application class.
+    pub class: u16,
+    /// Deadline as a time since the start of the run; `None` without one.
+    pub deadline: Option<Time>,
+    /// What the sender may send before it has heard of its receiver.
+    pub initial_window: InitialWindow,
+    /// Whether the sender answers permissions.
+    pub responsive: bool,
+    /// Index into [`crate::RunSpec::transports`].
+    pub transport: u8,
+    /// Path number under [`crate::Routing::Pinned`]; `None` draws entropy from the seed.
+    pub path: Option<u32>,
+    /// Position in [`crate::RunSpec::flows`] of the flow whose connection this one goes over.
+    pub connection: Option<u32>,
+    /// When it is over at both ends, whatever has arrived until then; later than its start.
+    pub stop: Option<Time>,
+}
+
+impl FlowSpec {
+    /// How its message begins, if the connection that it names is open.
+    pub fn begins(&self) -> InitialWindow {
+        InitialWindow { connected: self.connection.is_some(), ..self.initial_window }
+    }
+
+    /// The message that a machine is given; `id` is its number among those of its pair of hosts. The connection that it
+    /// names counts as open.
+    pub fn message(&self, id: u32, tag: u32, entropy: u32) -> Message {
+        Message {
+            id,
+            dst: HostId(self.dst),
+            bytes: self.bytes,
+            class: self.class,
+            deadline: self.deadline,
+            initial_window: self.begins(),
+            responsive: self.responsive,
+            entropy,
+            tag,
+        }
+    }
+}
+
+/// When a flow has ended, for a run that ends with its last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Until {
+    /// When its last byte is at its receiver.
+    Received,
+    /// When its sender knows that.
+    Known,
+}
