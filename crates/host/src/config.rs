@@ -88,7 +88,8 @@ pub enum RoundTrip {
     /// that is about one path, and what a path can do is known there.
     #[default]
     Measured,
-    /// What [`Config::path`] and [`Config::path_to`] say; nothing is measured.
+    /// What [`Config::path`] and [`Config::path_to`] say; nothing is measured. Transports whose hosts count rounds of time
+    /// together, as dcPIM, always have this: measured times differ from host to host.
     Given,
 }
 

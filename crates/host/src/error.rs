@@ -12,6 +12,11 @@ pub enum ConfigError {
     /// No transport has this name.
     #[error("there is no transport `{}`{}", .0, near(.0, headway_transport::registry::NAMES))]
     UnknownTransport(String),
+    /// The transport counts rounds of time that all hosts begin together, and this endpoint's clock begins when it does.
+    #[error(
+        "transport `{0}` needs one clock at all hosts: say `origin_ns`, a reading of the monotonic clock that they share"
+    )]
+    NeedsSharedClock(&'static str),
     /// A parameter that the transport refuses.
     #[error("transport `{name}`: {source}")]
     Transport {

@@ -74,6 +74,9 @@ impl TransportVisitor for Make<'_> {
     type Output = Result<Made, ConfigError>;
 
     fn visit<T: Transport>(self) -> Self::Output {
+        if T::CAPABILITIES.shared_clock && self.config.origin_ns.is_none() {
+            return Err(ConfigError::NeedsSharedClock(T::INFO.name));
+        }
         let mut params = T::Params::default();
         for (name, value) in &self.config.params {
             let fail = |source| ConfigError::Transport { name: T::INFO.name.into(), source };

@@ -369,6 +369,8 @@ pub struct Capabilities {
     /// Packets of one message may take several paths although switches choose by flow: they have subflows, or name
     /// their path themselves.
     pub multipath: bool,
+    /// Hosts count rounds of time together, so that their clocks have to begin at the same time and go equally fast.
+    pub shared_clock: bool,
     /// Parameters that are not set follow from the traffic: [`Transport::tune`].
     pub tunes: bool,
 }
@@ -380,6 +382,7 @@ impl Capabilities {
         credits: false,
         symmetric: false,
         multipath: false,
+        shared_clock: false,
         tunes: false,
     };
 }

@@ -19,7 +19,7 @@ mod round_trip;
 mod watch;
 
 use crate::budget::{Budget, Charge};
-use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, sizes};
+use crate::config::{Config, Limits, MAX_MTU, MIN_MTU, RoundTrip, sizes};
 use crate::counters::{Count, Counters};
 use crate::error::{ConfigError, SendError};
 use crate::machine::{Machine, PathTable};
@@ -250,6 +250,13 @@ impl Core {
         counters: Arc<Counters>,
     ) -> Result<Core, ConfigError> {
         check(config)?;
+        let mut config = config.clone();
+        let found = headway_transport::registry::find(&config.transport);
+        if found.is_some_and(|found| found.capabilities.shared_clock) {
+            // Measured round trips differ from host to host, and with them the rounds that hosts have to count together.
+            config.round_trip = RoundTrip::Given;
+        }
+        let config = &config;
         let sizes = sizes(config.mtu, &config.admission);
         let paths = PathTable::new(config.path_over(config.path));
         let (machine, declared) = Machine::new(config, SELF, sizes, &paths)?;

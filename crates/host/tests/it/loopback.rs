@@ -50,7 +50,10 @@ fn megabytes_arrive_intact_over_every_transport_and_admission() {
                 "phost" => vec![("token_lifetime".to_string(), ParamValue::Float(1e5))],
                 _ => Vec::new(),
             };
-            let config = Config { transport: (*transport).into(), params, admission, ..Config::default() };
+            // The clock that all endpoints of a machine share.
+            let origin_ns = Some(0);
+            let config =
+                Config { transport: (*transport).into(), params, admission, origin_ns, ..Config::default() };
             let (a, b) = (endpoint(&config), endpoint(&config));
             let sent: Vec<_> = (0..4).map(|n| bytes(1 << 20, n)).collect();
             let handles: Vec<_> =
@@ -119,6 +122,9 @@ fn what_cannot_be_is_said_by_type() {
     assert!(matches!(bind("[::1]:0", Config::default()), BindError::NotIpv4(_)));
     let unknown = Config { transport: "carrier-pigeon".into(), ..Config::default() };
     assert!(bind("127.0.0.1:0", unknown).to_string().starts_with("there is no transport `carrier-pigeon`: "));
+    let alone = Config { transport: "dcpim".into(), ..Config::default() };
+    let said = bind("127.0.0.1:0", alone).to_string();
+    assert!(said.starts_with("transport `dcpim` needs one clock at all hosts: "), "{said}");
     let slip = Config { transport: "hom".into(), ..Config::default() };
     let said = bind("127.0.0.1:0", slip).to_string();
     assert_eq!(said, "there is no transport `hom`: did you mean `homa`?");

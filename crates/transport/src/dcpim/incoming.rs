@@ -39,6 +39,11 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
+    /// Tokens that are neither answered nor written off.
+    pub(super) fn open(&self) -> u32 {
+        self.given.saturating_sub(self.answered)
+    }
+
     /// A message that `packet` is the first to speak of.
     pub(super) fn new(packet: &Packet, packets: u32, order: u64, now: Time) -> Incoming {
         // An announcement says this where data packets do.

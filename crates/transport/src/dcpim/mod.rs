@@ -12,9 +12,11 @@ mod schedule;
 mod sender;
 
 use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::shared::scale;
 use crate::two_sided::{Machine, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketKind, Sizes};
 use headway_params::ParamKind;
 use headway_units::{Rate, Time};
@@ -142,7 +144,8 @@ pub struct Dcpim;
 impl Transport for Dcpim {
     type Endpoint = DcpimEndpoint;
     type Params = DcpimParams;
-    const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const CAPABILITIES: Capabilities = Capabilities { shared_clock: true, tunes: true, ..Capabilities::NONE };
+    const PROBES: &'static [GaugeInfo] = &[probes::PERMITTED, probes::OUTSTANDING];
     const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "dcpim",

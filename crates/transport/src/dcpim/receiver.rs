@@ -8,6 +8,7 @@ use super::{DcpimParams, Known, Shared, Terms, TimerKey};
 use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
+use crate::probes::{self, Sink};
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{HostId, Packet, TypedView};
 use headway_units::Time;
@@ -401,6 +402,12 @@ impl Receiver {
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.named_now(id) {
+            found(&probes::OUTSTANDING, incoming.open().into());
+        }
+    }
+
     /// The sender is gone.
     fn forget(&mut self, _: &mut Shared, _: Time, gone: Gone) {
         for key in self.messages.covered(gone) {

@@ -8,7 +8,9 @@ use crate::first_window::FirstWindowSchedule;
 use crate::idle::{IdleTimer, MAX_BACKOFF};
 use crate::index_window::IndexWindow;
 use crate::message::Message;
+use crate::messages::MessageId;
 use crate::messages::Messages;
+use crate::probes::{self, Sink};
 use crate::two_sided::SendingHalf;
 use headway_packet::{HostId, Packet, PacketFlags, PacketKind, TypedView};
 use headway_units::Time;
@@ -277,6 +279,12 @@ impl Sender {
 }
 
 impl SendingHalf<TimerKey> for Sender {
+    fn probe(&self, _: &Shared, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(out) = self.messages.named_now(id) {
+            found(&probes::PERMITTED, out.waiting.into());
+        }
+    }
+
     /// dcPIM §3.1: every message is announced; a short one leaves at once.
     fn open(&mut self, shared: &mut Shared, now: Time, message: &Message) {
         let terms = self.known.terms(&self.params, &shared.context, message.dst);

@@ -48,6 +48,11 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
+    /// Packets that may be on their way.
+    pub(super) fn open(&self) -> u32 {
+        self.granted.saturating_sub(self.received.len())
+    }
+
     /// A message that `packet` is the first to speak of.
     pub(super) fn new(
         packet: &Packet,

@@ -12,9 +12,11 @@ mod receiver;
 mod sender;
 
 use crate::endpoint::{Capabilities, HostContext, Path, Traffic, Transport, TransportInfo};
+use crate::probes;
 use crate::promises::{Promised, Promises};
 use crate::shared::scale;
 use crate::two_sided::{Machine, TwoSided};
+use headway_gauges::GaugeInfo;
 use headway_packet::{Family, HostId, Packet, PacketFlags, PacketKind};
 use headway_params::ParamKind;
 use headway_units::{Rate, Time};
@@ -113,6 +115,7 @@ impl Transport for Sird {
     type Endpoint = SirdEndpoint;
     type Params = SirdParams;
     const CAPABILITIES: Capabilities = Capabilities { tunes: true, ..Capabilities::NONE };
+    const PROBES: &'static [GaugeInfo] = &[probes::OUTSTANDING];
     const PACKETS: Family = packets::PACKETS;
     const INFO: TransportInfo = TransportInfo {
         name: "sird",

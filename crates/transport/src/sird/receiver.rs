@@ -7,6 +7,7 @@ use super::{Budget, Policy, Shared, SirdParams, TimerKey, timeout};
 use crate::endpoint::Gone;
 use crate::finished::FinishedMessages;
 use crate::messages::{MessageId, Messages};
+use crate::probes::{self, Sink};
 use crate::ranking::Ranking;
 use crate::two_sided::ReceivingHalf;
 use headway_packet::{Ecn, HostId, Packet, TypedView};
@@ -230,6 +231,12 @@ impl Receiver {
 }
 
 impl ReceivingHalf<TimerKey> for Receiver {
+    fn probe(&self, id: MessageId, found: &mut Sink<'_>) {
+        if let Some(incoming) = self.messages.named_now(id) {
+            found(&probes::OUTSTANDING, incoming.open().into());
+        }
+    }
+
     /// The sender is gone, or a message: others may have the credit in its place.
     fn forget(&mut self, shared: &mut Shared, now: Time, gone: Gone) {
         for key in self.messages.covered(gone) {

@@ -95,6 +95,8 @@ pub fn config(transport: &str, admission: Admission) -> Config {
         admission,
         peer_timeout: Time::s(300),
         nic: Some(Rate::gbps(10)),
+        // All hosts of a world have its clock.
+        origin_ns: Some(0),
         limits: Limits {
             total_bytes: 8 << 20,
             peer_bytes: 4 << 20,
