@@ -82,11 +82,15 @@ fn bdp_packets(path: &Path, nic: Rate, sizes: &Sizes) -> u32 {
     path.bdp_packets(nic, sizes)
 }
 
+/// Round trip of control where nobody says it. All hosts have to count the same rounds, so that it cannot follow from what
+/// each of them knows of its own paths.
+const UNSAID: Time = Time::us(100);
+
 impl Terms {
     fn of(params: &DcpimParams, context: &HostContext, path: &Path) -> Terms {
         let sizes = &context.sizes;
         let round_trip = match params.control_rtt {
-            Time::ZERO => control_rtt(path, sizes),
+            Time::ZERO => UNSAID,
             said => said,
         };
         let bdp = match params.bdp_packets {
@@ -116,7 +120,7 @@ impl Terms {
     }
 }
 
-/// The terms of a host: those of the longest path that it has met, so that all hosts of a network agree where one path is not said.
+/// The terms of a host: its bandwidth-delay product is that of the longest path that it has met, where nobody says it.
 #[derive(Default)]
 struct Known {
     longest: Option<Path>,
@@ -158,7 +162,7 @@ impl Transport for Dcpim {
             "§3.2: what has arrived when a host's own half round ends takes part, as in the authors' DPDK implementation; one that is ahead waits for its round. The authors' simulator ignores what is late.",
             "§3.3: choices by lot are hashes of host, epoch, round and peer; the authors' simulator has one generator for all.",
             "§3.3: channels of the ending data phase count as had in the next matching, as in the authors' simulator, although their packets may have been counted as received.",
-            "§3.4: where neither a scenario nor `control_rtt` says the longest path, it is the longest one that the host has met.",
+            "§3.4: where neither a scenario nor `control_rtt` says the round trip of control, it counts as 100 us: hosts that went by what each has met would count different rounds.",
             "§3.5: a match that replaces a prompt one of the same pair keeps its pace; the authors' simulator starts its timer anew.",
             "§3.5: tokens of one rank for one message are used in their order; the authors' simulator uses them in that of its heap.",
             "§3.5: the last packet of a message has its own size; the authors' simulator sends 1500 bytes.",
