@@ -11,7 +11,7 @@ use headway_transport::registry;
 const SAMPLES: u32 = 10_000;
 
 /// Lets each transport that is configured by its traffic see the distributions of its entries; one that has
-/// none keeps its defaults.
+/// none keeps its defaults. One whose hosts count rounds together always sees the longest path, so that they agree.
 pub(super) fn tune(
     transports: &mut [TransportSpec],
     entries: &[Entry],
@@ -23,23 +23,27 @@ pub(super) fn tune(
             continue;
         }
         let own = entries.iter().filter(|entry| usize::from(entry.common.transport) == position);
-        let Some(traffic) = traffic(own, topology, fabric) else { continue };
+        let counts_rounds =
+            registry::find(&transport.name).is_some_and(|found| found.capabilities.shared_clock);
+        let Some(traffic) = traffic(own, topology, fabric, counts_rounds) else { continue };
         if let Some(Ok(params)) = registry::tuned(&transport.name, &transport.params, &traffic) {
             transport.params = params;
         }
     }
 }
 
-/// The sizes of all random messages of these entries, each distribution weighted by its messages a second.
+/// The sizes of all random messages of these entries, each distribution weighted by its messages a second. Without any there
+/// is nothing to see, unless somebody only wants to know the network.
 fn traffic<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     topology: &Topology,
     fabric: &FabricSpec,
+    whatever_sizes: bool,
 ) -> Option<Traffic> {
     let random = entries.filter_map(|entry| entry.pattern.random_sizes());
     let random: Vec<(&Cdf, f64)> = random.collect();
     let all: f64 = random.iter().map(|(_, rate)| rate).sum();
-    if random.is_empty() {
+    if random.is_empty() && !whatever_sizes {
         return None;
     }
     let network = Network::build(&topology.spec, fabric).ok()?;

@@ -3,13 +3,14 @@
 
 use headway_fabric::{Buffer, Limit};
 use headway_network::{
-    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Metric, Outcome, Routing, RunSpec, SampleSpec,
-    TopologySpec, TransportSpec,
+    FabricSpec, FlowChoice, FlowSpec, LinkChoice, LinkSpec, Metric, Network, Outcome, Routing, RunSpec,
+    SampleSpec, TopologySpec, TransportSpec,
 };
 use headway_packet::Sizes;
 use headway_params::ParamValue;
 use headway_sim::run;
 use headway_transport::InitialWindow;
+use headway_transport::endpoint::Traffic;
 use headway_units::{Rate, Time};
 
 /// A link.
@@ -44,7 +45,7 @@ pub fn fair(mut flow: FlowSpec, share: u32, slot: u32) -> FlowSpec {
 /// A run of one transport over its own discipline, with buffers of 128 packets.
 pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop: Time) -> RunSpec {
     let entry = headway_transport::registry::find(transport).expect("a registered transport");
-    RunSpec {
+    let mut run = RunSpec {
         topology,
         fabric: FabricSpec {
             discipline: entry.info.discipline.into(),
@@ -67,7 +68,21 @@ pub fn spec(topology: TopologySpec, transport: &str, flows: Vec<FlowSpec>, stop:
         costs: headway_network::HostCosts::default(),
         until: headway_network::Until::Received,
         graph: None,
+    };
+    if entry.capabilities.shared_clock {
+        // Hosts that count rounds together are told the longest path, as scenarios tell it.
+        let network = Network::build(&run.topology, &run.fabric).expect("a network");
+        let traffic = Traffic {
+            sizes: Vec::new(),
+            mean: 0.0,
+            path: network.path(0, network.hosts() - 1),
+            nic: network.links()[0].spec.rate,
+            packet: run.fabric.sizes,
+        };
+        let tuned = headway_transport::registry::tuned(transport, &[], &traffic).expect("it has parameters");
+        run.transports[0].params = tuned.expect("it takes its own");
     }
+    run
 }
 
 /// Sets a word parameter of the discipline.
