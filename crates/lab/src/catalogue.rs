@@ -128,7 +128,7 @@ pub fn catalogue(thing: &str) -> Result<Option<Json>, ScenarioError> {
             headway_fabric::registry::all().iter().map(one).collect()
         }
         "topologies" => topology::KINDS.iter().map(|(info, _)| topology_kind(info)).collect(),
-        "traffic" => traffic::KINDS.iter().map(|kind| traffic_kind(kind)).collect(),
+        "traffic" => traffic::KINDS.iter().map(traffic_kind).collect(),
         "models" => model::KINDS.iter().map(|kind| closed_form(&kind.info)).collect(),
         "workloads" => library::WORKLOADS.iter().map(workload).collect::<Result<_, _>>()?,
         _ => return Ok(None),

@@ -18,9 +18,23 @@ use rustc_hash::FxHashMap;
 /// network side by side so choose as one who simulates all of it.
 pub struct PathSelector {
     routing: Routing,
+    /// By what most packets choose.
+    way: Way,
+    /// Whether packets choose otherwise among next hops that are numbered one after the other, and among listed ones.
+    apart: bool,
+    listed_apart: bool,
     salts: Vec<u64>,
     spray: Vec<u64>,
     symmetric: Symmetric,
+}
+
+/// By what a packet chooses among equal next hops: few words, since every packet asks at every switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Hashed,
+    Sprayed,
+    Pinned,
+    Symmetric,
 }
 
 impl PathSelector {
@@ -37,7 +51,15 @@ impl PathSelector {
         };
         let symmetric =
             if routing == Routing::Symmetric { Symmetric::new(network, seed) } else { Symmetric::default() };
-        PathSelector { routing, salts, spray, symmetric }
+        let way = match routing {
+            Routing::Ecmp | Routing::Weighted => Way::Hashed,
+            Routing::Spray | Routing::LeastQueue | Routing::Flowlet(_) => Way::Sprayed,
+            Routing::Pinned => Way::Pinned,
+            Routing::Symmetric => Way::Symmetric,
+        };
+        let weighted = routing == Routing::Weighted;
+        let (apart, listed_apart) = (weighted || symmetric.walks, weighted || routing == Routing::Symmetric);
+        PathSelector { routing, way, apart, listed_apart, salts, spray, symmetric }
     }
 
     /// Whether whoever drives the ports chooses among [`PathSelector::choices`] when a packet arrives.
@@ -69,23 +91,28 @@ impl PathSelector {
         let router = &network.router;
         match router.hop(switch, packet.dst.0) {
             Hop::One(port) => Some(port),
-            Hop::Many { .. } if self.symmetric.walks => self.symmetric.listed(network, switch, packet),
-            Hop::Many { first, count, level } => match self.routing {
-                Routing::Weighted => self.weighted(network, switch, packet, first..first + count),
-                _ => Some(first + self.pick(switch, packet, (count, level), arrival)),
-            },
-            Hop::Listed { .. } if self.routing == Routing::Symmetric => {
-                self.symmetric.listed(network, switch, packet)
+            Hop::Many { .. } if self.apart => self.route_apart(network, switch, packet),
+            Hop::Many { first, count, level } => {
+                Some(first + self.pick(switch, packet, (count, level), arrival))
             }
-            Hop::Listed { first, count } => match self.routing {
-                Routing::Weighted => {
-                    let ports = (first..first + count).map(|place| router.listed(place));
-                    self.weighted(network, switch, packet, ports)
-                }
-                _ => Some(router.listed(first + self.pick(switch, packet, (count, 0), arrival))),
-            },
+            Hop::Listed { .. } if self.listed_apart => self.route_apart(network, switch, packet),
+            Hop::Listed { first, count } => {
+                Some(router.listed(first + self.pick(switch, packet, (count, 0), arrival)))
+            }
             Hop::Nowhere => None,
         }
+    }
+
+    /// The same where a packet does not choose by a number alone.
+    #[cold]
+    #[inline(never)]
+    fn route_apart(&self, network: &Network, switch: u32, packet: &Packet) -> Option<u32> {
+        if self.routing != Routing::Weighted {
+            return self.symmetric.listed(network, switch, packet);
+        }
+        let mut ports = Vec::new();
+        network.router.fill(switch, packet.dst.0, &mut ports);
+        self.weighted(network, switch, packet, ports.iter().copied())
     }
 
     /// [`PathSelector::route`] where routes avoid links that are down.
@@ -120,11 +147,11 @@ impl PathSelector {
 
     #[inline(always)]
     fn pick(&self, switch: u32, packet: &Packet, (count, level): (u32, u32), (link, at): (u32, Time)) -> u32 {
-        let number = match self.routing {
-            Routing::Ecmp | Routing::Weighted => self.hashed(switch, packet),
-            Routing::Spray | Routing::LeastQueue | Routing::Flowlet(_) => self.sprayed(switch, (link, at)),
-            Routing::Pinned => return packet.entropy / level.max(1) % count,
-            Routing::Symmetric => self.symmetric.hash(packet, level.into()),
+        let number = match self.way {
+            Way::Hashed => self.hashed(switch, packet),
+            Way::Sprayed => self.sprayed(switch, (link, at)),
+            Way::Pinned => return packet.entropy / level.max(1) % count,
+            Way::Symmetric => self.symmetric.hash(packet, level.into()),
         };
         below(number, count)
     }

@@ -104,6 +104,7 @@ def flow(
     slot: int | None = None,
     path: int | None = None,
     connection: str | None = None,
+    after: Sequence[str | Mapping[str, Value]] | None = None,
 ) -> Flow:
     """A flow of `headway.flows(flows=[...])`.
 
@@ -121,6 +122,8 @@ def flow(
     slot: its position in the rotation of flows that share a path (whole number; default: by the order of flows)
     path: number of its path, with `routing="pinned"` (whole number; default: at random)
     connection: name of an earlier flow between the same hosts whose connection it uses (text; default: its own)
+    after: what it waits for: names of flows and steps of the list, or tables with `name` and `until`
+        (list of names or tables; default: nothing)
     """
     keys = given(
         src=src,
@@ -136,6 +139,7 @@ def flow(
         slot=slot,
         path=path,
         connection=connection,
+        after=after,
     )
     return Flow("flow", keys)
 

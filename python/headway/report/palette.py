@@ -42,7 +42,7 @@ _FIXED = {
     "proactmp": (6, 0), "rcp": (7, 0), "homa-aeolus": (2, 1), "expresspass-aeolus": (4, 1),
     "dctcp": (0, 1), "l2dct": (1, 1), "d2tcp": (3, 1), "tcp": (7, 1), "cubic": (5, 1), "bbr": (6, 1), "vegas": (2, 2),
     "mptcp-reno": (7, 2), "mptcp-cubic": (5, 2), "mptcp-lia": (0, 2), "mptcp-olia": (1, 2), "mptcp-balia": (3, 2),
-    "mptcp-wvegas": (4, 2),
+    "mptcp-wvegas": (4, 2), "swift": (6, 2), "sird": (7, 3), "dcpim": (5, 3),
 }  # fmt: skip
 _DASHES = ("", "7 3", "2 2.5", "9 3 2 3")
 

@@ -3,7 +3,8 @@
 use super::PatternInfo;
 use super::draw::Ground;
 use super::job::{
-    ALL_BYTES, Algorithm, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT, Schedule, too_few,
+    ALL_BYTES, Algorithm, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT, Schedule,
+    too_few,
 };
 use super::keys::{START, key};
 use super::reading::{Resolved, object};

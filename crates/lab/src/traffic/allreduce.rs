@@ -1,13 +1,13 @@
 //! All ranks get the sum of what all of them have.
 
+use super::PatternInfo;
 use super::draw::Ground;
 use super::job::{
-    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT, Ring,
-    Schedule, count_of, too_few, trees,
+    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS,
+    REPEAT, Ring, Schedule, count_of, too_few, trees,
 };
 use super::keys::{START, key};
 use super::reading::{Resolved, object};
-use super::PatternInfo;
 use crate::text::{Problem, Reader, ScenarioError};
 use crate::workload::random::Stream;
 use serde_json::{Value as Json, json};
@@ -41,7 +41,12 @@ impl Algorithm for How {
             RANKS,
             PLACEMENT,
             FIRST,
-            key("algorithm", "`ring`, `double-binary-tree`, `halving-doubling`", "`ring`", "which messages that takes; `halving-doubling` takes a power of two of ranks"),
+            key(
+                "algorithm",
+                "`ring`, `double-binary-tree`, `halving-doubling`",
+                "`ring`",
+                "which messages that takes; `halving-doubling` takes a power of two of ranks",
+            ),
             CHANNELS,
             CHUNKS,
             START,
@@ -118,7 +123,11 @@ impl Algorithm for How {
             }
             How::Halving => {
                 let rounds = 2.0 * f64::from(ranks.ilog2());
-                Extent { messages: n * rounds, edges: n * rounds * (rounds - 1.0) / 2.0, bytes: bytes.saturating_mul(2 * u64::from(ranks - 1)) }
+                Extent {
+                    messages: n * rounds,
+                    edges: n * rounds * (rounds - 1.0) / 2.0,
+                    bytes: bytes.saturating_mul(2 * u64::from(ranks - 1)),
+                }
             }
         }
     }

@@ -3,7 +3,8 @@
 use super::PatternInfo;
 use super::draw::Ground;
 use super::job::{
-    ALL_BYTES, Algorithm, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT, Schedule, count_of,
+    ALL_BYTES, Algorithm, CHUNKS, COMPUTE, Collective, Extent, FIRST, PLACEMENT, Parts, RANKS, REPEAT,
+    Schedule, count_of,
 };
 use super::keys::{START, key};
 use super::reading::{Resolved, object};

@@ -5,9 +5,9 @@ use super::keys::needed;
 use super::list::{self, Written};
 use super::reading::{Resolved, check_reachable, host, message, object, start};
 use super::stack::check_flow;
+use super::waiting::{self, WrittenStep};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
 use crate::text::{Item, Problem, Reader, ScenarioError, Share, names};
-use super::waiting::{self, WrittenStep};
 use headway_network::{Cause, Node, Routing};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
@@ -53,8 +53,7 @@ impl Declared for Flows {
             None => (Vec::new(), Vec::new()),
         };
         let step_items = steps_item.as_ref().map_or(Ok(Vec::new()), Item::list)?;
-        let edges =
-            waiting::edges((&items, &flows, &mut rows), (&step_items, &steps, &mut step_rows))?;
+        let edges = waiting::edges((&items, &flows, &mut rows), (&step_items, &steps, &mut step_rows))?;
         connect(&items, &mut flows, &edges)?;
         let mut resolved = object(json!({ "flows": rows }));
         if !step_rows.is_empty() {
@@ -182,11 +181,7 @@ fn one(
 }
 
 /// Finds the flows over whose connections others go: earlier ones between the same two hosts.
-fn connect(
-    items: &[Item<'_>],
-    flows: &mut [Written],
-    edges: &[(Node, Cause)],
-) -> Result<(), ScenarioError> {
+fn connect(items: &[Item<'_>], flows: &mut [Written], edges: &[(Node, Cause)]) -> Result<(), ScenarioError> {
     for (index, item) in items.iter().enumerate() {
         let Some(item) = item.table()?.get("connection") else { continue };
         let wanted = item.text()?;
@@ -199,7 +194,8 @@ fn connect(
         let same = [(own.src, own.dst), (own.dst, own.src)].contains(&(other.src, other.dst));
         // One that waits for the other begins after it.
         let waits = edges.iter().any(|(node, cause)| {
-            *node == Node::Flow(index as u32) && matches!(cause, Cause::Flow(flow, _) if *flow as usize == carrier)
+            *node == Node::Flow(index as u32)
+                && matches!(cause, Cause::Flow(flow, _) if *flow as usize == carrier)
         });
         if carrier == index || !same || own.start <= other.start && !waits {
             let (from, to) = (other.src, other.dst);

@@ -54,7 +54,12 @@ impl Declared for Pipeline {
             needed("bytes", "bytes", "that a stage passes to the next for a micro-batch, and gets back"),
             needed("forward", "duration", "what a stage computes for a micro-batch"),
             key("backward", "duration", "none", "the same on the way back; without it nothing goes back"),
-            key("order", "`gpipe`, `1f1b`", "`1f1b`", "all micro-batches forward and then all backward, or one by one as soon as the pipeline is full"),
+            key(
+                "order",
+                "`gpipe`, `1f1b`",
+                "`1f1b`",
+                "all micro-batches forward and then all backward, or one by one as soon as the pipeline is full",
+            ),
             START,
             REPEAT,
             COMPUTE,
@@ -91,7 +96,8 @@ impl Declared for Pipeline {
         }
         resolved.append(&mut object(own));
         let order = [Order::AllForwardFirst, Order::InTurn][order];
-        let pattern = Pipeline { ranks, micro_batches, bytes, forward, backward, order, start, repeat, compute };
+        let pattern =
+            Pipeline { ranks, micro_batches, bytes, forward, backward, order, start, repeat, compute };
         Ok((pattern, resolved))
     }
 
@@ -195,7 +201,8 @@ impl Pattern for Pipeline {
         }
         for iteration in 0..self.repeat {
             if iteration > 0 && self.compute > Time::ZERO {
-                let lasts: Vec<Vec<Cause>> = before.iter().map(|step| step.map(Cause::Step).into_iter().collect()).collect();
+                let lasts: Vec<Vec<Cause>> =
+                    before.iter().map(|step| step.map(Cause::Step).into_iter().collect()).collect();
                 before = between(&hosts, self.compute, &lasts, making).into_iter().map(Some).collect();
             }
             self.iteration(iteration as u32, &hosts, &mut before, making);

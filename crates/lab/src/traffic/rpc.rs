@@ -41,14 +41,27 @@ impl Declared for Rpc {
                 "list of hosts, or count",
                 "who answers, chosen at random for each call; a count means the hosts after the last client",
             ),
-            needed("request", "bytes, or as of `poisson`", "size of a request, or the distribution that it is drawn from"),
-            needed("reply", "bytes, or as of `poisson`", "size of a reply, or the distribution that it is drawn from"),
+            needed(
+                "request",
+                "bytes, or as of `poisson`",
+                "size of a request, or the distribution that it is drawn from",
+            ),
+            needed(
+                "reply",
+                "bytes, or as of `poisson`",
+                "size of a reply, or the distribution that it is drawn from",
+            ),
             sizes::INTERPOLATION,
             needed("calls", "count", "that a client makes in each of its loops"),
             key("outstanding", "count", "1", "loops of a client: calls that it has open at a time"),
             key("fan_out", "count", "1", "servers that each call goes to; it is over when all have replied"),
             key("think", "duration", "`\"0 s\"`", "from a reply to the next call of a loop"),
-            key("think_time", "`fixed`, `exponential`", "`fixed`", "whether `think` is always the same, or a mean"),
+            key(
+                "think_time",
+                "`fixed`, `exponential`",
+                "`fixed`",
+                "whether `think` is always the same, or a mean",
+            ),
             key("service", "duration", "`\"0 s\"`", "from a request to its reply, at the server"),
             START,
         ],
@@ -180,7 +193,8 @@ impl Pattern for Rpc {
                         let reply = making.push(spec);
                         let received = Cause::Flow(request, Until::Received);
                         if self.service > Time::ZERO {
-                            let step = making.step(GraphStep { host: Some(server), takes: self.service }, None);
+                            let step =
+                                making.step(GraphStep { host: Some(server), takes: self.service }, None);
                             making.wait(Node::Step(step), received);
                             making.wait(Node::Flow(reply), Cause::Step(step));
                         } else {

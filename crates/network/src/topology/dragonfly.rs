@@ -86,7 +86,8 @@ impl Dragonfly {
         let (groups, switches) = (self.groups, self.switches_per_group);
         let others = groups - 1;
         let each = (others * self.links_per_pair).div_ceil(switches).max(1);
-        let later = (1..groups - group).flat_map(move |on| (0..self.links_per_pair).map(move |copy| (on, copy)));
+        let later =
+            (1..groups - group).flat_map(move |on| (0..self.links_per_pair).map(move |copy| (on, copy)));
         later.map(move |(on, copy)| {
             // The same link is link `groups - on` from the other side.
             let (here, there) = (copy * others + on - 1, copy * others + groups - on - 1);
@@ -184,7 +185,8 @@ impl Topology for Dragonfly {
             for i in 0..each {
                 let switch = group * self.switches_per_group + i;
                 let (name, (x, y)) = (self.name(switch), round(i, each, radius(each, 0.08), centre));
-                let count = stands_for(group, groups, self.groups) * stands_for(i, each, self.switches_per_group);
+                let count =
+                    stands_for(group, groups, self.groups) * stands_for(i, each, self.switches_per_group);
                 sketch.switch(&name, 1, x, y, count);
                 for other in 0..i {
                     sketch.link(&self.name(group * self.switches_per_group + other), &name, &self.local);

@@ -37,8 +37,7 @@ pub struct Rail {
     pub spine: LinkSpec,
 }
 
-const PLANES: Key =
-    Key { name: "planes", kind: Kind::Count, usual: Usual::Count("1", |_| 1), doc: "planes" };
+const PLANES: Key = Key { name: "planes", kind: Kind::Count, usual: Usual::Count("1", |_| 1), doc: "planes" };
 const GROUPS: Key = Key {
     name: "groups",
     kind: Kind::Count,
@@ -127,7 +126,8 @@ impl Topology for Rail {
         (0..hosts).for_each(|h| wiring.one_way(hosts + h / gpus, h, self.node));
         for node in 0..all {
             for rail in 0..gpus {
-                (0..planes).for_each(|p| wiring.one_way(hosts + node, leaf(p, node / nodes, rail), self.rail));
+                (0..planes)
+                    .for_each(|p| wiring.one_way(hosts + node, leaf(p, node / nodes, rail), self.rail));
             }
         }
         let leaves = (0..planes * groups * gpus).map(|l| (l / gpus / groups, l / gpus % groups, l % gpus));
@@ -219,7 +219,8 @@ impl Topology for Rail {
                 let count = stands_for(group, groups, self.groups) * stands_for(n, nodes, self.nodes);
                 sketch.switch(&name, 1, x, 0.66, count);
                 for plane in 0..planes {
-                    (0..rails).for_each(|r| sketch.link(&name, &format!("leaf{plane}.{group}.{r}"), &self.rail));
+                    (0..rails)
+                        .for_each(|r| sketch.link(&name, &format!("leaf{plane}.{group}.{r}"), &self.rail));
                 }
                 let width = 0.85 / f64::from(groups * nodes);
                 let place = |t: f64| (x + (t - 0.5) * width, 0.92);

@@ -159,7 +159,8 @@ impl Topology for Torus {
             // Layers are set off to the right and downwards.
             let (width, height) = (1.0 / f64::from(xs), 1.0 / f64::from(ys));
             let shift = (f64::from(z) + 0.5) / f64::from(zs);
-            let at = (width * (f64::from(x) + 0.25 + 0.5 * shift), height * (f64::from(y) + 0.15 + 0.45 * shift));
+            let at =
+                (width * (f64::from(x) + 0.25 + 0.5 * shift), height * (f64::from(y) + 0.15 + 0.45 * shift));
             let count = stands_for(x, xs, self.dims[0])
                 * stands_for(y, ys, self.dims[1])
                 * stands_for(z, zs, self.dims[2]);
@@ -173,7 +174,9 @@ impl Topology for Torus {
                 }
             }
             let first = self.switch(place) * self.hosts_per_switch;
-            let near = |t: f64| (at.0 + (t - 0.5) * 0.3 * width / f64::from(zs), at.1 + 0.3 * height / f64::from(zs));
+            let near = |t: f64| {
+                (at.0 + (t - 0.5) * 0.3 * width / f64::from(zs), at.1 + 0.3 * height / f64::from(zs))
+            };
             sketch.hosts((&name, count), (first, self.hosts_per_switch), &self.host, near);
         }
     }

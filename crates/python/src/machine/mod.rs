@@ -313,11 +313,14 @@ fn wrong(wanted: &str, found: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("it has to answer {wanted}, and answered {shown}"))
 }
 
+/// Source, destination and bytes of each flow.
+type Listed = Arc<[(u32, u32, u64)]>;
+
 /// The machines of one run.
 pub(crate) struct Makers<'a> {
     own: &'a [Own],
     failure: Arc<Failure>,
-    flows: Mutex<Option<Arc<[(u32, u32, u64)]>>>,
+    flows: Mutex<Option<Listed>>,
 }
 
 impl<'a> Makers<'a> {

@@ -13,7 +13,7 @@ pub(crate) use collective::{
 };
 pub(crate) use parts::Parts;
 pub(crate) use ranks::{FIRST, PLACEMENT, RANKS, Ranks};
-pub(crate) use ring::{Ring, too_few};
+pub(crate) use ring::{HalfRing, OnRing, RING_KEYS, Ring, too_few};
 pub(crate) use schedule::{Schedule, between};
 
 /// What is known of a job before it runs.

@@ -1,10 +1,18 @@
 //! A ring: each rank sends to the next one what it has received from the one before.
 
+use super::super::PatternInfo;
 use super::super::draw::Ground;
+use super::super::keys::{Key, START};
 use super::super::reading::{Resolved, object};
-use super::{Extent, Schedule, chunk, count_of};
+use super::{
+    ALL_BYTES, Algorithm, CHANNELS, CHUNKS, COMPUTE, Extent, FIRST, PLACEMENT, RANKS, REPEAT, Schedule,
+    chunk, count_of,
+};
 use crate::text::{Problem, Reader, ScenarioError};
+use crate::workload::random::Stream;
 use serde_json::{Value as Json, json};
+use std::fmt::Debug;
+use std::marker::PhantomData;
 
 /// How the buffer is divided: into channels, these into a segment for each rank, and these into chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,10 +22,6 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// How long n - 1 steps take.
-    pub(crate) const HALF: &'static str =
-        "(n-1) t(S/n) + (n-2) a; with channels and chunks as of `allreduce`, with K = n-1 steps";
-
     /// Reads `channels` and `chunks`.
     pub(crate) fn read(
         table: &Reader<'_>,
@@ -70,6 +74,50 @@ impl Ring {
             edges: lanes * f64::from(steps - 1),
             bytes: u64::try_from(all).unwrap_or(u64::MAX),
         }
+    }
+}
+
+/// Keys of a collective that goes round a ring once.
+pub(crate) const RING_KEYS: &[Key] =
+    &[ALL_BYTES, RANKS, PLACEMENT, FIRST, CHANNELS, CHUNKS, START, REPEAT, COMPUTE];
+
+/// A collective that goes round a ring once, in n - 1 steps.
+pub(crate) trait OnRing: Debug + Clone + Send + Sync + 'static {
+    const INFO: PatternInfo;
+}
+
+/// How it does that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HalfRing<C> {
+    ring: Ring,
+    collective: PhantomData<C>,
+}
+
+impl<C: OnRing> Algorithm for HalfRing<C> {
+    const INFO: PatternInfo = C::INFO;
+
+    const FORM: &'static str =
+        "(n-1) t(S/n) + (n-2) a; with channels and chunks as of `allreduce`, with K = n-1 steps";
+
+    fn read(table: &Reader<'_>, ranks: u32, bytes: u64) -> Result<(Self, Resolved), ScenarioError> {
+        let (ring, resolved) = Ring::read(table, ranks, bytes)?;
+        Ok((HalfRing { ring, collective: PhantomData }, resolved))
+    }
+
+    fn schedule(&self, ranks: u32, bytes: u64, _: &mut Stream) -> Schedule {
+        self.ring.schedule(ranks, ranks - 1, bytes)
+    }
+
+    fn extent(&self, ranks: u32, bytes: u64) -> Extent {
+        self.ring.extent(ranks, ranks - 1, bytes)
+    }
+
+    fn bus_factor(&self, ranks: u32) -> f64 {
+        f64::from(ranks - 1) / f64::from(ranks)
+    }
+
+    fn draw(ground: &mut Ground<'_>, ranks: u64) -> Json {
+        Ring::draw(ground, ranks)
     }
 }
 
