@@ -1,8 +1,8 @@
 //! A scenario made as small as it goes while it fails in the same way.
 //!
-//! Delta debugging over the document: keys and elements go, in halves first and then one by one; what is left
-//! becomes simpler value by value, but for parameters. A change after which the reader refuses
-//! the scenario, or another invariant breaks, is taken back.
+//! Delta debugging over the document: keys and elements go, in halves first and then one by one; all traffic tries
+//! to use one transport, and what is left becomes simpler value by value, but for parameters. A change after which
+//! the reader refuses the scenario, or another invariant breaks, is taken back.
 
 use crate::case::Case;
 use toml::{Table, Value};
@@ -16,6 +16,7 @@ pub fn shrink(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
     loop {
         let before = search.best.clone();
         search.remove_parts();
+        search.unite_transports();
         search.simplify_values();
         if search.best == before || search.is_tired() {
             return search.best;
@@ -112,6 +113,28 @@ impl Search<'_> {
         case
     }
 
+    /// Tries the transport of one traffic entry for the whole scenario.
+    fn unite_transports(&mut self) {
+        let names: Vec<Value> = traffic(&self.best.scenario).filter_map(|entry| entry.get("transport")).cloned().collect();
+        for name in names {
+            let mut case = self.best.clone();
+            let united = match name {
+                Value::String(name) => Table::from_iter([("name".to_string(), Value::String(name))]),
+                Value::Table(table) => table,
+                _ => continue,
+            };
+            case.scenario.insert("transport".to_string(), Value::Table(united));
+            if let Some(Value::Array(entries)) = case.scenario.get_mut("traffic") {
+                for entry in entries.iter_mut().filter_map(Value::as_table_mut) {
+                    entry.remove("transport");
+                }
+            }
+            if self.try_case(case) {
+                return;
+            }
+        }
+    }
+
     /// Tries simpler values at every place.
     fn simplify_values(&mut self) {
         for place in leaves(&self.best).into_iter().filter(|place| !is_parameter(place)) {
@@ -131,6 +154,11 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// The entries of `[[traffic]]`.
+fn traffic(scenario: &Table) -> impl Iterator<Item = &Table> {
+    scenario.get("traffic").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table)
 }
 
 /// Parameters go or stay as they are: smaller ones are other rules, which may fail for a reason of their own.
