@@ -135,7 +135,7 @@ test: tools $(if $(PROGRAMS),$(VENV)/.tested-programs) $(VENV)/.tested
 	@echo 'the Rust tests, and beside them the Python tests, whose results are shown at the end'
 	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_WORKERS) --dist=loadscope >$(VENV)/.pytest.log 2>&1 & python=$$!; \
 	trap 'kill $$python 2>/dev/null || true' INT TERM; \
-	rust=0; cargo test --workspace $(ALL_FEATURES) --quiet || rust=$$?; \
+	rust=0; cargo test --workspace $(ALL_FEATURES) --quiet --no-fail-fast || rust=$$?; \
 	status=0; wait $$python || status=$$?; \
 	cat $(VENV)/.pytest.log; \
 	[ $$rust -eq 0 ] || echo 'the Rust tests failed; their messages are above those of the Python tests' >&2; \

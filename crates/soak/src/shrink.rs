@@ -1,7 +1,7 @@
 //! A scenario made as small as it goes while it fails in the same way.
 //!
 //! Delta debugging over the document: keys and elements go, in halves first and then one by one; all traffic tries
-//! to use one transport, and what is left becomes simpler value by value, but for parameters. A change after which
+//! to use one transport and to be a permutation, and what is left becomes simpler value by value, but for parameters. A change after which
 //! the reader refuses the scenario, or another invariant breaks, is taken back.
 
 use crate::case::Case;
@@ -17,6 +17,7 @@ pub fn shrink(case: &Case, fails: &mut dyn FnMut(&Case) -> bool) -> Case {
         let before = search.best.clone();
         search.remove_parts();
         search.unite_transports();
+        search.plain_traffic();
         search.simplify_values();
         if search.best == before || search.is_tired() {
             return search.best;
@@ -115,7 +116,8 @@ impl Search<'_> {
 
     /// Tries the transport of one traffic entry for the whole scenario.
     fn unite_transports(&mut self) {
-        let names: Vec<Value> = traffic(&self.best.scenario).filter_map(|entry| entry.get("transport")).cloned().collect();
+        let names: Vec<Value> =
+            traffic(&self.best.scenario).filter_map(|entry| entry.get("transport")).cloned().collect();
         for name in names {
             let mut case = self.best.clone();
             let united = match name {
@@ -131,6 +133,23 @@ impl Search<'_> {
             }
             if self.try_case(case) {
                 return;
+            }
+        }
+    }
+
+    /// Tries a permutation, which needs two keys, in place of every traffic entry that has more.
+    fn plain_traffic(&mut self) {
+        let plain = Table::from_iter([
+            ("kind".to_string(), Value::String("permutation".to_string())),
+            ("bytes".to_string(), Value::Integer(100_000)),
+        ]);
+        for at in 0..traffic(&self.best.scenario).count() {
+            let mut case = self.best.clone();
+            let entries = case.scenario.get_mut("traffic").and_then(Value::as_array_mut);
+            let Some(Value::Table(entry)) = entries.and_then(|entries| entries.get_mut(at)) else { continue };
+            if entry.len() > plain.len() {
+                *entry = plain.clone();
+                self.try_case(case);
             }
         }
     }
