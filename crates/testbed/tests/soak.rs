@@ -176,6 +176,8 @@ impl Host {
             admission: Admission::Prefixes(vec!["10.0.0.0/8".parse().expect("a prefix")]),
             peer_timeout: Time::s(3),
             call_timeout: Time::s(10),
+            // All hosts are on this machine and read one clock, as dcPIM needs.
+            origin_ns: Some(0),
             ..Config::default()
         };
         let endpoint = Endpoint::bind(address(host), config).expect("it binds");
