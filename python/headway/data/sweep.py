@@ -180,5 +180,8 @@ def _numbers(document: Mapping[str, Any], path: str = "") -> Iterator[tuple[str,
     for key, value in document.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{path}{key}.")
+        elif key == "jobs" and isinstance(value, list):
+            for number, job in enumerate(value):
+                yield from _numbers(job, f"{path}{key}.{number}.")
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield f"{path}{key}", value

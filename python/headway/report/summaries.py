@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from headway.data.point import Point
 from headway.data.schema import field_of
@@ -27,13 +27,24 @@ def summary_label(key: str) -> tuple[str, str]:
         label = found.label if found else name.replace("_", " ").removesuffix(" bytes")
         quantity = found.quantity if found else quantity_of_name(name)
         return f"{label}, {part}", quantity
+    if parts[0] == "jobs":
+        found = field_of("jobs", parts[2])
+        return (f"job {parts[1]}, {found.label}", found.quantity) if found else (key, "count")
     found = field_of("round_trips", parts[1]) if parts[0] == "round_trips" else field_of("summary", key)
     return (found.label, found.quantity) if found else (key, "count")
 
 
 def summary_number(point: Point, key: str) -> float | None:
-    """A number of a point's summary; `a.b` goes into `a`."""
+    """A number of a point's summary; `a.b` goes into `a`, and `a.0` is the first of a list."""
     found: object = point.summary
     for part in key.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
+        found = _inside(found, part)
     return number(found)
+
+
+def _inside(found: object, part: str) -> object:
+    if isinstance(found, Mapping):
+        return found.get(part)
+    if isinstance(found, Sequence) and not isinstance(found, str) and part.isdecimal() and int(part) < len(found):
+        return found[int(part)]
+    return None

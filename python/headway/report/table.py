@@ -45,7 +45,11 @@ class _Check:
                 self._fail(f"`report.figure`: no figure is called `{name}`", "figure", name, hint)
         for name in self._texts("y"):
             if name not in numbers_of("summary") and not _is_part(name):
-                known = (*numbers_of("summary"), *(f"round_trips.{part}" for part in numbers_of("round_trips")))
+                known = (
+                    *numbers_of("summary"),
+                    *(f"round_trips.{part}" for part in numbers_of("round_trips")),
+                    *(f"jobs.0.{part}" for part in numbers_of("jobs")),
+                )
                 self._fail(f"`report.y`: summary.json has no number `{name}`", "y", name, _hint(name, known, known))
         self._texts("notes")
         self._check_baseline(variants)
@@ -98,10 +102,12 @@ class _Check:
 
 
 def _is_part(name: str) -> bool:
-    """Whether `name` is of the round trips, or can be a gauge: what machines and ports measure is theirs to name."""
+    """Whether `name` is of the round trips, of a job, or can be a gauge: what machines and ports measure is theirs to name."""
     parts = name.split(".")
     if parts[0] == "round_trips":
         return len(parts) == 2 and parts[1] in numbers_of("round_trips")
+    if parts[0] == "jobs":
+        return len(parts) == 3 and parts[1].isdecimal() and parts[2] in numbers_of("jobs")
     return len(parts) == 3 and parts[0] == "gauges" and parts[1].isidentifier() and parts[2] in schema()["gauge_parts"]
 
 
