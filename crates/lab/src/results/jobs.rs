@@ -126,9 +126,18 @@ pub struct Job<'a> {
     path: Option<Vec<Link>>,
 }
 
-/// The jobs of a run as `summary.json` has them; `None` where nothing waits.
+/// The jobs of a run as `summary.json` has them; `None` where nothing waits and no entry is a job.
 pub(super) fn jobs(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Option<Json> {
-    let graph = resolved.spec.graph.as_ref()?;
+    // A job may send all of its messages at once.
+    let unbound;
+    let graph = match resolved.spec.graph.as_deref() {
+        Some(graph) => graph,
+        None if setup.traffic.iter().all(|entry| entry.pattern.job().is_none()) => return None,
+        None => {
+            unbound = Graph::new(&resolved.spec.flows, Vec::new(), &[]).ok()?;
+            &unbound
+        }
+    };
     let ideal = earliest(graph, resolved, outcome);
     let mut objects = Vec::new();
     for (entry, traffic) in setup.traffic.iter().enumerate() {

@@ -149,7 +149,7 @@ pub const SUMMARY: &[Number<Of>] = &[
         "quantiles",
         "nearest rank: the smallest value such that at least the share q of all values is not above it",
     ), Of::Run(|_| QUANTILE_DEFINITION.into())),
-    Number::new(Field::new("jobs", List, "jobs", "of a run in which flows wait for others only: see below"), Of::Graph(jobs)),
+    Number::new(Field::new("jobs", List, "jobs", "of a run with jobs, or in which flows wait for others, only: see below"), Of::Graph(jobs)),
     Number::new(Field::new("by_transport", List, "by transport", "of a run of several transports only: see below"), Of::Mixture(by_transport)),
     Number::new(Field::new(
         "delivered_bytes",

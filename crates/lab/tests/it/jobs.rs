@@ -281,3 +281,18 @@ fn a_slow_host_is_the_straggler_and_is_on_the_critical_path() {
     assert_eq!(job["straggler"]["host"], 0, "{job}");
     assert_eq!(job["bus_bandwidth_bps"], serde_json::Value::Null);
 }
+
+#[test]
+fn a_job_that_sends_all_at_once_has_its_numbers_too() {
+    let all = "kind = \"all-to-all\"\nbytes = 40000";
+    let text = format!("{}\n[[traffic]]\n{all}\n", NETWORK.replace("HOSTS", "4"));
+    let summary = run(&good(&text, &[])).summary;
+    let job = &summary["jobs"][0];
+    assert_eq!(job["kind"], "all-to-all");
+    assert_eq!(job["critical_path"].as_array().map(Vec::len), Some(1), "nothing waits for anything: {job}");
+    let completion = job["completion_s"].as_f64().expect("it is complete");
+    let last = summary["fct_max_s"].as_f64().expect("flows are done");
+    assert!((completion - last).abs() < 1e-15, "{completion} and {last}");
+    let plain = NETWORK.replace("HOSTS", "4") + "\n[[traffic]]\nkind = \"permutation\"\nbytes = 40000\n";
+    assert!(run(&good(&plain, &[])).summary.get("jobs").is_none(), "a permutation is no job");
+}
