@@ -102,7 +102,7 @@ class _Check:
 
 
 def _is_part(name: str) -> bool:
-    """Whether `name` is of round trips or of a job, or can be a gauge: what machines and ports measure is theirs to name."""
+    """Whether `name` is of round trips, of a job, or can be a gauge, whose names are those of machines and ports."""
     parts = name.split(".")
     if parts[0] == "round_trips":
         return len(parts) == 2 and parts[1] in numbers_of("round_trips")
