@@ -13,9 +13,12 @@ from support import Answer
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("paper", ["amrt", "l2dct", "proactmp", "rpo"])
+PAGES = {paper: f"findings-{paper}.md" for paper in ("amrt", "l2dct", "proactmp", "rpo")} | {"clusters": "clusters.md"}
+
+
+@pytest.mark.parametrize("paper", sorted(PAGES))
 def test_the_tables_of_a_page_are_what_is_listed(headway: Callable[..., Answer], paper: str) -> None:
-    page = DOCS / f"findings-{paper}.md"
+    page = DOCS / PAGES[paper]
     begin, end = f"<!-- begin: headway list claims {paper} --markdown -->\n", "<!-- end -->"
     text = page.read_text(encoding="utf-8")
     head, _, rest = text.partition(begin)
