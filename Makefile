@@ -8,6 +8,7 @@
 #   make bench    install, then the numbers that Headway is measured by
 #   make bench-hosts  messages between real hosts beside kernel TCP, in turns (Linux, as root); REPS=1 LINES=latency for a short form
 #   make gate     instructions an event on the engine's three flow lists: more than 2 % up fails (needs valgrind)
+#   make c-library  target/c: the C interface's header and its library, static and shared
 #   make compared  every comparison with other simulators anew, and docs/compared.md from them
 #   make kernel-objects  compiles the programs for the kernel, after an edit of their C (needs clang, llvm)
 #   make docs     the documentation site, in site/, with every command in it executed, and the Rust API pages beside it
@@ -44,7 +45,7 @@ PROGRAMS := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.programs)
 RUST_SOURCES := $(wildcard Cargo.toml Cargo.lock) \
 	$(shell find crates workloads -type f \( -name '*.rs' -o -name 'Cargo.toml' -o -name '*.csv' -o -name '*.tsv' \) 2>/dev/null)
 
-.PHONY: bench-hosts compared help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
+.PHONY: bench-hosts c-library compared help tools install wheel sdist accept-wheel develop new-transport new-discipline new-controller new-topology new-traffic new-figure new-model demo test testbed-matrix soak accept-distributed bench gate kernel-objects docs lint publish-check clean
 
 help:
 	@sed -n '3,/^$$/s/^# *//p' Makefile
@@ -170,6 +171,15 @@ bench-hosts: $(PROGRAMS)
 gate: tools
 	@if ! command -v valgrind >/dev/null; then echo 'instruction gate skipped: valgrind is not installed'; else \
 		cargo bench --quiet --profile programs -p headway-sim --bench engine -- gate $(CURDIR)/tests/golden/instructions.txt; fi
+
+# Alone, not beside the Rust library of the tests: so it has link-time optimisation.
+c-library: tools
+	cargo rustc --quiet --release -p headway-c --crate-type staticlib,cdylib
+	@mkdir -p target/c
+	@cp crates/c/include/headway_sim.h target/c/
+	@for library in libheadway_c.a libheadway_c.so libheadway_c.dylib; do \
+		found="$${CARGO_TARGET_DIR:-target}/release/$$library"; \
+		if [ -f "$$found" ]; then cp "$$found" target/c/; fi; done
 
 # The comparisons of scenarios/peers; the status is 1 if a number leaves its bound.
 compared: tools $(VENV)/.tested

@@ -1,14 +1,16 @@
 //! From a scenario to a run directory.
 
+mod live;
 mod scaling;
 
-pub use headway_sim::{Machine, Maker};
+pub use headway_sim::{Machine, Maker, Rest};
+pub use live::{Desk, Live};
 pub use scaling::scaling;
 
 use crate::capture::{Capture, Recorder};
 use crate::results::manifest::{self, RunInfo};
 use crate::results::{RunOutput, summary, tables, write};
-use crate::scenario::{Resolved, Scenario};
+use crate::scenario::{Resolved, Scenario, Setup};
 use crate::text::quantity::seconds;
 use crate::text::{LabError, Problem, ScenarioError};
 use headway_network::Witness;
@@ -135,7 +137,7 @@ pub fn write_results(
     let (summary, mut empty) = summary::summarise(resolved, setup, outcome);
     around.warnings.extend(resolved.warnings.iter().chain(&outcome.warnings).cloned());
     around.warnings.append(&mut empty);
-    around.warnings.append(&mut notes(resolved, outcome));
+    around.warnings.append(&mut notes(resolved, setup, outcome));
     let table = |made: Result<_, arrow_schema::ArrowError>| made.map_err(|e| LabError::Table(e.to_string()));
     let output = RunOutput {
         flows: table(tables::flows(&resolved.spec, &setup.stacks(), &resolved.names, outcome))?,
@@ -179,7 +181,7 @@ fn explain(error: RunError, scenario: &Scenario, resolved: &Resolved) -> LabErro
 }
 
 /// Sentences about what a reader of the results should know.
-fn notes(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
+fn notes(resolved: &Resolved, setup: &Setup, outcome: &Outcome) -> Vec<String> {
     let mut found = Vec::new();
     let count = |state| outcome.flows.iter().filter(|r| r.state == state).count();
     for (state, what) in [
@@ -203,6 +205,18 @@ fn notes(resolved: &Resolved, outcome: &Outcome) -> Vec<String> {
     }
     if outcome.interrupted {
         found.push(format!("the run was interrupted at {}", outcome.end));
+    }
+    let outside =
+        resolved.entries.iter().filter(|entry| setup.traffic[**entry].pattern.is_external()).count();
+    if outside > 0 {
+        found.push(format!(
+            "{outside} of {} flows came from another program: the scenario alone does not make this run again",
+            outcome.flows.len()
+        ));
+    } else if let Some(entry) = setup.traffic.iter().position(|entry| entry.pattern.is_external()) {
+        found.push(format!(
+            "[[traffic]] entry {entry}, kind = \"external\", made no flow: no program handed one over (docs/c-interface.md)"
+        ));
     }
     if outcome.samples.is_empty() {
         let why = match &resolved.spec.sample {

@@ -96,6 +96,9 @@ pub enum RunError {
         /// What is wrong with the flow.
         reason: String,
     },
+    /// Flows that are given while the run goes on, where several transports are.
+    #[error("messages from outside need a run of one transport, and this one has {0}")]
+    SeveralTransports(usize),
     /// The run has no flows, or no transports.
     #[error("the run has no {0}")]
     Empty(&'static str),

@@ -17,7 +17,7 @@ const PER_HOST: u64 = 2_500;
 /// Bytes a port takes with empty queues, its name, and its event ring slots.
 const PER_LINK: u64 = 1_500;
 /// Bytes a flow takes in the specification, in the machines, in the records and in the table of flows.
-const PER_FLOW: u64 = 1_000;
+pub const PER_FLOW: u64 = 1_000;
 /// Bytes an edge or a step of a graph takes: in the list that it is made from, in the graph, and while it is waited for.
 const PER_EDGE: u64 = 64;
 /// Bytes a packet in flight takes: pool, event, queue entry.

@@ -166,6 +166,11 @@ impl Graph {
         &self.steps
     }
 
+    /// How many flows and steps there are.
+    pub fn nodes(&self) -> u32 {
+        self.waits.len() as u32
+    }
+
     /// How many edges there are.
     pub fn edges(&self) -> usize {
         self.next.len()

@@ -19,6 +19,7 @@ mod processor;
 pub mod rng;
 mod router;
 mod routes;
+mod source;
 pub mod spec;
 mod tap;
 mod timing;
@@ -28,7 +29,7 @@ mod witness;
 pub use changes::{Changes, Flight, Instant, Step, conflict};
 pub use credits::{counts_credits, credits_in_flight};
 pub use error::{BuildError, Miscounted, RunError};
-pub use estimate::{BASE, Estimate, Flows, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
+pub use estimate::{BASE, Estimate, Flows, PER_FLOW, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
 pub use faults::{Change, Down, Fault, FaultSpec};
 pub use flow::{FlowSpec, Until};
 pub use graph::{Cause, Causes, Graph, GraphError, Node, Step as GraphStep};
@@ -43,6 +44,7 @@ pub use outcome::{
 };
 pub use processor::{HostCosts, Processor, merged};
 pub use routes::PathSelector;
+pub use source::{Ask, Happening, Source};
 pub use spec::{
     FabricSpec, FlowChoice, Forwarding, PortChoice, PortsAt, ProbeChoice, Routing, RunSpec, SampleSpec,
     TransportSpec,

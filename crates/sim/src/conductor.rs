@@ -25,7 +25,7 @@ use crate::waiting::Waiting;
 use headway_gauges::{Gauge, RoundTrips};
 use headway_network::{Arrivals, FlowRecord, FlowState, Ideals, LinkRecord, LinkStats, Outcome, Progress};
 use headway_network::{BuildError, FaultCounts, Network, RunSpec, Tap, TransportRecord, Witness};
-use headway_network::{PER_PACKET, PER_SAMPLE};
+use headway_network::{FlowSpec, PER_FLOW, PER_PACKET, PER_SAMPLE, RunError, Source};
 use headway_transport::Endpoint;
 use headway_transport::endpoint::Around;
 use headway_units::Time;
@@ -46,6 +46,8 @@ pub(crate) struct Watch<'w> {
     pub(crate) progress: &'w mut dyn FnMut(&Progress) -> bool,
     pub(crate) tap: Option<&'w mut dyn Tap>,
     pub(crate) witness: Option<&'w mut dyn Witness>,
+    /// Gives flows while the run goes on, which then has one shard.
+    pub(crate) source: Option<&'w mut dyn Source>,
     /// Bytes that packets in flight and samples may take.
     pub(crate) room: u64,
     pub(crate) threads: usize,
@@ -57,6 +59,23 @@ pub trait Trial {
     /// All shards are done with a window, in which each handled so many events. `together` says whether they could have
     /// gone on side by side.
     fn window(&mut self, events: &[u64], together: bool);
+}
+
+/// Why a run rests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// All that it waits for is over.
+    Over,
+    /// It waits for something, and nothing will ever happen again.
+    Quiet,
+    /// Its latest end is there.
+    Stop,
+    /// The time is there until which it was to go.
+    Until,
+    /// Its source asked for it.
+    Asked,
+    /// Somebody who looks on has seen enough, or its memory is full.
+    Cut,
 }
 
 /// One run in progress.
@@ -91,6 +110,10 @@ pub(crate) struct Conductor<'a, E> {
     arrivals: Option<Arrivals>,
     /// When the run ends at the latest: as it was asked to, or when the sampler has taken all that it may.
     stop: Time,
+    /// Until when it is to go for now.
+    until: Time,
+    /// Why a flow that its source gave cannot be.
+    refused: Option<RunError>,
     /// What took all the memory that it may.
     full: Option<&'static str>,
     /// The number of events at which to look for room and progress next.
@@ -185,6 +208,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             sampler,
             arrivals: None,
             stop: spec.stop,
+            until: Time::MAX,
+            refused: None,
             full: None,
             next_look: ROOM_EVENTS,
             events: 0,
@@ -201,6 +226,33 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
 
     /// Runs to the end; `false` when stopped early.
     pub(crate) fn run(&mut self, watch: &mut Watch<'_>) -> bool {
+        self.drive(watch) != Rest::Cut && self.full.is_none()
+    }
+
+    /// Goes on with the flows of a source, until a time or until all that the run waits for is over.
+    pub(crate) fn go(&mut self, watch: &mut Watch<'_>, until: Option<Time>) -> Result<Rest, RunError> {
+        self.until = until.unwrap_or(Time::MAX);
+        let only = &self.shards[0];
+        lock(only).take_flows();
+        if until.is_some() {
+            lock(only).hold(true);
+        }
+        let rest = self.drive(watch);
+        let mut only = lock(&self.shards[0]);
+        if until.is_some() {
+            only.hold(false);
+        }
+        if rest == Rest::Until {
+            only.now = self.now;
+        }
+        self.flows = Arc::clone(&only.flows);
+        match self.refused.take() {
+            Some(error) => Err(error),
+            None => Ok(if self.full.is_some() { Rest::Cut } else { rest }),
+        }
+    }
+
+    fn drive(&mut self, watch: &mut Watch<'_>) -> Rest {
         // Threads lock their shard for a window; the conductor has all of them in between.
         let shards = std::mem::take(&mut self.shards);
         let limit = AtomicU64::new(0);
@@ -211,7 +263,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                 lock(shard).run_window(limit);
             }
         };
-        let completed = with_crew(threads, &work, |crew| {
+        let rest = with_crew(threads, &work, |crew| {
             let side_by_side = |until: u64| {
                 limit.store(until, Relaxed);
                 crew.together();
@@ -219,7 +271,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             self.conduct(&shards, watch, &side_by_side)
         });
         self.shards = shards;
-        completed
+        rest
     }
 
     fn conduct(
@@ -227,7 +279,13 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         shards: &[Mutex<Engine<'a, E>>],
         watch: &mut Watch<'_>,
         side_by_side: &dyn Fn(u64),
-    ) -> bool {
+    ) -> Rest {
+        if let Some(source) = &mut watch.source
+            && let Err(error) = lock(&shards[0]).consult(&mut **source)
+        {
+            self.refused = Some(error);
+            return Rest::Cut;
+        }
         // What a trial has seen of each shard.
         let mut tried = vec![0; shards.len()];
         loop {
@@ -237,19 +295,22 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             let control = self.next_control();
             if self.is_over(&all) {
                 self.stop_here(&mut all, watch);
-                return self.full.is_none();
+                return Rest::Over;
             }
             if next > control.0 {
                 if next == u64::MAX && self.sampler.is_none() && control == self.stop {
                     // Nothing will ever happen again.
                     self.stop_here(&mut all, watch);
-                    return true;
+                    return Rest::Quiet;
                 }
                 self.now = control;
                 self.look_around(&mut all);
                 if control >= self.stop {
                     self.show(&mut all, watch, true);
-                    return self.full.is_none();
+                    return Rest::Stop;
+                }
+                if control >= self.until {
+                    return Rest::Until;
                 }
                 continue;
             }
@@ -261,9 +322,9 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             };
             let until = next.saturating_add(span.0).min(control.0.saturating_add(1));
             if alone {
-                if !self.alone(&mut all, until, watch) {
+                if let Some(rest) = self.alone(&mut all, until, watch) {
                     self.stop_here(&mut all, watch);
-                    return false;
+                    return rest;
                 }
             } else if self.may_part(&all, next, until) {
                 drop(all);
@@ -295,7 +356,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                 self.now = reached(&all);
                 if !self.goes_on(&all, watch, events) {
                     self.stop_here(&mut all, watch);
-                    return false;
+                    return Rest::Cut;
                 }
             }
         }
@@ -309,13 +370,15 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
 
     /// Whether all flows have ended that the run waits for.
     fn is_over(&self, all: &Guards<'_, 'a, E>) -> bool {
-        all.iter().map(|shard| shard.ended).sum::<u64>() == self.responsive
+        let given = |shard: &Engine<'_, E>| shard.given.as_ref().map_or(0, |given| given.awaited);
+        let awaited = self.responsive + all.iter().map(|shard| given(shard)).sum::<u64>();
+        all.iter().map(|shard| shard.ended).sum::<u64>() == awaited
     }
 
     /// The next instant at which the network is looked at as a whole, or the run ends.
     fn next_control(&self) -> Time {
         let looks = [self.middle, self.last].into_iter().flatten().fold(self.next_sample, Time::min);
-        looks.min(self.stop)
+        looks.min(self.stop).min(self.until)
     }
 
     /// Whether shards may go on side by side until a time: see the module.
@@ -327,8 +390,12 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         !asks && (self.far > 0 || self.last_start.0 >= until || some_waits())
     }
 
-    /// Events of the only shard before a time, or as many as may pass unseen. `false` when it is to go no further.
-    fn alone(&mut self, all: &mut Guards<'_, 'a, E>, until: u64, watch: &mut Watch<'_>) -> bool {
+    /// Events of the only shard before a time, or as many as may pass unseen. Answers why it is to go no further, if it is
+    /// not.
+    fn alone(&mut self, all: &mut Guards<'_, 'a, E>, until: u64, watch: &mut Watch<'_>) -> Option<Rest> {
+        if watch.source.is_some() {
+            return self.alone_with_source(all, until, watch);
+        }
         let shard = &mut all[0];
         if let Some(witness) = &mut watch.witness {
             loop {
@@ -336,19 +403,51 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
                 let Some(event) = shard.next_before(until) else { break };
                 let pool = &shard.ports.links.pool;
                 if !witness.event(&seen(&event, |handle| *pool.get(handle))) {
-                    return false;
+                    return Some(Rest::Cut);
                 }
                 shard.step(event);
             }
-            return true;
+            return None;
         }
         shard.pause = self.next_look;
         if shard.run_before(until) != Stopped::Events {
-            return true;
+            return None;
         }
         self.now = shard.now;
         let events = shard.events;
-        self.goes_on(all, watch, events)
+        (!self.goes_on(all, watch, events)).then_some(Rest::Cut)
+    }
+
+    /// The same where a source is told what is over, after the event by which it was.
+    #[cold]
+    #[inline(never)]
+    fn alone_with_source(
+        &mut self,
+        all: &mut Guards<'_, 'a, E>,
+        until: u64,
+        watch: &mut Watch<'_>,
+    ) -> Option<Rest> {
+        let shard = &mut all[0];
+        let source = watch.source.as_deref_mut()?;
+        while shard.events < self.next_look {
+            // As without a source, the run ends with the instant in which the last thing is over.
+            let until = if shard.open > 0 { until } else { until.min(shard.now.0 + 1) };
+            let event = shard.next_before(until)?;
+            shard.step(event);
+            if !shard.has_news() {
+                continue;
+            }
+            if let Err(error) = shard.consult(source) {
+                self.refused = Some(error);
+                return Some(Rest::Cut);
+            }
+            if source.rests() {
+                return Some(Rest::Asked);
+            }
+        }
+        self.now = shard.now;
+        let events = shard.events;
+        (!self.goes_on(all, watch, events)).then_some(Rest::Cut)
     }
 
     /// All events of all shards before a time, in their order, up to the instant in which the last flow ends.
@@ -381,18 +480,37 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         self.next_look = (events / ROOM_EVENTS + 1) * ROOM_EVENTS;
         let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
         let packets = all.iter().map(|shard| shard.ports.links.pool.slots()).sum::<u64>() * PER_PACKET;
-        if samples + packets > watch.room {
-            self.full = Some(if samples > packets { "samples" } else { "packets in flight" });
+        // Those of the specification are known beforehand, and counted there.
+        let given = all.iter().filter_map(|shard| shard.given.as_ref());
+        let flows = given.map(|given| given.flows.len() as u64).sum::<u64>() * PER_FLOW;
+        if samples + packets + flows > watch.room {
+            let parts = [(flows, "flows"), (samples, "samples"), (packets, "packets in flight")];
+            self.full = parts.iter().max_by_key(|(bytes, _)| *bytes).map(|(_, what)| *what);
             return false;
         }
-        let progress = Progress {
+        !reports || (watch.progress)(&self.reached(all))
+    }
+
+    fn reached(&self, all: &Guards<'_, 'a, E>) -> Progress {
+        Progress {
             now: self.now,
             stop: self.spec.stop,
-            events,
+            events: all.iter().map(|shard| shard.events).sum(),
             flows_done: all.iter().map(|shard| shard.done).sum(),
-            flows_total: self.flows.len() as u64,
-        };
-        !reports || (watch.progress)(&progress)
+            flows_total: all.iter().map(|shard| shard.all_flows()).max().unwrap_or(0) as u64,
+        }
+    }
+
+    /// Flows that it was given while it went on.
+    pub(crate) fn given(&self) -> Vec<FlowSpec> {
+        given(&self.shards.iter().map(lock).collect())
+    }
+
+    /// How far it is, and the digest of its events so far.
+    pub(crate) fn progress(&self) -> (Progress, u64) {
+        let all: Guards<'_, 'a, E> = self.shards.iter().map(lock).collect();
+        let digest = all.iter().fold(0u64, |digest, shard| digest.wrapping_add(shard.digest));
+        (self.reached(&all), digest)
     }
 
     /// What is measured of the network as a whole, all events of this instant being over.
@@ -433,7 +551,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         sampler.take(
             self.now,
             whole(&mut first.ports.egress),
-            (&self.spec.flows, &self.flows, &self.numbers),
+            (&self.spec.flows, &first.flows, &self.numbers),
             deliveries.iter_mut().flatten().map(|shard| &mut **shard),
             &|host, end, found| hosts[host as usize].endpoint.probe(end, found),
         );
@@ -475,12 +593,17 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             self.take_sample(&mut all);
         }
         let lost = |number| all.iter().map(|shard| shard.ports.links.fault_drops(number)).sum::<u32>();
-        let mut ideals = Ideals::new(&self.network, self.spec);
+        let whole_spec = with_given(self.spec, &all);
+        let spec = whole_spec.as_ref().unwrap_or(self.spec);
+        let mut ideals = Ideals::new(&self.network, spec);
+        let listed = self.spec.flows.len();
         let start = |number: usize| match &self.waiting {
-            Some(waiting) if waiting.graph.waits(number as u32) > 0 => waiting.began(number as u32),
-            _ => Some(self.spec.flows[number].start),
+            Some(waiting) if number < listed && waiting.graph.waits(number as u32) > 0 => {
+                waiting.began(number as u32)
+            }
+            _ => Some(spec.flows[number].start),
         };
-        let flows = self.flows.iter().enumerate().map(|(number, flow)| FlowRecord {
+        let flows = self.flows.iter().enumerate().take(spec.flows.len()).map(|(number, flow)| FlowRecord {
             start: start(number),
             state: flow.state(),
             finish: flow.finished(),
@@ -557,6 +680,21 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         }
         warnings
     }
+}
+
+fn given<E>(all: &Guards<'_, '_, E>) -> Vec<FlowSpec> {
+    let given = all.iter().filter_map(|shard| shard.given.as_ref());
+    given.flat_map(|given| given.flows.iter().copied()).collect()
+}
+
+/// The specification with the flows that were given while the run went on, if any were.
+fn with_given<E>(spec: &RunSpec, all: &Guards<'_, '_, E>) -> Option<RunSpec> {
+    let given = given(all);
+    if given.is_empty() {
+        return None;
+    }
+    let flows = [&spec.flows[..], &given].concat();
+    Some(RunSpec { flows, ..spec.clone() })
 }
 
 /// Flows that wait for no other in the order in which they start: those of one instant by their host, and those of one host

@@ -104,6 +104,10 @@ pub(crate) struct Engine<'a, E> {
     next_stop: usize,
     /// What flows wait for, if any does.
     pub(crate) waiting: Option<Arc<Waiting>>,
+    /// Flows that are given while the run goes on, if any are.
+    pub(crate) given: Option<Box<Given>>,
+    /// Whether either is there, so that somebody has to know what is over.
+    tells: bool,
     /// Responsive flows that waited for others and have begun.
     pub(crate) released: u64,
     /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.
@@ -198,6 +202,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             stops: agenda.stops,
             next_stop: 0,
             waiting: common.waiting.clone(),
+            given: None,
+            tells: common.waiting.is_some(),
             released: 0,
             numbers: Arc::clone(&common.numbers),
             flows: Arc::clone(&common.flows),
@@ -450,7 +456,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 }
             }
             EndpointEvent::Failed { tag, .. } => {
-                let over = self.spec.flows[tag as usize].stop.is_some_and(|stop| stop <= self.now);
+                let over = self.flow(tag).stop.is_some_and(|stop| stop <= self.now);
                 if !over && !self.is_handing_out(tag) {
                     self.give_up(tag);
                 }
@@ -492,7 +498,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             return;
         }
         self.done += 1;
-        let responsive = u64::from(self.spec.flows[tag as usize].responsive);
+        let responsive = u64::from(self.flow(tag).responsive);
         self.ended += responsive;
         self.open -= responsive;
     }
@@ -504,7 +510,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     fn give_up(&mut self, tag: u32) {
         if self.flows[tag as usize].give_up() {
             self.comes_near(tag);
-            let what = GIVEN_UP | self.spec.flows[tag as usize].src;
+            let what = GIVEN_UP | self.flow(tag).src;
             let at = self.now.saturating_add(self.patience);
             self.ports.links.queue.push(at.0, rank::of_work(what), what, tag);
         }
@@ -657,8 +663,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
 
     /// Hands a flow's message to its machine.
     fn open_message(&mut self, number: u32) {
-        let flow = &self.spec.flows[number as usize];
-        let message = self.message(number, flow);
+        let flow = *self.flow(number);
+        let message = self.message(number, &flow);
         if flow.stop.is_some_and(|stop| stop <= self.now) {
             // It was over before the processor of its host had time for it.
             return;
@@ -683,6 +689,15 @@ impl<'a, E: Endpoint> Engine<'a, E> {
         message
     }
 
+    /// A flow by its number.
+    #[inline(always)]
+    fn flow(&self, number: u32) -> &FlowSpec {
+        match self.spec.flows.get(number as usize) {
+            Some(flow) => flow,
+            None => self.given_flow(number),
+        }
+    }
+
     /// Whether the connection of a flow is open at both ends: data has arrived over it.
     fn is_connected(&self, flow: u32) -> bool {
         let flow = &self.flows[flow as usize];
@@ -702,7 +717,9 @@ impl headway_fabric::Packets<u32> for PacketPool {
     }
 }
 
+mod given;
 mod graph;
 mod work;
 
+pub(crate) use given::Given;
 use work::Work;

@@ -285,7 +285,12 @@ impl<'a> Links<'a> {
     pub(crate) fn lose(&mut self, handle: u32) {
         let packet = self.pool.get(handle);
         if let (Some(faults), true) = (&mut self.faults, packet.is_data()) {
-            faults.drops[packet.tag as usize] += 1;
+            let flow = packet.tag as usize;
+            // Flows that are given while the run goes on have a place when it is needed.
+            if faults.drops.len() <= flow {
+                faults.drops.resize(flow + 1, 0);
+            }
+            faults.drops[flow] += 1;
         }
         self.pool.release(handle);
     }
@@ -458,7 +463,7 @@ impl<'a> Links<'a> {
 
     /// Data packets of a flow that were lost to faults.
     pub(crate) fn fault_drops(&self, flow: usize) -> u32 {
-        self.faults.as_ref().map_or(0, |faults| faults.drops[flow])
+        self.faults.as_ref().and_then(|faults| faults.drops.get(flow).copied()).unwrap_or(0)
     }
 
     /// What went wrong on a link.

@@ -62,6 +62,22 @@ impl Default for Progressing {
 }
 
 impl Progressing {
+    /// Another of the same numbers, for a longer list.
+    pub(crate) fn copy(&self) -> Progressing {
+        Progressing {
+            delivered: AtomicU64::new(self.delivered.load(Relaxed)),
+            finish: AtomicU64::new(self.finish.load(Relaxed)),
+            known: AtomicU64::new(self.known.load(Relaxed)),
+            retransmitted: AtomicU64::new(self.retransmitted.load(Relaxed)),
+            drops: AtomicU32::new(self.drops.load(Relaxed)),
+            trims: AtomicU32::new(self.trims.load(Relaxed)),
+            marks: AtomicU32::new(self.marks.load(Relaxed)),
+            state: AtomicU8::new(self.state.load(Relaxed)),
+            counted: AtomicBool::new(self.counted.load(Relaxed)),
+            near: AtomicBool::new(self.near.load(Relaxed)),
+        }
+    }
+
     pub(crate) fn state(&self) -> FlowState {
         match self.state.load(Relaxed) {
             PENDING => FlowState::Pending,

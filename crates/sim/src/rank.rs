@@ -65,9 +65,10 @@ pub(crate) fn of_start(host: u32) -> u64 {
     STARTS | u64::from(host)
 }
 
-/// A flow that waited for others begins, or a step between flows is over.
-pub(crate) fn of_node(node: u32) -> u64 {
-    STARTS | OWN_WORK | u64::from(node)
+/// A flow that waited for others begins, or a step between flows is over; those that are given while the run goes on have
+/// their place in the order of all such, after what is numbered beforehand.
+pub(crate) fn of_node(node: u64) -> u64 {
+    STARTS | OWN_WORK | node & (OWN_WORK / 2 - 1)
 }
 
 /// A message that the processor of its host hands to the machine.

@@ -1,6 +1,7 @@
 //! From a specification to an outcome.
 
-use crate::conductor::{Conductor, Trial, Watch};
+use crate::check::check_flow;
+use crate::conductor::{Conductor, Rest, Trial, Watch};
 use crate::crew::with_crew;
 use crate::mixed::{self, Machine, Mixed};
 use headway_network::Network;
@@ -9,6 +10,7 @@ use headway_network::{RunSpec, TransportSpec};
 use headway_params::Params;
 use headway_transport::endpoint::{Endpoint, HostContext, Transport};
 use headway_transport::registry::{self, TransportVisitor};
+use headway_units::Time;
 use std::sync::Arc;
 
 /// Makes machines of transports that are in no registry.
@@ -62,7 +64,7 @@ pub fn run_within<'a>(
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
     let Around { threads, room, tap, maker, trial } = around;
-    watched(spec, Watch { progress, tap, witness: None, room, threads, trial }, maker)
+    watched(spec, Watch { progress, tap, witness: None, source: None, room, threads, trial }, maker)
 }
 
 /// Lets threads wait for each other so many times, for whoever wants to know how long that takes.
@@ -76,17 +78,80 @@ pub fn run_witnessed<'a>(
     witness: &'a mut dyn Witness,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, RunError> {
-    let (tap, trial) = (None, None);
-    watched(spec, Watch { progress, tap, witness: Some(witness), room: u64::MAX, threads: 1, trial }, None)
+    let watch = Watch { witness: Some(witness), ..alone(progress, u64::MAX) };
+    watched(spec, watch, None)
+}
+
+/// A run of one thread that nobody but the progress function looks on.
+pub(crate) fn alone<'w>(progress: &'w mut dyn FnMut(&Progress) -> bool, room: u64) -> Watch<'w> {
+    Watch { progress, tap: None, witness: None, source: None, room, threads: 1, trial: None }
 }
 
 fn watched<'a>(
     spec: &'a RunSpec,
-    watch: Watch<'a>,
+    mut watch: Watch<'a>,
     maker: Option<&'a dyn Maker>,
 ) -> Result<Outcome, RunError> {
     let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
-    check_flows(spec, &network)?;
+    let mut run = prepare(spec, network, &watch, maker)?;
+    let completed = run.run(&mut watch);
+    Ok(run.finish(!completed))
+}
+
+/// A run that is ready to begin, whatever its machines are.
+pub(crate) trait Running {
+    /// To the end; `false` when stopped early.
+    fn run(&mut self, watch: &mut Watch<'_>) -> bool;
+    /// As [`Conductor::go`].
+    fn go(&mut self, watch: &mut Watch<'_>, until: Option<Time>) -> Result<Rest, RunError>;
+    /// How far it is, and the digest of its events so far.
+    fn progress(&self) -> (Progress, u64);
+    /// What has become of it.
+    fn finish(self: Box<Self>, interrupted: bool) -> Outcome;
+    /// The flows that it was given while it went on, and what has become of all.
+    fn finish_with_given(self: Box<Self>, interrupted: bool) -> (Vec<FlowSpec>, Outcome);
+}
+
+/// A run, and how to find the machines of a host, each with the position of its transport.
+struct Ready<'a, E, F> {
+    conductor: Conductor<'a, E>,
+    machines: F,
+}
+
+impl<E: Endpoint + Send, F: Fn(&E) -> Vec<(u8, &dyn Endpoint)>> Running for Ready<'_, E, F> {
+    fn run(&mut self, watch: &mut Watch<'_>) -> bool {
+        self.conductor.run(watch)
+    }
+
+    fn go(&mut self, watch: &mut Watch<'_>, until: Option<Time>) -> Result<Rest, RunError> {
+        self.conductor.go(watch, until)
+    }
+
+    fn progress(&self) -> (Progress, u64) {
+        self.conductor.progress()
+    }
+
+    fn finish(self: Box<Self>, interrupted: bool) -> Outcome {
+        self.conductor.finish(interrupted, self.machines)
+    }
+
+    fn finish_with_given(self: Box<Self>, interrupted: bool) -> (Vec<FlowSpec>, Outcome) {
+        (self.conductor.given(), self.finish(interrupted))
+    }
+}
+
+/// Makes the machines of a run, and all else that it needs.
+pub(crate) fn prepare<'a>(
+    spec: &'a RunSpec,
+    network: Arc<Network>,
+    watch: &Watch<'_>,
+    maker: Option<&dyn Maker>,
+) -> Result<Box<dyn Running + 'a>, RunError> {
+    for (flow, one) in spec.flows.iter().enumerate() {
+        let listed = check_flow(spec.transports.len(), &network, one)
+            .and_then(|()| check_listed(spec, flow as u32, one));
+        listed.map_err(|reason| RunError::Flow { flow, reason })?;
+    }
     let maker_of = |transport: &TransportSpec| maker.filter(|maker| maker.knows(&transport.name));
     match &spec.transports[..] {
         [] => Err(RunError::Empty("transport")),
@@ -103,28 +168,16 @@ fn visit<V: TransportVisitor>(name: &str, visitor: V) -> Result<V::Output, RunEr
     registry::visit(name, visitor).ok_or_else(|| RunError::UnknownTransport(name.into()))
 }
 
-fn check_flows(spec: &RunSpec, network: &Network) -> Result<(), RunError> {
-    let mut wrong = spec.flows.iter().enumerate().filter_map(|(i, f)| {
-        let reason = if f.src >= network.hosts() || f.dst >= network.hosts() {
-            format!("host {} is not there; the network has {} hosts", f.src.max(f.dst), network.hosts())
-        } else if f.src == f.dst {
-            format!("host {} sends to itself", f.src)
-        } else if !network.reachable(f.src, f.dst) || !network.reachable(f.dst, f.src) {
-            format!("host {} cannot be reached from host {}", f.dst, f.src)
-        } else if usize::from(f.transport) >= spec.transports.len() {
-            format!("transport number {} is not there", f.transport)
-        } else if network.sizes().packets(f.bytes) > u64::from(u32::MAX) {
-            format!("{} bytes are more than 2^32 packets", f.bytes)
-        } else if f.stop.is_some() && spec.graph.as_ref().is_some_and(|graph| graph.waits(i as u32) > 0) {
-            "a flow that waits for others has no stop: it may begin later".into()
-        } else if f.connection.is_some_and(|carrier| !carries(spec, carrier, f)) {
-            "the flow whose connection it names is not there, or between other hosts".into()
-        } else {
-            return None;
-        };
-        Some(RunError::Flow { flow: i, reason })
-    });
-    wrong.next().map_or(Ok(()), Err)
+/// Why a flow of the specification cannot be among the others.
+fn check_listed(spec: &RunSpec, number: u32, flow: &FlowSpec) -> Result<(), String> {
+    let waits = || spec.graph.as_ref().is_some_and(|graph| graph.waits(number) > 0);
+    Err(if flow.stop.is_some() && waits() {
+        "a flow that waits for others has no stop: it may begin later".into()
+    } else if flow.connection.is_some_and(|carrier| !carries(spec, carrier, flow)) {
+        "the flow whose connection it names is not there, or between other hosts".into()
+    } else {
+        return Ok(());
+    })
 }
 
 /// Whether a flow goes over a connection between the same hosts as another, of the same transport.
@@ -135,37 +188,35 @@ fn carries(spec: &RunSpec, carrier: u32, flow: &FlowSpec) -> bool {
 }
 
 /// All hosts run one transport: the engine is compiled for it.
-struct Single<'a> {
+struct Single<'a, 'w, 'v> {
     spec: &'a RunSpec,
     network: Arc<Network>,
     transport: &'a TransportSpec,
-    watch: Watch<'a>,
+    watch: &'w Watch<'v>,
 }
 
-impl TransportVisitor for Single<'_> {
-    type Output = Result<Outcome, RunError>;
+impl<'a> TransportVisitor for Single<'a, '_, '_> {
+    type Output = Result<Box<dyn Running + 'a>, RunError>;
 
     fn visit<T: Transport>(self) -> Self::Output {
         let params = parameters::<T>(self.transport)?;
         let context = |host| self.network.host_context(host, self.spec.seed);
         let endpoints = (0..self.network.hosts()).map(|host| T::endpoint(&params, context(host)));
         let endpoints = endpoints.collect();
-        drive(self.spec, self.network, endpoints, self.watch, |only: &T::Endpoint| {
+        ready(self.spec, self.network, endpoints, self.watch, |only: &T::Endpoint| {
             vec![(0, only as &dyn Endpoint)]
         })
     }
 }
 
-fn drive<'a, E: Endpoint + Send>(
+fn ready<'a, E: Endpoint + Send + 'a>(
     spec: &'a RunSpec,
     network: Arc<Network>,
     endpoints: Vec<E>,
-    mut watch: Watch<'a>,
-    machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)>,
-) -> Result<Outcome, RunError> {
-    let mut conductor = Conductor::new(spec, network, endpoints, &watch)?;
-    let completed = conductor.run(&mut watch);
-    Ok(conductor.finish(!completed, machines))
+    watch: &Watch<'_>,
+    machines: impl Fn(&E) -> Vec<(u8, &dyn Endpoint)> + 'a,
+) -> Result<Box<dyn Running + 'a>, RunError> {
+    Ok(Box::new(Ready { conductor: Conductor::new(spec, network, endpoints, watch)?, machines }))
 }
 
 /// Parameters of a transport, with what the specification sets.
@@ -193,13 +244,13 @@ impl TransportVisitor for Boxed<'_> {
 }
 
 /// Several transports in one run: every host has a machine of each transport that its flows are of.
-fn mixture<'a>(
+fn mixture<'a, 'm>(
     spec: &'a RunSpec,
     network: Arc<Network>,
     transports: &[TransportSpec],
-    watch: Watch<'a>,
-    maker_of: &dyn Fn(&TransportSpec) -> Option<&'a dyn Maker>,
-) -> Result<Outcome, RunError> {
+    watch: &Watch<'_>,
+    maker_of: &dyn Fn(&TransportSpec) -> Option<&'m dyn Maker>,
+) -> Result<Box<dyn Running + 'a>, RunError> {
     let of_flow: Arc<[u8]> = spec.flows.iter().map(|flow| flow.transport).collect();
     let machine = |number: u8, host: usize| {
         let transport = &transports[usize::from(number)];
@@ -214,5 +265,5 @@ fn mixture<'a>(
         Ok(Mixed::new(machines, Arc::clone(&of_flow)))
     });
     let hosts = hosts.collect::<Result<Vec<_>, RunError>>()?;
-    drive(spec, network, hosts, watch, |host: &Mixed| host.each().collect())
+    ready(spec, network, hosts, watch, |host: &Mixed| host.each().collect())
 }

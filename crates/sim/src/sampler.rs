@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub(crate) struct Deliveries {
     /// Whether a flow is sampled.
     wanted: Arc<[bool]>,
+    /// Whether those are that are given while the run goes on.
+    later: bool,
     /// Bytes delivered, by flow.
     fresh: Vec<u64>,
     /// Sampled flows that have had a byte delivered since the last sample, or are still open.
@@ -26,7 +28,7 @@ impl Deliveries {
     #[inline]
     pub(crate) fn add(&mut self, tag: u32, bytes: u32) {
         let flow = tag as usize;
-        if !self.wanted[flow] {
+        if !self.wanted.get(flow).copied().unwrap_or(self.later) {
             return;
         }
         self.fresh[flow] += u64::from(bytes);
@@ -34,6 +36,12 @@ impl Deliveries {
             self.listed[flow] = true;
             self.active.push(tag);
         }
+    }
+
+    /// Makes room for so many flows.
+    pub(crate) fn grow(&mut self, flows: usize) {
+        self.fresh.resize(flows, 0);
+        self.listed.resize(flows, false);
     }
 
     /// Flows and their bytes since the last sample.
@@ -110,6 +118,7 @@ pub(crate) struct Sampler {
     every: Time,
     last: Time,
     wanted: Option<Arc<[bool]>>,
+    later: bool,
     links: LinkSampler,
     probes: Option<Probes>,
     samples: Vec<Sample>,
@@ -146,6 +155,7 @@ impl Sampler {
             every: spec.every,
             last: Time::ZERO,
             wanted: wanted.map(Into::into),
+            later: spec.flows == FlowChoice::All,
             links: LinkSampler::new(network, &spec.links),
             probes,
             samples: Vec::new(),
@@ -157,7 +167,7 @@ impl Sampler {
     pub(crate) fn deliveries(&self) -> Option<Box<Deliveries>> {
         let wanted = Arc::clone(self.wanted.as_ref()?);
         let (fresh, listed) = (vec![0; wanted.len()], vec![false; wanted.len()]);
-        Some(Box::new(Deliveries { wanted, fresh, active: Vec::new(), listed }))
+        Some(Box::new(Deliveries { wanted, later: self.later, fresh, active: Vec::new(), listed }))
     }
 
     /// Rows so far.

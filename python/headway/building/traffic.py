@@ -16,6 +16,7 @@ __all__ = [
     "allreduce",
     "barrier",
     "broadcast",
+    "external",
     "file",
     "flows",
     "incast",
@@ -1292,3 +1293,62 @@ def rpc(
         initial_window=initial_window,
     )
     return Traffic("rpc", {"kind": "rpc", **keys})
+
+
+def external(
+    *,
+    class_: int | None = None,
+    deadline: Duration | None = None,
+    mean_deadline: Duration | None = None,
+    least_deadline: Duration | None = None,
+    jitter: Duration | None = None,
+    share: Value | None = None,
+    clump: int | None = None,
+    stop: Duration | None = None,
+    transport: str | Mapping[str, Value] | Transport | None = None,
+    stack: Literal["headway", "kernel"] | None = None,
+    congestion: str | Mapping[str, Value] | None = None,
+    mptcp: bool | None = None,
+    ecn: bool | None = None,
+    initial_window: int | None = None,
+) -> Traffic:
+    """Messages that another program hands over while the run goes on, through the C interface.
+
+    class_: application class (whole number; default: `0`)
+    deadline: from a flow's start (duration; default: none)
+    mean_deadline: instead of `deadline`: drawn for each flow from an exponential distribution (duration; default: none)
+    least_deadline: smallest that is drawn; `mean_deadline` is the mean with it (duration; default: `"0 s"`)
+    jitter: each flow starts later by a random time below this, and its deadline with it (duration; default: `"0 s"`)
+    share: Each flow starts as if it were one of this many flows that share the path (number from 1, to three decimals;
+        default: `1`)
+    clump: packets back to back before a pause (count; default: `[start] clump`)
+    stop: the time at which flows are over at both ends, whatever has arrived; no flow starts from then on (time;
+        default: none)
+    transport: for mixtures (name or table; default: `[transport]`)
+    stack: `kernel`: on real packets the operating system's TCP sends these flows (`headway`, `kernel`; default:
+        `headway`)
+    congestion: the kernel's congestion control, with `stack = "kernel"`; settings are those of `headway kernel load`
+        (`reno`, `cubic`, `bbr`, `dctcp`, `d2tcp`, `l2dct`, `vegas`, or a table with `name` and settings; default: with
+        `stack`)
+    mptcp: whether connections are multipath TCP, with `stack = "kernel"` (true or false; default: false)
+    ecn: whether connections ask for marks though their control does not, with `stack = "kernel"` (true or false;
+        default: false)
+    initial_window: packets of the first window, with `stack = "kernel"` (count; default: the kernel's)
+    """
+    keys = given(
+        class_=class_,
+        deadline=deadline,
+        mean_deadline=mean_deadline,
+        least_deadline=least_deadline,
+        jitter=jitter,
+        share=share,
+        clump=clump,
+        stop=stop,
+        transport=transport,
+        stack=stack,
+        congestion=congestion,
+        mptcp=mptcp,
+        ecn=ecn,
+        initial_window=initial_window,
+    )
+    return Traffic("external", {"kind": "external", **keys})

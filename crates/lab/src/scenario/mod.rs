@@ -322,7 +322,7 @@ impl Setup {
             Some(Flows::Named(wanted)) => FlowChoice::Some(find_flows(wanted, &positions)?),
         };
         let mut warnings = self.warnings();
-        if flows.is_empty() {
+        if flows.is_empty() && !self.traffic.iter().all(|entry| entry.pattern.is_external()) {
             warnings.push("no flow starts: the arrival process drew none within its duration".into());
         }
         let entries = flows.iter().map(|f| f.entry).collect();

@@ -67,7 +67,10 @@ patterns! {
     barrier::Barrier,
     pipeline::Pipeline,
     rpc::Rpc,
+    external::External,
 }
+
+pub use external::Later;
 
 type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, Resolved), ScenarioError>;
 
@@ -138,6 +141,11 @@ pub trait Pattern: Debug + Send + Sync {
     /// The load that it puts on links, where it is made to have one.
     fn nominal_load(&self) -> Option<&load::NominalLoad> {
         None
+    }
+
+    /// Whether its messages come from another program while the run goes on.
+    fn is_external(&self) -> bool {
+        false
     }
 
     /// What is asked about it when it is over, if it is a job.

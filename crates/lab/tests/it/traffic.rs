@@ -140,7 +140,8 @@ fn estimates_are_near_what_is_made() {
                 "{entry:?}: {edges} edges and steps, {expected} were expected"
             );
             let flows = made.flows;
-            assert!(!flows.is_empty(), "{entry:?} makes no flow");
+            // Another program hands over the messages of some kinds.
+            assert_eq!(flows.is_empty(), traffic.pattern.is_external(), "{entry:?}: {} flows", flows.len());
             assert!(flows.iter().all(|f| f.spec.src != f.spec.dst && f.spec.bytes > 0), "{entry:?}");
             let hosts = flows.iter().flat_map(|f| [f.spec.src, f.spec.dst]);
             assert!(hosts.max() < Some(HOSTS as u32), "{entry:?}");
@@ -196,6 +197,9 @@ fn keys_of_other_kinds_are_refused() {
 }
 
 fn table(keys: &[Key]) -> String {
+    if keys.is_empty() {
+        return "It has no keys of its own.\n".into();
+    }
     let mut table = String::from("| key | takes | default | meaning |\n|---|---|---|---|\n");
     for key in keys {
         let _ = writeln!(table, "| `{}` | {} | {} | {} |", key.name, key.takes, key.usual, key.doc);

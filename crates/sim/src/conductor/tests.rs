@@ -65,8 +65,15 @@ fn outcome<T: Transport>(spec: &RunSpec, look_ahead: bool, threads: usize) -> Ou
     let endpoint = |host| T::endpoint(&T::Params::default(), network.host_context(host, 1));
     let endpoints = (0..network.hosts()).map(endpoint).collect();
     let mut progress = |_: &Progress| true;
-    let mut watch =
-        Watch { progress: &mut progress, tap: None, witness: None, room: u64::MAX, threads, trial: None };
+    let mut watch = Watch {
+        progress: &mut progress,
+        tap: None,
+        witness: None,
+        source: None,
+        room: u64::MAX,
+        threads,
+        trial: None,
+    };
     let mut conductor = Conductor::new(spec, Arc::clone(&network), endpoints, &watch).expect("a run");
     conductor.force_look_ahead(look_ahead);
     assert!(conductor.run(&mut watch));

@@ -28,19 +28,29 @@ impl<E: Endpoint> Engine<'_, E> {
 
     fn schedule_node(&mut self, host: Option<u32>, node: u32, at: Time) {
         let what = FLOW_START | host.unwrap_or(0);
-        self.ports.links.queue.push(at.0, rank::of_node(node), what, node + 1);
+        self.ports.links.queue.push(at.0, rank::of_node(node.into()), what, node + 1);
+    }
+
+    /// How many flows and steps the graph of the run has.
+    pub(super) fn nodes(&self) -> u32 {
+        self.waiting.as_ref().map_or(0, |waiting| waiting.graph.nodes())
     }
 
     /// Something is over that others may wait for.
     #[inline]
     pub(super) fn over(&mut self, cause: Cause) {
-        if self.waiting.is_some() {
-            self.release(cause);
+        if self.tells {
+            self.tell(cause);
         }
     }
 
     #[cold]
     #[inline(never)]
+    fn tell(&mut self, cause: Cause) {
+        self.note_over(cause);
+        self.release(cause);
+    }
+
     fn release(&mut self, cause: Cause) {
         let Some(waiting) = self.waiting.clone() else { return };
         let graph = Arc::clone(&waiting.graph);
@@ -73,6 +83,9 @@ impl<E: Endpoint> Engine<'_, E> {
     #[cold]
     #[inline(never)]
     pub(super) fn node(&mut self, number: u32) {
+        if let Some(place) = number.checked_sub(self.nodes()) {
+            return self.begin_given(place);
+        }
         let Some(waiting) = self.waiting.clone() else { return };
         match waiting.graph.node(number) {
             Node::Flow(flow) => {
@@ -89,15 +102,16 @@ impl<E: Endpoint> Engine<'_, E> {
     }
 
     /// The run waits for steps as it does for flows.
-    fn end_step(&mut self) {
+    pub(super) fn end_step(&mut self) {
         self.ended += 1;
         self.open -= 1;
     }
 
     /// The deadline of a flow, as a time since the start of the run: that of one that waited counts from its start.
     pub(super) fn deadline(&self, number: u32) -> Option<Time> {
-        let flow = &self.spec.flows[number as usize];
-        let waited = self.waiting.as_ref().filter(|waiting| waiting.graph.waits(number) > 0);
+        let flow = self.flow(number);
+        let listed = (number as usize) < self.spec.flows.len();
+        let waited = self.waiting.as_ref().filter(|waiting| listed && waiting.graph.waits(number) > 0);
         match waited.and_then(|waiting| waiting.began(number)) {
             Some(began) => {
                 flow.deadline.map(|deadline| began.saturating_add(deadline.saturating_sub(flow.start)))

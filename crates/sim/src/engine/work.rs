@@ -91,7 +91,10 @@ impl<E: Endpoint> Engine<'_, E> {
             }
             OPENED => self.open_message(item),
             HANDED_OUT => self.handed_out(item),
-            GIVEN_UP => self.end_flow(item),
+            GIVEN_UP => {
+                self.end_flow(item);
+                self.lost(item);
+            }
             STOPPED => self.stop_flows(),
             other => debug_assert!(false, "no step of a host has the number {other:#x}"),
         }
@@ -216,12 +219,18 @@ impl<E: Endpoint> Engine<'_, E> {
         self.now + takes
     }
 
+    /// Whether messages wait for processors.
+    fn messages_cost(&self) -> bool {
+        self.work.as_ref().is_some_and(|work| work.costs.message > Time::ZERO)
+    }
+
     /// A flow begins: its message waits for the processor of its sender. `false` where that takes no time.
     pub(super) fn waits_to_open(&mut self, flow: u32) -> bool {
-        let Some(work) = self.work.as_mut().filter(|work| work.costs.message > Time::ZERO) else {
+        if !self.messages_cost() {
             return false;
-        };
-        let src = self.spec.flows[flow as usize].src;
+        }
+        let src = self.flow(flow).src;
+        let Some(work) = &mut self.work else { return false };
         let done = work.hosts[src as usize].processor.done(self.now, work.costs.message);
         self.ports.links.queue.push(done.0, rank::of_opening(flow), OPENED | src, flow);
         true
@@ -230,10 +239,11 @@ impl<E: Endpoint> Engine<'_, E> {
     /// All bytes of a flow are there: its message waits for the processor of its receiver. `false` where that takes no
     /// time.
     pub(super) fn waits_to_be_handed_out(&mut self, flow: u32) -> bool {
-        let Some(work) = self.work.as_mut().filter(|work| work.costs.message > Time::ZERO) else {
+        if !self.messages_cost() {
             return false;
-        };
-        let dst = self.spec.flows[flow as usize].dst;
+        }
+        let dst = self.flow(flow).dst;
+        let Some(work) = &mut self.work else { return false };
         let done = work.hosts[dst as usize].processor.done(self.now, work.costs.message);
         work.handing_out.insert(flow);
         self.ports.links.queue.push(done.0, rank::of_work(HANDED_OUT | dst), HANDED_OUT | dst, flow);

@@ -24,6 +24,7 @@ mod retransmissions;
 mod round_trips;
 mod routing;
 mod rpo;
+mod sessions;
 mod sird;
 mod stops;
 mod tap;

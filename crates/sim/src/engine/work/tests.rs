@@ -152,8 +152,15 @@ fn run(spec: &RunSpec) -> (Outcome, Vec<Vec<Receipt>>) {
         received: Vec::new(),
     };
     let mut progress = |_: &Progress| true;
-    let mut watch =
-        Watch { progress: &mut progress, tap: None, witness: None, room: u64::MAX, threads: 1, trial: None };
+    let mut watch = Watch {
+        progress: &mut progress,
+        tap: None,
+        witness: None,
+        source: None,
+        room: u64::MAX,
+        threads: 1,
+        trial: None,
+    };
     let machines = (0..HOSTS).map(machine).collect();
     let mut conductor = Conductor::new(spec, network, machines, &watch).expect("a run");
     assert!(conductor.run(&mut watch));

@@ -1,0 +1,434 @@
+//! The functions that C programs call: pointers become references, texts and answers here, and nowhere else.
+//!
+//! No panic crosses the border: each function catches it and answers `HEADWAY_INTERNAL`.
+
+#![allow(unsafe_code, reason = "pointers from C are all that this file is about")]
+
+use crate::calls::{Answer, Callback, Failure, Run};
+use crate::status::headway_status;
+use headway_lab::Request;
+use headway_network::Until;
+use headway_units::Time;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// Of `headway_send`: the callback is called when the last byte of the message is at its receiver.
+pub const HEADWAY_RECEIVED: u32 = 0;
+/// Of `headway_send`: the callback is called when the sender knows that, as by an acknowledgement.
+pub const HEADWAY_KNOWN: u32 = 1;
+
+/// A run of a scenario. It belongs to the thread that opened it.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct headway(Run);
+
+/// A function of the program, which is called with the argument that was given beside it. It must return: no C++ exception
+/// and no `longjmp` may leave it. It may call every function of this interface but those that say otherwise.
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub type headway_callback = Option<extern "C" fn(arg: *mut c_void)>;
+
+/// How far a run is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "the name in C")]
+pub struct headway_reached {
+    /// Virtual time, in picoseconds.
+    pub now_ps: u64,
+    /// Events so far.
+    pub events: u64,
+    /// Messages that were handed over.
+    pub messages: u64,
+    /// Those of them that have arrived.
+    pub messages_arrived: u64,
+    /// Those of them that the transport gave up.
+    pub messages_lost: u64,
+    /// Receives for which no message has been handed over.
+    pub receives_waiting: u64,
+    /// Digest of all events so far: equal for equal calls, scenarios and versions.
+    pub digest: u64,
+}
+
+thread_local! {
+    static ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// Keeps the words for what went wrong, and answers the status.
+fn answered(answer: Answer<()>) -> headway_status {
+    let Err(Failure { status, text }) = answer else { return headway_status::HEADWAY_OK };
+    // A text of this side has no zero byte but by what a program gave.
+    let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    ERROR.with_borrow_mut(|error| *error = text);
+    status
+}
+
+/// Answers what a function does, or that it panicked.
+fn guarded(function: impl FnOnce() -> Answer<()>) -> headway_status {
+    let outcome = catch_unwind(AssertUnwindSafe(function));
+    answered(outcome.unwrap_or_else(|_| {
+        let text = "a mistake in Headway itself: what it printed says where; please report it";
+        Err(Failure::new(headway_status::HEADWAY_INTERNAL, text))
+    }))
+}
+
+fn bad(text: &str) -> Failure {
+    Failure::new(headway_status::HEADWAY_BAD_ARGUMENT, text)
+}
+
+/// The run behind a pointer, if this is its thread.
+///
+/// # Safety
+/// The pointer is null, or `headway_open` gave it and `headway_close` did not take it.
+unsafe fn run<'a>(pointer: *const headway) -> Answer<&'a Run> {
+    // SAFETY: as said above.
+    let run =
+        unsafe { pointer.as_ref() }.map(|run| &run.0).ok_or_else(|| bad("the run is a null pointer"))?;
+    run.check_thread()?;
+    Ok(run)
+}
+
+/// The text behind a pointer.
+///
+/// # Safety
+/// The pointer is null, or to a text that a zero byte ends.
+unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Answer<&'a str> {
+    if pointer.is_null() {
+        return Err(bad(&format!("{what} is a null pointer")));
+    }
+    // SAFETY: as said above.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().map_err(|_| bad(&format!("{what} is not UTF-8")))
+}
+
+/// The texts behind a pointer.
+///
+/// # Safety
+/// There are so many pointers there, each as in [`text`].
+unsafe fn texts(pointer: *const *const c_char, count: usize, what: &str) -> Answer<Vec<String>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if pointer.is_null() {
+        return Err(bad(&format!("{what} are a null pointer")));
+    }
+    // SAFETY: as said above.
+    let all = unsafe { std::slice::from_raw_parts(pointer, count) };
+    // SAFETY: the same.
+    all.iter().map(|one| unsafe { text(*one, what) }.map(str::to_string)).collect()
+}
+
+/// Opens what is asked for behind a pointer.
+///
+/// # Safety
+/// The pointer is null, or to where a pointer may be written.
+unsafe fn open(out: *mut *mut headway, request: impl FnOnce() -> Answer<Request>) -> Answer<()> {
+    // SAFETY: as said above.
+    let out = unsafe { out.as_mut() }.ok_or_else(|| bad("the place for the run is a null pointer"))?;
+    *out = std::ptr::null_mut();
+    *out = Box::into_raw(Box::new(headway(Run::open(&request()?)?)));
+    Ok(())
+}
+
+/// Opens the scenario in a file. `sets` are `count` texts such as "seed=7" or "topology.hosts=16", as `headway run --set`
+/// takes them. A `[[traffic]]` entry of kind = "external" says what the messages have in common.
+///
+/// # Safety
+/// Texts end with a zero byte; `run` is where a pointer may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_open(
+    path: *const c_char,
+    sets: *const *const c_char,
+    count: usize,
+    run: *mut *mut headway,
+) -> headway_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        unsafe {
+            open(run, || {
+                let (path, sets) = (text(path, "the path")?, texts(sets, count, "the settings")?);
+                let wrong = |error: headway_lab::ScenarioError| {
+                    Failure::new(headway_status::HEADWAY_BAD_SCENARIO, error.render())
+                };
+                Request::file(Path::new(path), &sets, None).map_err(wrong)
+            })
+        }
+    })
+}
+
+/// Opens a scenario that is written in a text. `name` stands for its file in messages and results, and relative paths in it
+/// start in `folder`.
+///
+/// # Safety
+/// As for `headway_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_open_text(
+    scenario: *const c_char,
+    name: *const c_char,
+    folder: *const c_char,
+    sets: *const *const c_char,
+    count: usize,
+    run: *mut *mut headway,
+) -> headway_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        unsafe {
+            open(run, || {
+                let (scenario, name) = (text(scenario, "the scenario")?, text(name, "the name")?);
+                let (folder, sets) = (text(folder, "the folder")?, texts(sets, count, "the settings")?);
+                Ok(Request::text(scenario, name, Path::new(folder), &sets, None))
+            })
+        }
+    })
+}
+
+/// Frees a run, whether its results were made or not. A null pointer is freed already. Not from a callback.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it; it is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_close(run: *mut headway) -> headway_status {
+    guarded(|| {
+        if run.is_null() {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self::run(run) }?.check_idle()?;
+        // SAFETY: the same, and no function of it is under way.
+        drop(unsafe { Box::from_raw(run) });
+        Ok(())
+    })
+}
+
+/// The words for the last answer in this thread that was not `HEADWAY_OK`, in UTF-8: for a scenario several lines with the
+/// place. They stay until the next such answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn headway_error() -> *const c_char {
+    ERROR.with_borrow(|error| error.as_ptr())
+}
+
+/// A few words for a status; those for `HEADWAY_INTERNAL` for a number that is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn headway_words(status: u32) -> *const c_char {
+    let all = headway_status::ALL;
+    all.get(status as usize).unwrap_or(&headway_status::HEADWAY_INTERNAL).words().as_ptr()
+}
+
+/// How many hosts the network has; 0 of a null pointer, and in another thread.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_hosts(run: *const headway) -> u32 {
+    let mut hosts = 0;
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        hosts = unsafe { self::run(run) }?.hosts();
+        Ok(())
+    });
+    hosts
+}
+
+/// Says at which host each rank is, no two at one host, before the first message. Without it, rank r is at host r, and there
+/// are as many ranks as hosts.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it; `hosts` are `ranks` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_place_ranks(
+    run: *mut headway,
+    hosts: *const u32,
+    ranks: usize,
+) -> headway_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let run = unsafe { self::run(run) }?;
+        if hosts.is_null() || ranks == 0 {
+            return Err(bad("there is no rank: the hosts are a null pointer, or their number is 0"));
+        }
+        // SAFETY: the same.
+        run.place(unsafe { std::slice::from_raw_parts(hosts, ranks) })
+    })
+}
+
+/// The host of a rank.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it; `host` is null, or where a number may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_host_of_rank(
+    run: *const headway,
+    rank: u32,
+    host: *mut u32,
+) -> headway_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let found = unsafe { self::run(run) }?.host_of(rank)?;
+        // SAFETY: the same.
+        *unsafe { host.as_mut() }.ok_or_else(|| bad("the place for the host is a null pointer"))? = found;
+        Ok(())
+    })
+}
+
+/// Hands a message over now: from rank `from` to rank `to`, at least one byte. `callback` may be null; it is called when
+/// `when` says: `HEADWAY_RECEIVED` or `HEADWAY_KNOWN`. The message begins after everything else that happens in this instant.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it; `callback` may be called with `arg`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_send(
+    run: *mut headway,
+    from: u32,
+    to: u32,
+    bytes: u64,
+    tag: i64,
+    when: u32,
+    callback: headway_callback,
+    arg: *mut c_void,
+) -> headway_status {
+    guarded(|| {
+        let when = match when {
+            HEADWAY_RECEIVED => Until::Received,
+            HEADWAY_KNOWN => Until::Known,
+            other => return Err(bad(&format!("{other} is neither HEADWAY_RECEIVED nor HEADWAY_KNOWN"))),
+        };
+        let call = Callback { function: callback, argument: arg };
+        // SAFETY: the caller's promise.
+        unsafe { self::run(run) }?.send((from, to), bytes, tag, (when, call))
+    })
+}
+
+/// Rank `to` is ready for a message from rank `from` of this size and tag. `callback` is called when the message has arrived,
+/// or in this instant if it was there before, but not before this function returns. Of messages of one sender, receiver, size
+/// and tag, the n-th receive takes the n-th that was handed over.
+///
+/// # Safety
+/// As for `headway_send`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_receive(
+    run: *mut headway,
+    to: u32,
+    from: u32,
+    bytes: u64,
+    tag: i64,
+    callback: headway_callback,
+    arg: *mut c_void,
+) -> headway_status {
+    guarded(|| {
+        let call = Callback { function: callback, argument: arg };
+        // SAFETY: the caller's promise.
+        unsafe { self::run(run) }?.receive((to, from), bytes, tag, call)
+    })
+}
+
+/// Calls `callback` when so many picoseconds have passed. With 0 that is in this instant, after everything else that happens
+/// in it; callbacks of one instant are called in the order in which they were asked for.
+///
+/// # Safety
+/// As for `headway_send`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_schedule(
+    run: *mut headway,
+    after_ps: u64,
+    callback: headway_callback,
+    arg: *mut c_void,
+) -> headway_status {
+    guarded(|| {
+        let call = Callback { function: callback, argument: arg };
+        // SAFETY: the caller's promise.
+        unsafe { self::run(run) }?.schedule(Time(after_ps), call)
+    })
+}
+
+/// Virtual time in picoseconds; `UINT64_MAX` of a null pointer, and in another thread.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_now(run: *const headway) -> u64 {
+    let mut now = u64::MAX;
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        now = unsafe { self::run(run) }?.now().0;
+        Ok(())
+    });
+    now
+}
+
+/// Goes on until all messages and all scheduled times are over, those included that callbacks ask for meanwhile. More can be
+/// handed over afterwards, and the run goes on from there. Not from a callback.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_run(run: *mut headway) -> headway_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe { self::run(run) }?.go(None))
+}
+
+/// Goes on until this virtual time in picoseconds, everything included that happens in that instant, even if nothing is to
+/// come until then. Not from a callback.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_run_until(run: *mut headway, time_ps: u64) -> headway_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe { self::run(run) }?.go(Some(Time(time_ps))))
+}
+
+/// From a callback: `headway_run` returns `HEADWAY_OK` when this callback, and others of the same event, have returned.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_rest(run: *mut headway) -> headway_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe { self::run(run) }?.rest())
+}
+
+/// How far the run is. Not from a callback.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it; `reached` is null, or where the answer may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_progress(
+    run: *const headway,
+    reached: *mut headway_reached,
+) -> headway_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let found = unsafe { self::run(run) }?.reached()?;
+        // SAFETY: the same.
+        let place =
+            unsafe { reached.as_mut() }.ok_or_else(|| bad("the place for the answer is a null pointer"))?;
+        *place = headway_reached {
+            now_ps: found.now_ps,
+            events: found.events,
+            messages: found.messages,
+            messages_arrived: found.messages_arrived,
+            messages_lost: found.messages_lost,
+            receives_waiting: found.receives_waiting,
+            digest: found.digest,
+        };
+        Ok(())
+    })
+}
+
+/// Ends the run where it is and writes its results into a directory, as `headway run --out` does; with a null pointer nothing
+/// is written. The run goes no further, and has still to be closed. Not from a callback.
+///
+/// # Safety
+/// `run` is null, or `headway_open` gave it; the directory's path ends with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headway_finish(run: *mut headway, directory: *const c_char) -> headway_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let run = unsafe { self::run(run) }?;
+        let directory = match directory.is_null() {
+            true => None,
+            // SAFETY: the same.
+            false => Some(Path::new(unsafe { text(directory, "the directory") }?)),
+        };
+        run.finish(directory)
+    })
+}

@@ -1,0 +1,21 @@
+//! What flows may be.
+
+use headway_network::{FlowSpec, Network};
+
+/// Why a flow cannot be, wherever it comes from, in a run of so many transports.
+pub fn check_flow(transports: usize, network: &Network, flow: &FlowSpec) -> Result<(), String> {
+    let FlowSpec { src, dst, .. } = *flow;
+    Err(if src >= network.hosts() || dst >= network.hosts() {
+        format!("host {} is not there; the network has {} hosts", src.max(dst), network.hosts())
+    } else if src == dst {
+        format!("host {src} sends to itself")
+    } else if !network.reachable(src, dst) || !network.reachable(dst, src) {
+        format!("host {dst} cannot be reached from host {src}")
+    } else if usize::from(flow.transport) >= transports {
+        format!("transport number {} is not there", flow.transport)
+    } else if network.sizes().packets(flow.bytes) > u64::from(u32::MAX) {
+        format!("{} bytes are more than 2^32 packets", flow.bytes)
+    } else {
+        return Ok(());
+    })
+}

@@ -1,0 +1,189 @@
+//! Flows that a source gives while the run goes on, and the times that it waits for.
+//!
+//! Only a run of one shard has them, and a run without a source executes none of this. They begin by events of the same
+//! kind as flows that waited for others (see [`super::graph`]), numbered after the nodes of the run's graph.
+
+use super::Engine;
+use crate::check::check_flow;
+use crate::links::FLOW_START;
+use crate::progressing::Progressing;
+use crate::rank;
+use headway_network::{Ask, Cause, FlowSpec, FlowState, Happening, RunError, Source, Until};
+use headway_transport::Endpoint;
+use headway_units::Time;
+use rustc_hash::FxHashSet;
+use slab::Slab;
+use std::sync::Arc;
+
+/// Flows that there is room for when the first is given.
+const FIRST_ROOM: usize = 1 << 10;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Given {
+    /// Flows so far, numbered after those of the specification.
+    pub(crate) flows: Vec<FlowSpec>,
+    /// What is over and has not been told yet.
+    heard: Vec<Happening>,
+    /// What is to happen, by the number in its event.
+    due: Slab<Due>,
+    /// How often something was asked for: things of one instant happen in this order.
+    asked: u64,
+    /// Flows that the run waits for until their senders know that they are complete.
+    unknown: FxHashSet<u32>,
+    /// What the run waits for beyond the flows and steps of its specification, whether it is over or not.
+    pub(crate) awaited: u64,
+}
+
+/// What is to happen.
+enum Due {
+    /// A flow begins.
+    Flow(u32),
+    /// A time is over, by the source's own number.
+    Timer(u64),
+}
+
+impl<E: Endpoint> Engine<'_, E> {
+    /// From now on flows may be given.
+    pub(crate) fn take_flows(&mut self) {
+        self.given.get_or_insert_default();
+        self.tells = true;
+    }
+
+    /// A flow that was given, by its number among all.
+    #[cold]
+    pub(super) fn given_flow(&self, number: u32) -> &FlowSpec {
+        let given = self.given.as_ref().map_or(&[][..], |given| &given.flows);
+        &given[number as usize - self.spec.flows.len()]
+    }
+
+    /// How many flows there are, those included that were given.
+    pub(crate) fn all_flows(&self) -> usize {
+        self.spec.flows.len() + self.given.as_ref().map_or(0, |given| given.flows.len())
+    }
+
+    /// The run goes on although nothing is to come; with `false` no longer.
+    pub(crate) fn hold(&mut self, on: bool) {
+        let Some(given) = &mut self.given else { return };
+        if on {
+            given.awaited += 1;
+            self.open += 1;
+        } else {
+            given.awaited -= 1;
+            self.open -= 1;
+        }
+    }
+
+    /// Tells a source what is over, and schedules what it asks for.
+    pub(crate) fn consult(&mut self, source: &mut dyn Source) -> Result<(), RunError> {
+        let Some(given) = &mut self.given else { return Ok(()) };
+        let mut heard = std::mem::take(&mut given.heard);
+        heard.drain(..).for_each(|happening| source.hear(self.now, happening));
+        given.heard = heard;
+        while let Some(ask) = source.ask() {
+            self.accept(ask)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is something that a source has not been told.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.given.as_ref().is_some_and(|given| !given.heard.is_empty())
+    }
+
+    fn accept(&mut self, ask: Ask) -> Result<(), RunError> {
+        match ask {
+            Ask::Flow { flow, known } => {
+                let number = self.add_flow(flow)?;
+                let Some(given) = &mut self.given else { return Ok(()) };
+                let responsive = u64::from(flow.responsive);
+                let waits = responsive + u64::from(known && given.unknown.insert(number));
+                given.awaited += waits;
+                self.open += waits;
+                let at = self.flow(number).start;
+                self.schedule_given(flow.src, at, Due::Flow(number));
+            }
+            Ask::Timer { after, number } => {
+                if let Some(given) = &mut self.given {
+                    given.awaited += 1;
+                    self.open += 1;
+                }
+                self.schedule_given(0, self.now.saturating_add(after), Due::Timer(number));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a flow in, and answers its number.
+    fn add_flow(&mut self, flow: FlowSpec) -> Result<u32, RunError> {
+        let number = self.all_flows();
+        let refuse = |reason: String| RunError::Flow { flow: number, reason };
+        check_flow(self.spec.transports.len(), &self.network, &flow).map_err(refuse)?;
+        if number >= u32::MAX as usize / 2 {
+            return Err(refuse("there are more flows than can be numbered".into()));
+        }
+        if flow.stop.is_some() || flow.connection.is_some() {
+            return Err(refuse(
+                "a flow that is given while the run goes on has no stop and no connection".into(),
+            ));
+        }
+        let start = self.now.saturating_add(flow.start);
+        if let Some(given) = &mut self.given {
+            given.flows.push(FlowSpec { start, ..flow });
+        }
+        if number >= self.flows.len() {
+            let room = (2 * self.flows.len()).max(FIRST_ROOM);
+            let more = (self.flows.len()..room).map(|_| Progressing::default());
+            let flows: Arc<[Progressing]> = self.flows.iter().map(Progressing::copy).chain(more).collect();
+            self.flows = flows;
+            if let Some(deliveries) = &mut self.deliveries {
+                deliveries.grow(room);
+            }
+        }
+        Ok(number as u32)
+    }
+
+    fn schedule_given(&mut self, host: u32, at: Time, due: Due) {
+        let nodes = self.nodes();
+        let Some(given) = &mut self.given else { return };
+        given.asked += 1;
+        let (rank, place) = (rank::of_node(u64::from(nodes) + given.asked), given.due.insert(due) as u32);
+        self.ports.links.queue.push(at.0, rank, FLOW_START | host, nodes + place + 1);
+    }
+
+    /// A flow that was given begins, or a time is over.
+    pub(super) fn begin_given(&mut self, place: u32) {
+        let Some(due) = self.given.as_mut().map(|given| given.due.remove(place as usize)) else { return };
+        match due {
+            Due::Flow(number) => self.begin_flow(number),
+            Due::Timer(number) => {
+                if let Some(given) = &mut self.given {
+                    given.heard.push(Happening::Timer(number));
+                }
+                self.end_step();
+            }
+        }
+    }
+
+    /// Something is over of which a source hears.
+    pub(super) fn note_over(&mut self, cause: Cause) {
+        let (Some(given), Cause::Flow(flow, until)) = (&mut self.given, cause) else { return };
+        given.heard.push(Happening::Flow(flow, until));
+        if until == Until::Known && given.unknown.remove(&flow) {
+            self.end_step();
+        }
+    }
+
+    /// A flow has been given up, and is no longer waited for.
+    pub(super) fn lost(&mut self, number: u32) {
+        let Some(given) = &mut self.given else { return };
+        if self.flows[number as usize].state() != FlowState::Failed {
+            return;
+        }
+        given.heard.push(Happening::Lost(number));
+        if given.unknown.remove(&number) {
+            self.end_step();
+        }
+    }
+}

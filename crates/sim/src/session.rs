@@ -1,0 +1,86 @@
+//! A run that can rest, and takes flows from a source while it goes on.
+
+use crate::conductor::{Rest, Watch};
+use crate::run::{Running, alone, prepare};
+use headway_network::{Network, Outcome, Progress, RunError, RunSpec, Source};
+use headway_units::Time;
+use self_cell::self_cell;
+use std::sync::Arc;
+
+/// `None` once it is finished.
+type Held<'a> = Option<Box<dyn Running + 'a>>;
+
+self_cell!(
+    struct Cell {
+        owner: Box<RunSpec>,
+        #[not_covariant]
+        dependent: Held,
+    }
+);
+
+/// A run in progress. It has one thread, and one transport, which all flows have in common that a source gives.
+pub struct Session {
+    cell: Cell,
+    network: Arc<Network>,
+    room: u64,
+    cut: bool,
+}
+
+impl Session {
+    /// A run at its start. Its specification may have flows of its own. `room` is for what grows while it lasts, its packets
+    /// in flight, its samples and the flows that are given: a run that has none left can go no further.
+    pub fn new(spec: RunSpec, room: u64) -> Result<Session, RunError> {
+        if spec.transports.len() > 1 {
+            return Err(RunError::SeveralTransports(spec.transports.len()));
+        }
+        let network = Arc::new(Network::build(&spec.topology, &spec.fabric)?);
+        let cell = Cell::try_new(Box::new(spec), |spec| {
+            let (mut nothing, network) = (|_: &Progress| true, Arc::clone(&network));
+            prepare(spec, network, &alone(&mut nothing, room), None).map(Some)
+        })?;
+        Ok(Session { cell, network, room, cut: false })
+    }
+
+    /// What it runs on.
+    pub fn network(&self) -> &Arc<Network> {
+        &self.network
+    }
+
+    /// Goes on: until all events until a time have happened, that time included, or without one until all flows and timers
+    /// are over. Answers why it rests. `progress` is called now and then, and answers whether to go on.
+    ///
+    /// # Errors
+    /// A flow that the source gave cannot be. It and what the source asked for after it is lost.
+    pub fn go(
+        &mut self,
+        source: &mut dyn Source,
+        until: Option<Time>,
+        progress: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Rest, RunError> {
+        let room = self.room;
+        let rest = self.cell.with_dependent_mut(|_, run| {
+            let watch = &mut Watch { source: Some(source), ..alone(progress, room) };
+            run.as_mut().map_or(Ok(Rest::Cut), |run| run.go(watch, until))
+        })?;
+        self.cut |= rest == Rest::Cut;
+        Ok(rest)
+    }
+
+    /// How far it is, and the digest of its events so far.
+    pub fn progress(&self) -> (Progress, u64) {
+        let over = Progress { now: Time::ZERO, stop: Time::ZERO, events: 0, flows_done: 0, flows_total: 0 };
+        self.cell.with_dependent(|_, run| run.as_ref().map_or((over, 0), |run| run.progress()))
+    }
+
+    /// Its specification with all flows that were given, and what has become of them.
+    pub fn finish(mut self) -> (RunSpec, Outcome) {
+        let cut = self.cut;
+        let finished =
+            self.cell.with_dependent_mut(|_, run| run.take().map(|run| run.finish_with_given(cut)));
+        let mut spec = *self.cell.into_owner();
+        // Only this method takes the run.
+        let (given, outcome) = finished.unwrap_or_else(|| unreachable!("a session has a run"));
+        spec.flows.extend(given);
+        (spec, outcome)
+    }
+}
