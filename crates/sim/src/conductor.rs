@@ -527,8 +527,11 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     /// When a port's counters contradict each other: only a bug can cause that.
     fn records(&self, all: &mut Guards<'_, 'a, E>) -> Vec<LinkRecord> {
         let faults: Vec<FaultCounts> = {
-            let of =
-                |link: usize| all[usize::from(self.division.of_link()[link])].ports.links.fault_counts(link);
+            // Most happens in the shard of the link; a switch that chooses late loses what has no way on in its own.
+            let of = |link: usize| {
+                let counts = all.iter().map(|shard| shard.ports.links.fault_counts(link));
+                counts.reduce(FaultCounts::and).unwrap_or_default()
+            };
             (0..self.network.links().len()).map(of).collect()
         };
         let ports = whole(&mut all[0].ports.egress).iter().map(|egress| &egress.port);
