@@ -3,6 +3,7 @@
 //! [`run`] takes a [`headway_network::RunSpec`] to an [`headway_network::Outcome`], [`run_within`] on several threads; [`run_tapped`] shows every packet on the way to a [`headway_network::Tap`]. A run is a function of its specification and seed:
 //! the digest of its event order says so.
 
+mod attribution;
 mod conductor;
 mod crew;
 mod division;
