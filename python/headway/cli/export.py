@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from headway import names
-from headway.cli.options import DIRECTORY, scale_option, set_option
+from headway.cli.options import DIRECTORY, ScenarioParameter, scale_option, set_option
 from headway.data.run import EXPORTS, read
 from headway.errors import HeadwayError, ResultsError
 from headway.files import write_text
@@ -17,7 +17,7 @@ FORMATS = ("cm", "csv", *EXPORTS)
 
 
 @click.command()
-@click.argument("file", metavar="FILE|RUN")
+@click.argument("file", metavar="FILE|RUN", shell_complete=ScenarioParameter().shell_complete)
 @click.option(
     "--format",
     "form",
