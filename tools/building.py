@@ -263,14 +263,14 @@ def table_rows(heading: str, nth: int = 0) -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
 
 
-def _from_page(*headings: str, needed: Iterable[str] = ()) -> tuple[Key, ...]:
+def _from_page(*headings: str) -> tuple[Key, ...]:
     """The keys of tables of the page, `key | takes | default | meaning`, each once."""
     keys: dict[str, Key] = {}
     for heading in headings:
         for names, takes, default, meaning in table_rows(heading):
             for name in re.findall(r"`([^`]+)`", names):
                 default = f"`{default}`" if re.fullmatch(r"[\d.]+", default) else default
-                key = Key(name, _type(takes), takes, default, _unlinked(meaning), name in needed)
+                key = Key(name, _type(takes), takes, default, _unlinked(meaning), needed=False)
                 keys[name] = key if name not in keys else _either(keys[name], key)
     return tuple(keys.values())
 
@@ -303,7 +303,7 @@ def tables() -> list[Function]:
         ("fabric", "Fabric", "ports of switches and hosts, routes, and sizes of packets", _from_page("## `[fabric]`")),
         ("hosts", "Hosting", "times that processors and interfaces of hosts take", _from_page("## `[hosts]`")),
         ("start", "Start", "how flows start", _from_page("## `[start]`")),
-        ("sample", "Sample", "what is sampled during the run", _from_page("## `[sample]`", needed=["every"])),
+        ("sample", "Sample", "what is sampled during the run", _from_page("## `[sample]`")),
         (
             "fault",
             "Fault",

@@ -18,6 +18,8 @@ RUN_FILES = (
     "flows.csv",
     "links.parquet",
     "series.parquet",
+    "steps.parquet",
+    "edges.parquet",
 )
 LOCKS = ".locks"
 # Scenarios that came from no file, each in a folder of its own.

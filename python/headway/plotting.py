@@ -66,6 +66,10 @@ class Plots:
         """Throughput of the sampled flows."""
         return self.figure("throughput-time")
 
+    def probes(self) -> Canvas:
+        """What transports hold of the sampled flows."""
+        return self.figure("probes")
+
     def utilisation_time(self) -> Canvas:
         """Utilisation of the sampled links."""
         return self.figure("utilisation-time")
@@ -93,6 +97,14 @@ class Plots:
     def cdf(self) -> Canvas:
         """Distributions of completion time and of slowdown."""
         return self.figure("cdf")
+
+    def causes(self) -> Canvas:
+        """Where the completion time of flows went, by cause; of runs that sample `causes`."""
+        return self.figure("causes")
+
+    def critical_path(self) -> Canvas:
+        """The chain of flows and steps that bound the end of a job."""
+        return self.figure("critical-path")
 
     def fct_cdf(self) -> Canvas:
         """The distribution of completion time."""

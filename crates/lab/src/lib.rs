@@ -12,6 +12,7 @@ mod files;
 pub mod foreign;
 pub mod import;
 pub mod model;
+pub mod perfetto;
 pub mod results;
 pub mod run;
 pub mod scenario;

@@ -143,6 +143,7 @@ pub fn write_results(
         flows: table(tables::flows(&resolved.spec, &setup.stacks(), &resolved.names, outcome))?,
         links: table(tables::links(outcome))?,
         series: table(tables::series(&resolved.names, outcome))?,
+        graph: tables::graph(resolved, outcome).map_err(|e| LabError::Table(e.to_string()))?,
         summary,
         manifest: manifest::manifest(scenario, outcome, &around)?,
     };

@@ -22,6 +22,10 @@ pub const PER_FLOW: u64 = 1_000;
 const PER_EDGE: u64 = 64;
 /// Bytes a packet in flight takes: pool, event, queue entry.
 pub const PER_PACKET: u64 = 144;
+/// Bytes that are kept of a packet in flight beside it, where times are told by cause.
+const PER_TRIP: u64 = 128;
+/// Bytes that are kept of a flow, where times are told by cause, and its part of the table beyond nothing.
+const PER_ACCOUNT: u64 = 500;
 /// Packets in flight that every flow may have, however short its path.
 const LEAST_WINDOW: u64 = 64;
 /// Control packets of a flow that nothing else accounts for.
@@ -103,9 +107,10 @@ pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
         links.saturating_mul(PER_LINK),
         next_hops(&spec.topology, hosts, switches, links),
     ]);
-    let packet_bytes = in_flight(spec, flows).saturating_mul(PER_PACKET);
+    let packet_bytes = in_flight(spec, flows).saturating_mul(per_packet(spec));
+    let per_flow = PER_FLOW + if asks_causes(spec) { PER_ACCOUNT } else { 0 };
     let flow_bytes =
-        sum(&[flows.total.saturating_mul(PER_FLOW), flows.edges.saturating_mul(PER_EDGE), packet_bytes]);
+        sum(&[flows.total.saturating_mul(per_flow), flows.edges.saturating_mul(PER_EDGE), packet_bytes]);
     let sample_bytes = sample_rows(spec, flows.sampled).saturating_mul(PER_SAMPLE);
     let memory_bytes = sum(&[BASE, network_bytes, flow_bytes, sample_bytes]);
     Estimate {
@@ -118,6 +123,15 @@ pub fn estimate_for(spec: &RunSpec, flows: Flows) -> Estimate {
         sample_bytes,
         memory_bytes,
     }
+}
+
+fn asks_causes(spec: &RunSpec) -> bool {
+    spec.sample.as_ref().is_some_and(|sample| sample.causes)
+}
+
+/// Bytes that a packet in flight takes in a run.
+pub fn per_packet(spec: &RunSpec) -> u64 {
+    PER_PACKET + if asks_causes(spec) { PER_TRIP } else { 0 }
 }
 
 /// Packets in flight at the most: no more than all flows have to send, than their windows let them send, and than

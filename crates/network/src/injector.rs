@@ -57,6 +57,20 @@ impl FaultCounts {
             + self.dropped_without_route
     }
 
+    /// With what another injector did to packets of the same link.
+    #[must_use]
+    pub fn and(self, other: FaultCounts) -> FaultCounts {
+        FaultCounts {
+            dropped_by_number: self.dropped_by_number + other.dropped_by_number,
+            dropped_at_random: self.dropped_at_random + other.dropped_at_random,
+            dropped_in_blackhole: self.dropped_in_blackhole + other.dropped_in_blackhole,
+            dropped_on_the_wire: self.dropped_on_the_wire + other.dropped_on_the_wire,
+            dropped_without_route: self.dropped_without_route + other.dropped_without_route,
+            duplicated: self.duplicated + other.duplicated,
+            delayed: self.delayed + other.delayed,
+        }
+    }
+
     /// Whether no fault has met a packet.
     pub fn is_zero(&self) -> bool {
         *self == FaultCounts::default()

@@ -1,6 +1,7 @@
 //! The parts that the simulator shares with the real switch and hosts, above machines and ports: topologies,
 //! next hops, the specification of a run ([`RunSpec`]) and its outcome ([`Outcome`]).
 
+mod by_cause;
 mod changes;
 mod credits;
 mod detours;
@@ -26,10 +27,13 @@ mod timing;
 pub mod topology;
 mod witness;
 
+pub use by_cause::TimeByCause;
 pub use changes::{Changes, Flight, Instant, Step, conflict};
 pub use credits::{counts_credits, credits_in_flight};
 pub use error::{BuildError, Miscounted, RunError};
-pub use estimate::{BASE, Estimate, Flows, PER_FLOW, PER_PACKET, PER_SAMPLE, estimate, estimate_for};
+pub use estimate::{
+    BASE, Estimate, Flows, PER_FLOW, PER_PACKET, PER_SAMPLE, estimate, estimate_for, per_packet,
+};
 pub use faults::{Change, Down, Fault, FaultSpec};
 pub use flow::{FlowSpec, Until};
 pub use graph::{Cause, Causes, Graph, GraphError, Node, Step as GraphStep};

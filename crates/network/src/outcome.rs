@@ -1,5 +1,6 @@
 //! What a run leaves behind.
 
+use crate::by_cause::TimeByCause;
 use crate::error::Miscounted;
 use crate::injector::FaultCounts;
 use headway_fabric::PortCounters;
@@ -86,6 +87,13 @@ impl FlowRecord {
     /// From its start until its sender knew that it was whole.
     pub fn until_known(&self) -> Option<Time> {
         Some(self.known? - self.start?)
+    }
+}
+
+impl Outcome {
+    /// Where the completion time of the flow at this position went, if somebody asked and it is complete.
+    pub fn by_cause(&self, flow: usize) -> Option<&TimeByCause> {
+        self.by_cause.get(flow)?.as_ref()
     }
 }
 
@@ -179,6 +187,8 @@ pub struct Arrivals {
 pub struct Outcome {
     /// One a flow, in the order given.
     pub flows: Vec<FlowRecord>,
+    /// Where the completion time of each flow went, `None` for one that is not complete; empty where nobody asked.
+    pub by_cause: Vec<Option<TimeByCause>>,
     /// One for each step of the run's graph.
     pub steps: Vec<StepRecord>,
     /// One record for each link and direction.

@@ -139,6 +139,15 @@ pub struct SampleSpec {
     pub probes: ProbeChoice,
     /// Rows that may be taken: a run that has more ends there, as one that was interrupted.
     pub most: u64,
+    /// Whether the completion time of every flow is told by cause ([`crate::TimeByCause`]).
+    pub causes: bool,
+}
+
+impl SampleSpec {
+    /// Whether anything is looked at every interval.
+    pub fn is_periodic(&self) -> bool {
+        self.flows != FlowChoice::None || self.links != LinkChoice::None
+    }
 }
 
 /// A choice of flows by number.

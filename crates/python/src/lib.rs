@@ -8,6 +8,7 @@ use headway_lab::text::spans;
 use headway_lab::{LabError, ScenarioError as Diagnostic, catalogue, model};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 /// A large network's hosts are thousands of small allocations that are all touched in turn: this allocator lays them out
 /// so that a run of 1024 hosts takes a fifth less time.
@@ -64,6 +65,12 @@ fn read_toml(text: &str, name: &str) -> PyResult<String> {
 #[pyo3(signature = (text, name, place, message, help = None))]
 fn show_problem(text: &str, name: &str, place: (usize, usize), message: &str, help: Option<&str>) -> String {
     spans::diagnostic(name, text, place, message, help)
+}
+
+/// Writes the run in a directory as a Perfetto trace.
+#[pyfunction]
+fn write_perfetto(py: Python<'_>, directory: PathBuf, out: PathBuf) -> PyResult<()> {
+    py.detach(|| headway_lab::perfetto::write_directory(&directory, &out)).map_err(|e| lab_error(&e))
 }
 
 /// Version of the simulator.
@@ -133,6 +140,7 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(read_toml, module)?)?;
     module.add_function(wrap_pyfunction!(show_problem, module)?)?;
+    module.add_function(wrap_pyfunction!(write_perfetto, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(epoch, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate, module)?)?;

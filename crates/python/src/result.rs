@@ -1,10 +1,12 @@
 //! Results of a run, with tables as Arrow C streams.
 
+use crate::lab_error;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use headway_lab::RunOutput;
+use headway_lab::{RunOutput, perfetto};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::path::PathBuf;
 
 /// A table that any Arrow library reads without a copy.
 #[pyclass(frozen, module = "headway._headway")]
@@ -58,6 +60,23 @@ impl RunResult {
     #[getter]
     fn links(&self) -> ArrowTable {
         ArrowTable { batch: self.output.links.clone() }
+    }
+
+    /// One row a step between flows; `None` where nothing waits.
+    #[getter]
+    fn steps(&self) -> Option<ArrowTable> {
+        self.output.graph.as_ref().map(|(steps, _)| ArrowTable { batch: steps.clone() })
+    }
+
+    /// One row for each flow or step and what it waits for; `None` where nothing waits.
+    #[getter]
+    fn edges(&self) -> Option<ArrowTable> {
+        self.output.graph.as_ref().map(|(_, edges)| ArrowTable { batch: edges.clone() })
+    }
+
+    /// Writes it as a Perfetto trace.
+    fn write_perfetto(&self, py: Python<'_>, out: PathBuf) -> PyResult<()> {
+        py.detach(|| perfetto::write(&self.output, &out)).map_err(|e| lab_error(&e))
     }
 
     /// What was sampled.

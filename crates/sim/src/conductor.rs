@@ -23,9 +23,12 @@ use crate::sampler::Sampler;
 use crate::shared::Shared;
 use crate::waiting::Waiting;
 use headway_gauges::{Gauge, RoundTrips};
+use headway_network::PER_SAMPLE;
 use headway_network::{Arrivals, FlowRecord, FlowState, Ideals, LinkRecord, LinkStats, Outcome, Progress};
-use headway_network::{BuildError, FaultCounts, Network, RunSpec, Tap, TransportRecord, Witness};
-use headway_network::{FlowSpec, PER_FLOW, PER_PACKET, PER_SAMPLE, RunError, Source};
+use headway_network::{
+    BuildError, FaultCounts, Network, RunSpec, Tap, TimeByCause, TransportRecord, Witness,
+};
+use headway_network::{FlowSpec, PER_FLOW, RunError, Source};
 use headway_transport::Endpoint;
 use headway_transport::endpoint::Around;
 use headway_units::Time;
@@ -147,7 +150,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let hosts = Shared::of(endpoints.into_iter().map(Host::new).collect(), shards, &of_host);
         let order = in_order(spec);
         let agendas = agendas(spec, &order, &of_host, shards);
-        let sampler = spec.sample.as_ref().map(|s| Sampler::new(s, &network, &spec.flows, &order));
+        let periodic = spec.sample.as_ref().filter(|sample| sample.is_periodic());
+        let sampler = periodic.map(|s| Sampler::new(s, &network, &spec.flows, &order));
         let asked =
             sampler.as_ref().is_some_and(Sampler::asks) || spec.flows.iter().any(|flow| flow.stop.is_some());
         let numbers: Arc<[AtomicU32]> =
@@ -479,7 +483,8 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let reports = events / PROGRESS_EVENTS > (self.next_look - 1) / PROGRESS_EVENTS;
         self.next_look = (events / ROOM_EVENTS + 1) * ROOM_EVENTS;
         let samples = self.sampler.as_ref().map_or(0, Sampler::rows) * PER_SAMPLE;
-        let packets = all.iter().map(|shard| shard.ports.links.pool.slots()).sum::<u64>() * PER_PACKET;
+        let packets = all.iter().map(|shard| shard.ports.links.pool.slots()).sum::<u64>();
+        let packets = packets * headway_network::per_packet(self.spec);
         // Those of the specification are known beforehand, and counted there.
         let given = all.iter().filter_map(|shard| shard.given.as_ref());
         let flows = given.map(|given| given.flows.len() as u64).sum::<u64>() * PER_FLOW;
@@ -616,6 +621,10 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
             marks: Some(flow.marks()),
         });
         let flows: Vec<FlowRecord> = flows.collect();
+        let asked = self.spec.sample.as_ref().is_some_and(|sample| sample.causes);
+        let by_cause =
+            (0..).zip(flows.iter().filter(|_| asked)).map(|(flow, record)| by_cause(&all, flow, record));
+        let by_cause = by_cause.collect();
         let warnings = self.warnings(&all, &flows, interrupted);
         let links = self.records(&mut all);
         let packet_hops = links.iter().map(|link| link.counters.dequeued).sum();
@@ -628,6 +637,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         let machines = || hosts.iter().flatten().map(|(_, machine)| *machine);
         Outcome {
             flows,
+            by_cause,
             steps: self.waiting.as_ref().map(|waiting| waiting.records()).unwrap_or_default(),
             links,
             arrivals: self.arrivals.take().filter(|arrivals| arrivals.end < Time::MAX),
@@ -650,8 +660,11 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
     /// When a port's counters contradict each other: only a bug can cause that.
     fn records(&self, all: &mut Guards<'_, 'a, E>) -> Vec<LinkRecord> {
         let faults: Vec<FaultCounts> = {
-            let of =
-                |link: usize| all[usize::from(self.division.of_link()[link])].ports.links.fault_counts(link);
+            // Most happens in the shard of the link; a switch that chooses late loses what has no way on in its own.
+            let of = |link: usize| {
+                let counts = all.iter().map(|shard| shard.ports.links.fault_counts(link));
+                counts.reduce(FaultCounts::and).unwrap_or_default()
+            };
             (0..self.network.links().len()).map(of).collect()
         };
         let ports = whole(&mut all[0].ports.egress).iter().map(|egress| &egress.port);
@@ -806,8 +819,23 @@ fn hand_over<E: Endpoint>(all: &mut Guards<'_, '_, E>) {
                 inbox.inbox[from].append(&mut letters);
             }
             all[from].ports.links.post.letters[to] = letters;
+            let Some(from_here) = &mut all[from].ports.links.attribution else { continue };
+            let mut trips = std::mem::take(from_here.outgoing(to));
+            if let Some(there) = &mut all[to].ports.links.attribution {
+                there.inbox[from].append(&mut trips);
+            }
         }
     }
+}
+
+/// Where the time of a flow went, from its start to its finish. Whatever passed between the arrival of its last byte and its
+/// finish passed at its receiver.
+fn by_cause<E: Endpoint>(all: &Guards<'_, '_, E>, flow: u32, record: &FlowRecord) -> Option<TimeByCause> {
+    let took = record.fct()?;
+    let told = |shard: &MutexGuard<'_, Engine<'_, E>>| shard.ports.links.attribution.as_ref()?.of(flow);
+    let mut by_cause = all.iter().find_map(told)?;
+    by_cause.host += took - by_cause.sum();
+    Some(by_cause)
 }
 
 /// Shards one after the other, on this thread.

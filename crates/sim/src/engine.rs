@@ -270,8 +270,8 @@ impl<'a, E: Endpoint> Engine<'a, E> {
     /// Takes in what other shards have sent.
     pub(crate) fn take_letters(&mut self) {
         self.first_letter = u64::MAX;
-        for letters in &mut self.inbox {
-            self.ports.links.receive(letters);
+        for (from, letters) in self.inbox.iter_mut().enumerate() {
+            self.ports.links.receive(from, letters);
         }
     }
 
@@ -451,6 +451,9 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                 }
             }
             EndpointEvent::Completed { tag, .. } => {
+                if self.ports.links.attribution.is_some() {
+                    self.attribute(tag);
+                }
                 if !self.waits_to_be_handed_out(tag) {
                     self.finish_flow(tag);
                 }
@@ -468,6 +471,20 @@ impl<'a, E: Endpoint> Engine<'a, E> {
                     self.end_flow(tag);
                 }
             }
+        }
+    }
+
+    /// All bytes of a flow are there: the packet that was delivered and released just now is the last of them.
+    #[cold]
+    #[inline(never)]
+    fn attribute(&mut self, tag: u32) {
+        let links = &mut self.ports.links;
+        let Some(attribution) = &mut links.attribution else { return };
+        if let Some((handle, packet)) = links.pool.latest()
+            && packet.tag == tag
+            && packet.dst.0 == self.spec.flows[tag as usize].dst
+        {
+            attribution.complete(tag, handle);
         }
     }
 
@@ -669,8 +686,26 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             // It was over before the processor of its host had time for it.
             return;
         }
+        if self.ports.links.attribution.is_some() {
+            self.open_account(number);
+        }
         self.hosts[flow.src as usize].endpoint.open(self.now, &message);
         self.settle(flow.src);
+    }
+
+    /// From now on it is told where the time of a flow goes.
+    #[cold]
+    #[inline(never)]
+    fn open_account(&mut self, number: u32) {
+        let flow = &self.spec.flows[number as usize];
+        let waited = self.waiting.as_ref().filter(|waiting| waiting.graph.waits(number) > 0);
+        let start = waited.map_or(Some(flow.start), |waiting| waiting.began(number)).unwrap_or(self.now);
+        if flow.src >= self.ports.pulled {
+            self.ports.catch_up(flow.src, self.now);
+        }
+        if let Some(attribution) = &mut self.ports.links.attribution {
+            attribution.open(number, flow.src, start, self.now);
+        }
     }
 
     fn message(&mut self, number: u32, flow: &FlowSpec) -> Message {

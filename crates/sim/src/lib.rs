@@ -4,6 +4,7 @@
 //! the digest of its event order says so. A [`Session`] is a run that can rest, and takes flows from a
 //! [`headway_network::Source`] while it goes on.
 
+mod attribution;
 mod check;
 mod conductor;
 mod crew;

@@ -1,5 +1,6 @@
 //! Packets between ports, and the events of everything that is still to come.
 
+use crate::attribution::{Attribution, Departure};
 use crate::mixed::Dropped;
 use crate::packet_pool::PacketPool;
 use crate::queue::EventQueue;
@@ -147,7 +148,7 @@ pub(crate) struct Links<'a> {
     /// Packets that ports dropped, of each of several transports.
     pub(crate) dropped: Dropped<'a>,
     /// Whether there is a tap, or there are faults, or hosts have timing noise or take time, or switches cut through or choose
-    /// late: one branch a hop for all.
+    /// late, or times are told by cause: one branch a hop for all.
     special: bool,
     faults: Option<Box<Faults>>,
     timing: Option<HostTiming>,
@@ -160,6 +161,8 @@ pub(crate) struct Links<'a> {
     choice: PathSelector,
     /// What a tap is to be shown, if there is one.
     pub(crate) seen: Option<Vec<Sighting>>,
+    /// Where the time of flows goes, if that is asked.
+    pub(crate) attribution: Option<Box<Attribution>>,
     pub(crate) post: Post,
 }
 
@@ -183,6 +186,8 @@ impl<'a> Links<'a> {
         let timing = HostTiming::new(spec.jitter, network.hosts(), spec.seed);
         let held = spec.costs.holds_arrivals();
         let cut_through = CutThrough::new(&network, spec);
+        let asked = spec.sample.as_ref().is_some_and(|sample| sample.causes);
+        let attribution = asked.then(|| Box::new(Attribution::new(network.hosts(), post.letters.len())));
         Ok(Links {
             pool: PacketPool::default(),
             queue,
@@ -190,6 +195,7 @@ impl<'a> Links<'a> {
             dropped: Dropped::new(spec),
             special: faults.is_some()
                 || tapped
+                || attribution.is_some()
                 || timing.is_some()
                 || held
                 || cut_through.is_some()
@@ -202,6 +208,7 @@ impl<'a> Links<'a> {
             choice,
             network,
             seen: tapped.then(Vec::new),
+            attribution,
             post,
         })
     }
@@ -221,10 +228,13 @@ impl<'a> Links<'a> {
     fn launch_special(&mut self, link: Link, handle: u32, ends: Time) {
         let packet = *self.pool.get(handle);
         let changes = self.faults.as_ref().and_then(|faults| faults.changes.as_ref());
-        if let Some(seen) = &mut self.seen {
+        let watched = self.seen.is_some() || self.attribution.is_some();
+        let start = watched.then(|| {
             let written = self.network.links()[link.number as usize].spec.rate;
             let rate = changes.map_or(written, |changes| changes.rate(link.number));
-            let start = ends - rate.time_of(u64::from(packet.wire));
+            ends - rate.time_of(u64::from(packet.wire))
+        });
+        if let (Some(seen), Some(start)) = (&mut self.seen, start) {
             seen.push(Sighting { start, link: link.number, packet });
         }
         let left = match &mut self.timing {
@@ -232,6 +242,9 @@ impl<'a> Links<'a> {
             Some(timing) if link.number < self.hosts => timing.leaves(link.number, ends),
             _ => ends,
         };
+        if let (Some(attribution), Some(start)) = (&mut self.attribution, start) {
+            attribution.depart(&Departure { link: link.number, handle, packet: &packet, start, ends, left });
+        }
         let Some(faults) = &mut self.faults else {
             return self.carry(link, handle, left, (self.at_host, true));
         };
@@ -254,8 +267,17 @@ impl<'a> Links<'a> {
     #[cold]
     #[inline(never)]
     fn first_of_two(&mut self, link: Link, handle: u32, left: Time) -> u32 {
-        let copy = self.pool.insert(*self.pool.get(handle));
+        let copy = self.copy(handle);
         self.carry(link, handle, left, (self.at_host, true));
+        copy
+    }
+
+    /// A second packet like this one.
+    fn copy(&mut self, handle: u32) -> u32 {
+        let copy = self.pool.insert(*self.pool.get(handle));
+        if let Some(attribution) = &mut self.attribution {
+            attribution.copy(handle, copy);
+        }
         copy
     }
 
@@ -273,7 +295,7 @@ impl<'a> Links<'a> {
         match action {
             FaultAction::Pass | FaultAction::Drop => self.carry_around(link, handle, flight.arrives),
             FaultAction::Duplicate => {
-                let copy = self.pool.insert(*self.pool.get(handle));
+                let copy = self.copy(handle);
                 self.carry_around(link, handle, flight.arrives);
                 self.carry_around(link, copy, flight.arrives);
             }
@@ -299,14 +321,15 @@ impl<'a> Links<'a> {
     #[inline(never)]
     fn carry_around(&mut self, link: Link, handle: u32, arrives: Time) {
         let Some(switch) = link.to.checked_sub(self.hosts) else {
-            return self.bring_one(link, self.at_host | link.to, handle, arrives);
+            return self.bring_one(link, self.at_host | link.to, handle, (arrives, arrives));
         };
         if self.choice.is_late() {
             return self.bring_to_choose(link, handle, arrives);
         }
         match self.route_around(switch, handle, (link.number, arrives)) {
             Some(next) => {
-                self.bring_one(link, FORWARD | next, handle, self.head_of(link, next, handle, arrives))
+                let at = self.head_of(link, next, handle, arrives);
+                self.bring_one(link, FORWARD | next, handle, (arrives, at));
             }
             None => self.lose_without_route(link.number, handle),
         }
@@ -337,7 +360,7 @@ impl<'a> Links<'a> {
         } else {
             arrives
         };
-        self.bring_one(link, CHOOSE | link.number, handle, at);
+        self.bring_one(link, CHOOSE | link.number, handle, (arrives, at));
     }
 
     /// The ports by which a switch may forward a packet that arrives at a time, in the place of what `ports` holds.
@@ -398,11 +421,11 @@ impl<'a> Links<'a> {
             }
         };
         if special {
-            let arrives = match what {
+            let at = match what {
                 _ if link.to < self.hosts => arrives,
                 next => self.head_of(link, next & NUMBER, handle, arrives),
             };
-            return self.bring_one(link, what, handle, arrives);
+            return self.bring_one(link, what, handle, (arrives, at));
         }
         self.bring(link, (what, handle), arrives, rank::of_arrival(link.number));
     }
@@ -419,10 +442,16 @@ impl<'a> Links<'a> {
         arrives - rest
     }
 
-    /// The same where a fault may bring several packets at once.
-    fn bring_one(&mut self, link: Link, what: u32, handle: u32, arrives: Time) {
+    /// The same where a fault may bring several packets at once. The last bit `arrives`, and what is next is `at`.
+    fn bring_one(&mut self, link: Link, what: u32, handle: u32, (arrives, at): (Time, Time)) {
         let rank = rank::of_one_arrival(link.number, self.pool.get(handle));
-        self.bring(link, (what, handle), arrives, rank);
+        if let Some(attribution) = &mut self.attribution {
+            attribution.arrive(handle, arrives, at);
+            if link.cut {
+                attribution.mail(handle, self.post.of_node[link.to as usize]);
+            }
+        }
+        self.bring(link, (what, handle), at, rank);
     }
 
     /// Makes the arrival of a packet happen, here or in the shard of the far end.
@@ -444,10 +473,26 @@ impl<'a> Links<'a> {
         self.post.letters[usize::from(shard)].push(letter);
     }
 
-    /// Takes in packets that come from another shard.
-    pub(crate) fn receive(&mut self, letters: &mut Vec<Letter>) {
+    /// Takes in packets that come from the shard of this number.
+    pub(crate) fn receive(&mut self, from: usize, letters: &mut Vec<Letter>) {
+        if self.attribution.is_some() {
+            return self.receive_with_trips(from, letters);
+        }
         for Letter { at, rank, what, packet } in letters.drain(..) {
             let handle = self.pool.insert(packet);
+            self.queue.push(at, rank, what, handle);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_with_trips(&mut self, from: usize, letters: &mut Vec<Letter>) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let trips = std::mem::take(&mut attribution.inbox[from]);
+        debug_assert_eq!(trips.len(), letters.len());
+        for (Letter { at, rank, what, packet }, trip) in letters.drain(..).zip(trips) {
+            let handle = self.pool.insert(packet);
+            attribution.receive(handle, trip);
             self.queue.push(at, rank, what, handle);
         }
     }

@@ -60,6 +60,12 @@ impl PacketPool {
         &mut unsafe { self.slots.get_unchecked_mut(handle as usize) }.0
     }
 
+    /// The handle that was released last, and its packet as it was then; `None` if another has its place.
+    #[cold]
+    pub(crate) fn latest(&self) -> Option<(u32, &Packet)> {
+        self.free.last().map(|handle| (*handle, self.get(*handle)))
+    }
+
     /// Asks for a packet that is wanted soon.
     #[inline]
     pub(crate) fn prefetch(&self, handle: u32) {

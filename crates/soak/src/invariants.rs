@@ -25,6 +25,7 @@ pub const ALL: &[Invariant] = &[
     Invariant { name: "what docs/results.md adds up does", holds: identities::hold },
     Invariant { name: "no packet comes from nowhere", holds: switches },
     Invariant { name: "samples add up", holds: samples },
+    Invariant { name: "times by cause add up", holds: causes },
     Invariant { name: "memory is within the estimate", holds: memory },
 ];
 
@@ -151,6 +152,18 @@ fn switches(run: &Run<'_>) -> Result<(), String> {
             format!(
                 "{name} was sent {sent} packets, {lost} of them lost; its ports received {offered}, {again} again"
             )
+        })?;
+    }
+    Ok(())
+}
+
+/// Every flow that is done has its time by cause, and the parts are its completion time.
+fn causes(run: &Run<'_>) -> Result<(), String> {
+    let asked = run.spec.sample.as_ref().is_some_and(|sample| sample.causes);
+    for (number, record) in run.outcome.flows.iter().enumerate() {
+        let told = run.outcome.by_cause(number);
+        check(told.map(|told| told.sum()) == record.fct().filter(|_| asked), || {
+            format!("flow {number} took {:?}, by cause {told:?}", record.fct())
         })?;
     }
     Ok(())

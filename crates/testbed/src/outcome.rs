@@ -81,6 +81,7 @@ pub(crate) fn assemble(job: &Job, heard: Heard) -> Result<(Outcome, Notes), Test
     warnings.extend(kernel_notes(job, &heard));
     let packet_hops = links.iter().map(|l| l.counters.dequeued).sum();
     let mut outcome = Outcome {
+        by_cause: Vec::new(),
         steps: Vec::new(),
         flows: flows(job, &heard),
         links,

@@ -148,26 +148,29 @@ def start(
 
 def sample(
     *,
-    every: Duration,
+    every: Duration | None = None,
     flows: str | Sequence[str] | None = None,
     links: str | Sequence[str] | None = None,
     probes: bool | Sequence[str] | None = None,
+    causes: bool | None = None,
 ) -> Sample:
     """What is sampled during the run.
 
-    every: the time between two samples (duration)
+    every: the time between two samples; needed where flows or links are sampled (duration; may be left out)
     flows: the flows whose throughput is sampled (`all`, `none`, list of names; default: `none`)
     links: the links whose queue and utilisation are sampled; `all`: the links that leave a switch; `bottlenecks`: those
         of `bottleneck`, or the middle links of a dumbbell or parking lot (`all`, `none`, `bottlenecks`, list of names;
         default: `none`)
     probes: what the transports are asked of each sampled flow that is under way: true for all that they declare, or
         probes by name (true or false, list of names; default: `false`)
+    causes: whether the completion time of every flow is told by cause (true or false; default: `false`)
     """
     keys = given(
         every=every,
         flows=flows,
         links=links,
         probes=probes,
+        causes=causes,
     )
     return Sample("sample", keys)
 

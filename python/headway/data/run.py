@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headway import _headway
 from headway.checksums import verify, verify_file
 from headway.data.drawing import artist
 from headway.data.reader import check_table, read_object, read_table
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "links", "series")
 DOCUMENTS = ("manifest", "summary")
+# What a run can be written as.
+EXPORTS = ("perfetto",)
 
 
 class Run:
@@ -48,6 +51,41 @@ class Run:
     def series(self) -> Table:
         """What the scenario sampled: time, entity, metric, value."""
         return self._table("series")
+
+    @cached_property
+    def steps(self) -> Table | None:
+        """One row a step between flows; None of a run in which nothing waits."""
+        return self._table("steps") if self._has_graph else None
+
+    @cached_property
+    def edges(self) -> Table | None:
+        """One row for each flow or step and what it waits for; None of a run in which nothing waits."""
+        return self._table("edges") if self._has_graph else None
+
+    @property
+    def _has_graph(self) -> bool:
+        if self._result is not None:
+            return self._result.edges is not None
+        return self._path("edges.parquet").exists()
+
+    def export(self, out: str | Path, format: str = "perfetto", *, force: bool = False) -> Path:
+        """Write the run as a trace for Perfetto (https://ui.perfetto.dev, `trace_processor`), and answer where.
+
+        format: `perfetto` is the only one
+        force: overwrite a file that is there
+        Raises `HeadwayError` for another format, and for a file that is there or cannot be written.
+        """
+        if format not in EXPORTS:
+            raise NameNotFound("format of runs", format, EXPORTS, f"a run can be exported as {', '.join(EXPORTS)}")
+        path = Path(out)
+        if path.exists() and not force:
+            raise ResultsError(path, "is there already; choose another name, or force")
+        if self._result is not None:
+            self._result.write_perfetto(path)
+        else:
+            self.check()
+            _headway.write_perfetto(self._path(""), path)
+        return path
 
     @cached_property
     def summary(self) -> dict[str, Any]:

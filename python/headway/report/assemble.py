@@ -11,7 +11,7 @@ from .load import Results
 from .palette import Style
 from .spec import Figure, Table
 from .study import Study, variant_key
-from .tables import flow_table, ideal_formulas, notes, run_facts, summary, unfinished_table, unfinished_text
+from .tables import flow_table, ideal_formulas, job_tables, notes, run_facts, summary, unfinished_table, unfinished_text
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Report:
     unfinished_text: str
     notes: tuple[str, ...]
     formulas: tuple[str, ...]
+    jobs: tuple[Table, ...] = ()
 
     @property
     def drawn(self) -> tuple[Figure, ...]:
@@ -64,6 +65,7 @@ def assemble(results: Results) -> Report:
         unfinished_text(study) if some else "",
         tuple(notes(study)),
         tuple(ideal_formulas(study)),
+        job_tables(study) if some else (),
     )
 
 

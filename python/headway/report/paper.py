@@ -23,7 +23,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from .assemble import Report, styles
 from .palette import Style
 from .placement import at_left
-from .spec import Axis, Curve, DotPanel, Figure, Node, Panel, Sketch
+from .spec import Axis, BarPanel, Curve, DotPanel, Figure, Node, Panel, Sketch
 from .ticks import axis_title, ticks
 
 COLUMN_INCHES = 3.4
@@ -108,6 +108,8 @@ def draw(figure: Figure, named: Mapping[str, Style], canvas_type: type[Canvas] =
             _panel(axes, panel, named, last=index + columns >= count, narrow=columns > 2)
         elif isinstance(panel, DotPanel):
             _dots(axes, panel, named)
+        elif isinstance(panel, BarPanel):
+            _bars(axes, panel, named)
         else:
             _sketch(axes, panel, named)
     if legend:
@@ -137,6 +139,8 @@ def _height(figure: Figure, first: int, columns: int) -> float:
         if isinstance(panel, DotPanel):
             lanes = max((len(row.dots) for row in panel.rows), default=1)
             tallest = max(tallest, 0.55 + len(panel.rows) * (0.1 + 0.07 * lanes))
+        elif isinstance(panel, BarPanel):
+            tallest = max(tallest, 0.55 + 0.17 * len(panel.rows))
         elif isinstance(panel, Sketch):
             rows = len({round(node.y, 3) for node in panel.nodes})
             tallest = max(tallest, 0.6 + 0.18 * rows if _has_columns(panel) else 1.0 + 0.28 * rows)
@@ -218,7 +222,8 @@ def _line(axes: Axes, line: Curve, style: Style, y: Axis) -> None:
         axes.fill_between(line.x, line.low, line.high, color=style.light, alpha=0.16, linewidth=0)
 
 
-def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:
+def _rows(axes: Axes, panel: DotPanel | BarPanel) -> None:
+    """The axes of a panel whose rows have names."""
     axes.set_title(panel.title, loc="left", fontweight="bold")
     _scale(axes, panel.x, "x")
     axes.set_xlabel(axis_title(panel.x))
@@ -227,6 +232,17 @@ def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:
     axes.set_yticks(range(len(panel.rows)), [row.name for row in panel.rows])
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+
+
+def _bars(axes: Axes, panel: BarPanel, named: Mapping[str, Style]) -> None:
+    _rows(axes, panel)
+    for index, row in enumerate(panel.rows):
+        for bar in row.bars:
+            axes.barh(index, bar.end - bar.start, 0.6, bar.start, color=named[bar.key].light, linewidth=0)
+
+
+def _dots(axes: Axes, panel: DotPanel, named: Mapping[str, Style]) -> None:
+    _rows(axes, panel)
     for index, row in enumerate(panel.rows):
         for lane, dot in enumerate(row.dots):
             y = index + (lane - (len(row.dots) - 1) / 2) * min(0.24, LANES_SHARE / len(row.dots))

@@ -117,6 +117,34 @@ class DotPanel:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A part of a row of a bar panel, between two values."""
+
+    key: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class BarRow:
+    """One row of a bar panel, and the lines that tell it."""
+
+    name: str
+    bars: tuple[Bar, ...]
+    detail: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BarPanel:
+    """Rows of bars on one common x axis."""
+
+    title: str
+    x: Axis
+    rows: tuple[BarRow, ...]
+    about: About = ()
+
+
+@dataclass(frozen=True)
 class Node:
     """A host or a switch of the sketch, at (x, y) in 0..1 with y downwards; `count` stands for that many.
 
@@ -173,7 +201,7 @@ class Figure:
     id: str
     title: str
     caption: str = ""
-    panels: tuple[Panel | DotPanel | Sketch, ...] = ()
+    panels: tuple[Panel | DotPanel | BarPanel | Sketch, ...] = ()
     columns: int = 1
     legend: tuple[LegendEntry, ...] = ()
     absent: str | None = None

@@ -13,7 +13,8 @@ from html import escape
 from typing import Any
 
 from .placement import at_left
-from .spec import Axis, Curve, DotPanel, Event, Figure, Panel, Reference, Shade
+from .spec import Axis, BarPanel, Curve, DotPanel, Event, Figure, Panel, Reference, Shade
+from .svg_bars import draw_bars
 from .svg_dots import draw_dots
 from .svg_parts import CHARACTER, WIDTHS, Frame, Slots, group, line, text
 from .svg_sketch import draw_sketch
@@ -41,6 +42,8 @@ def draw_figure(figure: Figure, slots: Slots) -> tuple[list[str], list[dict[str,
             picture, behind = _draw_panel(panel, f"{figure.id}.{index}", figure.columns, slots, names)
         elif isinstance(panel, DotPanel):
             picture = draw_dots(panel, figure.columns, slots)
+        elif isinstance(panel, BarPanel):
+            picture = draw_bars(panel, figure.columns, slots)
         else:
             picture = draw_sketch(panel, slots)
         pictures.append(picture)

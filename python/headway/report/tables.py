@@ -230,6 +230,45 @@ def _unfinished(study: Study) -> list[tuple[Point, pl.DataFrame]]:
     return found
 
 
+# Of each job: numbers of `jobs` in summary.json.
+_JOB_CELLS = (
+    "ranks", "completion_s", "bound_s", "slowdown", "algorithm_bandwidth_bps", "bus_bandwidth_bps",
+    "critical_path_excess_s",
+)  # fmt: skip
+_STRAGGLER_CELLS = (("finish_s", "last byte"), ("behind_s", "behind the median host"))
+
+
+def job_tables(study: Study) -> tuple[Table, ...]:
+    """The jobs of all runs, and the hosts that were last in each; nothing where no flow waits for another."""
+    jobs = [(p, job) for p in study.points for job in p.summary.get("jobs") or []]
+    if not jobs:
+        return ()
+    cells = [schema()["jobs"][name] for name in _JOB_CELLS]
+    head = ("run", "job", *[cell.label for cell in cells], "rounds", "longest round")
+    rows: list[tuple[str, ...]] = []
+    sort: list[tuple[float | str, ...]] = []
+    last: list[tuple[str, ...]] = []
+    last_sort: list[tuple[float | str, ...]] = []
+    for point, job in jobs:
+        who = (point.label, f"{job['kind']} {job['entry']}")
+        rounds = job.get("rounds") or {}
+        numbers = [(cell.quantity, number(job.get(cell.name))) for cell in cells]
+        numbers += [("count", number(rounds.get("count"))), ("time", number(rounds.get("max_s")))]
+        rows.append((*who, *[display(quantity, value, 4) for quantity, value in numbers]))
+        sort.append((*who, *[math.inf if value is None else value for _, value in numbers]))
+        for straggler in job.get("stragglers") or []:
+            times = [number(straggler[key]) or 0.0 for key, _ in _STRAGGLER_CELLS]
+            last.append((*who, f"h{straggler['host']}", *[display("time", time, 4) for time in times]))
+            last_sort.append((*who, float(straggler["host"]), *times))
+    caption = "A job is done when its last flow and step are over. Its bound is what it takes alone in the network."
+    found = [Table("jobs", "Jobs", head, tuple(rows), tuple(sort), caption)]
+    if last:
+        head = ("run", "job", "host", *[label for _, label in _STRAGGLER_CELLS])
+        caption = "Hosts that received their last byte of a job last, up to 16 of each job."
+        found.append(Table("stragglers", "Stragglers", head, tuple(last), tuple(last_sort), caption))
+    return tuple(found)
+
+
 _FLOW_CELLS = ("bytes", "start_s", "fct_s", "ideal_s", "slowdown", "drops", "marks")
 
 

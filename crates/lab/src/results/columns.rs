@@ -71,6 +71,54 @@ pub const FLOWS: &[Field] = &[
         "state",
         "`done`, `unfinished` (also: never started), `failed` (given up by the transport), `stopped` (by its `stop`)",
     ),
+    Field::new(
+        "host_s",
+        Time,
+        "at hosts",
+        "of `fct_s`: until the packet left that completed the flow, the link of its sender was taken by packets of others; and \
+         what processors and interfaces of both hosts took. This and the five below add up to `fct_s`; they are null without \
+         `causes` in `[sample]`, for a flow that is not done, and on the testbed",
+    )
+    .or_null(),
+    Field::new(
+        "wait_s",
+        Time,
+        "waiting for permission",
+        "of `fct_s`: until that packet left, the link of its sender was idle, and a packet of the flow went next that was no \
+         repetition. Its window or its permissions were used up, or it was paced. Its own control packets count here as well",
+    )
+    .or_null(),
+    Field::new(
+        "serialise_s",
+        Time,
+        "serialisation",
+        "of `fct_s`: until that packet left, the link of its sender was taken by its data, each byte for the first time; and what \
+         the bits of that packet took on each link",
+    )
+    .or_null(),
+    Field::new(
+        "propagate_s",
+        Time,
+        "propagation",
+        "of `fct_s`: delays of the links that that packet crossed, and the time that switches took to forward it",
+    )
+    .or_null(),
+    Field::new("queue_s", Time, "queues of switches", "of `fct_s`: what that packet waited in queues of switches").or_null(),
+    Field::new(
+        "retransmit_s",
+        Time,
+        "retransmission",
+        "of `fct_s`: until that packet left, the link of its sender was taken by data that was sent again, or was idle before it",
+    )
+    .or_null(),
+    Field::new(
+        "held_by",
+        Text,
+        "link that held it",
+        "the link for which that packet waited longest in a queue of a switch; null where it waited for none, and as above",
+    )
+    .or_null(),
+    Field::new("held_s", Time, "longest queue", "what it waited there; null as above").or_null(),
 ];
 
 /// Columns of `links`.
@@ -151,6 +199,37 @@ pub const LINKS: &[Field] = &[
         "most data packets that ever waited, the packet on the wire not counted",
     ),
     Field::new("queue_mean_bytes", Bytes, "mean queue", "what waited, averaged over time"),
+];
+
+/// Columns of `steps`.
+pub const STEPS: &[Field] = &[
+    Field::new("step", Text, "number", "position among the steps of the run, from 0"),
+    Field::new("name", Text, "step", "the step's name, or `step` and its number"),
+    Field::new("entry", Text, "entry", "number of the `[[traffic]]` entry, from 0"),
+    Field::new(
+        "host",
+        Text,
+        "host",
+        "where it happens; null for one that happens nowhere, as a barrier between hosts",
+    )
+    .or_null(),
+    Field::new("start_s", Time, "start", "when all that it waited for was over; null if that never was")
+        .or_null(),
+    Field::new("finish_s", Time, "finish", "when it was over; null if it was not").or_null(),
+];
+
+/// Columns of `edges`.
+pub const EDGES: &[Field] = &[
+    Field::new(
+        "cause",
+        Text,
+        "cause",
+        "what is waited for: `received`, the last byte of a flow is at its receiver; `known`, the sender of a flow knows that; \
+         `step`, a step is over",
+    ),
+    Field::new("from", Text, "from", "number of that flow or step"),
+    Field::new("node", Text, "node", "what waits: a `flow` or a `step`"),
+    Field::new("to", Text, "to", "number of the flow or step that waits"),
 ];
 
 /// Columns of `series`.

@@ -3,6 +3,7 @@
 use super::field::Quantity::{Bytes, Count, List, Rate, Ratio, Text, Time as Seconds};
 use super::field::{Field, Number};
 use super::statistics::{mean, quantile};
+use super::tables::step_name;
 use crate::scenario::{Resolved, Setup};
 use crate::text::quantity::seconds;
 use crate::traffic::JobInfo;
@@ -13,6 +14,9 @@ use std::collections::BTreeMap;
 
 /// Most links of a critical path that are written, the last ones.
 const MOST_OF_A_PATH: usize = 10_000;
+/// Most rounds that are written, the last ones, and most stragglers.
+const MOST_ROUNDS: usize = 10_000;
+const MOST_STRAGGLERS: usize = 16;
 
 /// One number of a job, and how it is made.
 pub type OfJob = fn(&Job<'_>) -> Json;
@@ -79,9 +83,21 @@ pub const JOBS: &[Number<OfJob>] = &[
         |job| job.rounds(),
     ),
     Number::new(
+        Field::new("round_times", List, "times of rounds", "each of these rounds: `round`, from 0, `start_s`, `finish_s`, which is null if it was not over. Of more than \
+            10,000 the last ones"),
+        |job| job.round_times(),
+    ),
+    Number::new(
         Field::new("straggler", List, "straggler", "the host that received its last byte last (`host`, `finish_s`), and how long after the \
             median host that was (`behind_s`)").or_null(),
-        |job| job.straggler(),
+        |job| job.stragglers().map_or(Json::Null, |all| all.into_iter().next().unwrap_or_default()),
+    ),
+    Number::new(
+        Field::new("stragglers", List, "stragglers", "the 16 hosts that received their last byte last, the last first, as `straggler` has one").or_null(),
+        |job| job.stragglers().map_or(Json::Null, |mut all| {
+            all.truncate(MOST_STRAGGLERS);
+            Json::Array(all)
+        }),
     ),
     Number::new(
         Field::new("critical_path", List, "critical path", "the flows and steps that bound its end: each begins when the one before is over. Flows have \
@@ -299,7 +315,8 @@ impl Job<'_> {
         (each > 0.0).then(|| bytes as f64 * 8.0 / each)
     }
 
-    fn rounds(&self) -> Json {
+    /// When the first flow of each round began, and when its last was over.
+    fn spans(&self) -> BTreeMap<u32, (Time, Option<Time>)> {
         let mut rounds: BTreeMap<u32, (Time, Option<Time>)> = BTreeMap::new();
         for &flow in &self.flows {
             let record = &self.outcome.flows[flow as usize];
@@ -310,6 +327,11 @@ impl Job<'_> {
             whole.0 = whole.0.min(start);
             whole.1 = whole.1.zip(record.finish).map(|(one, other)| one.max(other));
         }
+        rounds
+    }
+
+    fn rounds(&self) -> Json {
+        let rounds = self.spans();
         let mut times: Vec<f64> =
             rounds.values().filter_map(|(start, end)| Some(seconds((*end)? - *start))).collect();
         times.sort_by(f64::total_cmp);
@@ -317,21 +339,27 @@ impl Job<'_> {
             "max_s": times.last() })
     }
 
-    fn straggler(&self) -> Json {
+    fn round_times(&self) -> Json {
+        let rounds = self.spans();
+        let one = |(round, (start, end)): (&u32, &(Time, Option<Time>))| json!({ "round": round, "start_s": seconds(*start), "finish_s": end.map(seconds) });
+        rounds.iter().skip(rounds.len().saturating_sub(MOST_ROUNDS)).map(one).collect()
+    }
+
+    /// All hosts that receive, the one first that received its last byte last; `None` if something never arrived.
+    fn stragglers(&self) -> Option<Vec<Json>> {
         let mut last: BTreeMap<u32, Time> = BTreeMap::new();
         for &flow in &self.flows {
-            let Some(finish) = self.outcome.flows[flow as usize].finish else { return Json::Null };
+            let finish = self.outcome.flows[flow as usize].finish?;
             let host = last.entry(self.resolved.spec.flows[flow as usize].dst).or_insert(finish);
             *host = (*host).max(finish);
         }
-        let Some((host, finish)) = last.iter().max_by_key(|(host, at)| (**at, std::cmp::Reverse(**host)))
-        else {
-            return Json::Null;
-        };
-        let mut all: Vec<Time> = last.values().copied().collect();
-        all.sort_unstable();
-        let median = all[(all.len() - 1) / 2];
-        json!({ "host": host, "finish_s": seconds(*finish), "behind_s": seconds(*finish - median) })
+        let mut hosts: Vec<(Time, u32)> = last.into_iter().map(|(host, at)| (at, host)).collect();
+        hosts.sort_unstable();
+        let (median, _) = *hosts.get(hosts.len().checked_sub(1)? / 2)?;
+        hosts.sort_unstable_by_key(|(at, host)| (std::cmp::Reverse(*at), *host));
+        let behind = |at: Time| if at >= median { seconds(at - median) } else { -seconds(median - at) };
+        let one = |(finish, host): &(Time, u32)| json!({ "host": host, "finish_s": seconds(*finish), "behind_s": behind(*finish) });
+        Some(hosts.iter().map(one).collect())
     }
 
     fn path_json(&self) -> Json {
@@ -345,7 +373,7 @@ impl Job<'_> {
                 }
                 Node::Step(step) => {
                     let made = &self.resolved.steps[step as usize];
-                    let name = made.name.clone().unwrap_or_else(|| format!("step {step}"));
+                    let name = made.name.clone().unwrap_or_else(|| step_name(step as usize));
                     json!({ "step": name, "host": made.step.host })
                 }
             };

@@ -26,6 +26,9 @@ pub struct RunOutput {
     pub links: RecordBatch,
     /// What was sampled.
     pub series: RecordBatch,
+    /// One row a step between flows, and one row for each flow or step and what it waits for; `None` of a run in which
+    /// nothing waits.
+    pub graph: Option<(RecordBatch, RecordBatch)>,
     /// The numbers.
     pub summary: Json,
     /// What was run, where and how.

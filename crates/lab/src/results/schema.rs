@@ -2,7 +2,7 @@
 //! and quantity. Each list is where its values are made; here they are together. The native module hands them to Python,
 //! and the tables of docs/results.md are written from them.
 
-pub use super::columns::{FLOWS, LINKS, METRICS, SERIES};
+pub use super::columns::{EDGES, FLOWS, LINKS, METRICS, SERIES, STEPS};
 pub use super::field::{Field, Number, Quantity};
 pub use super::jobs::{JOBS, Job, OfJob};
 pub use super::measures::{GAUGE_PARTS, OfGauges, OfTrips, ROUND_TRIPS};
@@ -87,6 +87,8 @@ pub fn schema() -> Json {
         ("flows", columns(FLOWS)),
         ("links", columns(LINKS)),
         ("series", columns(SERIES)),
+        ("steps", columns(STEPS)),
+        ("edges", columns(EDGES)),
         ("metrics", columns(METRICS)),
         ("summary", numbers(SUMMARY, scope)),
         ("jobs", numbers(JOBS, |_| "run")),
@@ -108,7 +110,15 @@ mod tests {
     /// Every declaration, with the list that it is in.
     fn every() -> Vec<(&'static str, Field)> {
         let mut found = Vec::new();
-        for (list, fields) in [("flows", FLOWS), ("links", LINKS), ("series", SERIES), ("metrics", METRICS)] {
+        let columns = [
+            ("flows", FLOWS),
+            ("links", LINKS),
+            ("series", SERIES),
+            ("steps", STEPS),
+            ("edges", EDGES),
+            ("metrics", METRICS),
+        ];
+        for (list, fields) in columns {
             found.extend(fields.iter().map(|field| (list, *field)));
         }
         found.extend(SUMMARY.iter().map(|number| ("summary", number.field)));

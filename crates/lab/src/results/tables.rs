@@ -2,15 +2,18 @@
 
 #![allow(clippy::disallowed_types, reason = "metadata of Arrow schemas is a std HashMap")]
 
-use super::columns::{FLOWS, LINKS, SERIES};
+use super::columns::{EDGES, FLOWS, LINKS, SERIES, STEPS};
 use super::field::Field as Declared;
 use super::labels::labels;
+use crate::scenario::Resolved;
 use crate::text::quantity::seconds;
-use crate::traffic::Kernel;
+use crate::traffic::{Kernel, MadeStep};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, Field, Schema};
 use headway_fabric::DropReason;
-use headway_network::{Entity, FlowRecord, FlowState, LinkRecord, Outcome, RunSpec};
+use headway_network::{
+    Cause, Entity, FlowRecord, FlowState, LinkRecord, Node, Outcome, RunSpec, StepRecord, TimeByCause, Until,
+};
 use headway_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,6 +42,14 @@ pub fn flows(
     let u64s = |get: &dyn Fn(usize) -> u64| column((0..spec.flows.len()).map(get).collect::<Vec<_>>());
     let counted = |of: &dyn Fn(&FlowRecord) -> Option<u64>| -> ArrayRef {
         Arc::new(outcome.flows.iter().map(of).collect::<UInt64Array>())
+    };
+    let by_cause = |of: &dyn Fn(&TimeByCause) -> Option<Time>| -> ArrayRef {
+        let one = |flow: usize| outcome.by_cause(flow).and_then(of).map(seconds);
+        Arc::new((0..spec.flows.len()).map(one).collect::<Float64Array>())
+    };
+    let held_by = |flow: usize| {
+        let (link, _) = outcome.by_cause(flow)?.held?;
+        Some(outcome.links[link as usize].name.as_str())
     };
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("flow", u64s(&|i| i as u64)),
@@ -71,6 +82,14 @@ pub fn flows(
             ),
         ),
         ("state", Arc::new(StringArray::from_iter_values(outcome.flows.iter().map(|r| state_name(r.state))))),
+        ("host_s", by_cause(&|time| Some(time.host))),
+        ("wait_s", by_cause(&|time| Some(time.wait))),
+        ("serialise_s", by_cause(&|time| Some(time.serialise))),
+        ("propagate_s", by_cause(&|time| Some(time.propagate))),
+        ("queue_s", by_cause(&|time| Some(time.queue))),
+        ("retransmit_s", by_cause(&|time| Some(time.retransmit))),
+        ("held_by", Arc::new((0..spec.flows.len()).map(held_by).collect::<StringArray>())),
+        ("held_s", by_cause(&|time| time.held.map(|(_, waited)| waited))),
     ];
     batch("flows", FLOWS, columns)
 }
@@ -122,6 +141,54 @@ fn goodput_bps(link: &LinkRecord, end: Time) -> f64 {
 /// Share of the run that a link spent transmitting.
 pub fn busy_fraction(link: &LinkRecord, end: Time) -> f64 {
     if end == Time::ZERO { 0.0 } else { link.busy.0 as f64 / end.0 as f64 }
+}
+
+/// The tables of steps and of edges; `None` of a run in which nothing waits.
+pub fn graph(
+    resolved: &Resolved,
+    outcome: &Outcome,
+) -> Result<Option<(RecordBatch, RecordBatch)>, ArrowError> {
+    let Some(graph) = resolved.spec.graph.as_ref() else { return Ok(None) };
+    let all = || resolved.steps.iter().zip(&outcome.steps);
+    let name = |(number, made): (usize, &MadeStep)| made.name.clone().unwrap_or_else(|| step_name(number));
+    let times = |of: fn(&StepRecord) -> Option<Time>| -> ArrayRef {
+        Arc::new(all().map(|(_, record)| of(record).map(seconds)).collect::<Float64Array>())
+    };
+    let steps: Vec<(&str, ArrayRef)> = vec![
+        ("step", column((0..resolved.steps.len() as u64).collect())),
+        ("name", Arc::new(StringArray::from_iter_values(resolved.steps.iter().enumerate().map(name)))),
+        ("entry", column(resolved.steps.iter().map(|made| made.entry as u64).collect())),
+        ("host", Arc::new(resolved.steps.iter().map(|made| made.step.host).collect::<UInt32Array>())),
+        ("start_s", times(|record| record.start)),
+        ("finish_s", times(|record| record.finish)),
+    ];
+    let cause = |(cause, _): (Cause, Node)| match cause {
+        Cause::Flow(flow, Until::Received) => ("received", flow),
+        Cause::Flow(flow, Until::Known) => ("known", flow),
+        Cause::Step(step) => ("step", step),
+    };
+    let node = |(_, node): (Cause, Node)| match node {
+        Node::Flow(flow) => ("flow", flow),
+        Node::Step(step) => ("step", step),
+    };
+    let names = |of: &dyn Fn((Cause, Node)) -> (&'static str, u32)| -> ArrayRef {
+        Arc::new(StringArray::from_iter_values(graph.all_edges().map(|edge| of(edge).0)))
+    };
+    let numbers = |of: &dyn Fn((Cause, Node)) -> (&'static str, u32)| -> ArrayRef {
+        Arc::new(UInt32Array::from_iter_values(graph.all_edges().map(|edge| of(edge).1)))
+    };
+    let edges: Vec<(&str, ArrayRef)> = vec![
+        ("cause", names(&cause)),
+        ("from", numbers(&cause)),
+        ("node", names(&node)),
+        ("to", numbers(&node)),
+    ];
+    Ok(Some((batch("steps", STEPS, steps)?, batch("edges", EDGES, edges)?)))
+}
+
+/// What a step without a name is called.
+pub fn step_name(number: usize) -> String {
+    format!("step {number}")
 }
 
 /// The table of samples.

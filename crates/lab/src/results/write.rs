@@ -29,7 +29,7 @@ pub fn prepare(dir: &Path) -> Result<(), LabError> {
     std::fs::write(&probe, b"")
         .and_then(|()| std::fs::remove_file(&probe))
         .map_err(|e| unwritable(dir, &e))?;
-    for stale in ["manifest.json", CHECKSUMS, "flows.csv"] {
+    for stale in ["manifest.json", CHECKSUMS, "flows.csv", "steps.parquet", "edges.parquet"] {
         match std::fs::remove_file(dir.join(stale)) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                 return Err(unwritable(&dir.join(stale), &e));
@@ -48,7 +48,9 @@ pub fn write(dir: &Path, output: &RunOutput, csv: bool) -> Result<(), LabError> 
         sums += &written.line(name);
         Ok::<Part, LabError>(written)
     };
-    for (name, table) in [("flows", &output.flows), ("links", &output.links), ("series", &output.series)] {
+    let always = [("flows", &output.flows), ("links", &output.links), ("series", &output.series)];
+    let of_graph = output.graph.iter().flat_map(|(steps, edges)| [("steps", steps), ("edges", edges)]);
+    for (name, table) in always.into_iter().chain(of_graph) {
         one(&format!("{name}.parquet"), &|file| parquet_to(file, table))?.place()?;
     }
     if csv {

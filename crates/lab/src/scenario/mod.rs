@@ -277,6 +277,7 @@ impl Setup {
                 links: s.links.clone(),
                 probes: s.probes.clone(),
                 most: u64::MAX,
+                causes: s.causes,
             }),
             faults: self.faults.clone(),
             jitter: self.hosts.jitter,

@@ -22,7 +22,7 @@ pub enum Flows {
 /// What to sample.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Interval.
+    /// Interval; the end of time where nothing is sampled that takes one.
     pub every: Time,
     /// Where it is written.
     pub every_at: Origin,
@@ -32,6 +32,8 @@ pub struct Sample {
     pub links: LinkChoice,
     /// What machines are asked of the flows.
     pub probes: ProbeChoice,
+    /// Whether the completion time of every flow is told by cause.
+    pub causes: bool,
 }
 
 /// Reads `[sample]`. `known` makes the names of all links, `bottleneck` holds those that the scenario named; `transports`
@@ -43,8 +45,6 @@ pub fn read(
     bottleneck: &[String],
     transports: &[TransportSpec],
 ) -> Result<Sample, ScenarioError> {
-    let every_item = table.need("every")?;
-    let (every, every_at) = (every_item.period()?, every_item.at().clone());
     let flows = match table.get("flows") {
         None => Flows::None,
         Some(item) => match item.value() {
@@ -69,17 +69,39 @@ pub fn read(
         None => ProbeChoice::None,
         Some(item) => probe_choice(&item, transports)?,
     };
+    let causes = match table.get("causes") {
+        None => false,
+        Some(item) => match item.value() {
+            Value::Bool(asked) => *asked,
+            _ => return Err(item.wrong("true or false")),
+        },
+    };
+    let periodic = flows != Flows::None || links != LinkChoice::None;
+    let every = table.get("every");
     table.finish(&[], None)?;
+    let (every, every_at) = match every {
+        // Causes are told once a flow.
+        None if causes && !periodic => (Time::MAX, table.at().clone()),
+        Some(item) if causes && !periodic => {
+            let text = "`every` has no effect: no flow and no link is sampled".to_string();
+            let help = "say flows = \"all\" or links = \"bottlenecks\", or leave `every` out";
+            return Err(item.fail(Problem::Contradiction(text)).help(help));
+        }
+        _ => {
+            let item = table.need("every")?;
+            (item.period()?, item.at().clone())
+        }
+    };
     if let Some(item) = table.get("probes").filter(|_| probes != ProbeChoice::None && flows == Flows::None) {
         let problem = Problem::Contradiction("`probes` are of flows, and no flow is sampled".into());
         return Err(item.fail(problem).help("say flows = \"all\", or name flows"));
     }
-    if flows == Flows::None && links == LinkChoice::None {
+    if !periodic && !causes {
         let problem = Problem::Contradiction("[sample] samples nothing".into());
-        let help = "say flows = \"all\" or links = \"bottlenecks\", or leave the table out";
+        let help = "say flows = \"all\", links = \"bottlenecks\" or causes = true, or leave the table out";
         return Err(ScenarioError::new(problem, table.at()).help(help));
     }
-    Ok(Sample { every, every_at, flows, links, probes })
+    Ok(Sample { every, every_at, flows, links, probes, causes })
 }
 
 /// Whether machines are asked, and what: all that they have, or probes by name.
@@ -177,12 +199,20 @@ impl Sample {
             LinkChoice::All => json!("all"),
             LinkChoice::Some(names) => json!(names),
         };
-        let mut map = json!({ "every": self.every.to_string(), "flows": flows, "links": links });
+        let mut map = match self.every {
+            Time::MAX => json!({}),
+            every => json!({ "every": every.to_string() }),
+        };
+        map["flows"] = flows;
+        map["links"] = links;
         // Without, it is no part of what tells runs apart.
         match &self.probes {
             ProbeChoice::None => {}
             ProbeChoice::All => map["probes"] = json!(true),
             ProbeChoice::Some(names) => map["probes"] = json!(names),
+        }
+        if self.causes {
+            map["causes"] = json!(true);
         }
         map
     }

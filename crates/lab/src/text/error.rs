@@ -302,6 +302,14 @@ pub enum LabError {
         /// What the operating system calls it.
         kind: std::io::ErrorKind,
     },
+    /// Results of a run cannot be read.
+    #[error("cannot read {path}: {reason}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A port's counters contradict each other: such numbers are not written.
     #[error("{0}; no results are written")]
     Counters(#[from] headway_network::Miscounted),

@@ -3,6 +3,7 @@
 mod bad_input;
 mod behaviour;
 mod benchmark;
+mod causes;
 mod common;
 mod corpus;
 mod diff;

@@ -83,6 +83,8 @@ fn the_page_says_what_is_declared() {
         ("flows", table("column", &mut schema::FLOWS.iter())),
         ("links", table("column", &mut schema::LINKS.iter())),
         ("series", table("column", &mut schema::SERIES.iter())),
+        ("steps", table("column", &mut schema::STEPS.iter())),
+        ("edges", table("column", &mut schema::EDGES.iter())),
         ("metrics", table("metric", &mut schema::METRICS.iter())),
         ("probes", rows("probe", &mut probes.iter().map(|probe| (&probe.field, probe.doc())))),
         ("summary", table("key", &mut numbers(Of::is_of_run))),

@@ -153,6 +153,7 @@ fn specification(row: &Row) -> RunSpec {
         stop: Time::ms(20),
         sample: (row.extra == Extra::Samples).then(|| SampleSpec {
             probes: headway_network::ProbeChoice::None,
+            causes: false,
             every: Time::us(10),
             flows: FlowChoice::All,
             links: LinkChoice::All,

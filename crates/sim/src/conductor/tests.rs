@@ -47,6 +47,7 @@ fn crowded(transport: &str, discipline: &str) -> RunSpec {
         stop: Time::s(1),
         sample: Some(SampleSpec {
             probes: headway_network::ProbeChoice::None,
+            causes: false,
             every: Time::us(50),
             flows: FlowChoice::All,
             links: LinkChoice::All,

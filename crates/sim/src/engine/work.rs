@@ -151,8 +151,12 @@ impl<E: Endpoint> Engine<'_, E> {
         }
         let endpoint = &mut self.hosts[host as usize].endpoint;
         let (flows, now) = (&self.flows, self.now);
+        let attribution = &mut self.ports.links.attribution;
         let mut pull = || {
             let packet = endpoint.poll_transmit(now)?;
+            if let Some(attribution) = attribution {
+                attribution.pulled(host, now);
+            }
             if packet.flags.has(PacketFlags::AGAIN) && packet.is_data() {
                 flows[packet.tag as usize].retransmit(packet.payload);
             }
@@ -212,6 +216,9 @@ impl<E: Endpoint> Engine<'_, E> {
             return self.ports.egress[host as usize].port.free_at();
         }
         let takes = self.ports.egress[host as usize].port.refuse(&packet);
+        if let Some(attribution) = &mut self.ports.links.attribution {
+            attribution.refused(host, self.now + takes);
+        }
         self.ports.links.dropped.note(packet.tag, packet.is_data());
         if packet.is_data() {
             self.flows[packet.tag as usize].drop_one();

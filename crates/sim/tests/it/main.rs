@@ -1,6 +1,7 @@
 //! The integration tests of `headway-sim`, one module a subject, in one program that links once.
 
 mod amrt;
+mod attribution;
 mod common;
 mod dcpim;
 mod engine;

@@ -240,6 +240,9 @@ fn sample(dice: &mut Dice, sketch: &Sketch) -> (Table, u64) {
         let links = if dice.percent(50) { "all".into() } else { some };
         table.insert("links".into(), links);
     }
+    if dice.percent(50) {
+        table.insert("causes".into(), true.into());
+    }
     let rows = (sketch.links.len() as u64 + FLOWS) * ROWS_EACH;
     (table, every * (ROWS / rows).max(20))
 }

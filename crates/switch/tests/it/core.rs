@@ -49,6 +49,7 @@ fn core_with(discipline: &str, bottleneck: u64, packets: u32, faults: Vec<FaultS
     let network = Arc::new(Network::build(&topology, &fabric).expect("a network"));
     let sample = SampleSpec {
         probes: headway_network::ProbeChoice::None,
+        causes: false,
         every: Time::ms(1),
         most: u64::MAX,
         flows: headway_network::FlowChoice::None,

@@ -23,6 +23,8 @@ KINDS = (
     "fct_load",
     "slowdown_size",
     "cdf",
+    "causes",
+    "critical_path",
     "deadlines",
     "round_trips",
     "link_utilisation",

@@ -104,6 +104,7 @@ pub fn sampled(mut spec: RunSpec, every: Time) -> RunSpec {
         flows: FlowChoice::All,
         links: LinkChoice::All,
         probes: headway_network::ProbeChoice::None,
+        causes: false,
         most: u64::MAX,
     });
     spec

@@ -1,0 +1,107 @@
+"""Figures of time by cause and of critical paths show what the tables hold, and say why there is nothing."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure as Canvas
+
+import headway
+from headway.report.assemble import Report, assemble
+from headway.report.causes import CAUSES, cause_key
+from headway.report.load import load
+from headway.report.spec import BarPanel, Figure
+
+
+def scenario(*, causes: bool) -> headway.Scenario:
+    """A job beside a flow, and web search."""
+    return headway.scenario(
+        topology=headway.single_switch(hosts=4, rate="10 Gbps", delay="1 us"),
+        traffic=[
+            headway.traffic.allreduce(bytes="400 kB", algorithm="halving-doubling"),
+            headway.poisson(cdf="dctcp_websearch", load=0.3, flows=30),
+        ],
+        transport="dctcp",
+        sample=headway.sample(causes=True) if causes else headway.sample(every="20 us", links="all"),
+    )
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> headway.Run:
+    """A run that was asked."""
+    return scenario(causes=True).run(tmp_path_factory.mktemp("causes") / "run")
+
+
+def drawn(report: Report, name: str) -> Figure:
+    """The figure of a name."""
+    return next(figure for figure in report.figures if figure.id == name)
+
+
+def bars(figure: Figure) -> list[BarPanel]:
+    """Its panels, which are of bars."""
+    assert figure.absent is None
+    return [panel for panel in figure.panels if isinstance(panel, BarPanel)]
+
+
+def report_of(run: headway.Run) -> Report:
+    """What a report of the run shows."""
+    assert run.directory is not None
+    return assemble(load(run.directory))
+
+
+def test_bars_are_shares_of_the_time_of_flows_of_a_size(run: headway.Run) -> None:
+    (panel,) = bars(drawn(report_of(run), "causes"))
+    flows = run.flows.to_polars()
+    for row in panel.rows:
+        assert row.bars[0].start == 0.0
+        assert row.bars[-1].end == pytest.approx(1.0)
+        assert all(one.end - other.start == 0.0 for one, other in pairwise(row.bars))
+    widths = {bar.key: bar.end - bar.start for bar in panel.rows[-1].bars}
+    whole = float(flows["fct_s"].sum())
+    for cause in CAUSES:
+        assert widths.get(cause_key(cause), 0.0) == pytest.approx(float(flows[cause].sum()) / whole), cause
+
+
+def test_a_critical_path_has_a_bar_for_each_link_of_the_chain(run: headway.Run) -> None:
+    (panel,) = bars(drawn(report_of(run), "critical-path"))
+    path = run.summary["jobs"][0]["critical_path"]
+    for row, link in zip(panel.rows, path, strict=True):
+        assert row.bars[0].start == pytest.approx(link["start_s"])
+        assert row.bars[-1].end == pytest.approx(link["finish_s"])
+    assert [row.name.split(" ")[0] for row in panel.rows] == [link["flow"] for link in path]
+    flows = {flow["name"]: flow for flow in run.flows.to_polars().iter_rows(named=True)}
+    for row, link in zip(panel.rows, path, strict=True):
+        held = flows[link["flow"]]["held_by"]
+        assert held is None or held.replace("->", " → ") in row.name
+        widths = {bar.key: bar.end - bar.start for bar in row.bars}
+        assert widths == {
+            cause_key(cause): pytest.approx(flows[link["flow"]][cause])
+            for cause in CAUSES
+            if flows[link["flow"]][cause] > 0
+        }
+
+
+def test_they_are_drawn_everywhere_and_tables_name_the_last(run: headway.Run) -> None:
+    assert run.directory is not None
+    page = headway.report(run.directory)[0].read_text("utf-8")
+    for part in ('id="causes"', 'id="critical-path"', 'id="jobs"', 'id="stragglers"'):
+        assert part in page
+    assert isinstance(run.plot.causes(), Canvas)
+    assert isinstance(run.plot.critical_path(), Canvas)
+    stragglers = next(table for table in report_of(run).jobs if table.id == "stragglers")
+    assert [row[2] for row in stragglers.rows] == [f"h{one['host']}" for one in run.summary["jobs"][0]["stragglers"]]
+    assert [one["finish_s"] for one in run.summary["jobs"][0]["stragglers"]] == sorted(
+        (one["finish_s"] for one in run.summary["jobs"][0]["stragglers"]), reverse=True
+    )
+
+
+def test_without_the_question_there_is_no_cause_and_the_path_is_plain(tmp_path: Path) -> None:
+    run = scenario(causes=False).run(tmp_path / "run")
+    report = report_of(run)
+    assert "causes = true" in (drawn(report, "causes").absent or "")
+    (panel,) = bars(drawn(report, "critical-path"))
+    assert {bar.key for row in panel.rows for bar in row.bars} <= {"p:flow", "p:step"}
+    with pytest.raises(headway.HeadwayError, match="causes = true"):
+        run.plot.causes()

@@ -1,0 +1,271 @@
+"""`headway export RUN --format perfetto`: a trace that Perfetto's own schema decodes, checked by SQL.
+
+Where `TRACE_PROCESSOR` names Perfetto's `trace_processor`, that program answers the queries. Elsewhere tables of the
+same names and columns are made here from what Perfetto's protobuf classes decode, and SQLite answers them.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import headway as package
+from support import Answer
+
+trace_pb2 = pytest.importorskip(
+    "perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="the package perfetto is not installed"
+)
+
+Headway = Callable[..., Answer]
+Query = Callable[[str], list[tuple[Any, ...]]]
+
+JOB = """
+stop = "2 ms"
+seed = 1
+
+[topology]
+kind = "single-switch"
+hosts = 4
+rate = "10 Gbps"
+delay = "1 us"
+
+[transport]
+name = "dctcp"
+
+[[traffic]]
+kind = "allreduce"
+bytes = "400 kB"
+algorithm = "ring"
+
+[[traffic]]
+kind = "flows"
+flows = [
+  { name = "ask", src = 0, dst = 1, bytes = "1 kB" },
+  { name = "reply", src = 1, dst = 0, bytes = "50 kB", after = ["think"] },
+  { name = "late", src = 2, dst = 3, bytes = "10 MB" },
+]
+steps = [
+  { name = "think", host = 1, takes = "5 us", after = ["ask"] },
+  { name = "join", takes = "0 s", after = ["think"] },
+]
+
+[sample]
+every = "20 us"
+flows = ["reply"]
+links = ["s0->h0"]
+causes = true
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> package.Run:
+    """A run of a job, a request with its reply, and a flow that is not done at the end."""
+    folder = tmp_path_factory.mktemp("perfetto")
+    (folder / "job.toml").write_text(JOB, encoding="utf-8")
+    return package.Scenario.load(folder / "job.toml").run(folder / "run")
+
+
+@pytest.fixture(scope="module")
+def query(run: package.Run, tmp_path_factory: pytest.TempPathFactory) -> Query:
+    """Answers of SQL over the trace of the run."""
+    path = run.export(tmp_path_factory.mktemp("trace") / "run.perfetto-trace")
+    return trace_processor(path) or decoded(path)
+
+
+def trace_processor(path: Path) -> Query | None:
+    """Perfetto's own: the program that `TRACE_PROCESSOR` names, or nothing. Its package would fetch one."""
+    binary = os.environ.get("TRACE_PROCESSOR")
+    if not binary:
+        return None
+    from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
+
+    processor = TraceProcessor(trace=str(path), config=TraceProcessorConfig(bin_path=binary))
+
+    def ask(sql: str) -> list[tuple[Any, ...]]:
+        return [tuple(vars(row).values()) for row in processor.query(sql)]
+
+    return ask
+
+
+def decoded(path: Path) -> Query:
+    """The same of a trace of one sequence: `track`, `counter_track`, `slice`, `args`, `counter` and `flow`."""
+    trace = trace_pb2.Trace.FromString(path.read_bytes())
+    tables = sqlite3.connect(":memory:")
+    tables.executescript(
+        """create table track (id, parent_id, name);
+        create table counter_track (id, parent_id, name, unit);
+        create table slice (id integer primary key, ts, dur, track_id, name, depth, arg_set_id);
+        create table args (arg_set_id, key, int_value, real_value, string_value);
+        create table counter (ts, value, track_id);
+        create table flow (slice_out, slice_in);"""
+    )
+    names: dict[int, str] = {}
+    open_slices: dict[int, list[int]] = {}
+    tails: dict[int, int] = {}
+    event = trace_pb2.TrackEvent
+    # As trace_processor does: by time, and in the order of the file.
+    for packet in sorted(trace.packet, key=lambda one: one.timestamp):
+        assert packet.trusted_packet_sequence_id == 1
+        for name in packet.interned_data.debug_annotation_names:
+            names[name.iid] = name.name
+    for packet in sorted(trace.packet, key=lambda one: one.timestamp):
+        if packet.HasField("track_descriptor"):
+            of = packet.track_descriptor
+            kind = "counter_track" if of.HasField("counter") else "track"
+            whose = (of.uuid, of.parent_uuid or None, of.name)
+            tables.execute("insert into track values (?, ?, ?)", whose)
+            if kind == "counter_track":
+                tables.execute("insert into counter_track values (?, ?, ?, ?)", (*whose, of.counter.unit_name))
+        elif packet.track_event.type == event.TYPE_COUNTER:
+            found = packet.track_event
+            value = found.double_counter_value if found.HasField("double_counter_value") else found.counter_value
+            tables.execute("insert into counter values (?, ?, ?)", (packet.timestamp, value, found.track_uuid))
+        elif packet.track_event.type == event.TYPE_SLICE_BEGIN:
+            found = packet.track_event
+            stack = open_slices.setdefault(found.track_uuid, [])
+            row = (packet.timestamp, -1, found.track_uuid, found.name, len(stack))
+            number = tables.execute(
+                "insert into slice (ts, dur, track_id, name, depth) values (?, ?, ?, ?, ?)", row
+            ).lastrowid
+            assert number is not None
+            tables.execute("update slice set arg_set_id = id where id = ?", (number,))
+            stack.append(number)
+            for note in found.debug_annotations:
+                value = getattr(note, note.WhichOneof("value"))
+                place = {int: 0, float: 1, str: 2}[type(value)]
+                cells = [value if place == column else None for column in range(3)]
+                tables.execute(
+                    "insert into args values (?, ?, ?, ?, ?)", (number, f"debug.{names[note.name_iid]}", *cells)
+                )
+            for arrow in found.terminating_flow_ids:
+                tables.execute("insert into flow values (?, ?)", (tails.pop(arrow), number))
+            tails.update(dict.fromkeys(found.flow_ids, number))
+        else:
+            assert packet.track_event.type == event.TYPE_SLICE_END
+            number = open_slices[packet.track_event.track_uuid].pop()
+            tables.execute("update slice set dur = ? - ts where id = ?", (packet.timestamp, number))
+    assert not tails, "every arrow ends"
+
+    def ask(sql: str) -> list[tuple[Any, ...]]:
+        return tables.execute(sql).fetchall()
+
+    return ask
+
+
+def nanoseconds(seconds: float | None) -> int | None:
+    """The nanosecond in which a time is."""
+    return None if seconds is None else round(seconds * 1e12) // 1000
+
+
+def test_every_message_is_a_slice_at_its_sender(run: package.Run, query: Query) -> None:
+    found = query(
+        "select s.name, s.ts, s.dur, h.name from slice s join track t on s.track_id = t.id "
+        "join track h on t.parent_id = h.id where t.name = 'messages' order by s.name"
+    )
+    wanted = []
+    for flow in run.flows.to_polars().sort("name").iter_rows(named=True):
+        start, finish = nanoseconds(flow["start_s"]), nanoseconds(flow["finish_s"])
+        assert start is not None
+        wanted.append((flow["name"], start, -1 if finish is None else finish - start, f"h{flow['src']}"))
+    assert found == wanted
+    assert ("late", 0, -1, "h2") in found, "what is not over has no end"
+
+
+def test_slices_of_a_track_never_overlap(query: Query) -> None:
+    assert query("select count(*) from slice where depth > 0") == [(0,)]
+
+
+def test_arrows_are_the_edges_between_what_began(run: package.Run, query: Query) -> None:
+    assert run.edges is not None and run.steps is not None
+    flows, steps = run.flows.to_polars()["name"].to_list(), run.steps.to_polars()["name"].to_list()
+    wanted = sorted(
+        (
+            steps[edge["from"]] if edge["cause"] == "step" else flows[edge["from"]],
+            steps[edge["to"]] if edge["node"] == "step" else flows[edge["to"]],
+        )
+        for edge in run.edges.to_polars().iter_rows(named=True)
+    )
+    arrows = "select a.name, b.name from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id"
+    assert sorted(query(arrows)) == wanted
+    assert ("ask", "think") in wanted and ("think", "reply") in wanted and len(wanted) > 12
+    early = "select count(*) from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id "
+    assert query(early + "where b.ts < a.ts + a.dur") == [(0,)], "nothing begins before what it waits for is over"
+
+
+def test_arguments_of_a_message_add_up_to_its_time(run: package.Run, query: Query) -> None:
+    keys = ", ".join(f"'debug.{part}_ps'" for part in ("host", "wait", "serialise", "propagate", "queue", "retransmit"))
+    sums = query(
+        f"select s.name, sum(a.int_value) from slice s join args a on s.arg_set_id = a.arg_set_id "
+        f"where a.key in ({keys}) group by s.name order by s.name"
+    )
+    done = run.flows.to_polars().filter(pl.col("state") == "done").sort("name")
+    assert sums == [(name, round(fct * 1e12)) for name, fct in done.select("name", "fct_s").iter_rows()]
+    critical = query(
+        "select s.name from slice s join args a on s.arg_set_id = a.arg_set_id where a.key = 'debug.critical'"
+    )
+    paths = [link for job in run.summary["jobs"] for link in job["critical_path"] or []]
+    assert {name for (name,) in critical} == {link.get("flow") or link["step"] for link in paths}
+
+
+def test_ports_have_their_volume_and_what_was_sampled(run: package.Run, query: Query) -> None:
+    volumes = query(
+        "select s.name, a.int_value from slice s join args a on s.arg_set_id = a.arg_set_id "
+        "join track t on s.track_id = t.id where a.key = 'debug.wire_bytes' and t.name like 'port %' order by s.name"
+    )
+    assert volumes == list(run.links.to_polars().sort("name").select("name", "wire_bytes").iter_rows())
+    counters = query(
+        "select c.name, c.unit, p.name from counter_track c join track p on c.parent_id = p.id order by c.name"
+    )
+    assert ("queue_bytes", "B", "port s0->h0") in counters
+    assert ("throughput_bps of reply", "bit/s", "h1") in counters
+    queue = query(
+        "select c.ts, c.value from counter c join counter_track t on c.track_id = t.id where t.name = 'queue_bytes' "
+        "order by c.ts"
+    )
+    series = run.series.to_polars().filter(pl.col("metric") == "queue_bytes").sort("t_s")
+    assert queue == [(nanoseconds(at), value) for at, value in series.select("t_s", "value").iter_rows()]
+    # A mean over an interval holds from its begin, and a flow that is over has no throughput.
+    rates = query(
+        "select c.ts, c.value from counter c join counter_track t on c.track_id = t.id where t.name like 'throughput%' "
+        "order by c.ts"
+    )
+    rows = run.series.to_polars().filter(pl.col("metric") == "throughput_bps").sort("t_s")
+    bits = sum((after[0] - at) * value for (at, value), after in pairwise(rates))
+    assert rates[-1][1] == 0.0
+    assert bits / 8e9 == pytest.approx(50_000)
+    assert len(rates) == rows.height + 1
+
+
+def test_a_run_in_memory_and_the_command_write_the_same(run: package.Run, headway: Headway, tmp_path: Path) -> None:
+    out = tmp_path / "x.perfetto-trace"
+    assert run.directory is not None
+    answer = headway("export", run.directory, "--format", "perfetto", "--out", out)
+    assert answer.status == 0, answer.err
+    other = run.export(tmp_path / "memory")
+    assert out.read_bytes() == other.read_bytes()
+    again = headway("export", run.directory, "--format", "perfetto", "--out", out)
+    assert again.status == 2 and "is there already" in again.err
+    assert headway("export", run.directory, "--format", "perfetto", "--out", out, "--force").status == 0
+
+
+def test_mistakes_say_what_helps(run: package.Run, headway: Headway, tmp_path: Path) -> None:
+    out = str(tmp_path / "x")
+    for arguments, message in (
+        (["examples/quickstart", "--out", out], "is a scenario; perfetto is made from the directory of a run"),
+        ([str(run.directory)], "name a file with --out"),
+        ([str(run.directory), "--out", out, "--set", "seed=2"], "--set and --scale are for scenarios"),
+        ([str(tmp_path / "none"), "--out", out], "no such directory"),
+        ([str(run.directory), "--out", str(tmp_path / "no" / "such")], "cannot write"),
+    ):
+        answer = headway("export", *arguments, "--format", "perfetto")
+        assert answer.status == 2, answer
+        assert message in answer.err
+    with pytest.raises(package.NameNotFound, match="did you mean perfetto"):
+        run.export(out, format="perfeto")
