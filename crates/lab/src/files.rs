@@ -15,18 +15,38 @@ const MOST_TEXT: u64 = 4_000_000_000;
 /// The path and the text of a file named in a scenario; relative paths start at `folder`. The file may be compressed.
 pub(crate) fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), ScenarioError> {
     let path = folder.join(item.text()?);
+    let text = open(item, &path, text_of)?;
+    Ok((path, text))
+}
+
+/// The bytes of a file that a scenario names or that belongs to one. The file may be compressed.
+pub(crate) fn read_bytes(item: &Item<'_>, path: &Path) -> Result<Vec<u8>, ScenarioError> {
+    open(item, path, bytes_of)
+}
+
+/// Names of the files beside one, in order; none where its folder cannot be read.
+pub(crate) fn beside(path: &Path) -> Vec<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
+fn open<T>(
+    item: &Item<'_>,
+    path: &Path,
+    read: fn(&Path, u64) -> std::io::Result<T>,
+) -> Result<T, ScenarioError> {
     let fail = |reason: String| {
         let problem = Problem::Unreadable { path: path.display().to_string(), reason };
         item.fail(problem).help("relative paths start at the folder of the scenario")
     };
     // A device or a pipe may never end.
-    if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(fail("it is not a file".into()));
     }
-    match text_of(&path, MOST_TEXT) {
-        Ok(text) => Ok((path, text)),
-        Err(error) => Err(fail(error.to_string())),
-    }
+    read(path, MOST_TEXT).map_err(|error| fail(error.to_string()))
 }
 
 /// What kind of file its name says it is: the ending before that of a compressed file.
@@ -37,23 +57,29 @@ pub(crate) fn ending(path: &Path) -> Option<&str> {
 }
 
 fn text_of(path: &Path, most: u64) -> std::io::Result<String> {
+    // As the standard library says it of a file that it reads as text.
+    let no_text = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+    String::from_utf8(bytes_of(path, most)?).map_err(no_text)
+}
+
+fn bytes_of(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
     let mut file = BufReader::new(std::fs::File::open(path)?);
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     if !file.fill_buf()?.starts_with(&GZIP) {
-        file.read_to_string(&mut text)?;
-        return Ok(text);
+        file.read_to_end(&mut bytes)?;
+        return Ok(bytes);
     }
-    MultiGzDecoder::new(file).take(most + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > most {
+    MultiGzDecoder::new(file).take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
         return Err(std::io::Error::other(format!("it holds more than {most} bytes of text")));
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// Digest of a file's text, so that a run is identified by what it read and not by where.
-pub(crate) fn digest(text: &str) -> String {
+pub(crate) fn digest(content: impl AsRef<[u8]>) -> String {
     use sha2::Digest;
-    hex(&sha2::Sha256::digest(text.as_bytes()))
+    hex(&sha2::Sha256::digest(content))
 }
 
 /// Bytes as hexadecimal text.

@@ -104,6 +104,8 @@ pub(crate) struct Engine<'a, E> {
     next_stop: usize,
     /// What flows wait for, if any does.
     pub(crate) waiting: Option<Arc<Waiting>>,
+    /// When the processors are free that steps took turns at, by host.
+    processors: FxHashMap<(Option<u32>, u16), Time>,
     /// Responsive flows that waited for others and have begun.
     pub(crate) released: u64,
     /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.
@@ -198,6 +200,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             stops: agenda.stops,
             next_stop: 0,
             waiting: common.waiting.clone(),
+            processors: FxHashMap::default(),
             released: 0,
             numbers: Arc::clone(&common.numbers),
             flows: Arc::clone(&common.flows),

@@ -1,7 +1,10 @@
-//! Flow lists from other simulators and from tables, and back.
+//! Flow lists and traces from other simulators, and tables; and flow lists back.
 
 pub mod cm;
 pub mod csv;
+pub mod goal;
+pub mod matching;
+pub mod trace;
 
 use crate::text::{Origin, Share, Source};
 use headway_units::Time;

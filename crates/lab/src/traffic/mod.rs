@@ -10,6 +10,7 @@ pub mod kernel_gauges;
 mod keys;
 mod list;
 pub mod load;
+mod program;
 mod reading;
 mod sizes;
 mod stack;
@@ -67,6 +68,7 @@ patterns! {
     barrier::Barrier,
     pipeline::Pipeline,
     rpc::Rpc,
+    trace::Trace,
 }
 
 type Read = fn(&Reader<'_>, &Context<'_>, &Common) -> Result<(Arc<dyn Pattern>, Resolved), ScenarioError>;
