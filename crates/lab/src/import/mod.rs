@@ -1,9 +1,13 @@
 //! Flow lists and traces from other simulators, and tables; and flow lists back.
 
+pub mod chakra;
 pub mod cm;
 pub mod csv;
+pub mod format;
 pub mod goal;
+pub mod goal_binary;
 pub mod matching;
+pub mod simai;
 pub mod trace;
 
 use crate::text::{Origin, Share, Source};

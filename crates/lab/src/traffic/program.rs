@@ -55,7 +55,6 @@ struct Flow {
 /// Flows and steps between ranks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
-    ranks: u32,
     flows: Vec<Flow>,
     /// `host` is a rank.
     steps: Vec<GraphStep>,
@@ -88,7 +87,7 @@ struct Nodes {
 impl Program {
     /// Finds what belongs together, and puts it in order.
     pub(crate) fn of(trace: &Trace, settings: &Settings) -> Result<Program, ScenarioError> {
-        Builder { trace, settings, program: Program { ranks: trace.ranks, ..Program::default() }, waits: 0 }.build()
+        Builder { trace, settings, program: Program::default(), waits: 0 }.build()
     }
 
     /// Checks that no operations wait for each other.

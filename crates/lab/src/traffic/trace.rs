@@ -7,15 +7,14 @@ use super::keys::{START, key, needed};
 use super::program::{Program, Settings};
 use super::reading::{Resolved, object, start, too_long};
 use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
-use crate::files;
+use crate::files::{Opened, Unopened};
+use crate::import::cm;
+use crate::import::format::{Format, NAMES, Told};
 use crate::import::trace::Trace as Imported;
-use crate::import::{cm, goal};
 use crate::text::error::counted;
-use crate::text::{Item, Problem, Reader, ScenarioError, Source};
+use crate::text::{Item, Problem, Reader, ScenarioError, Value};
 use headway_units::Time;
 use serde_json::{Value as Json, json};
-use std::path::Path;
-use std::sync::Arc;
 
 /// The program of a file.
 #[derive(Clone, Debug)]
@@ -24,42 +23,20 @@ pub struct Trace {
     program: Program,
 }
 
-/// Formats of traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    /// A connection matrix of htsim.
-    Matrix,
-    /// A GOAL schedule.
-    Goal,
-}
-
-const FORMATS: [(&str, Format); 2] = [("cm", Format::Matrix), ("goal", Format::Goal)];
-
 /// What a matrix may say about its failed links.
 const FAILURES: [&str; 2] = ["refused", "elsewhere"];
 
 /// LogGOPSim's default: larger messages are sent when the receiver is ready.
 const EAGER: u64 = 65_535;
 
-impl Format {
-    fn name(self) -> &'static str {
-        FORMATS.iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
-    }
-
-    /// The format of a file by its name.
-    fn of(path: &Path) -> Option<Format> {
-        let ending = files::ending(path)?;
-        FORMATS.iter().find(|(name, _)| *name == ending).map(|(_, format)| *format)
-    }
-}
-
 impl Declared for Trace {
     const INFO: PatternInfo = PatternInfo {
         name: "trace",
-        summary: "a program of ranks from a file: a connection matrix of htsim with triggers (.cm), or a GOAL schedule (.goal)",
+        summary: "a program of ranks from a file: a connection matrix of htsim with triggers (.cm), a GOAL schedule as text or binary (.goal, \
+            .bin), a Chakra execution trace with a file for each rank (.0.et), or a workload of SimAI (.txt)",
         keys: &[
-            needed("path", "path", "of the file, relative to the scenario, perhaps compressed (.gz)"),
-            key("format", "`cm`, `goal`", "by the file", "what kind of file it is"),
+            needed("path", "path", "of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz)"),
+            key("format", "`cm`, `goal`, `chakra`, `simai`", "by the file", "what kind of file it is"),
             RANKS,
             PLACEMENT,
             FIRST,
@@ -79,7 +56,13 @@ impl Declared for Trace {
                 "by the format",
                 "larger messages are over for their sender when it knows that they have arrived, others when they leave its processor: S of LogGOPS",
             ),
-            key("allreduce", "`ring`, `double-binary-tree`, `halving-doubling`", "`ring`", "how it is done"),
+            key("allreduce", "`ring`, `double-binary-tree`, `halving-doubling`", "`ring`", "how an allreduce of the trace is done"),
+            key(
+                "operations_per_second",
+                "number",
+                "none",
+                "how long computations take that the trace gives in operations, without a duration",
+            ),
         ],
         counts: &["path"],
     };
@@ -91,17 +74,21 @@ impl Declared for Trace {
     ) -> Result<(Self, Resolved), ScenarioError> {
         let item = table.need("path")?;
         let path = context.folder.join(item.text()?);
-        let names = FORMATS.map(|(name, _)| name);
-        let format = match table.get("format") {
-            Some(item) => FORMATS[item.choice(&names)?].1,
-            None => Format::of(&path).ok_or_else(|| {
-                item.range("a file of a known format", format!("`{}`", path.display()))
-                    .help("`format` says which it is")
-            })?,
-        };
-        let mut resolved = object(json!({ "path": item.text()?, "format": format.name() }));
-        let (trace, mut own) = read_trace(format, &item, &path, table)?;
+        let said = table.get("format").map(|item| item.choice(&NAMES)).transpose()?.map(Format::at);
+        let opened = Opened::new(&path, said).map_err(|problem| match problem {
+            Unopened::Unreadable(problem) => {
+                item.fail(problem).help("relative paths start at the folder of the scenario")
+            }
+            Unopened::Unknown => {
+                let found = format!("`{}`", path.display());
+                item.range("a file of a known format", found).help("`format` says which it is")
+            }
+        })?;
+        let format = opened.format;
+        let (told, mut own) = told(table, format)?;
+        let mut resolved = object(json!({ "path": item.text()?, "format": format.name(), "digest": opened.digest() }));
         resolved.append(&mut own);
+        let trace = format.read(opened.files, &told)?;
         context.notes.borrow_mut().extend(trace.notes.iter().cloned());
         failures(table, &trace, &mut resolved)?;
         let (ranks, mut placed) = Ranks::read_or(table, context, Some(trace.ranks))?;
@@ -150,35 +137,43 @@ impl Declared for Trace {
     }
 }
 
-/// A trace, and what was read.
-fn read_trace(
-    format: Format,
-    item: &Item<'_>,
-    path: &Path,
-    table: &Reader<'_>,
-) -> Result<(Imported, Resolved), ScenarioError> {
-    let name = path.display().to_string();
-    match format {
-        Format::Matrix => {
-            let source = text(item, path, name)?;
-            let unit = table.get("start_unit").map_or(Ok(0), |item| item.choice(cm::START_UNITS))?;
-            let own = json!({ "digest": files::digest(&source.text), "start_unit": cm::START_UNITS[unit] });
-            Ok((cm::trace(&source, cm::start_unit(unit))?, object(own)))
+/// The item of a key, which is refused where the format has no use for it.
+fn used<'a>(table: &Reader<'a>, format: Format, key: &str, by: &[Format]) -> Result<Option<Item<'a>>, ScenarioError> {
+    match table.get(key) {
+        Some(item) if !by.contains(&format) => {
+            let table = format!("a trace with format = \"{}\"", format.name());
+            Err(item.fail(Problem::UnusedKey { key: key.into(), table }))
         }
-        Format::Goal => {
-            let source = text(item, path, name)?;
-            Ok((goal::parse(&source)?, object(json!({ "digest": files::digest(&source.text) }))))
-        }
+        item => Ok(item),
     }
 }
 
-fn text(item: &Item<'_>, path: &Path, name: String) -> Result<Arc<Source>, ScenarioError> {
-    let bytes = files::read_bytes(item, path)?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let reason = format!("byte {} is no text", error.utf8_error().valid_up_to());
-        item.fail(Problem::Unreadable { path: name.clone(), reason })
-    })?;
-    Ok(Source::new(name, text))
+/// What the reader of the format is told.
+fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), ScenarioError> {
+    let mut resolved = Resolved::new();
+    let unit = used(table, format, "start_unit", &[Format::Matrix])?.map_or(Ok(0), |item| item.choice(cm::START_UNITS))?;
+    if format == Format::Matrix {
+        resolved.insert("start_unit".into(), cm::START_UNITS[unit].into());
+    }
+    let operations_per_second = match used(table, format, "operations_per_second", &[Format::Chakra])? {
+        None => None,
+        Some(item) => match item.number()? {
+            rate if rate > 0.0 => {
+                resolved.insert("operations_per_second".into(), rate.into());
+                Some(rate)
+            }
+            rate => return Err(item.range("more than 0", rate)),
+        },
+    };
+    // `ranks` is read again as hosts when their number is known.
+    let ranks = match table.get("ranks") {
+        Some(item) if format == Format::SimAi => match item.value() {
+            Value::List(list) => u32::try_from(list.len()).ok(),
+            _ => Some(item.count()?),
+        },
+        _ => None,
+    };
+    Ok((Told { start_unit: Some(cm::start_unit(unit)), ranks, operations_per_second }, resolved))
 }
 
 /// Links that are down are no part of traffic.
@@ -203,27 +198,24 @@ fn failures(table: &Reader<'_>, trace: &Imported, resolved: &mut Resolved) -> Re
     }
 }
 
-/// How the program is done. A key that the format has no use for is refused.
+/// How the program is done.
 fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), ScenarioError> {
-    let used = |key: &str, formats: &[Format]| match table.get(key) {
-        Some(item) if !formats.contains(&format) => {
-            let table = format!("a trace with format = \"{}\"", format.name());
-            Err(item.fail(Problem::UnusedKey { key: key.into(), table }))
-        }
-        item => Ok(item),
-    };
+    let goal = [Format::Goal];
     let start = start(table)?;
-    used("start_unit", &[Format::Matrix])?;
     let time = |item: Option<Item<'_>>| item.map_or(Ok(Time::ZERO), |item| item.time());
-    let overhead = time(used("overhead", &[Format::Goal])?)?;
-    let byte_overhead = time(used("byte_overhead", &[Format::Goal])?)?;
+    let overhead = time(used(table, format, "overhead", &goal)?)?;
+    let byte_overhead = time(used(table, format, "byte_overhead", &goal)?)?;
     let unsaid = if format == Format::Goal { EAGER } else { 0 };
-    let eager = used("eager", &[Format::Goal])?.map_or(Ok(unsaid), |item| item.bytes(0))?;
-    let allreduce = used("allreduce", &[])?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
+    let eager = used(table, format, "eager", &goal)?.map_or(Ok(unsaid), |item| item.bytes(0))?;
+    let collective = [Format::Chakra, Format::SimAi];
+    let allreduce = used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
     let mut resolved = object(json!({ "start": start.to_string() }));
     if format == Format::Goal {
         resolved.append(&mut object(json!({ "overhead": overhead.to_string(),
             "byte_overhead": byte_overhead.to_string(), "eager": eager })));
+    }
+    if collective.contains(&format) {
+        resolved.insert("allreduce".into(), ALGORITHMS[allreduce].into());
     }
     Ok((Settings { start, overhead, byte_overhead, eager, allreduce }, resolved))
 }
