@@ -14,6 +14,9 @@ use headway_units::Time;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Most ranks: a short file may name any number.
+const MOST_RANKS: u32 = 1 << 17;
+
 /// How the ranks divide the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
@@ -192,6 +195,10 @@ impl<'a> Parser<'a> {
             let error = self.fail_at(line, "the workload does not say of how many ranks it is");
             return Err(error.help("it has no `all_gpus:`; `ranks` of the entry says it"));
         };
+        if all > MOST_RANKS {
+            let part = ranks.map_or(line, |(_, part)| part);
+            return Err(self.fail_at(part, format!("{all} ranks are more than {MOST_RANKS}")));
+        }
         let of = |found: Option<(u32, &'a str)>| found.map_or(1, |(number, _)| number);
         let sizes = Sizes { ranks: all, tensor: of(tensor), expert: of(expert), stages: of(stages) };
         let whole = |product: u64, found: Option<(u32, &'a str)>, what: &str, of: u64| {
@@ -428,7 +435,7 @@ mod tests {
             (format!("{HEAD}\n1\nmlp -1 99999999999999999 ALLREDUCE 64"), 3, "99999999999999999 ns are too long"),
             (format!("{HEAD}\n1\nmlp one 1"), 3, "`one` stands where a number such as -1 should"),
             (format!("{HEAD}\nmany\n"), 2, "`many` is not a number of layers"),
-            (with("DATA all_gpus: 4000000000").replace("ALLREDUCE", "NONE"), 1, "1 layer of 4000000000 ranks are more than 20000000 operations"),
+            (with("DATA all_gpus: 4000000000").replace("ALLREDUCE", "NONE"), 1, "4000000000 ranks are more than 131072"),
         ];
         for (text, line, message) in cases {
             let error = read(&text, None).expect_err(message);

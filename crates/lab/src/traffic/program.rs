@@ -288,7 +288,9 @@ impl Builder<'_> {
         }
         let number = self.program.flows.len() as u32;
         self.program.flows.push(Flow { src, dst, bytes, start, of, round });
-        self.program.names.push(one.name.clone());
+        // Other names would be those of all runs of the same program, and of all messages of a collective.
+        let is_named = matches!(one.what, What::Message { .. });
+        self.program.names.push(one.name.clone().filter(|_| is_named));
         Ok(number)
     }
 
