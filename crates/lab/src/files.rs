@@ -111,7 +111,8 @@ pub(crate) fn ending(path: &Path) -> Option<&str> {
 
 fn text_of(path: &Path, most: u64) -> std::io::Result<String> {
     // As the standard library says it of a file that it reads as text.
-    let no_text = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+    let no_text =
+        |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
     String::from_utf8(bytes_of(path, most)?).map_err(no_text)
 }
 

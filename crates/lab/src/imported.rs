@@ -35,13 +35,21 @@ pub struct Imported {
 const MOST_OF_A_SWITCH: u32 = 64;
 
 /// A scenario for the trace at `path`, which it calls `shown`; it will stand in `folder`.
-pub fn scenario(path: &Path, shown: &str, folder: &Path, asked: &Asked<'_>) -> Result<Imported, ScenarioError> {
+pub fn scenario(
+    path: &Path,
+    shown: &str,
+    folder: &Path,
+    asked: &Asked<'_>,
+) -> Result<Imported, ScenarioError> {
     let said = asked.format.map(|name| choice("format", name, &NAMES)).transpose()?.map(Format::at);
     let unit = asked.start_unit.map(|name| choice("unit", name, cm::START_UNITS)).transpose()?;
     let opened = Opened::new(path, said).map_err(|problem| match problem {
         Unopened::Unreadable(problem) => ScenarioError::nowhere(problem),
         Unopened::Unknown => {
-            let problem = Problem::Syntax(format!("{}: neither its name nor its content says what it is", path.display()));
+            let problem = Problem::Syntax(format!(
+                "{}: neither its name nor its content says what it is",
+                path.display()
+            ));
             ScenarioError::nowhere(problem).help(format!("`--format` does: {}", NAMES.join(", ")))
         }
     })?;
@@ -82,7 +90,8 @@ fn ports(hosts: u32) -> u32 {
 }
 
 fn text(trace: &Trace, format: Format, shown: &str, asked: &Asked<'_>) -> Result<String, ScenarioError> {
-    let name = Path::new(shown).file_name().map_or_else(|| shown.into(), |name| name.to_string_lossy().into_owned());
+    let name =
+        Path::new(shown).file_name().map_or_else(|| shown.into(), |name| name.to_string_lossy().into_owned());
     let k = ports(trace.ranks);
     // A matrix is of a fat-tree.
     let is_tree = format == Format::Matrix || trace.ranks > MOST_OF_A_SWITCH;
@@ -96,9 +105,14 @@ fn text(trace: &Trace, format: Format, shown: &str, asked: &Asked<'_>) -> Result
         line(format_args!("\n[fabric]\nrouting = \"spray\"\n"));
     } else {
         let hosts = trace.ranks.max(2);
-        line(format_args!("kind = \"single-switch\"\nhosts = {hosts}\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n"));
+        line(format_args!(
+            "kind = \"single-switch\"\nhosts = {hosts}\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n"
+        ));
     }
-    line(format_args!("\n[transport]\nname = \"ndp\"\n\n[[traffic]]\nkind = \"trace\"\npath = {}\n", quoted(shown)));
+    line(format_args!(
+        "\n[transport]\nname = \"ndp\"\n\n[[traffic]]\nkind = \"trace\"\npath = {}\n",
+        quoted(shown)
+    ));
     if asked.format.is_some() {
         line(format_args!("format = \"{}\"\n", format.name()));
     }
@@ -120,7 +134,10 @@ fn text(trace: &Trace, format: Format, shown: &str, asked: &Asked<'_>) -> Result
     for failure in &trace.failures {
         let whole = u64::from(k).pow(3) / 4 == u64::from(trace.ranks);
         if !whole || failure.link >= half || failure.switch >= half * u64::from(k) {
-            let text = format!("link {} of aggregation switch {} is not there in a fat-tree of {} hosts", failure.link, failure.switch, trace.ranks);
+            let text = format!(
+                "link {} of aggregation switch {} is not there in a fat-tree of {} hosts",
+                failure.link, failure.switch, trace.ranks
+            );
             return Err(ScenarioError::new(Problem::Contradiction(text), &trace.origin(&failure.at)));
         }
         // csg-htsim numbers switches over all pods.
@@ -167,7 +184,10 @@ mod tests {
         let goal = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n";
         let named = Asked { format: Some("goal"), ..Asked::default() };
         let written = imported("x.log", goal, &named).expect("a scenario").text;
-        assert!(written.contains("hosts = 2\n") && written.contains("path = \"x.log\"\nformat = \"goal\"\n"), "{written}");
+        assert!(
+            written.contains("hosts = 2\n") && written.contains("path = \"x.log\"\nformat = \"goal\"\n"),
+            "{written}"
+        );
         let error = imported("x.log", goal, &Asked::default()).expect_err("no format").to_string();
         assert!(error.ends_with("neither its name nor its content says what it is"), "{error}");
         let more = Asked { ranks: Some(2), ..Asked::default() };

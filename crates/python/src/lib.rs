@@ -4,8 +4,8 @@ mod machine;
 mod result;
 mod scenario;
 
-use headway_lab::text::spans;
 use headway_lab::imported::{self, Asked};
+use headway_lab::text::spans;
 use headway_lab::{LabError, ScenarioError as Diagnostic, catalogue, model};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

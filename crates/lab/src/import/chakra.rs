@@ -105,7 +105,11 @@ impl Attribute {
             self.sfixed64,
         ];
         let unsigned = [self.uint32.map(u64::from), self.uint64, self.fixed32.map(u64::from), self.fixed64];
-        let all = signed.into_iter().flatten().map(i128::from).chain(unsigned.into_iter().flatten().map(i128::from));
+        let all = signed
+            .into_iter()
+            .flatten()
+            .map(i128::from)
+            .chain(unsigned.into_iter().flatten().map(i128::from));
         all.chain(self.boolean.map(i128::from)).next()
     }
 }
@@ -136,7 +140,8 @@ pub fn parse(files: Vec<Arc<Binary>>, operations_per_second: Option<f64>) -> Res
         files: files.iter().map(|file| File::Binary(Arc::clone(file))).collect(),
         ..Trace::default()
     };
-    let mut reader = Reader { trace, operations_per_second, groups: BTreeMap::new(), named: BTreeMap::new(), untimed: 0 };
+    let mut reader =
+        Reader { trace, operations_per_second, groups: BTreeMap::new(), named: BTreeMap::new(), untimed: 0 };
     for (rank, file) in (0..).zip(&files) {
         OfRank { rank, file, ids: FxHashMap::default() }.read(&mut reader)?;
     }
@@ -146,7 +151,8 @@ pub fn parse(files: Vec<Arc<Binary>>, operations_per_second: Option<f64>) -> Res
 /// Whether bytes begin as a trace does: a message that is no longer than they are, and begins with a string.
 pub fn is_likely(bytes: &[u8]) -> bool {
     let mut rest = bytes;
-    prost::decode_length_delimiter(&mut rest).is_ok_and(|length| length >= 2 && length <= rest.len() && rest[0] == 0x0a)
+    prost::decode_length_delimiter(&mut rest)
+        .is_ok_and(|length| length >= 2 && length <= rest.len() && rest[0] == 0x0a)
 }
 
 struct Reader {
@@ -179,7 +185,9 @@ impl OfRank<'_> {
             let span = self.message(&mut at)?;
             let content = &bytes[span.clone()];
             self.is_new(&span)?;
-            let node = Node::decode(content).map_err(|error| self.file.fail(span.clone(), format!("this is no node of a trace: {error}")))?;
+            let node = Node::decode(content).map_err(|error| {
+                self.file.fail(span.clone(), format!("this is no node of a trace: {error}"))
+            })?;
             if reader.trace.operations.len() as u64 >= MOST_OPERATIONS {
                 return Err(self.file.fail(span, format!("more than {MOST_OPERATIONS} operations")));
             }
@@ -201,7 +209,8 @@ impl OfRank<'_> {
         for (waiting, causes) in waits {
             for id in causes {
                 let Some(cause) = self.ids.get(&id) else {
-                    let text = format!("{} waits for node {id}, which is not there", reader.trace.called(waiting));
+                    let text =
+                        format!("{} waits for node {id}, which is not there", reader.trace.called(waiting));
                     return Err(reader.trace.fail(waiting, text).help("is the file cut off?"));
                 };
                 reader.trace.wait(waiting, *cause, When::Over);
@@ -218,8 +227,9 @@ impl OfRank<'_> {
         if rest.is_empty() {
             return Err(self.file.fail(begin..begin, "the file is empty: a trace begins with its metadata"));
         }
-        let length = prost::decode_length_delimiter(&mut rest)
-            .map_err(|_| self.file.fail(begin..begin + 1, "this is no length of a message: is it a trace?"))?;
+        let length = prost::decode_length_delimiter(&mut rest).map_err(|_| {
+            self.file.fail(begin..begin + 1, "this is no length of a message: is it a trace?")
+        })?;
         let from = bytes.len() - rest.len();
         if length > rest.len() {
             let text = format!("a message of {length} B begins here, and {} B are left", rest.len());
@@ -233,7 +243,9 @@ impl OfRank<'_> {
         // A file of the first schemas begins with a node.
         self.is_new(&span)?;
         let decoded = GlobalMetadata::decode(&self.file.bytes[span.clone()]);
-        let metadata = decoded.map_err(|error| self.file.fail(span.clone(), format!("this is no metadata of a trace: {error}")))?;
+        let metadata = decoded.map_err(|error| {
+            self.file.fail(span.clone(), format!("this is no metadata of a trace: {error}"))
+        })?;
         let version = String::from_utf8_lossy(&metadata.version).into_owned();
         let number = |part: Option<&str>| part.and_then(|part| part.parse::<u32>().ok());
         let mut parts = version.split('.');
@@ -242,7 +254,9 @@ impl OfRank<'_> {
             (Some(0), Some(0), Some(4..)) | (Some(1), ..) => Ok(()),
             (Some(0), Some(0), Some(_)) => Err(self.old(span)),
             (Some(major), ..) if version.starts_with(|c: char| c.is_ascii_digit()) => {
-                let text = format!("the trace is of Chakra {version}; versions from 0.0.4 to 1 are read, not {major}");
+                let text = format!(
+                    "the trace is of Chakra {version}; versions from 0.0.4 to 1 are read, not {major}"
+                );
                 Err(self.file.fail(span, text))
             }
             // The metadata of the schemas before 0.0.4 had attributes where the version is now.
@@ -256,7 +270,9 @@ impl OfRank<'_> {
     }
 
     fn old(&self, span: Range<usize>) -> ScenarioError {
-        let error = self.file.fail(span, "the trace is of a schema of Chakra before 0.0.4, whose nodes name their `parent`");
+        let error = self
+            .file
+            .fail(span, "the trace is of a schema of Chakra before 0.0.4, whose nodes name their `parent`");
         error.help("collect or convert it with Chakra 0.0.4 or newer")
     }
 
@@ -299,7 +315,9 @@ impl OfRank<'_> {
                 let takes = match (node.duration_micros, reader.operations_per_second) {
                     (0, None) if operations > 0 => {
                         let error = fail(format!("it computes {operations} operations and has no duration"));
-                        return Err(error.help("`operations_per_second` of the entry says how long they take"));
+                        return Err(
+                            error.help("`operations_per_second` of the entry says how long they take")
+                        );
                     }
                     (0, Some(rate)) => {
                         let ps = libm::round(operations as f64 / rate * 1e12);
@@ -311,15 +329,23 @@ impl OfRank<'_> {
                 What::Compute { takes, processor: Some(if is_cpu { HOST } else { ACCELERATOR }) }
             }
             5 => What::Send { to: rank("comm_dst")?, bytes: bytes()?, tag: tag()?, processor: None },
-            6 => What::Receive { from: Some(rank("comm_src")?), bytes: bytes()?, tag: Some(tag()?), processor: None },
+            6 => What::Receive {
+                from: Some(rank("comm_src")?),
+                bytes: bytes()?,
+                tag: Some(tag()?),
+                processor: None,
+            },
             7 => {
                 let number = need("comm_type")?;
                 let known = usize::try_from(number).ok().and_then(|number| COLLECTIVES.get(number));
-                let collective = *known.ok_or_else(|| fail(format!("there is no collective of `comm_type` {number}")))?;
+                let collective =
+                    *known.ok_or_else(|| fail(format!("there is no collective of `comm_type` {number}")))?;
                 if let Some(dims) = node.attribute("involved_dim").and_then(|one| one.booleans.as_ref())
                     && dims.values.contains(&false)
                 {
-                    return Err(fail("it is a collective over some dimensions of a network (`involved_dim`)".into()));
+                    return Err(fail(
+                        "it is a collective over some dimensions of a network (`involved_dim`)".into(),
+                    ));
                 }
                 let bytes = if collective == Collective::Barrier { 1 } else { bytes()? };
                 let root = u32::try_from(node.whole("comm_root").unwrap_or(0)).unwrap_or(0);
@@ -332,21 +358,29 @@ impl OfRank<'_> {
 
     /// Process groups as PyTorch writes them: a list in JSON, inside a list of Python.
     fn groups(&self, node: &Node, span: &Range<usize>, reader: &mut Reader) -> Result<(), ScenarioError> {
-        let Some(inputs) = node.inputs.as_ref().filter(|_| node.name.contains("process_group:init")) else { return Ok(()) };
+        let Some(inputs) = node.inputs.as_ref().filter(|_| node.name.contains("process_group:init")) else {
+            return Ok(());
+        };
         let text = inputs.values.trim();
         let inner = text.strip_prefix("['").and_then(|rest| rest.strip_suffix("']")).unwrap_or(text);
         let fail = |text: String| self.file.fail(span.clone(), format!("node {}: {text}", node.id));
-        let list: serde_json::Value =
-            serde_json::from_str(inner).map_err(|error| fail(format!("its process groups are no JSON: {error}")))?;
+        let list: serde_json::Value = serde_json::from_str(inner)
+            .map_err(|error| fail(format!("its process groups are no JSON: {error}")))?;
         for one in list.as_array().into_iter().flatten() {
             let Some(name) = one["pg_name"].as_str() else { continue };
             let ranks = one["ranks"].as_array().into_iter().flatten();
             let ranks: Option<Vec<u32>> = ranks
-                .map(|rank| rank.as_u64().and_then(|rank| u32::try_from(rank).ok()).filter(|rank| *rank < reader.trace.ranks))
+                .map(|rank| {
+                    rank.as_u64()
+                        .and_then(|rank| u32::try_from(rank).ok())
+                        .filter(|rank| *rank < reader.trace.ranks)
+                })
                 .collect();
             let Some(mut ranks) = ranks else {
                 let files = counted(u64::from(reader.trace.ranks), "file");
-                return Err(fail(format!("process group `{name}` has a rank without a file: there are {files}")));
+                return Err(fail(format!(
+                    "process group `{name}` has a rank without a file: there are {files}"
+                )));
             };
             if ranks.is_empty() {
                 ranks = (0..reader.trace.ranks).collect();
@@ -386,7 +420,9 @@ impl Reader {
             let number = self.trace.groups.len() as u32;
             let count = ranks.len() as u64;
             for operation in members.into_values().flatten() {
-                if let What::Collective { collective, bytes, group, .. } = &mut self.trace.operations[operation as usize].what {
+                if let What::Collective { collective, bytes, group, .. } =
+                    &mut self.trace.operations[operation as usize].what
+                {
                     *group = number;
                     // ASTRA-sim's size of what a rank has before; that of all is counted here.
                     if matches!(collective, Collective::AllGather | Collective::Gather) {
@@ -397,7 +433,10 @@ impl Reader {
             self.trace.groups.push(ranks);
         }
         if self.untimed > 0 {
-            let text = format!("{} of memory have no duration, and take no time", counted(self.untimed, "access").replace("accesss", "accesses"));
+            let text = format!(
+                "{} of memory have no duration, and take no time",
+                counted(self.untimed, "access").replace("accesss", "accesses")
+            );
             self.trace.notes.push(text);
         }
         Ok(self.trace)
@@ -442,13 +481,19 @@ mod tests {
     #[test]
     fn nodes_wait_for_their_data_and_collectives_are_of_their_group() {
         let compute = Node { duration_micros: 7, ..node(2, 4, &[1], Vec::new()) };
-        let trace = read([&[send(1, &[], 1), compute, collective(3, 2, 50)], &[receive(9, &[], 0), collective(4, 2, 50)]]);
+        let trace = read([
+            &[send(1, &[], 1), compute, collective(3, 2, 50)],
+            &[receive(9, &[], 0), collective(4, 2, 50)],
+        ]);
         let trace = trace.expect("a trace");
         let whats: Vec<&What> = trace.operations.iter().map(|one| &one.what).collect();
         assert_eq!(whats[0], &What::Send { to: 1, bytes: 100, tag: 3, processor: None });
         assert_eq!(whats[1], &What::Compute { takes: Time::us(7), processor: Some(ACCELERATOR) });
         // What ASTRA-sim gives of an all-gather is what a rank has before.
-        assert_eq!(whats[2], &What::Collective { collective: Collective::AllGather, bytes: 100, group: 0, root: 0 });
+        assert_eq!(
+            whats[2],
+            &What::Collective { collective: Collective::AllGather, bytes: 100, group: 0, root: 0 }
+        );
         assert_eq!(whats[3], &What::Receive { from: Some(0), bytes: 100, tag: Some(3), processor: None });
         assert_eq!(trace.groups, [[0, 1]]);
         assert_eq!((trace.waits[0].operation, trace.waits[0].cause), (1, 0));
@@ -458,13 +503,18 @@ mod tests {
     fn groups_are_those_that_the_metadata_lists_or_of_all_who_name_them() {
         let of = |name: &str, id| {
             let mut node = collective(id, 0, 64);
-            node.attributes.push(Attribute { name: "pg_name".into(), text: Some(name.into()), ..Attribute::default() });
+            node.attributes.push(Attribute {
+                name: "pg_name".into(),
+                text: Some(name.into()),
+                ..Attribute::default()
+            });
             node
         };
         let trace = read([&[of("a", 1), of("b", 2)], &[of("b", 1)]]).expect("a trace");
         assert_eq!(trace.groups, [vec![0], vec![0, 1]]);
         let values = Some(Values { values: "['[{\"pg_name\": \"a\", \"ranks\": [1, 0]}]']".into() });
-        let listed = Node { name: "## process_group:init ##".into(), inputs: values, ..node(7, 1, &[], Vec::new()) };
+        let listed =
+            Node { name: "## process_group:init ##".into(), inputs: values, ..node(7, 1, &[], Vec::new()) };
         let trace = read([&[listed, of("a", 1)], &[of("a", 1)]]).expect("a trace");
         assert_eq!(trace.groups, [[0, 1]]);
     }
@@ -497,7 +547,14 @@ mod tests {
             #[prost(message, repeated, tag = "11")]
             attributes: Vec<Attribute>,
         }
-        let older = Older { id: 1, name: "x".into(), kind: 4, parent: vec![3], inputs: "[]".into(), attributes: vec![whole("a", 1)] };
+        let older = Older {
+            id: 1,
+            name: "x".into(),
+            kind: 4,
+            parent: vec![3],
+            inputs: "[]".into(),
+            attributes: vec![whole("a", 1)],
+        };
         let before = "the trace is of a schema of Chakra before 0.0.4, whose nodes name their `parent`";
         let binary = |bytes: Vec<u8>| vec![Arc::new(Binary { name: "x.0.et".into(), bytes })];
         let of = |bytes: Vec<u8>| parse(binary(bytes), None).expect_err("no trace");
@@ -506,7 +563,10 @@ mod tests {
         assert_eq!(of(with_metadata).to_string(), before);
         assert_eq!(of(older.encode_length_delimited_to_vec()).to_string(), before);
         assert_eq!(of(file(0, "0.0.3", &[]).bytes.clone()).to_string(), before);
-        assert_eq!(of(file(0, "2.0", &[]).bytes.clone()).to_string(), "the trace is of Chakra 2.0; versions from 0.0.4 to 1 are read, not 2");
+        assert_eq!(
+            of(file(0, "2.0", &[]).bytes.clone()).to_string(),
+            "the trace is of Chakra 2.0; versions from 0.0.4 to 1 are read, not 2"
+        );
         let whole = file(0, "1.0.0", &[send(1, &[], 0)]).bytes.clone();
         let cut = of(whole[..whole.len() - 3].to_vec());
         assert!(cut.to_string().contains("begins here, and"), "{cut}");
@@ -525,11 +585,20 @@ mod tests {
             (node(1, 5, &[], vec![whole("comm_dst", 1)]), "node 1: it has no `comm_size`"),
             (send(1, &[], 2), "node 1: `comm_dst` is 2, and there are 2 files, one for each rank"),
             (node(1, 6, &[], Vec::new()), "node 1: it has no `comm_src`"),
-            (node(1, 7, &[], vec![whole("comm_type", 10), whole("comm_size", 1)]), "node 1: there is no collective of `comm_type` 10"),
-            (node(1, 7, &[], vec![whole("comm_type", 0), whole("comm_size", -1)]), "node 1: `comm_size` is -1"),
+            (
+                node(1, 7, &[], vec![whole("comm_type", 10), whole("comm_size", 1)]),
+                "node 1: there is no collective of `comm_type` 10",
+            ),
+            (
+                node(1, 7, &[], vec![whole("comm_type", 0), whole("comm_size", -1)]),
+                "node 1: `comm_size` is -1",
+            ),
             (node(1, 9, &[], Vec::new()), "node 1: there is no node of type 9"),
             (node(1, 4, &[5], Vec::new()), "node 1 of rank 0 waits for node 5, which is not there"),
-            (Node { duration_micros: u64::MAX, ..node(1, 4, &[], Vec::new()) }, "node 1: 18446744073709551615 us are too long"),
+            (
+                Node { duration_micros: u64::MAX, ..node(1, 4, &[], Vec::new()) },
+                "node 1: 18446744073709551615 us are too long",
+            ),
         ];
         for (node, message) in cases {
             assert_eq!(read([&[node], &[]]).expect_err(message).to_string(), message);

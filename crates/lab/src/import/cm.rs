@@ -107,7 +107,8 @@ fn lines(numbers: &[usize]) -> String {
             _ => spans.push((number, number)),
         }
     }
-    let one = |(from, to): &(usize, usize)| if from == to { from.to_string() } else { format!("{from} to {to}") };
+    let one =
+        |(from, to): &(usize, usize)| if from == to { from.to_string() } else { format!("{from} to {to}") };
     let shown: Vec<String> = spans.iter().take(MOST).map(one).collect();
     let more = if spans.len() > MOST { " and others" } else { "" };
     format!("{} {}{more}", if numbers.len() == 1 { "line" } else { "lines" }, shown.join(", "))
@@ -140,23 +141,33 @@ impl Trigger {
         waiting: &[u32],
         trace: &mut Trace,
     ) -> Result<(), ScenarioError> {
-        let fail = |text: String| ScenarioError::new(Problem::Contradiction(text), &Origin::new(source, self.at.clone()));
+        let fail = |text: String| {
+            ScenarioError::new(Problem::Contradiction(text), &Origin::new(source, self.at.clone()))
+        };
         let by = counted(fired.len() as u64, "connection");
         if let (Some(first), []) = (waiting.first(), fired) {
             let called = trace.called(*first);
-            return Err(trace.fail(*first, format!("connection {called} never starts: no connection fires trigger {id}")));
+            return Err(trace.fail(
+                *first,
+                format!("connection {called} never starts: no connection fires trigger {id}"),
+            ));
         }
         match self.kind {
             Kind::OneShot if fired.len() > 1 => {
                 let error = fail(format!("trigger {id} is `oneshot`, and {by} fire it"));
-                return Err(error.help("`barrier` with a count waits for several, `multishot` starts one for each"));
+                return Err(
+                    error.help("`barrier` with a count waits for several, `multishot` starts one for each")
+                );
             }
             Kind::Barrier(count) if count != fired.len() as u64 => {
-                return Err(fail(format!("trigger {id} waits until it has been fired {count} times, and {by} can fire it")));
+                return Err(fail(format!(
+                    "trigger {id} waits until it has been fired {count} times, and {by} can fire it"
+                )));
             }
             Kind::MultiShot if waiting.len() > fired.len() => {
                 let first = waiting[fired.len()];
-                let text = format!("connection {} never starts: {by} can fire trigger {id}", trace.called(first));
+                let text =
+                    format!("connection {} never starts: {by} can fire trigger {id}", trace.called(first));
                 return Err(trace.fail(first, text));
             }
             Kind::OneShot | Kind::Barrier(_) | Kind::MultiShot => {}
@@ -174,7 +185,8 @@ impl Trigger {
             let here = fired.iter().all(|one| heard(trace, *one) == rank)
                 && targets.iter().all(|target| trace.operations[*target as usize].rank == rank);
             let at = Place { file: 0, span: self.at.clone() };
-            let join = trace.push(rank, What::Join { needs, nowhere: !here }, Some(&format!("trigger {id}")), at);
+            let join =
+                trace.push(rank, What::Join { needs, nowhere: !here }, Some(&format!("trigger {id}")), at);
             fired.iter().for_each(|(cause, when)| trace.wait(join, *cause, *when));
             targets.iter().for_each(|target| trace.wait(*target, join, When::Over));
         };
@@ -244,7 +256,8 @@ fn read(source: &Arc<Source>, unit: Time) -> Result<Whole, ScenarioError> {
 }
 
 /// The counts that a matrix begins with, and what they count.
-const COUNTS: [(&str, &str); 3] = [("Connections", "connection"), ("Triggers", "trigger"), ("Failures", "failure")];
+const COUNTS: [(&str, &str); 3] =
+    [("Connections", "connection"), ("Triggers", "trigger"), ("Failures", "failure")];
 
 struct Matrix<'a> {
     source: &'a Arc<Source>,
@@ -333,7 +346,8 @@ impl Matrix<'_> {
         while let Some(word) = rest.next() {
             match *word {
                 "id" | "count" => {
-                    let value = rest.next().ok_or_else(|| self.fail_at(word, format!("`{word}` has no value")))?;
+                    let value =
+                        rest.next().ok_or_else(|| self.fail_at(word, format!("`{word}` has no value")))?;
                     let place = if *word == "id" { &mut id } else { &mut count };
                     *place = Some((self.number(value)?, *value));
                 }
@@ -352,7 +366,9 @@ impl Matrix<'_> {
         let (id, written) = id.ok_or_else(|| self.fail(line, "the trigger has no `id`"))?;
         let kind = match (kind, count) {
             (None, _) => {
-                return Err(self.fail(line, "the trigger has no kind").help("kinds are `oneshot`, `multishot` and `barrier`"));
+                return Err(self
+                    .fail(line, "the trigger has no kind")
+                    .help("kinds are `oneshot`, `multishot` and `barrier`"));
             }
             (Some("barrier"), Some((count, _))) => Kind::Barrier(count),
             (Some("barrier"), None) => return Err(self.fail(line, "the barrier has no `count`")),
@@ -364,7 +380,11 @@ impl Matrix<'_> {
         };
         let at = self.at(text);
         if id == 0 || self.triggers.insert(id, Trigger { kind, at }).is_some() {
-            let text = if id == 0 { "a trigger is numbered from 1".into() } else { format!("trigger {id} is there twice") };
+            let text = if id == 0 {
+                "a trigger is numbered from 1".into()
+            } else {
+                format!("trigger {id} is there twice")
+            };
             return Err(self.fail_at(written, text));
         }
         Ok(())
@@ -378,7 +398,9 @@ impl Matrix<'_> {
                 "switch_type" if value == "AGG" => tier = Some(()),
                 "switch_type" => {
                     let error = self.fail_at(value, format!("the failed link is one of a switch `{value}`"));
-                    return Err(error.help("csg-htsim fails links from aggregation to core switches, `AGG`, and no others"));
+                    return Err(error.help(
+                        "csg-htsim fails links from aggregation to core switches, `AGG`, and no others",
+                    ));
                 }
                 "switch_id" => switch = Some(self.number(value)?),
                 "link_id" => link = Some(self.number(value)?),
@@ -569,7 +591,8 @@ mod tests {
         assert_eq!(waits(barrier).expect("a trace"), joined);
         let multishot = "1->2 id 1 start 0 size 9 send_done_trigger 7\n1->3 id 2 start 0 size 9 send_done_trigger 7\n\
             1->4 id 3 trigger 7 size 9\n1->5 id 4 trigger 7 size 9\ntrigger id 7 multishot\n";
-        let whole = trace(&Source::new("x.cm", format!("Nodes 9\n{multishot}")), Time::ps(1)).expect("a trace");
+        let whole =
+            trace(&Source::new("x.cm", format!("Nodes 9\n{multishot}")), Time::ps(1)).expect("a trace");
         let joins = whole.operations.iter().filter_map(|one| match one.what {
             What::Join { needs, nowhere } => Some((one.rank, needs, nowhere)),
             _ => None,
@@ -583,9 +606,17 @@ mod tests {
         let fires = "0->1 id 1 start 0 size 9 send_done_trigger 1\n";
         let waits_for = "0->1 id 2 trigger 1 size 9\n";
         let cases = [
-            (format!("{waits_for}trigger id 1 oneshot\n"), 2, "connection 2 never starts: no connection fires trigger 1"),
+            (
+                format!("{waits_for}trigger id 1 oneshot\n"),
+                2,
+                "connection 2 never starts: no connection fires trigger 1",
+            ),
             (format!("{fires}{waits_for}"), 2, "there is no line `trigger id 1`"),
-            (format!("{fires}{fires}{waits_for}trigger id 1 oneshot\n"), 5, "trigger 1 is `oneshot`, and 2 connections fire it"),
+            (
+                format!("{fires}{fires}{waits_for}trigger id 1 oneshot\n"),
+                5,
+                "trigger 1 is `oneshot`, and 2 connections fire it",
+            ),
             (
                 format!("{fires}{waits_for}trigger id 1 barrier count 3\n"),
                 4,
@@ -605,10 +636,22 @@ mod tests {
             ("trigger oneshot\n".into(), 2, "the trigger has no `id`"),
             ("trigger id 1 once\n".into(), 2, "`once` is not part of a trigger"),
             ("trigger oneshot id\n".into(), 2, "`id` has no value"),
-            ("failure switch_type TOR switch_id 0 link_id 0\n".into(), 2, "the failed link is one of a switch `TOR`"),
-            ("failure switch_type AGG switch_id 0\n".into(), 2, "a failure takes `switch_type`, `switch_id` and `link_id`"),
+            (
+                "failure switch_type TOR switch_id 0 link_id 0\n".into(),
+                2,
+                "the failed link is one of a switch `TOR`",
+            ),
+            (
+                "failure switch_type AGG switch_id 0\n".into(),
+                2,
+                "a failure takes `switch_type`, `switch_id` and `link_id`",
+            ),
             ("failure switch_type AGG switch 0\n".into(), 2, "`switch` is not part of a failure"),
-            ("0->1 id 1 start 0 trigger 1 size 9\n".into(), 2, "the connection has a `start` and a `trigger`"),
+            (
+                "0->1 id 1 start 0 trigger 1 size 9\n".into(),
+                2,
+                "the connection has a `start` and a `trigger`",
+            ),
         ];
         for (text, line, message) in cases {
             let error = waits(&text).expect_err(message);
@@ -623,7 +666,10 @@ mod tests {
         let text = "Nodes 9\nFailures 1\n0->1 id 1 start 0 size 9 prio 1\n0->2 id 2 start 0 size 9 prio 2\n\
             failure switch_type AGG switch_id 3 link_id 1\n0->2 id 3 start 0 size 9 prio 2\n";
         let trace = trace(&Source::new("x.cm", text), Time::ps(1)).expect("a trace");
-        assert_eq!(trace.notes, ["x.cm: `prio` of lines 3 to 4, 6 has no effect: no transport orders its pulls by it"]);
+        assert_eq!(
+            trace.notes,
+            ["x.cm: `prio` of lines 3 to 4, 6 has no effect: no transport orders its pulls by it"]
+        );
         assert_eq!(trace.failures.iter().map(|f| (f.switch, f.link)).collect::<Vec<_>>(), [(3, 1)]);
     }
 
@@ -642,7 +688,11 @@ mod tests {
                 "promises 3 connections, the file holds 1",
             ),
             ("Nodes 4\nTriggers 1\n", 2, "promises 1 trigger, the file holds 0"),
-            ("Nodes 4\nFailures 1\nfailure switch_type AGG switch_id 0 link_id 1\n", 2, "`Failures` is not supported"),
+            (
+                "Nodes 4\nFailures 1\nfailure switch_type AGG switch_id 0 link_id 1\n",
+                2,
+                "`Failures` is not supported",
+            ),
             ("Nodes 4\n0->1 id 1 trigger 1 size 10\n", 2, "`trigger` is not supported"),
             ("Nodes 4\n0->1 id 1 start 0 size 10 prio 1\n", 2, "`prio` is not supported"),
             ("0->1 id 1 start 0 size 10\nNodes 1\n", 1, "host 1 is not there: `Nodes 1`"),

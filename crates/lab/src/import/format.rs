@@ -54,7 +54,8 @@ impl Format {
 
     /// The format of a file whose name ends in this way, or that begins with these bytes.
     pub fn of(ending: Option<&str>, bytes: &[u8]) -> Option<Format> {
-        let by_name = ending.and_then(|ending| FORMATS.iter().find(|(.., endings)| endings.contains(&ending)));
+        let by_name =
+            ending.and_then(|ending| FORMATS.iter().find(|(.., endings)| endings.contains(&ending)));
         if let Some((format, ..)) = by_name {
             return Some(*format);
         }

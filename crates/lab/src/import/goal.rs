@@ -18,7 +18,14 @@ const MOST_RANKS: u64 = 1 << 20;
 
 /// Reads a schedule.
 pub fn parse(source: &Arc<Source>) -> Result<Trace, ScenarioError> {
-    let mut parser = Parser { source, trace: Trace::of_text(source), ranks: None, words: Words::of(source)?, at: 0, seen: FxHashMap::default() };
+    let mut parser = Parser {
+        source,
+        trace: Trace::of_text(source),
+        ranks: None,
+        words: Words::of(source)?,
+        at: 0,
+        seen: FxHashMap::default(),
+    };
     while let Some(word) = parser.next() {
         match word.text {
             "num_ranks" => {
@@ -27,7 +34,10 @@ pub fn parse(source: &Arc<Source>) -> Result<Trace, ScenarioError> {
                     return Err(parser.fail(&word, "`num_ranks` is there twice"));
                 }
                 if count.value == 0 || count.value > MOST_RANKS {
-                    return Err(parser.fail_at(count.at, format!("there are from 1 to {MOST_RANKS} ranks, not {}", count.value)));
+                    return Err(parser.fail_at(
+                        count.at,
+                        format!("there are from 1 to {MOST_RANKS} ranks, not {}", count.value),
+                    ));
                 }
                 parser.ranks = Some(count.value as u32);
             }
@@ -40,7 +50,8 @@ pub fn parse(source: &Arc<Source>) -> Result<Trace, ScenarioError> {
     }
     let Some(ranks) = parser.ranks else {
         let problem = Problem::Syntax("the schedule does not say how many ranks it has".into());
-        return Err(ScenarioError::new(problem, &Origin::line(source, 1)).help("a schedule begins with `num_ranks N`"));
+        return Err(ScenarioError::new(problem, &Origin::line(source, 1))
+            .help("a schedule begins with `num_ranks N`"));
     };
     parser.trace.ranks = ranks;
     if let Some(missing) = (0..ranks).find(|rank| !parser.seen.contains_key(rank)) {
@@ -99,7 +110,8 @@ impl<'a> Words<'a> {
                 let ends = |c: char| c.is_whitespace() || "{}:".contains(c);
                 let length = rest.find(ends).unwrap_or(rest.len());
                 // A comment may follow a word without a space.
-                let length = ["//", "/*"].iter().filter_map(|c| rest[..length].find(c)).fold(length, usize::min);
+                let length =
+                    ["//", "/*"].iter().filter_map(|c| rest[..length].find(c)).fold(length, usize::min);
                 words.push(Word { text: &rest[..length], at });
                 length
             };
@@ -134,7 +146,9 @@ impl<'a> Parser<'a> {
     /// An error where the next word of the line should be.
     fn expected(&self, what: &str) -> ScenarioError {
         match self.words.0.get(self.at) {
-            Some(word) if word.text != END => self.fail(word, format!("`{}` stands where {what} should", word.text)),
+            Some(word) if word.text != END => {
+                self.fail(word, format!("`{}` stands where {what} should", word.text))
+            }
             Some(word) => self.fail_at(word.at..word.at, format!("the line ends where {what} should stand")),
             None => {
                 let end = self.source.text.trim_end().len();
@@ -170,16 +184,23 @@ impl<'a> Parser<'a> {
     }
 
     fn number(&mut self, what: &str) -> Result<Number, ScenarioError> {
-        let word = self.words.0.get(self.at).copied().filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()));
+        let word = self
+            .words
+            .0
+            .get(self.at)
+            .copied()
+            .filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()));
         let Some(word) = word else { return Err(self.expected(what)) };
-        let value = word.text.parse().map_err(|_| self.fail(&word, format!("`{}` is not {what}", word.text)))?;
+        let value =
+            word.text.parse().map_err(|_| self.fail(&word, format!("`{}` is not {what}", word.text)))?;
         self.at += 1;
         Ok(Number { value, at: word.span() })
     }
 
     fn small<T: TryFrom<u64>>(&mut self, what: &str) -> Result<T, ScenarioError> {
         let number = self.number(what)?;
-        T::try_from(number.value).map_err(|_| self.fail_at(number.at, format!("{} is too large for {what}", number.value)))
+        T::try_from(number.value)
+            .map_err(|_| self.fail_at(number.at, format!("{} is too large for {what}", number.value)))
     }
 
     /// A number, or `None` for -1.
@@ -189,13 +210,20 @@ impl<'a> Parser<'a> {
 
     /// `8b`, or `8 b`.
     fn bytes(&mut self) -> Result<u64, ScenarioError> {
-        let word = self.words.0.get(self.at).copied().filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()));
+        let word = self
+            .words
+            .0
+            .get(self.at)
+            .copied()
+            .filter(|word| word.text.starts_with(|c: char| c.is_ascii_digit()));
         let Some(word) = word else { return Err(self.expected("a size such as `8b`")) };
         let (digits, joined) = match word.text.strip_suffix('b') {
             Some(digits) => (digits, true),
             None => (word.text, false),
         };
-        let value = digits.parse().map_err(|_| self.fail(&word, format!("`{}` is not a size such as `8b`", word.text)))?;
+        let value = digits
+            .parse()
+            .map_err(|_| self.fail(&word, format!("`{}` is not a size such as `8b`", word.text)))?;
         self.at += 1;
         if !joined {
             self.need("b")?;
@@ -204,11 +232,15 @@ impl<'a> Parser<'a> {
     }
 
     fn rank(&mut self, word: &Word<'a>) -> Result<(), ScenarioError> {
-        let Some(ranks) = self.ranks else { return Err(self.fail(word, "`num_ranks N` stands before the first rank")) };
+        let Some(ranks) = self.ranks else {
+            return Err(self.fail(word, "`num_ranks N` stands before the first rank"));
+        };
         let number = self.number("the number of a rank")?;
         let rank = u32::try_from(number.value).ok().filter(|rank| *rank < ranks);
         let Some(rank) = rank else {
-            return Err(self.fail_at(number.at, format!("rank {} is not there: `num_ranks {ranks}`", number.value)));
+            return Err(
+                self.fail_at(number.at, format!("rank {} is not there: `num_ranks {ranks}`", number.value))
+            );
         };
         if self.seen.insert(rank, word.at).is_some() {
             return Err(self.fail_at(number.at, format!("rank {rank} is there twice")));
@@ -218,7 +250,9 @@ impl<'a> Parser<'a> {
         // Labels may stand below the lines that name them.
         let mut requires: Vec<(Word<'a>, Word<'a>, When)> = Vec::new();
         loop {
-            let Some(word) = self.next() else { return Err(self.expected("`}`").help("is the file cut off?")) };
+            let Some(word) = self.next() else {
+                return Err(self.expected("`}`").help("is the file cut off?"));
+            };
             if word.text == "}" {
                 break;
             }
@@ -245,19 +279,25 @@ impl<'a> Parser<'a> {
                 && !(label.text.starts_with(|c: char| c.is_ascii_alphabetic())
                     && label.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
             {
-                return Err(self.fail(label, format!("`{}` is not a label: a letter, then letters, digits and `_`", label.text)));
+                return Err(self.fail(
+                    label,
+                    format!("`{}` is not a label: a letter, then letters, digits and `_`", label.text),
+                ));
             }
             let number = self.operation(rank, label.as_ref(), &operation)?;
             if let Some(label) = label
                 && labels.insert(label.text, number).is_some()
             {
-                return Err(self.fail(&label, format!("another operation of rank {rank} is called `{}`", label.text)));
+                return Err(
+                    self.fail(&label, format!("another operation of rank {rank} is called `{}`", label.text))
+                );
             }
         }
         for (waiting, cause, when) in requires {
             let find = |word: &Word<'_>| {
                 labels.get(word.text).copied().ok_or_else(|| {
-                    let error = self.fail(word, format!("no operation of rank {rank} is called `{}`", word.text));
+                    let error =
+                        self.fail(word, format!("no operation of rank {rank} is called `{}`", word.text));
                     error.maybe_help(names::suggestion(word.text, labels.keys().copied()))
                 })
             };
@@ -267,15 +307,22 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn operation(&mut self, rank: u32, label: Option<&Word<'a>>, word: &Word<'a>) -> Result<u32, ScenarioError> {
+    fn operation(
+        &mut self,
+        rank: u32,
+        label: Option<&Word<'a>>,
+        word: &Word<'a>,
+    ) -> Result<u32, ScenarioError> {
         let from = label.map_or(word.at, |label| label.at);
         let what = match word.text {
             "calc" => {
                 let number = self.number("a number of nanoseconds")?;
-                let takes = number.value.checked_mul(1000).map(Time).ok_or_else(|| {
-                    self.fail_at(number.at, format!("{} ns are too long", number.value))
-                })?;
-                let processor = if self.take("cpu") { self.small::<u8>("the number of a processor")? } else { 0 };
+                let takes =
+                    number.value.checked_mul(1000).map(Time).ok_or_else(|| {
+                        self.fail_at(number.at, format!("{} ns are too long", number.value))
+                    })?;
+                let processor =
+                    if self.take("cpu") { self.small::<u8>("the number of a processor")? } else { 0 };
                 What::Compute { takes, processor: Some(processor.into()) }
             }
             "send" => {
@@ -286,7 +333,9 @@ impl<'a> Parser<'a> {
                 self.is_rank(at, to)?;
                 let (tag, processor) = self.tag()?;
                 let Some(tag) = tag else {
-                    return Err(self.fail(&self.words.0[at], "a send has a tag of its own: -1 is for receives"));
+                    return Err(
+                        self.fail(&self.words.0[at], "a send has a tag of its own: -1 is for receives")
+                    );
                 };
                 What::Send { to, bytes, tag, processor }
             }

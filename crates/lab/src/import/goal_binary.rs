@@ -33,7 +33,11 @@ pub fn parse(file: &Arc<Binary>) -> Result<Trace, ScenarioError> {
     let bytes = Bytes(file);
     match bytes.u64(0)? {
         MAGIC => {}
-        USED => return Err(file.fail(0..8, "the schedule was used up by a simulation with little memory").help("write it anew with `txt2bin`")),
+        USED => {
+            return Err(file
+                .fail(0..8, "the schedule was used up by a simulation with little memory")
+                .help("write it anew with `txt2bin`"));
+        }
         _ => return Err(file.fail(0..8, "this is no binary GOAL schedule")),
     }
     let ranks = bytes.u32(8)?;
@@ -65,7 +69,9 @@ impl Bytes<'_> {
         let part = self.0.bytes.get(at..).and_then(|rest| rest.first_chunk::<N>()).copied();
         part.ok_or_else(|| {
             let end = self.0.bytes.len();
-            self.0.fail(end..end, format!("the file ends inside a number of {N} B")).help("is the file cut off?")
+            self.0
+                .fail(end..end, format!("the file ends inside a number of {N} B"))
+                .help("is the file cut off?")
         })
     }
 
@@ -97,11 +103,16 @@ fn part(bytes: &Bytes<'_>, rank: u32, span: Range<usize>, trace: &mut Trace) -> 
     let begin = span.start + 8 + 4 * free as usize;
     let length = 8 + 4 * u64::from(free) + u64::from(count) * OPERATION as u64;
     if length > (span.end - span.start) as u64 {
-        let text = format!("{count} operations of rank {rank} take {length} B, and its part has {} B", span.end - span.start);
+        let text = format!(
+            "{count} operations of rank {rank} take {length} B, and its part has {} B",
+            span.end - span.start
+        );
         return Err(bytes.0.fail(span.start..span.start + 8, text));
     }
     if trace.operations.len() as u64 + u64::from(count) > MOST_OPERATIONS {
-        return Err(bytes.0.fail(span.start..span.start + 4, format!("more than {MOST_OPERATIONS} operations")));
+        return Err(bytes
+            .0
+            .fail(span.start..span.start + 4, format!("more than {MOST_OPERATIONS} operations")));
     }
     let waiting = begin + count as usize * OPERATION;
     let first = trace.operations.len() as u32;
@@ -115,14 +126,18 @@ fn part(bytes: &Bytes<'_>, rank: u32, span: Range<usize>, trace: &mut Trace) -> 
             let (many, from) = (bytes.u32(place)?, bytes.u32(place + 4)?);
             let listed = waiting as u64 + 4 * (u64::from(from) + u64::from(many));
             if many > 0 && listed > span.end as u64 {
-                let text = format!("{many} operations that wait for operation {number} of rank {rank} are listed beyond its part");
+                let text = format!(
+                    "{many} operations that wait for operation {number} of rank {rank} are listed beyond its part"
+                );
                 return Err(bytes.0.fail(place..place + 8, text));
             }
             for nth in 0..many {
                 let entry = waiting + 4 * (from + nth) as usize;
                 let next = bytes.u32(entry)?;
                 let Some(count) = causes.get_mut(next as usize) else {
-                    return Err(bytes.0.fail(entry..entry + 4, format!("operation {next} of rank {rank} is not there")));
+                    return Err(bytes
+                        .0
+                        .fail(entry..entry + 4, format!("operation {next} of rank {rank} is not there")));
                 };
                 *count += 1;
                 trace.wait(first + next, first + number, when);
@@ -133,7 +148,8 @@ fn part(bytes: &Bytes<'_>, rank: u32, span: Range<usize>, trace: &mut Trace) -> 
         let at = begin + number as usize * OPERATION;
         let said = bytes.u32(at)?;
         if said != found {
-            let text = format!("operation {number} of rank {rank} waits for {said} others, and {found} name it");
+            let text =
+                format!("operation {number} of rank {rank} waits for {said} others, and {found} name it");
             return Err(bytes.0.fail(at..at + 4, text));
         }
     }
@@ -158,11 +174,17 @@ fn operation(bytes: &Bytes<'_>, rank: u32, at: usize, ranks: u32) -> Result<What
         }
         3 => {
             let takes = size.checked_mul(1000).map(Time);
-            let takes = takes.ok_or_else(|| bytes.0.fail(at + 9..at + 17, format!("{size} ns are too long")))?;
+            let takes =
+                takes.ok_or_else(|| bytes.0.fail(at + 9..at + 17, format!("{size} ns are too long")))?;
             What::Compute { takes, processor }
         }
         other => {
-            return Err(bytes.0.fail(at + 4..at + 5, format!("rank {rank} has an operation of type {other}: 1 is a send, 2 a receive, 3 a computation")));
+            return Err(bytes.0.fail(
+                at + 4..at + 5,
+                format!(
+                    "rank {rank} has an operation of type {other}: 1 is a send, 2 a receive, 3 a computation"
+                ),
+            ));
         }
     })
 }
@@ -177,14 +199,19 @@ mod tests {
     fn written(trace: &Trace) -> Vec<u8> {
         let mut parts = Vec::new();
         for rank in 0..trace.ranks {
-            let own: Vec<u32> = (0..).zip(&trace.operations).filter(|(_, one)| one.rank == rank).map(|(n, _)| n).collect();
-            let number = |operation: u32| own.iter().position(|one| *one == operation).expect("of the rank") as u32;
+            let own: Vec<u32> =
+                (0..).zip(&trace.operations).filter(|(_, one)| one.rank == rank).map(|(n, _)| n).collect();
+            let number =
+                |operation: u32| own.iter().position(|one| *one == operation).expect("of the rank") as u32;
             let waits = |operation: u32, when: When| {
-                let after = trace.waits.iter().filter(move |wait| wait.cause == operation && wait.when == when);
+                let after =
+                    trace.waits.iter().filter(move |wait| wait.cause == operation && wait.when == when);
                 after.map(|wait| number(wait.operation)).collect::<Vec<u32>>()
             };
-            let causes = |operation: u32| trace.waits.iter().filter(|wait| wait.operation == operation).count() as u32;
-            let free: Vec<u32> = own.iter().filter(|one| causes(**one) == 0).map(|one| number(*one)).collect();
+            let causes =
+                |operation: u32| trace.waits.iter().filter(|wait| wait.operation == operation).count() as u32;
+            let free: Vec<u32> =
+                own.iter().filter(|one| causes(**one) == 0).map(|one| number(*one)).collect();
             let mut part: Vec<u8> = Vec::new();
             let mut listed: Vec<u32> = Vec::new();
             let u32s = |list: &[u32]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
@@ -193,7 +220,9 @@ mod tests {
             for one in &own {
                 let (kind, peer, size, tag, processor) = match trace.operations[*one as usize].what {
                     What::Send { to, bytes, tag, processor } => (1u8, to, bytes, tag, processor),
-                    What::Receive { from, bytes, tag, processor } => (2, from.unwrap_or(ANY), bytes, tag.unwrap_or(ANY), processor),
+                    What::Receive { from, bytes, tag, processor } => {
+                        (2, from.unwrap_or(ANY), bytes, tag.unwrap_or(ANY), processor)
+                    }
                     What::Compute { takes, processor } => (3, 0, takes.0 / 1000, 0, processor),
                     _ => panic!("not of a schedule"),
                 };
@@ -236,10 +265,13 @@ mod tests {
     fn a_binary_schedule_says_the_same_as_its_text() {
         let text = goal::parse(&Source::new("x.goal", TEXT)).expect("a schedule");
         let binary = read(&written(&text)).expect("a schedule");
-        let whats = |trace: &Trace| trace.operations.iter().map(|one| (one.rank, one.what.clone())).collect::<Vec<_>>();
+        let whats = |trace: &Trace| {
+            trace.operations.iter().map(|one| (one.rank, one.what.clone())).collect::<Vec<_>>()
+        };
         assert_eq!(whats(&binary), whats(&text));
         let waits = |trace: &Trace| {
-            let mut all: Vec<_> = trace.waits.iter().map(|wait| (wait.operation, wait.cause, wait.when as u8)).collect();
+            let mut all: Vec<_> =
+                trace.waits.iter().map(|wait| (wait.operation, wait.cause, wait.when as u8)).collect();
             all.sort_unstable();
             all
         };
@@ -265,7 +297,9 @@ mod tests {
         }
         let mut many = whole.clone();
         many[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(read(&many).expect_err("too many").to_string().starts_with("places of ranks take 68719476720 B"));
+        assert!(
+            read(&many).expect_err("too many").to_string().starts_with("places of ranks take 68719476720 B")
+        );
         many = whole;
         many[..8].copy_from_slice(&USED.to_le_bytes());
         assert!(read(&many).expect_err("used").to_string().starts_with("the schedule was used up"));

@@ -78,7 +78,9 @@ pub fn matched(trace: &Trace) -> Result<Matched, ScenarioError> {
                 counted(candidates.len() as u64, "send"),
                 counted(receives.len() as u64, "receive")
             );
-            return Err(trace.fail(receives[0], text).help("as many receives as there are sends take them in the order of arrival"));
+            return Err(trace
+                .fail(receives[0], text)
+                .help("as many receives as there are sends take them in the order of arrival"));
         }
         for send in &candidates {
             for receive in &receives {
@@ -96,7 +98,8 @@ pub fn matched(trace: &Trace) -> Result<Matched, ScenarioError> {
     }
     if let Some(send) = sends.values().filter_map(VecDeque::front).min() {
         let What::Send { to, tag, .. } = trace.operations[*send as usize].what else { return Ok(found) };
-        return Err(trace.fail(*send, format!("nobody receives this: rank {to} has no receive for it with tag {tag}")));
+        return Err(trace
+            .fail(*send, format!("nobody receives this: rank {to} has no receive for it with tag {tag}")));
     }
     Ok(found)
 }
@@ -121,6 +124,7 @@ fn fits(trace: &Trace, send: u32, receive: u32) -> Result<(), ScenarioError> {
     if bytes <= room {
         return Ok(());
     }
-    let text = format!("{room} B are too few for the message of {bytes} B that is sent ({})", trace.called(send));
+    let text =
+        format!("{room} B are too few for the message of {bytes} B that is sent ({})", trace.called(send));
     Err(trace.fail(receive, text))
 }

@@ -110,7 +110,9 @@ impl Sizes {
 pub fn parse(source: &Arc<Source>, ranks: Option<u32>) -> Result<Trace, ScenarioError> {
     let mut parser = Parser { source, words: Vec::new(), at: 0 };
     let Some((first, rest)) = source.text.split_once('\n') else {
-        return Err(parser.fail_end("the workload ends before its number of layers").help("is the file cut off?"));
+        return Err(parser
+            .fail_end("the workload ends before its number of layers")
+            .help("is the file cut off?"));
     };
     let (policy, sizes, mut notes) = parser.head(first, ranks)?;
     parser.words = rest.split_whitespace().collect();
@@ -124,14 +126,23 @@ pub fn parse(source: &Arc<Source>, ranks: Option<u32>) -> Result<Trace, Scenario
         layers.push(parser.layer(policy)?);
     }
     if let Some(word) = parser.words.get(parser.at) {
-        return Err(parser.fail_at(word, format!("`{word}` stands after the last of {}", counted(count, "layer"))));
+        return Err(
+            parser.fail_at(word, format!("`{word}` stands after the last of {}", counted(count, "layer")))
+        );
     }
     if layers.len() as u64 * u64::from(sizes.ranks) * 7 > MOST_OPERATIONS {
-        let text = format!("{} of {} are more than {MOST_OPERATIONS} operations", counted(count, "layer"), counted(sizes.ranks.into(), "rank"));
+        let text = format!(
+            "{} of {} are more than {MOST_OPERATIONS} operations",
+            counted(count, "layer"),
+            counted(sizes.ranks.into(), "rank")
+        );
         return Err(parser.fail_at(first, text));
     }
     if sizes.stages > 1 {
-        notes.push(format!("{}: messages between the {} stages of the pipeline are not part of the file", source.name, sizes.stages));
+        notes.push(format!(
+            "{}: messages between the {} stages of the pipeline are not part of the file",
+            source.name, sizes.stages
+        ));
     }
     Ok(Writer::new(source, sizes, notes).write(policy, &layers))
 }
@@ -152,7 +163,11 @@ impl<'a> Parser<'a> {
         ScenarioError::new(Problem::Syntax(text.into()), &Origin::new(self.source, end..end))
     }
 
-    fn head(&self, line: &'a str, unsaid: Option<u32>) -> Result<(Policy, Sizes, Vec<String>), ScenarioError> {
+    fn head(
+        &self,
+        line: &'a str,
+        unsaid: Option<u32>,
+    ) -> Result<(Policy, Sizes, Vec<String>), ScenarioError> {
         let mut words = line.split_whitespace();
         let Some(name) = words.next() else {
             let problem = Problem::Syntax("the workload does not say how it is parallel".into());
@@ -161,12 +176,15 @@ impl<'a> Parser<'a> {
         let Some((_, policy)) = POLICIES.iter().find(|(known, _)| *known == name) else {
             let known = POLICIES.iter().map(|(known, _)| *known);
             let text = if OTHERS.contains(&name) { "is not supported" } else { "is no kind of parallelism" };
-            return Err(self.fail_at(name, format!("`{name}` {text}")).maybe_help(names::suggestion(name, known)));
+            return Err(self
+                .fail_at(name, format!("`{name}` {text}"))
+                .maybe_help(names::suggestion(name, known)));
         };
         let [mut tensor, mut expert, mut stages, mut ranks] = [None; 4];
         while let Some(key) = words.next() {
             let value = words.next().ok_or_else(|| self.fail_at(key, format!("`{key}` has no value")))?;
-            let number: u32 = value.parse().map_err(|_| self.fail_at(value, format!("`{value}` is not a count")))?;
+            let number: u32 =
+                value.parse().map_err(|_| self.fail_at(value, format!("`{value}` is not a count")))?;
             let place = match key.trim_end_matches(':') {
                 "model_parallel_NPU_group" => &mut tensor,
                 "ep" => &mut expert,
@@ -176,11 +194,24 @@ impl<'a> Parser<'a> {
                 "vpp" | "ga" | "pp_comm" => continue,
                 "checkpoints" | "checkpoint_initiates" if number == 0 => continue,
                 "checkpoints" | "checkpoint_initiates" => {
-                    return Err(self.fail_at(key, "layers that are computed again in the backward pass are not supported"));
+                    return Err(self.fail_at(
+                        key,
+                        "layers that are computed again in the backward pass are not supported",
+                    ));
                 }
                 other => {
                     let error = self.fail_at(key, format!("`{key}` is not part of the first line"));
-                    let known = ["model_parallel_NPU_group", "ep", "pp", "vpp", "ga", "all_gpus", "checkpoints", "checkpoint_initiates", "pp_comm"];
+                    let known = [
+                        "model_parallel_NPU_group",
+                        "ep",
+                        "pp",
+                        "vpp",
+                        "ga",
+                        "all_gpus",
+                        "checkpoints",
+                        "checkpoint_initiates",
+                        "pp_comm",
+                    ];
                     return Err(error.maybe_help(names::suggestion(other, known)));
                 }
             };
@@ -217,7 +248,9 @@ impl<'a> Parser<'a> {
 
     fn word(&mut self, what: &str) -> Result<&'a str, ScenarioError> {
         let Some(word) = self.words.get(self.at).copied() else {
-            return Err(self.fail_end(&format!("the file ends where {what} should stand")).help("is the file cut off?"));
+            return Err(self
+                .fail_end(&format!("the file ends where {what} should stand"))
+                .help("is the file cut off?"));
         };
         self.at += 1;
         Ok(word)
@@ -231,7 +264,10 @@ impl<'a> Parser<'a> {
     fn time(&mut self) -> Result<Time, ScenarioError> {
         let at = self.at;
         let number = self.number("a number of nanoseconds")?;
-        number.checked_mul(1000).map(Time).ok_or_else(|| self.fail_at(self.words[at], format!("{number} ns are too long")))
+        number
+            .checked_mul(1000)
+            .map(Time)
+            .ok_or_else(|| self.fail_at(self.words[at], format!("{number} ns are too long")))
     }
 
     fn layer(&mut self, policy: Policy) -> Result<Layer, ScenarioError> {
@@ -261,7 +297,9 @@ impl<'a> Parser<'a> {
         let (kind, group) = suffix.unwrap_or((word, own));
         let Some((_, collective)) = COLLECTIVES.iter().find(|(known, _)| *known == kind) else {
             let known = COLLECTIVES.iter().map(|(known, _)| *known).chain(["NONE"]);
-            return Err(self.fail_at(word, format!("there is no collective `{word}`")).maybe_help(names::suggestion(kind, known)));
+            return Err(self
+                .fail_at(word, format!("there is no collective `{word}`"))
+                .maybe_help(names::suggestion(kind, known)));
         };
         Ok(Pass { takes, collective: Some((*collective, group, bytes)) })
     }
@@ -282,7 +320,9 @@ impl Writer {
     fn new(source: &Arc<Source>, sizes: Sizes, notes: Vec<String>) -> Writer {
         let mut trace = Trace { ranks: sizes.ranks, notes, ..Trace::of_text(source) };
         let mut first = [0; 4];
-        for (place, group) in [Group::Tensor, Group::Data, Group::Expert, Group::ExpertData].into_iter().enumerate() {
+        for (place, group) in
+            [Group::Tensor, Group::Data, Group::Expert, Group::ExpertData].into_iter().enumerate()
+        {
             first[place] = trace.groups.len() as u32;
             let of = |rank| sizes.group(group, rank);
             let count = (0..sizes.ranks).map(of).max().map_or(0, |last| last + 1);
@@ -379,7 +419,9 @@ mod tests {
     fn shown(trace: &Trace, rank: u32) -> Vec<String> {
         let own = trace.operations.iter().filter(|one| one.rank == rank);
         let one = |what: &What| match what {
-            What::Compute { takes, processor } => format!("{takes}{}", if processor.is_some() { "" } else { " update" }),
+            What::Compute { takes, processor } => {
+                format!("{takes}{}", if processor.is_some() { "" } else { " update" })
+            }
             What::Collective { collective, bytes, group, .. } => {
                 format!("{collective:?} {bytes} {:?}", trace.groups[*group as usize])
             }
@@ -400,14 +442,29 @@ mod tests {
         assert_eq!(
             shown(&trace, 3),
             [
-                "10 ns", "AllReduce 64 [2, 3]", "5 ns update", "20 ns", "AllToAll 32 [1, 3]", "5 ns update", "30 ns",
-                "ReduceScatter 16 [1, 3, 5, 7]", "5 ns update", "join",
+                "10 ns",
+                "AllReduce 64 [2, 3]",
+                "5 ns update",
+                "20 ns",
+                "AllToAll 32 [1, 3]",
+                "5 ns update",
+                "30 ns",
+                "ReduceScatter 16 [1, 3, 5, 7]",
+                "5 ns update",
+                "join",
             ]
         );
-        let data = read(&format!("{HEAD}\n1\nmlp -1 1 NONE 0 1 NONE 0 1 ALLGATHER_DP_EP 16 0\n"), None).expect("a workload");
+        let data = read(&format!("{HEAD}\n1\nmlp -1 1 NONE 0 1 NONE 0 1 ALLGATHER_DP_EP 16 0\n"), None)
+            .expect("a workload");
         assert_eq!(shown(&data, 3)[3], "AllGather 16 [3, 7]");
-        let micro = read("MICRO\n2\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 16 1\nb -1 1 NONE 0 1 NONE 0 1 ALLTOALL 8 0", Some(3));
-        assert_eq!(shown(&micro.expect("a workload"), 2), ["AllReduce 16 [0, 1, 2]", "1 ns update", "AllToAll 8 [0, 1, 2]"]);
+        let micro = read(
+            "MICRO\n2\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 16 1\nb -1 1 NONE 0 1 NONE 0 1 ALLTOALL 8 0",
+            Some(3),
+        );
+        assert_eq!(
+            shown(&micro.expect("a workload"), 2),
+            ["AllReduce 16 [0, 1, 2]", "1 ns update", "AllToAll 8 [0, 1, 2]"]
+        );
     }
 
     #[test]
@@ -423,19 +480,43 @@ mod tests {
             (with("MICRO all_gpus: x"), 1, "`x` is not a count"),
             (with("MICRO all_gpus:"), 1, "`all_gpus:` has no value"),
             (with("MICRO all_gpu: 4"), 1, "`all_gpu:` is not part of the first line"),
-            (with("MICRO model_parallel_NPU_group: 3 all_gpus: 8"), 1, "8 ranks do not divide into groups of 3"),
+            (
+                with("MICRO model_parallel_NPU_group: 3 all_gpus: 8"),
+                1,
+                "8 ranks do not divide into groups of 3",
+            ),
             (with("MICRO ep: 3 all_gpus: 8"), 1, "8 data-parallel ranks do not divide into groups of 3"),
-            (with("MICRO checkpoints: 1 5 all_gpus: 8"), 1, "layers that are computed again in the backward pass are not supported"),
+            (
+                with("MICRO checkpoints: 1 5 all_gpus: 8"),
+                1,
+                "layers that are computed again in the backward pass are not supported",
+            ),
             (with("DATA all_gpus: 8"), 3, "a `DATA` workload exchanges only the gradients of weights"),
             (format!("{HEAD}\n2\n{layer}\n"), 3, "promises 2 layers, the file holds 1"),
             (format!("{HEAD}\n1\n{layer} 7\n"), 3, "`7` stands after the last of 1 layer"),
-            (format!("{HEAD}\n1\nmlp -1 10 ALLREDUCE\n"), 3, "the file ends where a size in bytes should stand"),
-            (format!("{HEAD}\n1\nmlp -1 10 ALREDUCE 64 20 NONE 0 30 NONE 0 5"), 3, "there is no collective `ALREDUCE`"),
+            (
+                format!("{HEAD}\n1\nmlp -1 10 ALLREDUCE\n"),
+                3,
+                "the file ends where a size in bytes should stand",
+            ),
+            (
+                format!("{HEAD}\n1\nmlp -1 10 ALREDUCE 64 20 NONE 0 30 NONE 0 5"),
+                3,
+                "there is no collective `ALREDUCE`",
+            ),
             (format!("{HEAD}\n1\nmlp -1 ten ALLREDUCE 64"), 3, "`ten` is not a number of nanoseconds"),
-            (format!("{HEAD}\n1\nmlp -1 99999999999999999 ALLREDUCE 64"), 3, "99999999999999999 ns are too long"),
+            (
+                format!("{HEAD}\n1\nmlp -1 99999999999999999 ALLREDUCE 64"),
+                3,
+                "99999999999999999 ns are too long",
+            ),
             (format!("{HEAD}\n1\nmlp one 1"), 3, "`one` stands where a number such as -1 should"),
             (format!("{HEAD}\nmany\n"), 2, "`many` is not a number of layers"),
-            (with("DATA all_gpus: 4000000000").replace("ALLREDUCE", "NONE"), 1, "4000000000 ranks are more than 131072"),
+            (
+                with("DATA all_gpus: 4000000000").replace("ALLREDUCE", "NONE"),
+                1,
+                "4000000000 ranks are more than 131072",
+            ),
         ];
         for (text, line, message) in cases {
             let error = read(&text, None).expect_err(message);

@@ -92,8 +92,11 @@ impl Program {
 
     /// Checks that no operations wait for each other.
     pub(crate) fn check(&self, trace: &Trace, common: &Common) -> Result<(), ScenarioError> {
-        let flows: Vec<FlowSpec> =
-            self.flows.iter().map(|flow| common.flow(flow.src, flow.dst, flow.bytes, flow.start, 0)).collect();
+        let flows: Vec<FlowSpec> = self
+            .flows
+            .iter()
+            .map(|flow| common.flow(flow.src, flow.dst, flow.bytes, flow.start, 0))
+            .collect();
         let nodes = match Graph::new(&flows, self.steps.clone(), &self.edges) {
             Ok(_) => return Ok(()),
             Err(GraphError::Cycle(nodes)) => nodes,
@@ -197,7 +200,8 @@ impl Builder<'_> {
                 }
                 What::Send { to, bytes, processor, .. } => {
                     let takes = settings.overhead_of(bytes);
-                    let step = self.step(number, GraphStep { host: Some(one.rank), takes, processor, needs: None });
+                    let step =
+                        self.step(number, GraphStep { host: Some(one.rank), takes, processor, needs: None });
                     let over = if to == one.rank {
                         self.program.own += 1;
                         sent[number as usize] = Some(Cause::Step(step));
@@ -207,18 +211,24 @@ impl Builder<'_> {
                         let flow = self.flow(number, to, bytes.max(1), Time::ZERO, None)?;
                         self.edge(Node::Flow(flow), Cause::Step(step));
                         sent[number as usize] = Some(Cause::Flow(flow, Until::Received));
-                        if bytes <= settings.eager { Cause::Step(step) } else { Cause::Flow(flow, Until::Known) }
+                        if bytes <= settings.eager {
+                            Cause::Step(step)
+                        } else {
+                            Cause::Flow(flow, Until::Known)
+                        }
                     };
                     *computed = computed.saturating_add(takes);
                     Nodes { begin: Node::Step(step), begun: None, over }
                 }
                 What::Receive { processor, .. } => {
-                    let step = self.step(number, GraphStep { host: Some(one.rank), processor, ..GraphStep::default() });
+                    let step = self
+                        .step(number, GraphStep { host: Some(one.rank), processor, ..GraphStep::default() });
                     Nodes { begin: Node::Step(step), begun: None, over: Cause::Step(step) }
                 }
                 What::Compute { takes, processor } => {
                     *computed = computed.saturating_add(takes);
-                    let step = self.step(number, GraphStep { host: Some(one.rank), takes, processor, needs: None });
+                    let step =
+                        self.step(number, GraphStep { host: Some(one.rank), takes, processor, needs: None });
                     Nodes { begin: Node::Step(step), begun: None, over: Cause::Step(step) }
                 }
                 What::Join { needs, nowhere } => {
@@ -265,7 +275,14 @@ impl Builder<'_> {
         Ok(self.program)
     }
 
-    fn flow(&mut self, of: u32, to: u32, bytes: u64, start: Time, round: Option<u32>) -> Result<u32, ScenarioError> {
+    fn flow(
+        &mut self,
+        of: u32,
+        to: u32,
+        bytes: u64,
+        start: Time,
+        round: Option<u32>,
+    ) -> Result<u32, ScenarioError> {
         let one = &self.trace.operations[of as usize];
         self.flow_between((one.rank, to), of, bytes, start, round)
     }
@@ -326,7 +343,8 @@ impl Builder<'_> {
                     let sends = &matched.open[*open as usize];
                     let rank = self.trace.operations[*receive as usize].rank;
                     let needs = Some(*nth);
-                    let join = self.step(*receive, GraphStep { host: Some(rank), needs, ..GraphStep::default() });
+                    let join =
+                        self.step(*receive, GraphStep { host: Some(rank), needs, ..GraphStep::default() });
                     for send in sends {
                         if let Some(cause) = sent[*send as usize] {
                             self.edge(Node::Step(join), cause);
@@ -347,12 +365,15 @@ impl Builder<'_> {
     fn collectives(&mut self, operations: &[u32], nodes: &[Nodes]) -> Result<(), ScenarioError> {
         let trace = self.trace;
         // By group and position in it.
-        let mut done: Vec<Vec<Vec<u32>>> = trace.groups.iter().map(|group| vec![Vec::new(); group.len()]).collect();
+        let mut done: Vec<Vec<Vec<u32>>> =
+            trace.groups.iter().map(|group| vec![Vec::new(); group.len()]).collect();
         for &number in operations {
             let one = &trace.operations[number as usize];
             let What::Collective { group, .. } = one.what else { continue };
             let Some(place) = trace.groups[group as usize].iter().position(|rank| *rank == one.rank) else {
-                return Err(trace.fail(number, format!("rank {} is not in the group of its collective", one.rank)));
+                return Err(
+                    trace.fail(number, format!("rank {} is not in the group of its collective", one.rank))
+                );
             };
             done[group as usize][place].push(number);
         }
@@ -385,7 +406,13 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn collective(&mut self, there: &[u32], group: usize, round: u32, nodes: &[Nodes]) -> Result<(), ScenarioError> {
+    fn collective(
+        &mut self,
+        there: &[u32],
+        group: usize,
+        round: u32,
+        nodes: &[Nodes],
+    ) -> Result<(), ScenarioError> {
         let (trace, first) = (self.trace, there[0]);
         let What::Collective { collective, bytes, root, .. } = trace.operations[first as usize].what else {
             return Ok(());
@@ -457,7 +484,8 @@ impl Builder<'_> {
                         Some(step) => step,
                         None => {
                             let host = Some(one.rank);
-                            let step = self.step(number, GraphStep { host, takes: start, ..GraphStep::default() });
+                            let step =
+                                self.step(number, GraphStep { host, takes: start, ..GraphStep::default() });
                             *of_rank[one.rank as usize].insert(step)
                         }
                     };
@@ -473,9 +501,11 @@ fn bus_factor(collective: Collective, ranks: u32) -> Option<f64> {
     let n = f64::from(ranks);
     match collective {
         Collective::AllReduce => Some(2.0 * (n - 1.0) / n),
-        Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll | Collective::Gather | Collective::Scatter => {
-            Some((n - 1.0) / n)
-        }
+        Collective::AllGather
+        | Collective::ReduceScatter
+        | Collective::AllToAll
+        | Collective::Gather
+        | Collective::Scatter => Some((n - 1.0) / n),
         Collective::Broadcast | Collective::Reduce => Some(1.0),
         Collective::Barrier => None,
     }

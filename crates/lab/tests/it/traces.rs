@@ -24,7 +24,13 @@ fn entry(path: &str, more: &str) -> String {
 }
 
 /// The trace of a text, over a single switch.
-fn scenario(text: &str, ending: &str, hosts: u32, more: &str, sets: &[&str]) -> (tempfile::TempDir, Scenario) {
+fn scenario(
+    text: &str,
+    ending: &str,
+    hosts: u32,
+    more: &str,
+    sets: &[&str],
+) -> (tempfile::TempDir, Scenario) {
     let (folder, loaded) = loaded(text, ending, hosts, more, sets);
     (folder, loaded.expect("a scenario"))
 }
@@ -183,7 +189,8 @@ fn receives_from_any_rank_take_messages_in_the_order_in_which_they_come() {
 fn an_operation_that_waits_for_the_begin_of_another_begins_with_it() {
     let text = "num_ranks 2\nrank 0 {\na: calc 100\nb: calc 5000\nb requires a\nc: send 10b to 1\nc irequires b\nd: send 10b to 1 tag 1\nd requires b\n}\n\
         rank 1 {\nrecv 10b from 0\nrecv 10b from 0 tag 1\n}\n";
-    let (_folder, traced) = scenario(&text.replace("c: send 10b to 1", "c: send 10b to 1 cpu 1"), "goal", 2, "", &[]);
+    let (_folder, traced) =
+        scenario(&text.replace("c: send 10b to 1", "c: send 10b to 1 cpu 1"), "goal", 2, "", &[]);
     let found = outcome(&traced);
     assert_eq!(found.flows[0].start, Some(Time::ns(100)));
     assert_eq!(found.flows[1].start, Some(Time::ns(5100)));
@@ -195,11 +202,22 @@ fn what_can_never_be_done_is_refused_where_it_is_written() {
     let cases = [
         (pair("send 8b to 1 tag 3", ""), "nobody receives this: rank 1 has no receive for it with tag 3", 3),
         (pair("", "recv 8b from 0"), "nobody sends this: rank 0 has no send for it to rank 1 with tag 0", 6),
-        (pair("", "recv 8b from -1 tag -1"), "nobody sends this: any rank has no send for it to rank 1 with any tag", 6),
-        (pair("send 9b to 1", "recv 8b from 0"), "8 B are too few for the message of 9 B that is sent", 6),
-        (pair("a: calc 1\nb: calc 1\na requires b\nb requires a\nsend 8b to 1", "recv 8b from 0"), "waits for", 4),
         (
-            pair("a: recv 8b from 1\nb: send 8b to 1\nb requires a", "a: recv 8b from 0\nb: send 8b to 0\nb requires a"),
+            pair("", "recv 8b from -1 tag -1"),
+            "nobody sends this: any rank has no send for it to rank 1 with any tag",
+            6,
+        ),
+        (pair("send 9b to 1", "recv 8b from 0"), "8 B are too few for the message of 9 B that is sent", 6),
+        (
+            pair("a: calc 1\nb: calc 1\na requires b\nb requires a\nsend 8b to 1", "recv 8b from 0"),
+            "waits for",
+            4,
+        ),
+        (
+            pair(
+                "a: recv 8b from 1\nb: send 8b to 1\nb requires a",
+                "a: recv 8b from 0\nb: send 8b to 0\nb requires a",
+            ),
             "waits for",
             3,
         ),
@@ -252,7 +270,8 @@ fn a_collective_of_all_ranks_has_the_bandwidths_of_one() {
         entry(&sample("astra-sim/all_reduce.0.et"), "")
     );
     let run = |text: &str| {
-        let scenario = Request::text(text, "scenario.toml", Path::new("."), &[], None).load().expect("a scenario");
+        let scenario =
+            Request::text(text, "scenario.toml", Path::new("."), &[], None).load().expect("a scenario");
         let output = crate::common::run(&scenario);
         output.summary["jobs"][0].clone()
     };
@@ -314,7 +333,8 @@ fn the_published_workload_of_simai_is_read() {
         "[topology]\nkind = \"single-switch\"\nhosts = 8\nrate = \"400 Gbps\"\ndelay = \"1 us\"\n[transport]\nname = \"ndp\"\n[[traffic]]\n{}",
         entry(&sample("simai/microAllReduce.txt"), "")
     );
-    let resolved = load(&text, &[]).expect("a scenario").setup().expect("a network").resolve(1).expect("a run");
+    let resolved =
+        load(&text, &[]).expect("a scenario").setup().expect("a network").resolve(1).expect("a run");
     // Two layers, each an allreduce of eight ranks.
     assert_eq!(resolved.spec.flows.len(), 2 * 8 * 14);
     let bytes: u64 = resolved.spec.flows.iter().map(|flow| flow.bytes).sum();
@@ -336,10 +356,16 @@ fn ranks_are_hosts_as_those_of_a_job_and_begin_when_they_are_told() {
     assert_eq!(few.expect_err("too many").to_string(), "`ranks` must be the 2 ranks of the trace, not 3");
     let (_folder, unused) = loaded(text, "goal", 6, "start_unit = \"us\"", &[]);
     assert!(unused.expect_err("no matrix").to_string().contains("key `start_unit` has no effect"));
-    let many = "num_ranks 8\n".to_string() + &(0..8).fold(String::new(), |mut all, rank| {
-        let _ = write!(all, "rank {rank} {{\nsend 1b to {}\nrecv 1b from {}\n}}\n", (rank + 1) % 8, (rank + 7) % 8);
-        all
-    });
+    let many = "num_ranks 8\n".to_string()
+        + &(0..8).fold(String::new(), |mut all, rank| {
+            let _ = write!(
+                all,
+                "rank {rank} {{\nsend 1b to {}\nrecv 1b from {}\n}}\n",
+                (rank + 1) % 8,
+                (rank + 7) % 8
+            );
+            all
+        });
     let (_folder, tight) = loaded(&many, "goal", 6, "", &[]);
     assert_eq!(tight.expect_err("six hosts").to_string(), "8 ranks do not fit on 6 hosts from host 0 on");
 }
@@ -351,12 +377,19 @@ fn a_trace_is_the_same_on_any_number_of_threads() {
          host_delay = \"1 us\"\n[transport]\nname = \"dctcp\"\n[[traffic]]\n{}",
         entry(&sample("astra-sim/all_reduce.0.et"), "allreduce = \"halving-doubling\"")
     );
-    let resolved = load(&text, &[]).expect("a scenario").setup().expect("a network").resolve(1).expect("a run");
+    let resolved =
+        load(&text, &[]).expect("a scenario").setup().expect("a network").resolve(1).expect("a run");
     assert!(resolved.spec.graph.as_ref().is_some_and(|graph| graph.local()));
     let alone = headway_sim::run(&resolved.spec, &mut |_| true).expect("it runs");
     let around = headway_sim::Around { threads: 3, ..headway_sim::Around::default() };
     assert_eq!(headway_sim::run_within(&resolved.spec, around, &mut |_| true).expect("it runs"), alone);
     let steps = resolved.spec.graph.as_ref().map_or(0, |graph| graph.steps().len());
     assert_eq!(steps, 16, "a begin and an end at each rank");
-    assert!(resolved.spec.graph.as_ref().is_some_and(|graph| graph.all_edges().any(|(_, node)| matches!(node, Node::Flow(_)))));
+    assert!(
+        resolved
+            .spec
+            .graph
+            .as_ref()
+            .is_some_and(|graph| graph.all_edges().any(|(_, node)| matches!(node, Node::Flow(_))))
+    );
 }

@@ -152,14 +152,16 @@ fn steps_of_one_processor_take_turns_in_the_order_in_which_they_could_begin() {
     // one before it another.
     let steps = vec![of(Some(0)), of(Some(0)), of(Some(0)), of(Some(1)), of(None)];
     let flows = vec![flow(0, 1, 1_000, Time::ZERO), flow(1, 2, 1_000, Time::ZERO)];
-    let edges =
-        [(Node::Step(0), Cause::Flow(0, Until::Received)), (Node::Flow(1), Cause::Step(0))];
+    let edges = [(Node::Step(0), Cause::Flow(0, Until::Received)), (Node::Flow(1), Cause::Step(0))];
     let run = waiting(star("ndp", flows), steps, &edges);
     let found = outcome(&run);
     let at = |step: usize| (found.steps[step].start, found.steps[step].finish);
     let span = |from, to| (Some(Time::us(from)), Some(Time::us(to)));
     assert!(found.flows[0].finish < Some(Time::us(10)), "it could begin before the second is over");
-    assert_eq!((0..5).map(at).collect::<Vec<_>>(), [span(20, 30), span(0, 10), span(10, 20), span(0, 10), span(0, 10)]);
+    assert_eq!(
+        (0..5).map(at).collect::<Vec<_>>(),
+        [span(20, 30), span(0, 10), span(10, 20), span(0, 10), span(0, 10)]
+    );
     assert_eq!(found.flows[1].start, Some(Time::us(30)));
     let cut = outcome(&RunSpec { stop: Time::us(15), ..run });
     assert_eq!(cut.steps[0], StepRecord { start: None, finish: None }, "it has not had its turn");
@@ -169,7 +171,8 @@ fn steps_of_one_processor_take_turns_in_the_order_in_which_they_could_begin() {
 fn a_step_begins_when_as_many_are_over_as_it_needs() {
     for (needs, last) in [(1, 0), (2, 1), (3, 2)] {
         let sizes = [1_000, 200_000, 3_000_000];
-        let mut flows: Vec<FlowSpec> = (0..3).map(|n| flow(0, n + 1, sizes[n as usize], Time::ZERO)).collect();
+        let mut flows: Vec<FlowSpec> =
+            (0..3).map(|n| flow(0, n + 1, sizes[n as usize], Time::ZERO)).collect();
         flows.push(flow(0, 5, 1_000, Time::ZERO));
         let join = vec![GraphStep { needs: Some(needs), ..step(0, Time::ZERO) }];
         let mut edges: Vec<_> = (0..3).map(|n| (Node::Step(0), Cause::Flow(n, Until::Known))).collect();
@@ -239,7 +242,8 @@ fn turns_at_processors_are_the_same_on_any_number_of_threads() {
         (0..48).map(|n| flow(n % 16, (n + 1 + n / 16 * 4) % 16, 20_000, Time::ZERO)).collect();
     flows.extend_from_within(..);
     flows[48..].iter_mut().for_each(|flow| (flow.src, flow.dst) = (flow.dst, flow.src));
-    let steps = (0..48).map(|n| GraphStep { processor: Some(0), ..step(flows[n].dst, Time::us(40)) }).collect();
+    let steps =
+        (0..48).map(|n| GraphStep { processor: Some(0), ..step(flows[n].dst, Time::us(40)) }).collect();
     let edges: Vec<_> = (0..48)
         .flat_map(|n| {
             [(Node::Step(n), Cause::Flow(n, Until::Received)), (Node::Flow(48 + n), Cause::Step(n))]

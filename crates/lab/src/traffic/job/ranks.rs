@@ -79,7 +79,10 @@ impl Ranks {
         let count = match &item {
             None => match unsaid.filter(|count| *count > topology.hosts - first) {
                 Some(count) => {
-                    let text = format!("{count} ranks do not fit on {} from host {first} on", counted(u64::from(topology.hosts), "host"));
+                    let text = format!(
+                        "{count} ranks do not fit on {} from host {first} on",
+                        counted(u64::from(topology.hosts), "host")
+                    );
                     return Err(ScenarioError::new(Problem::Contradiction(text), table.at()));
                 }
                 None => unsaid.unwrap_or(topology.hosts - first),
