@@ -51,7 +51,7 @@ def test_failed_links_are_faults_and_what_has_no_effect_is_said(headway: Headway
     text = out.read_text(encoding="utf-8")
     assert 'path = "../failed.cm"' in text
     run = package.Scenario.load(out).run()
-    used = {row["link"]: row["dequeued"] for row in run.links.to_polars().to_dicts()}
+    used = {row["name"]: row["dequeued"] for row in run.links.to_polars().to_dicts()}
     assert used["agg0.0->core1"] == 0
     assert used["agg0.0->core0"] > 0
 
@@ -69,7 +69,7 @@ def test_the_warning_is_that_of_every_run(headway: Headway, tmp_path: Path) -> N
         (["absent.goal"], "cannot read"),
         ([str(TRACES / "README.md")], "neither its name nor its content says what it is"),
         ([str(TRACES / "README.md"), "--format", "goal"], "is neither `num_ranks` nor `rank`"),
-        ([str(TRACES / "README.md"), "--format", "chakra"], "README.md, byte 0"),
+        ([str(TRACES / "README.md"), "--format", "chakra"], "README.md, byte 1"),
         ([str(TRACES / "loggopsim/binary_tree_32.goal"), "--ranks", "4"], "key `--ranks` has no effect"),
         ([str(TRACES / "loggopsim/binary_tree_32.goal"), "--format", "gaol"], "'cm', 'goal', 'chakra', 'simai'"),
     ],

@@ -56,8 +56,7 @@ fn examples_are_right_and_wrong_as_they_say() {
     assert!(job.summary["jobs"][0]["bus_bandwidth_bps"].as_f64() > Some(0.0), "{}", job.summary);
     let folder = common::repository().display().to_string();
     let trace = named("toml trace")[0].replace("workloads/", &format!("{folder}/workloads/"));
-    let eight = ["topology.senders=4", "topology.receivers=4"];
-    let trace = run(&good(&format!("{whole}\n{trace}"), &eight));
+    let trace = run(&good(&format!("{whole}\n{trace}"), &[]));
     assert!(trace.summary["jobs"][0]["bus_bandwidth_bps"].as_f64() > Some(0.0), "{}", trace.summary);
     let flowlets = good(&format!("{whole}\n{}", named("toml flowlets")[0]), &[]).resolved_json();
     assert_eq!(flowlets["fabric"]["flowlet_gap"], "50 us");
