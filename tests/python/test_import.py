@@ -17,6 +17,7 @@ SAMPLES = (
     "htsim/butterfly_allreduce_16n.cm",
     "htsim/alltoall_multishot_16n.cm",
     "loggopsim/binary_tree_32.goal",
+    "loggopsim/binary_tree_32.bin",
     "astra-sim/all_reduce.0.et",
     "astra-sim/all_to_all.3.et",
 )
