@@ -140,8 +140,14 @@ pub fn parse(files: Vec<Arc<Binary>>, operations_per_second: Option<f64>) -> Res
         files: files.iter().map(|file| File::Binary(Arc::clone(file))).collect(),
         ..Trace::default()
     };
-    let mut reader =
-        Reader { trace, operations_per_second, groups: BTreeMap::new(), named: BTreeMap::new(), untimed: 0 };
+    let mut reader = Reader {
+        trace,
+        operations_per_second,
+        groups: BTreeMap::new(),
+        named: BTreeMap::new(),
+        untimed: 0,
+        rooted: 0,
+    };
     for (rank, file) in (0..).zip(&files) {
         OfRank { rank, file, ids: FxHashMap::default() }.read(&mut reader)?;
     }
@@ -164,6 +170,8 @@ struct Reader {
     named: BTreeMap<String, Vec<u32>>,
     /// Accesses of memory without a duration.
     untimed: u64,
+    /// Collectives that have a root. The schema has no attribute for it.
+    rooted: u64,
 }
 
 struct OfRank<'a> {
@@ -348,9 +356,11 @@ impl OfRank<'_> {
                     ));
                 }
                 let bytes = if collective == Collective::Barrier { 1 } else { bytes()? };
-                let root = u32::try_from(node.whole("comm_root").unwrap_or(0)).unwrap_or(0);
+                let has_root =
+                    [Collective::Broadcast, Collective::Reduce, Collective::Gather, Collective::Scatter];
+                reader.rooted += u64::from(has_root.contains(&collective));
                 // The group is known when all files are read.
-                What::Collective { collective, bytes, group: 0, root }
+                What::Collective { collective, bytes, group: 0, root: 0 }
             }
             other => return Err(fail(format!("there is no node of type {other}"))),
         })
@@ -432,12 +442,15 @@ impl Reader {
             }
             self.trace.groups.push(ranks);
         }
+        if self.rooted > 0 {
+            let count = counted(self.rooted, "collective");
+            self.trace.notes.push(format!(
+                "the first rank of its group is the root of {count}: Chakra does not say which rank is"
+            ));
+        }
         if self.untimed > 0 {
-            let text = format!(
-                "{} of memory have no duration, and take no time",
-                counted(self.untimed, "access").replace("accesss", "accesses")
-            );
-            self.trace.notes.push(text);
+            let count = counted(self.untimed, "memory node");
+            self.trace.notes.push(format!("without a duration: {count}, taken to need no time"));
         }
         Ok(self.trace)
     }
@@ -517,6 +530,18 @@ mod tests {
             Node { name: "## process_group:init ##".into(), inputs: values, ..node(7, 1, &[], Vec::new()) };
         let trace = read([&[listed, of("a", 1)], &[of("a", 1)]]).expect("a trace");
         assert_eq!(trace.groups, [[0, 1]]);
+    }
+
+    #[test]
+    fn what_the_schema_does_not_say_is_noted() {
+        let broadcast = |id| collective(id, 5, 64);
+        let trace = read([&[broadcast(1), node(2, 2, &[], Vec::new())], &[broadcast(1)]]).expect("a trace");
+        assert_eq!(trace.notes.len(), 2, "{:?}", trace.notes);
+        assert!(
+            trace.notes[0].contains("2 collectives") && trace.notes[1].contains("1 memory node"),
+            "{:?}",
+            trace.notes
+        );
     }
 
     #[test]

@@ -356,7 +356,10 @@ fn ranks_are_hosts_as_those_of_a_job_and_begin_when_they_are_told() {
     assert_eq!((resolved.spec.flows[0].src, resolved.spec.flows[0].dst), (4, 2));
     assert_eq!(outcome(&traced).flows[0].start, Some(Time::us(3)));
     let (_folder, few) = loaded(text, "goal", 6, "ranks = 3", &[]);
-    assert_eq!(few.expect_err("too many").to_string(), "`traffic.0.ranks` must be the 2 ranks of the trace, not 3");
+    assert_eq!(
+        few.expect_err("too many").to_string(),
+        "`traffic.0.ranks` must be the 2 ranks of the trace, not 3"
+    );
     let (_folder, unused) = loaded(text, "goal", 6, "start_unit = \"us\"", &[]);
     assert!(unused.expect_err("no matrix").to_string().contains("`start_unit` has no effect"));
     let many = "num_ranks 8\n".to_string()
