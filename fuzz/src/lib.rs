@@ -13,3 +13,5 @@ pub mod perf_protocol;
 #[cfg(feature = "scenarios")]
 pub mod scenario;
 pub mod switch_frame;
+#[cfg(feature = "scenarios")]
+pub mod trace;

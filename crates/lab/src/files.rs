@@ -2,8 +2,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "scenarios name files, and this is where they are read")]
 
+use crate::import::format::Format;
+use crate::import::trace::Binary;
 use crate::text::{Item, Problem, ScenarioError};
 use flate2::bufread::MultiGzDecoder;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -15,18 +18,88 @@ const MOST_TEXT: u64 = 4_000_000_000;
 /// The path and the text of a file named in a scenario; relative paths start at `folder`. The file may be compressed.
 pub(crate) fn read(item: &Item<'_>, folder: &Path) -> Result<(PathBuf, String), ScenarioError> {
     let path = folder.join(item.text()?);
-    let fail = |reason: String| {
-        let problem = Problem::Unreadable { path: path.display().to_string(), reason };
-        item.fail(problem).help("relative paths start at the folder of the scenario")
-    };
+    let text = open(&path, text_of)
+        .map_err(|problem| item.fail(problem).help("relative paths start at the folder of the scenario"))?;
+    Ok((path, text))
+}
+
+/// What is wrong with a file that cannot be read.
+fn unreadable(path: &Path, reason: impl Into<String>) -> Problem {
+    Problem::Unreadable { path: path.display().to_string(), reason: reason.into() }
+}
+
+fn open<T>(path: &Path, read: fn(&Path, u64) -> std::io::Result<T>) -> Result<T, Problem> {
     // A device or a pipe may never end.
-    if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-        return Err(fail("it is not a file".into()));
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(unreadable(path, "it is not a file"));
     }
-    match text_of(&path, MOST_TEXT) {
-        Ok(text) => Ok((path, text)),
-        Err(error) => Err(fail(error.to_string())),
+    read(path, MOST_TEXT).map_err(|error| unreadable(path, error.to_string()))
+}
+
+/// The files of a trace.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// What they are.
+    pub(crate) format: Format,
+    /// In the order of their ranks.
+    pub(crate) files: Vec<Binary>,
+}
+
+/// Why a trace cannot be opened.
+#[derive(Debug)]
+pub(crate) enum Unopened {
+    /// A file is not there, or cannot be read.
+    Unreadable(Problem),
+    /// Neither its name nor its content says what it is.
+    Unknown,
+}
+
+impl Opened {
+    /// Opens the file at `path` and, where there is one for each rank, all others beside it.
+    pub(crate) fn new(path: &Path, said: Option<Format>) -> Result<Opened, Unopened> {
+        let read = |path: &Path| {
+            let bytes = open(path, bytes_of).map_err(Unopened::Unreadable)?;
+            Ok(Binary { name: path.display().to_string(), bytes })
+        };
+        let first = read(path)?;
+        let format = said.or_else(|| Format::of(ending(path), &first.bytes)).ok_or(Unopened::Unknown)?;
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some((before, after, _)) = format.of_rank(name) else {
+            return Ok(Opened { format, files: vec![first] });
+        };
+        let ranks: BTreeSet<u32> = beside(path)
+            .iter()
+            .filter_map(|other| format.of_rank(other))
+            .filter(|(b, a, _)| (b, a) == (&before, &after))
+            .map(|(.., rank)| rank)
+            .collect();
+        let mut files = Vec::with_capacity(ranks.len());
+        for rank in 0..=ranks.last().copied().unwrap_or(0) {
+            let path = path.with_file_name(format!("{before}{rank}{after}"));
+            if !ranks.contains(&rank) {
+                let most = ranks.last().copied().unwrap_or(0);
+                let reason = format!("it is not there, and files of ranks up to {most} are");
+                return Err(Unopened::Unreadable(unreadable(&path, reason)));
+            }
+            files.push(read(&path)?);
+        }
+        Ok(Opened { format, files })
     }
+
+    /// Digest of all files.
+    pub(crate) fn digest(&self) -> String {
+        match &self.files[..] {
+            [only] => digest(&only.bytes),
+            all => digest(all.iter().map(|file| digest(&file.bytes)).collect::<String>()),
+        }
+    }
+}
+
+/// Names of the files beside one; none where its folder cannot be read.
+fn beside(path: &Path) -> Vec<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// What kind of file its name says it is: the ending before that of a compressed file.
@@ -37,23 +110,30 @@ pub(crate) fn ending(path: &Path) -> Option<&str> {
 }
 
 fn text_of(path: &Path, most: u64) -> std::io::Result<String> {
+    // As the standard library says it of a file that it reads as text.
+    let no_text =
+        |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+    String::from_utf8(bytes_of(path, most)?).map_err(no_text)
+}
+
+fn bytes_of(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
     let mut file = BufReader::new(std::fs::File::open(path)?);
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     if !file.fill_buf()?.starts_with(&GZIP) {
-        file.read_to_string(&mut text)?;
-        return Ok(text);
+        file.read_to_end(&mut bytes)?;
+        return Ok(bytes);
     }
-    MultiGzDecoder::new(file).take(most + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > most {
+    MultiGzDecoder::new(file).take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
         return Err(std::io::Error::other(format!("it holds more than {most} bytes of text")));
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 /// Digest of a file's text, so that a run is identified by what it read and not by where.
-pub(crate) fn digest(text: &str) -> String {
+pub(crate) fn digest(content: impl AsRef<[u8]>) -> String {
     use sha2::Digest;
-    hex(&sha2::Sha256::digest(text.as_bytes()))
+    hex(&sha2::Sha256::digest(content))
 }
 
 /// Bytes as hexadecimal text.

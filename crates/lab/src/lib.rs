@@ -11,6 +11,7 @@ pub mod fabric;
 mod files;
 pub mod foreign;
 pub mod import;
+pub mod imported;
 pub mod model;
 pub mod perfetto;
 pub mod results;

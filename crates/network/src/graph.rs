@@ -4,19 +4,24 @@
 //! only joins what it waits for. A node begins when everything that it waits for is over, and a flow then begins its own
 //! `start` later. Nodes that wait for nothing begin at their start, or with the run.
 //!
-//! Edges are stored by what is over, in a list of numbers: a graph takes 4 bytes for each edge and 12 for each node.
+//! Edges are stored by what is over, in a list of numbers: a graph takes 4 bytes for each edge, 12 for each node, and 24 for each step.
 
 use crate::flow::{FlowSpec, Until};
 use headway_units::Time;
 
 /// Time that passes between flows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Where it happens. `None` for one that happens nowhere, as a barrier between hosts: a run that has one uses one
     /// thread, since hosts hear of it without a packet.
     pub host: Option<u32>,
     /// How long it takes.
     pub takes: Time,
+    /// The processor of its host that it needs. Steps of one processor take turns, in the order in which they could begin;
+    /// a step without a processor waits for none.
+    pub processor: Option<u16>,
+    /// How many of the things that it waits for have to be over; `None` is all of them.
+    pub needs: Option<u32>,
 }
 
 /// What a node may wait for.
@@ -47,6 +52,16 @@ pub enum GraphError {
     /// An edge names a flow or a step that is not there.
     #[error("{0:?} is not there")]
     NoSuchNode(Node),
+    /// A step needs more, or fewer, things to be over than it can.
+    #[error("step {step} needs {needs} of {edges} that it waits for")]
+    Needs {
+        /// Its position.
+        step: u32,
+        /// How many have to be over.
+        needs: u32,
+        /// How many there are.
+        edges: u32,
+    },
     /// More nodes than can be numbered.
     #[error("{0} flows and steps are more than can be numbered")]
     TooMany(u64),
@@ -113,6 +128,12 @@ impl Graph {
         graph.local = edges.iter().all(|(node, cause)| graph.is_local(flows, *node, *cause));
         // Steps that wait for nothing begin in the shard of their host.
         graph.local &= graph.steps.iter().all(|step| step.host.is_some());
+        for (step, one) in (0..).zip(&graph.steps) {
+            let edges = graph.waits[graph.of_step(step) as usize];
+            if let Some(needs) = one.needs.filter(|needs| !(1..=edges).contains(needs)) {
+                return Err(GraphError::Needs { step, needs, edges });
+            }
+        }
         graph.check_order()?;
         Ok(graph)
     }
@@ -159,6 +180,12 @@ impl Graph {
     /// How many edges lead to a node of this number.
     pub fn waits(&self, number: u32) -> u32 {
         self.waits[number as usize]
+    }
+
+    /// How many of these edges have to lead from something that is over, before the node begins.
+    pub fn needs(&self, number: u32) -> u32 {
+        let step = number.checked_sub(self.flows).map(|step| self.steps[step as usize]);
+        step.and_then(|step| step.needs).unwrap_or_else(|| self.waits(number))
     }
 
     /// All steps.
@@ -209,7 +236,6 @@ impl Graph {
         self.local
     }
 
-    /// An error that names a cycle, if there is one.
     /// Calls with each node after all that it waits for, and answers how many edges lead to each from nodes that were never
     /// reached, as those of a cycle.
     pub fn in_order(&self, mut each: impl FnMut(u32)) -> Vec<u32> {
@@ -247,6 +273,7 @@ impl Graph {
         Causes { first, causes }
     }
 
+    /// An error that names a cycle, if there is one.
     fn check_order(&self) -> Result<(), GraphError> {
         let mut done = 0;
         let left = self.in_order(|_| done += 1);
@@ -310,7 +337,7 @@ mod tests {
     #[test]
     fn successors_are_found_by_what_is_over() {
         let flows = [flow(0, 1), flow(1, 2), flow(0, 2)];
-        let steps = vec![Step { host: Some(1), takes: Time::us(3) }];
+        let steps = vec![Step { host: Some(1), takes: Time::us(3), ..Step::default() }];
         let edges = [
             (Node::Step(0), Cause::Flow(0, Until::Received)),
             (Node::Flow(1), Cause::Step(0)),
@@ -338,7 +365,7 @@ mod tests {
         let of = |edge| Graph::new(&flows, Vec::new(), &[edge]).expect("a graph").local();
         assert!(of((Node::Flow(1), Cause::Flow(0, Until::Received))));
         assert!(!of((Node::Flow(1), Cause::Flow(0, Until::Known))));
-        let nowhere = vec![Step { host: None, takes: Time::ZERO }];
+        let nowhere = vec![Step::default()];
         assert!(!Graph::new(&flows, nowhere, &[]).expect("a graph").local());
     }
 
@@ -362,6 +389,21 @@ mod tests {
                     .iter()
                     .any(|(n, cause)| n == node && matches!(cause, Cause::Flow(f, _) if *f == before))
             );
+        }
+    }
+
+    #[test]
+    fn a_step_needs_no_more_than_it_waits_for() {
+        let flows = [flow(0, 1), flow(2, 1)];
+        let of = |needs| {
+            let steps = vec![Step { host: Some(1), needs: Some(needs), ..Step::default() }];
+            let edges = [0, 1].map(|flow| (Node::Step(0), Cause::Flow(flow, Until::Received)));
+            Graph::new(&flows, steps, &edges)
+        };
+        let graph = of(1).expect("the first of two");
+        assert_eq!((graph.waits(2), graph.needs(2), graph.needs(0)), (2, 1, 0));
+        for needs in [0, 3] {
+            assert_eq!(of(needs), Err(GraphError::Needs { step: 0, needs, edges: 2 }));
         }
     }
 

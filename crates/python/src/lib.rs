@@ -4,6 +4,7 @@ mod machine;
 mod result;
 mod scenario;
 
+use headway_lab::imported::{self, Asked};
 use headway_lab::text::spans;
 use headway_lab::{LabError, ScenarioError as Diagnostic, catalogue, model};
 use pyo3::exceptions::PyValueError;
@@ -116,6 +117,23 @@ fn out_of_range(error: model::ModelError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
+/// A scenario for a trace, which is called `shown` in it and will stand in `folder`; and what was assumed about the trace.
+#[pyfunction]
+#[pyo3(signature = (path, shown, folder, format = None, start_unit = None, ranks = None, operations_per_second = None))]
+fn import_trace(
+    path: PathBuf,
+    shown: &str,
+    folder: PathBuf,
+    format: Option<&str>,
+    start_unit: Option<&str>,
+    ranks: Option<u32>,
+    operations_per_second: Option<f64>,
+) -> PyResult<(String, Vec<String>)> {
+    let asked = Asked { format, start_unit, ranks, operations_per_second };
+    let made = imported::scenario(&path, shown, &folder, &asked).map_err(|e| diagnostic(&e))?;
+    Ok((made.text, made.notes))
+}
+
 /// Counts the changes of behaviour: runs of another epoch are other runs.
 #[pyfunction]
 fn epoch() -> u32 {
@@ -143,6 +161,7 @@ fn _headway(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(write_perfetto, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(epoch, module)?)?;
+    module.add_function(wrap_pyfunction!(import_trace, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate, module)?)?;
     module.add_function(wrap_pyfunction!(draw_model, module)?)
 }

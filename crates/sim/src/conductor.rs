@@ -638,7 +638,7 @@ impl<'a, E: Endpoint + Send> Conductor<'a, E> {
         Outcome {
             flows,
             by_cause,
-            steps: self.waiting.as_ref().map(|waiting| waiting.records()).unwrap_or_default(),
+            steps: self.waiting.as_ref().map(|waiting| waiting.records(now)).unwrap_or_default(),
             links,
             arrivals: self.arrivals.take().filter(|arrivals| arrivals.end < Time::MAX),
             warnings,

@@ -108,6 +108,8 @@ pub(crate) struct Engine<'a, E> {
     pub(crate) given: Option<Box<Given>>,
     /// Whether either is there, so that somebody has to know what is over.
     tells: bool,
+    /// When the processors are free that steps took turns at, by host.
+    processors: FxHashMap<(Option<u32>, u16), Time>,
     /// Responsive flows that waited for others and have begun.
     pub(crate) released: u64,
     /// By flow, the number of its message once it is open; empty where no flow has a stop and none is probed.
@@ -204,6 +206,7 @@ impl<'a, E: Endpoint> Engine<'a, E> {
             waiting: common.waiting.clone(),
             given: None,
             tells: common.waiting.is_some(),
+            processors: FxHashMap::default(),
             released: 0,
             numbers: Arc::clone(&common.numbers),
             flows: Arc::clone(&common.flows),

@@ -14,7 +14,7 @@ const NEVER: u64 = u64::MAX;
 /// See the module.
 pub(crate) struct Waiting {
     pub(crate) graph: Arc<Graph>,
-    /// How many edges of each node lead from something that is not over.
+    /// How many more things have to be over before each node begins.
     left: Box<[AtomicU32]>,
     /// When each node began, the waiting of a flow for its own `start` included.
     began: Box<[AtomicU64]>,
@@ -27,17 +27,17 @@ impl Waiting {
         let nodes = flows + graph.steps().len();
         let never = |count: usize| (0..count).map(|_| AtomicU64::new(NEVER)).collect();
         Waiting {
-            left: (0..nodes as u32).map(|node| AtomicU32::new(graph.waits(node))).collect(),
+            left: (0..nodes as u32).map(|node| AtomicU32::new(graph.needs(node))).collect(),
             began: never(nodes),
             over: never(graph.steps().len()),
             graph: Arc::clone(graph),
         }
     }
 
-    /// One thing less that a node waits for. `true` if that was the last.
+    /// One thing less that a node waits for. `true` if that was the last; `false` if it has begun without this one.
     pub(crate) fn one_less(&self, node: u32) -> bool {
         let left = &self.left[node as usize];
-        let now = left.load(Relaxed) - 1;
+        let Some(now) = left.load(Relaxed).checked_sub(1) else { return false };
         left.store(now, Relaxed);
         now == 0
     }
@@ -55,11 +55,11 @@ impl Waiting {
         self.over[step as usize].store(now.0, Relaxed);
     }
 
-    /// What became of all steps.
-    pub(crate) fn records(&self) -> Vec<StepRecord> {
+    /// What became of all steps by the end of the run. One that waited for its processor then has not begun.
+    pub(crate) fn records(&self, end: Time) -> Vec<StepRecord> {
         let over = |step: usize| Some(Time(self.over[step].load(Relaxed))).filter(|at| at.0 != NEVER);
         let one = |step: u32| StepRecord {
-            start: self.began(self.graph.of_step(step)),
+            start: self.began(self.graph.of_step(step)).filter(|at| *at <= end),
             finish: over(step as usize),
         };
         (0..self.graph.steps().len() as u32).map(one).collect()

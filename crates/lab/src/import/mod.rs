@@ -1,7 +1,14 @@
-//! Flow lists from other simulators and from tables, and back.
+//! Flow lists and traces from other simulators, and tables; and flow lists back.
 
+pub mod chakra;
 pub mod cm;
 pub mod csv;
+pub mod format;
+pub mod goal;
+pub mod goal_binary;
+pub mod matching;
+pub mod simai;
+pub mod trace;
 
 use crate::text::{Origin, Share, Source};
 use headway_units::Time;

@@ -9,6 +9,7 @@ use crate::text::quantity::seconds;
 use crate::traffic::JobInfo;
 use headway_network::{Cause, FlowState, Graph, Node, Outcome, Until};
 use headway_units::Time;
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -48,7 +49,7 @@ pub const JOBS: &[Number<OfJob>] = &[
             Seconds,
             "bound",
             "shortest time that it could take: the longest chain of its flows and steps, each flow as fast as if it were alone, \
-             or what its busiest host sends or receives over the rate of its link, whichever is longer",
+             what its busiest host sends or receives over the rate of its link, or what its busiest processor computes, whichever is longest",
         ),
         |job| json!(seconds(job.bound)),
     ),
@@ -225,7 +226,13 @@ fn least(graph: &Graph, resolved: &Resolved, outcome: &Outcome, node: u32) -> Ti
 fn earliest(graph: &Graph, resolved: &Resolved, outcome: &Outcome) -> Vec<(Time, Time)> {
     let count = resolved.spec.flows.len() + graph.steps().len();
     let mut times = vec![(Time::ZERO, Time::ZERO); count];
+    // When causes are over at the earliest, of steps that do not need all of them.
+    let mut some: FxHashMap<u32, Vec<Time>> = FxHashMap::default();
     graph.in_order(|node| {
+        if let Some(mut overs) = some.remove(&node) {
+            overs.sort_unstable();
+            times[node as usize].0 = overs[graph.needs(node) as usize - 1];
+        }
         let delay = match graph.node(node) {
             Node::Flow(flow) => resolved.spec.flows[flow as usize].start,
             Node::Step(_) => Time::ZERO,
@@ -234,14 +241,18 @@ fn earliest(graph: &Graph, resolved: &Resolved, outcome: &Outcome) -> Vec<(Time,
         let over = begin.saturating_add(least(graph, resolved, outcome, node));
         times[node as usize] = (begin, over);
         for &next in graph.successors(node) {
-            let next = &mut times[next as usize].0;
-            *next = (*next).max(over);
+            if graph.needs(next) < graph.waits(next) {
+                some.entry(next).or_default().push(over);
+            } else {
+                let next = &mut times[next as usize].0;
+                *next = (*next).max(over);
+            }
         }
     });
     times
 }
 
-/// The longest chain of a job, or what its busiest host sends or receives.
+/// The longest chain of a job, what its busiest host sends or receives, or what its busiest processor computes.
 fn bound(
     graph: &Graph,
     nodes: &[u32],
@@ -265,7 +276,17 @@ fn bound(
         |host: u32| outcome.links.get(host as usize).filter(|link| !link.from_switch).map(|link| link.rate);
     let busiest = sent.iter().filter_map(|((_, host), bytes)| Some(rate(*host)?.time_of(*bytes))).max();
     debug_assert!(graph.steps().len() <= resolved.steps.len());
-    (over - begin).max(busiest.unwrap_or(Time::ZERO))
+    let mut computed: FxHashMap<(Option<u32>, u16), Time> = FxHashMap::default();
+    for node in nodes {
+        let Node::Step(step) = graph.node(*node) else { continue };
+        let step = graph.steps()[step as usize];
+        if let Some(processor) = step.processor {
+            let all = computed.entry((step.host, processor)).or_default();
+            *all = all.saturating_add(step.takes);
+        }
+    }
+    let computed = computed.into_values().max().unwrap_or_default();
+    (over - begin).max(busiest.unwrap_or(Time::ZERO)).max(computed)
 }
 
 /// What bounded the end of a job: from its last node back, always to the cause that was over last.
@@ -276,6 +297,7 @@ fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) ->
     let (mut finish, mut at) =
         ends.iter().copied().max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)))?;
     let causes = graph.causes();
+    let turns = turns(graph, outcome);
     let mut path = Vec::new();
     loop {
         let began = start(graph, outcome, at)?;
@@ -290,13 +312,46 @@ fn path(graph: &Graph, resolved: &Resolved, outcome: &Outcome, nodes: &[u32]) ->
             Cause::Flow(flow, Until::Known) => outcome.flows[flow as usize].known.map(|at| (at, flow)),
             Cause::Step(step) => outcome.steps[step as usize].finish.map(|at| (at, graph.of_step(step))),
         };
-        let last =
-            causes.of(at).iter().filter_map(over).max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)));
+        // What was over later is nothing that a step needed.
+        let is_before = |(end, _): &(Time, u32)| *end <= began;
+        let over = causes.of(at).iter().filter_map(over).filter(is_before);
+        let last = over.max_by_key(|(end, node)| (*end, std::cmp::Reverse(*node)));
+        let last = before_its_turn(graph, &turns, at, began, last).or(last);
         let Some(last) = last else { break };
         (finish, at) = last;
     }
     path.reverse();
     Some(path)
+}
+
+/// By processor, the steps that had a turn at it, by their end.
+type Turns = FxHashMap<(Option<u32>, u16), BTreeMap<Time, u32>>;
+
+fn turns(graph: &Graph, outcome: &Outcome) -> Turns {
+    let mut turns = Turns::default();
+    for (number, (step, record)) in (0..).zip(graph.steps().iter().zip(&outcome.steps)) {
+        if let (Some(processor), Some(finish)) = (step.processor, record.finish)
+            && step.takes > Time::ZERO
+        {
+            turns.entry((step.host, processor)).or_default().insert(finish, number);
+        }
+    }
+    turns
+}
+
+/// The step whose turn ended when that of a node began, if the node waited for it longer than for its causes.
+fn before_its_turn(
+    graph: &Graph,
+    turns: &Turns,
+    node: u32,
+    began: Time,
+    last: Option<(Time, u32)>,
+) -> Option<(Time, u32)> {
+    let Node::Step(step) = graph.node(node) else { return None };
+    let step = graph.steps()[step as usize];
+    let before = turns.get(&(step.host, step.processor?))?.get(&began)?;
+    let waited = last.map_or(began > Time::ZERO, |(end, _)| end < began);
+    waited.then(|| (began, graph.of_step(*before)))
 }
 
 impl Job<'_> {

@@ -24,6 +24,11 @@ pub struct Exchange {
     skew: f64,
 }
 
+impl Exchange {
+    /// All messages at once, of equal sizes.
+    pub(super) const SIMPLE: Exchange = Exchange { at_once: None, skew: 0.0 };
+}
+
 impl Algorithm for Exchange {
     const INFO: PatternInfo = PatternInfo {
         name: "all-to-all",

@@ -15,7 +15,8 @@ use serde_json::{Value as Json, json};
 /// All ranks get the sum of what all of them have.
 pub type AllReduce = Collective<How>;
 
-const ALGORITHMS: [&str; 3] = ["ring", "double-binary-tree", "halving-doubling"];
+/// Names of algorithms.
+pub(super) const ALGORITHMS: [&str; 3] = ["ring", "double-binary-tree", "halving-doubling"];
 
 /// By which algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +146,17 @@ impl Algorithm for How {
             table.retain(|key, _| algorithm == 0 || key != "channels" && (algorithm == 1 || key != "chunks"));
         }
         entry
+    }
+}
+
+impl How {
+    /// The algorithm at a position of [`ALGORITHMS`], in one piece.
+    pub(super) fn simple(algorithm: usize) -> How {
+        match algorithm {
+            0 => How::Ring(Ring { channels: 1, chunks: 1 }),
+            1 => How::Trees { chunks: 1 },
+            _ => How::Halving,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod kernel_gauges;
 mod keys;
 mod list;
 pub mod load;
+mod program;
 mod reading;
 mod sizes;
 mod stack;
@@ -68,6 +69,7 @@ patterns! {
     pipeline::Pipeline,
     rpc::Rpc,
     external::External,
+    trace::Trace,
 }
 
 pub use external::Later;

@@ -158,7 +158,7 @@ impl Pipeline {
             for work in self.work(stage, stages) {
                 let takes = if work.backward { self.backward.unwrap_or(Time::ZERO) } else { self.forward };
                 let host = Some(hosts[stage as usize]);
-                let step = making.step(GraphStep { host, takes }, None);
+                let step = making.step(GraphStep { host, takes, ..GraphStep::default() }, None);
                 steps[number(work.backward, stage, work.batch)] = step;
                 if let Some(before) = before[stage as usize].replace(step) {
                     making.wait(Node::Step(step), Cause::Step(before));

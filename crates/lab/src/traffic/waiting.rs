@@ -51,7 +51,11 @@ pub(super) fn steps(
         table.get("after");
         table.finish(&[], None)?;
         rows.push(json!({ "name": name, "host": host, "takes": takes.to_string() }));
-        steps.push(WrittenStep { name, step: GraphStep { host, takes }, at: item.at().clone() });
+        steps.push(WrittenStep {
+            name,
+            step: GraphStep { host, takes, ..GraphStep::default() },
+            at: item.at().clone(),
+        });
     }
     Ok((steps, rows))
 }

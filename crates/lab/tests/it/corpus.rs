@@ -14,6 +14,9 @@ mod graph;
 #[path = "../../../../fuzz/src/scenario.rs"]
 #[allow(unreachable_pub, reason = "it is public to the fuzz target")]
 mod scenario;
+#[path = "../../../../fuzz/src/trace.rs"]
+#[allow(unreachable_pub, reason = "it is public to the fuzz target")]
+mod trace;
 
 /// Runs `check` over every seed of a corpus; how many there are.
 fn replay(name: &str, check: fn(&[u8])) -> usize {
@@ -46,4 +49,9 @@ fn flow_tables_are_read_or_refused() {
 #[test]
 fn topology_files_are_read_or_refused() {
     assert!(replay("graph", graph::check) >= 20);
+}
+
+#[test]
+fn traces_are_read_or_refused() {
+    assert!(replay("trace", trace::check) >= 20);
 }

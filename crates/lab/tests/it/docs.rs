@@ -54,6 +54,10 @@ fn examples_are_right_and_wrong_as_they_say() {
     assert_eq!(waiting.summary["flows_done"], 4, "{}", waiting.summary);
     let job = run(&good(&format!("{whole}\n{}", named("toml job")[0]), &[]));
     assert!(job.summary["jobs"][0]["bus_bandwidth_bps"].as_f64() > Some(0.0), "{}", job.summary);
+    let folder = common::repository().display().to_string();
+    let trace = named("toml trace")[0].replace("workloads/", &format!("{folder}/workloads/"));
+    let trace = run(&good(&format!("{whole}\n{trace}"), &[]));
+    assert!(trace.summary["jobs"][0]["bus_bandwidth_bps"].as_f64() > Some(0.0), "{}", trace.summary);
     let flowlets = good(&format!("{whole}\n{}", named("toml flowlets")[0]), &[]).resolved_json();
     assert_eq!(flowlets["fabric"]["flowlet_gap"], "50 us");
     let kernel =

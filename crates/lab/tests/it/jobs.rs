@@ -17,13 +17,13 @@ delay = "1 us"
 name = "homa"
 "#;
 
-struct Job {
+pub(crate) struct Job {
     network: Network,
-    took: Time,
+    pub(crate) took: Time,
     known: Option<Time>,
 }
 
-fn job(hosts: u32, entry: &str, sets: &[&str]) -> Job {
+pub(crate) fn job(hosts: u32, entry: &str, sets: &[&str]) -> Job {
     let text = format!("{}\n[[traffic]]\n{entry}\n", NETWORK.replace("HOSTS", &hosts.to_string()));
     let scenario = good(&text, sets);
     let resolved = scenario.setup().expect("a network").resolve(1).expect("a run");
@@ -41,14 +41,14 @@ fn job(hosts: u32, entry: &str, sets: &[&str]) -> Job {
 
 /// What closed forms are made of, in picoseconds: `t(x)` is the time of a message of x bytes between two hosts, `s(x)` what its
 /// packets take on a link, `k(x)` the time until its sender knows, and `a` what an acknowledgement takes on a link.
-struct Alone(Network);
+pub(crate) struct Alone(Network);
 
 impl Alone {
-    fn new(hosts: u32) -> Alone {
+    pub(crate) fn new(hosts: u32) -> Alone {
         Alone(job(hosts, &flow(1), &[]).network)
     }
 
-    fn t(&self, bytes: u64) -> u64 {
+    pub(crate) fn t(&self, bytes: u64) -> u64 {
         self.0.ideal_fct(0, 1, bytes).0
     }
 
@@ -57,7 +57,7 @@ impl Alone {
         bytes + sizes.packets(bytes) * u64::from(sizes.full_wire() - sizes.payload)
     }
 
-    fn s(&self, bytes: u64) -> u64 {
+    pub(crate) fn s(&self, bytes: u64) -> u64 {
         Rate::new(100_000_000_000).expect("a rate").time_of(self.wire(bytes)).0
     }
 
@@ -69,7 +69,7 @@ impl Alone {
         job(self.0.hosts(), &two, &[]).known.expect("it is acknowledged").0
     }
 
-    fn a(&self) -> u64 {
+    pub(crate) fn a(&self) -> u64 {
         Rate::new(100_000_000_000).expect("a rate").time_of(u64::from(self.0.sizes().control)).0
     }
 }

@@ -21,6 +21,7 @@ mod probes;
 mod runs;
 mod scenarios;
 mod schema;
+mod traces;
 mod traffic;
 mod tuning;
 mod workloads;

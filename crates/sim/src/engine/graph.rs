@@ -6,7 +6,8 @@
 use super::Engine;
 use crate::links::FLOW_START;
 use crate::rank;
-use headway_network::{Cause, Node};
+use crate::waiting::Waiting;
+use headway_network::{Cause, GraphStep, Node};
 use headway_transport::Endpoint;
 use headway_units::Time;
 use std::sync::Arc;
@@ -17,13 +18,23 @@ impl<E: Endpoint> Engine<'_, E> {
         let Some(waiting) = self.waiting.clone() else { return };
         for &step in steps {
             let node = waiting.graph.of_step(step);
-            waiting.begin(node, Time::ZERO);
-            self.schedule_node(
-                waiting.graph.steps()[step as usize].host,
-                node,
-                Time::ZERO + waiting.graph.steps()[step as usize].takes,
-            );
+            let one = waiting.graph.steps()[step as usize];
+            let end = self.begin_step(&waiting, node, one);
+            self.schedule_node(one.host, node, end);
         }
+    }
+
+    /// A step begins, now or when its processor is free. Until when it takes.
+    fn begin_step(&mut self, waiting: &Waiting, node: u32, step: GraphStep) -> Time {
+        let Some(processor) = step.processor else {
+            waiting.begin(node, self.now);
+            return self.now.saturating_add(step.takes);
+        };
+        let free = self.processors.entry((step.host, processor)).or_insert(Time::ZERO);
+        let begin = self.now.max(*free);
+        *free = begin.saturating_add(step.takes);
+        waiting.begin(node, begin);
+        *free
     }
 
     fn schedule_node(&mut self, host: Option<u32>, node: u32, at: Time) {
@@ -64,14 +75,14 @@ impl<E: Endpoint> Engine<'_, E> {
                         self.schedule_node(Some(flow.src), number, at);
                     }
                     Node::Step(step) => {
-                        waiting.begin(number, self.now);
                         let one = graph.steps()[step as usize];
-                        if one.takes == Time::ZERO {
+                        let end = self.begin_step(&waiting, number, one);
+                        if end == self.now {
                             waiting.end_step(step, self.now);
                             self.end_step();
                             causes.push(Cause::Step(step));
                         } else {
-                            self.schedule_node(one.host, number, self.now.saturating_add(one.takes));
+                            self.schedule_node(one.host, number, end);
                         }
                     }
                 }

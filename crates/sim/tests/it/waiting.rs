@@ -3,7 +3,7 @@
 use crate::common::{flow, link, outcome, spec};
 use headway_network::topology::{FatTree, SingleSwitch};
 use headway_network::{
-    Cause, FlowSpec, FlowState, Graph, GraphStep, Node, Outcome, RunError, RunSpec, Until,
+    Cause, FlowSpec, FlowState, Graph, GraphStep, Node, Outcome, RunError, RunSpec, StepRecord, Until,
 };
 use headway_sim::{Around, run, run_within};
 use headway_transport::registry;
@@ -21,7 +21,7 @@ fn waiting(mut run: RunSpec, steps: Vec<GraphStep>, edges: &[(Node, Cause)]) -> 
 }
 
 fn step(host: u32, takes: Time) -> GraphStep {
-    GraphStep { host: Some(host), takes }
+    GraphStep { host: Some(host), takes, ..GraphStep::default() }
 }
 
 /// When something that others wait for was over.
@@ -146,6 +146,46 @@ fn deadlines_count_from_when_a_flow_begins() {
 }
 
 #[test]
+fn steps_of_one_processor_take_turns_in_the_order_in_which_they_could_begin() {
+    let of = |processor| GraphStep { processor, ..step(1, Time::us(10)) };
+    // The second and third could begin with the run, the first when the flow has arrived; the last needs no processor, and the
+    // one before it another.
+    let steps = vec![of(Some(0)), of(Some(0)), of(Some(0)), of(Some(1)), of(None)];
+    let flows = vec![flow(0, 1, 1_000, Time::ZERO), flow(1, 2, 1_000, Time::ZERO)];
+    let edges = [(Node::Step(0), Cause::Flow(0, Until::Received)), (Node::Flow(1), Cause::Step(0))];
+    let run = waiting(star("ndp", flows), steps, &edges);
+    let found = outcome(&run);
+    let at = |step: usize| (found.steps[step].start, found.steps[step].finish);
+    let span = |from, to| (Some(Time::us(from)), Some(Time::us(to)));
+    assert!(found.flows[0].finish < Some(Time::us(10)), "it could begin before the second is over");
+    assert_eq!(
+        (0..5).map(at).collect::<Vec<_>>(),
+        [span(20, 30), span(0, 10), span(10, 20), span(0, 10), span(0, 10)]
+    );
+    assert_eq!(found.flows[1].start, Some(Time::us(30)));
+    let cut = outcome(&RunSpec { stop: Time::us(15), ..run });
+    assert_eq!(cut.steps[0], StepRecord { start: None, finish: None }, "it has not had its turn");
+}
+
+#[test]
+fn a_step_begins_when_as_many_are_over_as_it_needs() {
+    for (needs, last) in [(1, 0), (2, 1), (3, 2)] {
+        let sizes = [1_000, 200_000, 3_000_000];
+        let mut flows: Vec<FlowSpec> =
+            (0..3).map(|n| flow(0, n + 1, sizes[n as usize], Time::ZERO)).collect();
+        flows.push(flow(0, 5, 1_000, Time::ZERO));
+        let join = vec![GraphStep { needs: Some(needs), ..step(0, Time::ZERO) }];
+        let mut edges: Vec<_> = (0..3).map(|n| (Node::Step(0), Cause::Flow(n, Until::Known))).collect();
+        edges.push((Node::Flow(3), Cause::Step(0)));
+        let run = waiting(star("dctcp", flows), join, &edges);
+        assert!(run.graph.as_ref().is_some_and(|graph| graph.local()));
+        let found = outcome(&run);
+        assert_eq!(found.flows[3].start, found.flows[last].known, "{needs} of 3");
+        assert!(found.flows.iter().all(|f| f.state == FlowState::Done));
+    }
+}
+
+#[test]
 fn a_run_whose_flows_wait_is_the_same_on_any_number_of_threads() {
     let links = link(10, Time::us(1));
     let tree = FatTree { k: 4, hosts_per_edge: 2, host: links, fabric: links };
@@ -194,11 +234,35 @@ fn a_run_whose_flows_wait_is_the_same_on_any_number_of_threads() {
 }
 
 #[test]
+fn turns_at_processors_are_the_same_on_any_number_of_threads() {
+    let links = link(10, Time::us(1));
+    let tree = FatTree { k: 4, hosts_per_edge: 2, host: links, fabric: links };
+    // Each host gets three messages at nearly the same time, works on one after the other, and answers each.
+    let mut flows: Vec<FlowSpec> =
+        (0..48).map(|n| flow(n % 16, (n + 1 + n / 16 * 4) % 16, 20_000, Time::ZERO)).collect();
+    flows.extend_from_within(..);
+    flows[48..].iter_mut().for_each(|flow| (flow.src, flow.dst) = (flow.dst, flow.src));
+    let steps =
+        (0..48).map(|n| GraphStep { processor: Some(0), ..step(flows[n].dst, Time::us(40)) }).collect();
+    let edges: Vec<_> = (0..48)
+        .flat_map(|n| {
+            [(Node::Step(n), Cause::Flow(n, Until::Received)), (Node::Flow(48 + n), Cause::Step(n))]
+        })
+        .collect();
+    let run = waiting(spec(tree.into(), "ndp", flows, Time::ms(100)), steps, &edges);
+    let alone = outcome(&run);
+    let waited = (0..48).filter(|n| alone.steps[*n].start > alone.flows[*n].finish).count();
+    assert!(waited >= 16, "{waited} steps waited for their turn");
+    let found = run_within(&run, Around { threads: 4, ..Around::default() }, &mut |_| true).expect("a run");
+    assert_eq!(found, alone);
+}
+
+#[test]
 fn a_barrier_between_hosts_is_the_same_on_any_number_of_threads() {
     let links = link(10, Time::us(1));
     let tree = FatTree { k: 4, hosts_per_edge: 2, host: links, fabric: links };
     let flows: Vec<FlowSpec> = (0..32).map(|n| flow(n % 16, (n + 3) % 16, 30_000, Time::ZERO)).collect();
-    let barrier = vec![GraphStep { host: None, takes: Time::us(2) }];
+    let barrier = vec![GraphStep { takes: Time::us(2), ..GraphStep::default() }];
     let first = (0..16).map(|n| (Node::Step(0), Cause::Flow(n, Until::Received)));
     let second = (16..32).map(|n| (Node::Flow(n), Cause::Step(0)));
     let edges: Vec<_> = first.chain(second).collect();

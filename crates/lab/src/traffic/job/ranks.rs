@@ -4,6 +4,7 @@ use super::super::keys::{Key, key};
 use super::super::load::Racks;
 use super::super::reading::{Resolved, check_reachable, element, host_set, hosts_json, object};
 use super::super::{Context, Making};
+use crate::text::error::counted;
 use crate::text::{Item, Problem, Reader, ScenarioError, Value};
 use crate::topology::Topology;
 use crate::workload::random::{Purpose, Stream};
@@ -45,7 +46,16 @@ impl Ranks {
         table: &Reader<'_>,
         context: &Context<'_>,
     ) -> Result<(Ranks, Resolved), ScenarioError> {
-        let topology = context.topology;
+        Ranks::read_or(table, context, None)
+    }
+
+    /// The same; `count` of them if nothing else is said.
+    pub(crate) fn read_or(
+        table: &Reader<'_>,
+        context: &Context<'_>,
+        count: Option<u32>,
+    ) -> Result<(Ranks, Resolved), ScenarioError> {
+        let (topology, unsaid) = (context.topology, count);
         let item = table.get("ranks");
         let (placement_item, first_item) = (table.get("placement"), table.get("first"));
         if let Some(item) = item.as_ref().filter(|item| matches!(item.value(), Value::List(_))) {
@@ -67,7 +77,16 @@ impl Ranks {
         let last = u64::from(topology.hosts - 1);
         let first = first_item.as_ref().map_or(Ok(0), |item| item.int(0, last))? as u32;
         let count = match &item {
-            None => topology.hosts - first,
+            None => match unsaid.filter(|count| *count > topology.hosts - first) {
+                Some(count) => {
+                    let text = format!(
+                        "{count} ranks do not fit on {} from host {first} on",
+                        counted(u64::from(topology.hosts), "host")
+                    );
+                    return Err(ScenarioError::new(Problem::Contradiction(text), table.at()));
+                }
+                None => unsaid.unwrap_or(topology.hosts - first),
+            },
             Some(item) => {
                 let count = item.count()?;
                 let room = topology.hosts - first;

@@ -6,11 +6,15 @@ use headway_units::Time;
 
 /// A message between two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Send {
-    round: u32,
-    src: u32,
-    dst: u32,
-    bytes: u64,
+pub(crate) struct Send {
+    /// Messages of one round go at about the same time.
+    pub(crate) round: u32,
+    /// Sending rank.
+    pub(crate) src: u32,
+    /// Receiving rank.
+    pub(crate) dst: u32,
+    /// Its size.
+    pub(crate) bytes: u64,
 }
 
 /// One iteration of a collective.
@@ -43,6 +47,16 @@ impl Schedule {
             "hears of it without a packet"
         );
         self.waits.push((send, own, Until::Known));
+    }
+
+    /// All messages.
+    pub(crate) fn sends(&self) -> &[Send] {
+        &self.sends
+    }
+
+    /// Which message waits for which, and for what of it.
+    pub(crate) fn waits(&self) -> &[(u32, u32, Until)] {
+        &self.waits
     }
 
     fn rounds(&self) -> u32 {
@@ -90,8 +104,8 @@ impl Schedule {
         making.round = None;
     }
 
-    /// What each rank waits for before it is done with an iteration.
-    fn lasts(&self, ranks: usize, first: u32) -> Vec<Vec<Cause>> {
+    /// What each rank waits for before it is done with an iteration whose first message has this number.
+    pub(crate) fn lasts(&self, ranks: usize, first: u32) -> Vec<Vec<Cause>> {
         let mut lasts = vec![Vec::new(); ranks];
         for (number, send) in (first..).zip(&self.sends) {
             lasts[send.dst as usize].push(Cause::Flow(number, Until::Received));
@@ -112,7 +126,7 @@ pub(crate) fn between(
     making: &mut Making<'_>,
 ) -> Vec<u32> {
     let one = |(host, causes): (&u32, &Vec<Cause>)| {
-        let step = making.step(GraphStep { host: Some(*host), takes }, None);
+        let step = making.step(GraphStep { host: Some(*host), takes, ..GraphStep::default() }, None);
         causes.iter().for_each(|cause| making.wait(Node::Step(step), *cause));
         step
     };

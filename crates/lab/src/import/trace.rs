@@ -1,0 +1,279 @@
+//! Programs of ranks: what the readers of traces make, whatever the format.
+//!
+//! A trace is a list of operations, each at a rank, and of what they wait for. Readers check what a format says about one
+//! operation; `matching` finds which receive a send belongs to, and the traffic kind `trace` makes flows and steps.
+
+use crate::text::{Origin, Problem, ScenarioError, Source};
+use headway_units::Time;
+use std::fmt::Write;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Most operations of a trace: more would not fit into memory as flows.
+pub const MOST_OPERATIONS: u64 = 20_000_000;
+
+/// A file of a trace.
+#[derive(Clone, Debug)]
+pub enum File {
+    /// A text.
+    Text(Arc<Source>),
+    /// Bytes that are no text, and the name that messages show for them.
+    Binary(Arc<Binary>),
+}
+
+/// A file that is no text.
+#[derive(Debug)]
+pub struct Binary {
+    /// A path, or what stands for one.
+    pub name: String,
+    /// All of it.
+    pub bytes: Vec<u8>,
+}
+
+/// Bytes in a line of a place in a binary file.
+const LINE: usize = 16;
+
+impl Binary {
+    /// The place of some bytes: the line of a listing in hexadecimal digits that the first of them is in.
+    pub fn origin(&self, span: Range<usize>) -> Origin {
+        let start = span.start.min(self.bytes.len());
+        let line = start / LINE * LINE;
+        let mut text = format!("{line:08x} ");
+        let bytes = &self.bytes[line..(line + LINE).min(self.bytes.len())];
+        // Writing to a string cannot fail.
+        bytes.iter().for_each(|byte| {
+            let _ = write!(text, " {byte:02x}");
+        });
+        let column = 10 + 3 * (start - line);
+        let last = span.end.clamp(start + 1, line + LINE) - line;
+        let end = (9 + 3 * last).min(text.len());
+        let source = Source::new(format!("{}, byte {start}", self.name), text);
+        Origin::new(&source, column.min(end)..end)
+    }
+
+    /// An error at some bytes.
+    pub fn fail(&self, span: Range<usize>, text: impl Into<String>) -> ScenarioError {
+        ScenarioError::new(Problem::Syntax(text.into()), &self.origin(span))
+    }
+}
+
+/// Bytes of one file of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Position among the files of the trace.
+    pub file: u32,
+    /// Which bytes.
+    pub span: Range<usize>,
+}
+
+/// A collective that all ranks of a group do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Collective {
+    /// All get the sum of what all have; the size is that of a rank's buffer.
+    AllReduce,
+    /// All get what all have; the size is that of everything together.
+    AllGather,
+    /// Each gets its part of the sum; the size is that of a rank's buffer before.
+    ReduceScatter,
+    /// Each sends something else to each; the size is what a rank has for all, itself included.
+    AllToAll,
+    /// The root sends the same to all.
+    Broadcast,
+    /// The root gets the sum of what all have.
+    Reduce,
+    /// The root gets what all have; the size is that of everything together.
+    Gather,
+    /// The root sends something else to each; the size is that of everything together.
+    Scatter,
+    /// Nobody goes on before all have arrived.
+    Barrier,
+}
+
+/// What a rank does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It sends a message that is received without being asked for.
+    Message {
+        /// To this rank.
+        to: u32,
+        /// At least one.
+        bytes: u64,
+        /// So long after all that it waits for; or in the run, if it waits for nothing.
+        start: Time,
+    },
+    /// It sends a message that the other rank receives by an operation.
+    Send {
+        /// To this rank.
+        to: u32,
+        /// May be none.
+        bytes: u64,
+        /// It belongs to a receive with this tag.
+        tag: u32,
+        /// Processor on which it takes its overhead.
+        processor: Option<u16>,
+    },
+    /// It receives a message.
+    Receive {
+        /// From this rank, or from any.
+        from: Option<u32>,
+        /// At most so many.
+        bytes: u64,
+        /// With this tag, or with any.
+        tag: Option<u32>,
+        /// Processor on which it takes its overhead.
+        processor: Option<u16>,
+    },
+    /// Time passes.
+    Compute {
+        /// How much.
+        takes: Time,
+        /// Operations of one processor take turns.
+        processor: Option<u16>,
+    },
+    /// It takes part in a collective. The n-th of a group at each rank belong together.
+    Collective {
+        /// Which.
+        collective: Collective,
+        /// See [`Collective`].
+        bytes: u64,
+        /// Position among the groups of the trace.
+        group: u32,
+        /// Position of the root in the group, where there is one.
+        root: u32,
+    },
+    /// It joins what it waits for.
+    Join {
+        /// How many of them have to be over; all if `None`.
+        needs: Option<u32>,
+        /// It happens at no rank: others hear of it at once.
+        nowhere: bool,
+    },
+}
+
+/// Something that a rank does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// The rank.
+    pub rank: u32,
+    /// What it does.
+    pub what: What,
+    /// What the file calls it, if it does.
+    pub name: Option<Box<str>>,
+    /// Where that is written.
+    pub at: Place,
+}
+
+/// What an operation waits for of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// That all is over that the other waits for.
+    Begun,
+    /// That it is over for its rank.
+    Over,
+    /// Of a message: that its last byte is there.
+    Received,
+    /// Of a message: that its sender knows that.
+    Known,
+}
+
+/// An operation waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Position of the operation that waits.
+    pub operation: u32,
+    /// Position of the one that it waits for.
+    pub cause: u32,
+    /// For what of it.
+    pub when: When,
+}
+
+/// A link that is down during the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Number of the aggregation switch, over all pods.
+    pub switch: u64,
+    /// Which of its links to the core.
+    pub link: u64,
+    /// Where that is written.
+    pub at: Place,
+}
+
+/// A program of ranks.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// How many ranks there are.
+    pub ranks: u32,
+    /// What they do, in the order of the files.
+    pub operations: Vec<Operation>,
+    /// What waits for what.
+    pub waits: Vec<Wait>,
+    /// Ranks of each group, in order.
+    pub groups: Vec<Vec<u32>>,
+    /// Links that are down.
+    pub failures: Vec<Failure>,
+    /// What the file says and Headway does not do, or what was assumed.
+    pub notes: Vec<String>,
+    /// What places refer to.
+    pub files: Vec<File>,
+}
+
+impl Trace {
+    /// A trace from one text.
+    pub(super) fn of_text(source: &Arc<Source>) -> Trace {
+        Trace { files: vec![File::Text(Arc::clone(source))], ..Trace::default() }
+    }
+
+    /// Adds an operation, and answers its position.
+    pub(super) fn push(&mut self, rank: u32, what: What, name: Option<&str>, at: Place) -> u32 {
+        self.operations.push(Operation { rank, what, name: name.map(Into::into), at });
+        self.operations.len() as u32 - 1
+    }
+
+    /// An operation waits for another.
+    pub(super) fn wait(&mut self, operation: u32, cause: u32, when: When) {
+        self.waits.push(Wait { operation, cause, when });
+    }
+
+    /// Where something is written.
+    pub fn origin(&self, place: &Place) -> Origin {
+        match &self.files[place.file as usize] {
+            File::Text(source) => Origin::new(source, place.span.clone()),
+            File::Binary(binary) => binary.origin(place.span.clone()),
+        }
+    }
+
+    /// An error at an operation.
+    pub fn fail(&self, operation: u32, text: impl Into<String>) -> ScenarioError {
+        let at = &self.operations[operation as usize].at;
+        ScenarioError::new(Problem::Contradiction(text.into()), &self.origin(at))
+    }
+
+    /// What messages call an operation.
+    pub fn called(&self, operation: u32) -> String {
+        let one = &self.operations[operation as usize];
+        match &one.name {
+            Some(name) => name.to_string(),
+            None => format!("operation {operation} of rank {}", one.rank),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_in_a_binary_file_are_lines_of_hexadecimal_digits() {
+        let binary = Binary { name: "x.et".into(), bytes: (0..40).collect() };
+        let at = binary.origin(17..19);
+        assert_eq!(at.source.name, "x.et, byte 17");
+        assert_eq!(&at.source.text[at.span], "11 12");
+        assert!(at.source.text.starts_with("00000010  10 11 12"));
+        for (span, shown) in [(0..1, "00"), (15..30, "0f"), (39..40, "27"), (40..41, ""), (99..120, "")] {
+            let at = binary.origin(span.clone());
+            assert_eq!(&at.source.text[at.span], shown, "{span:?}");
+        }
+        let none = Binary { name: "x".into(), bytes: Vec::new() };
+        assert_eq!(none.origin(0..1).source.text, "00000000 ");
+    }
+}

@@ -1,0 +1,255 @@
+//! Programs of ranks from a file: what ranks send, receive and compute, and what they wait for.
+
+use super::allreduce::ALGORITHMS;
+use super::draw::Ground;
+use super::job::{FIRST, JobInfo, PLACEMENT, RANKS, Ranks};
+use super::keys::{START, key, needed};
+use super::program::{Program, Settings};
+use super::reading::{Resolved, object, start, too_long};
+use super::{Common, Context, Declared, Making, Pattern, PatternInfo};
+use crate::files::{Opened, Unopened};
+use crate::import::cm;
+use crate::import::format::{Format, NAMES, Told};
+use crate::import::trace::Trace as Imported;
+use crate::text::error::counted;
+use crate::text::{Item, Problem, Reader, ScenarioError, Value};
+use headway_units::Time;
+use serde_json::{Value as Json, json};
+
+/// The program of a file.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    ranks: Ranks,
+    program: Program,
+}
+
+/// What a matrix may say about its failed links.
+const FAILURES: [&str; 2] = ["refused", "elsewhere"];
+
+/// LogGOPSim's default: larger messages are sent when the receiver is ready.
+const EAGER: u64 = 65_535;
+
+impl Declared for Trace {
+    const INFO: PatternInfo = PatternInfo {
+        name: "trace",
+        summary: "a program of ranks from a file: a connection matrix of htsim with triggers (.cm), a GOAL schedule as text or binary (.goal, \
+            .bin), a Chakra execution trace with a file for each rank (.0.et), or a workload of SimAI (.txt)",
+        keys: &[
+            needed("path", "path", "of the file, or of that of any rank, relative to the scenario, perhaps compressed (.gz)"),
+            key("format", "`cm`, `goal`, `chakra`, `simai`", "by the file", "what kind of file it is"),
+            RANKS,
+            PLACEMENT,
+            FIRST,
+            START,
+            key("start_unit", "`ps`, `us`", "`ps`", "what start times of a matrix count"),
+            key(
+                "failures",
+                "`refused`, `elsewhere`",
+                "`refused`",
+                "a matrix with failed links is refused, or a `[[fault]]` says the same of them",
+            ),
+            key("overhead", "duration", "`\"0 s\"`", "what a send and a receive each take on their processor: o of LogGOPS"),
+            key("byte_overhead", "duration", "`\"0 s\"`", "the same of each byte but the first: O of LogGOPS"),
+            key(
+                "eager",
+                "bytes",
+                "by the format",
+                "larger messages are over for their sender when it knows that they have arrived, others when they leave its processor: S of LogGOPS",
+            ),
+            key("allreduce", "`ring`, `double-binary-tree`, `halving-doubling`", "`ring`", "how an allreduce of the trace is done"),
+            key(
+                "operations_per_second",
+                "number",
+                "none",
+                "how long computations take that the trace gives in operations, without a duration",
+            ),
+        ],
+        counts: &["path"],
+    };
+
+    fn read(
+        table: &Reader<'_>,
+        context: &Context<'_>,
+        common: &Common,
+    ) -> Result<(Self, Resolved), ScenarioError> {
+        let item = table.need("path")?;
+        let path = context.folder.join(item.text()?);
+        let said = table.get("format").map(|item| item.choice(&NAMES)).transpose()?.map(Format::at);
+        let opened = Opened::new(&path, said).map_err(|problem| match problem {
+            Unopened::Unreadable(problem) => {
+                item.fail(problem).help("relative paths start at the folder of the scenario")
+            }
+            Unopened::Unknown => {
+                let found = format!("`{}`", path.display());
+                item.range("a file of a known format", found).help("`format` says which it is")
+            }
+        })?;
+        let format = opened.format;
+        let (told, mut own) = told(table, format)?;
+        let mut resolved = object(json!({ "path": item.text()?, "format": format.name(), "digest": opened.digest() }));
+        resolved.append(&mut own);
+        let trace = format.read(opened.files, &told)?;
+        context.notes.borrow_mut().extend(trace.notes.iter().cloned());
+        failures(table, &trace, &mut resolved)?;
+        let (ranks, mut placed) = Ranks::read_or(table, context, Some(trace.ranks))?;
+        if let (Some(item), false) = (table.get("ranks"), ranks.count() == trace.ranks) {
+            let text = format!("the {} of the trace", counted(u64::from(trace.ranks), "rank"));
+            return Err(item.range(text, ranks.count()));
+        }
+        resolved.append(&mut placed);
+        let (settings, mut own) = settings(table, format)?;
+        resolved.append(&mut own);
+        let program = Program::of(&trace, &settings)?;
+        if program.flows() == 0 {
+            return Err(item.fail(Problem::Contradiction(format!("{} holds no message", path.display()))));
+        }
+        if let Some((bytes, of)) = program.largest()
+            && let Some(problem) = too_long(bytes, context)
+        {
+            return Err(trace.fail(of, problem.to_string()));
+        }
+        program.check(&trace, common)?;
+        let (to_itself, empty) = program.unusual();
+        let note = |count: u64, what: &str| {
+            if count > 0 {
+                let text = format!("{}: {} {what}", path.display(), counted(count, "message"));
+                context.notes.borrow_mut().push(text);
+            }
+        };
+        note(to_itself, "from a rank to itself, which never reach the network");
+        note(empty, "of 0 B, which are sent as 1 B");
+        resolved.append(&mut object(json!({ "messages": program.flows() })));
+        Ok((Trace { ranks, program }, resolved))
+    }
+
+    fn draw(ground: &mut Ground<'_>) -> Json {
+        // The matrix that other kinds read too, as a program in which nothing waits.
+        let mut entry = super::File::draw(ground);
+        entry["path"] = ground.file_names[1].into();
+        entry["start_unit"] = "us".into();
+        if ground.dice.percent(40) {
+            entry["start"] = ground.start();
+        }
+        if ground.dice.percent(40) {
+            entry["placement"] = "scattered".into();
+        }
+        entry
+    }
+}
+
+/// The item of a key, which is refused where the format has no use for it.
+fn used<'a>(table: &Reader<'a>, format: Format, key: &str, by: &[Format]) -> Result<Option<Item<'a>>, ScenarioError> {
+    match table.get(key) {
+        Some(item) if !by.contains(&format) => {
+            let table = format!("a trace with format = \"{}\"", format.name());
+            Err(item.fail(Problem::UnusedKey { key: key.into(), table }))
+        }
+        item => Ok(item),
+    }
+}
+
+/// What the reader of the format is told.
+fn told(table: &Reader<'_>, format: Format) -> Result<(Told, Resolved), ScenarioError> {
+    let mut resolved = Resolved::new();
+    let unit = used(table, format, "start_unit", &[Format::Matrix])?.map_or(Ok(0), |item| item.choice(cm::START_UNITS))?;
+    if format == Format::Matrix {
+        resolved.insert("start_unit".into(), cm::START_UNITS[unit].into());
+    }
+    let operations_per_second = match used(table, format, "operations_per_second", &[Format::Chakra])? {
+        None => None,
+        Some(item) => match item.number()? {
+            rate if rate > 0.0 => {
+                resolved.insert("operations_per_second".into(), rate.into());
+                Some(rate)
+            }
+            rate => return Err(item.range("more than 0", rate)),
+        },
+    };
+    // `ranks` is read again as hosts when their number is known.
+    let ranks = match table.get("ranks") {
+        Some(item) if format == Format::SimAi => match item.value() {
+            Value::List(list) => u32::try_from(list.len()).ok(),
+            _ => Some(item.count()?),
+        },
+        _ => None,
+    };
+    Ok((Told { start_unit: Some(cm::start_unit(unit)), ranks, operations_per_second }, resolved))
+}
+
+/// Links that are down are no part of traffic.
+fn failures(table: &Reader<'_>, trace: &Imported, resolved: &mut Resolved) -> Result<(), ScenarioError> {
+    let item = table.get("failures");
+    let choice = item.as_ref().map_or(Ok(0), |item| item.choice(&FAILURES))?;
+    match (trace.failures.first(), item) {
+        (Some(failure), _) if choice == 0 => {
+            let problem = Problem::Contradiction("failed links are no part of [[traffic]]".into());
+            let error = ScenarioError::new(problem, &trace.origin(&failure.at));
+            Err(error.help("`headway import` writes them as [[fault]]; with failures = \"elsewhere\" the scenario has them"))
+        }
+        (Some(_), _) => {
+            resolved.insert("failures".into(), FAILURES[choice].into());
+            Ok(())
+        }
+        (None, Some(item)) => {
+            let table = "a trace without failed links".into();
+            Err(item.fail(Problem::UnusedKey { key: "failures".into(), table }))
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+/// How the program is done.
+fn settings(table: &Reader<'_>, format: Format) -> Result<(Settings, Resolved), ScenarioError> {
+    let goal = [Format::Goal];
+    let start = start(table)?;
+    let time = |item: Option<Item<'_>>| item.map_or(Ok(Time::ZERO), |item| item.time());
+    let overhead = time(used(table, format, "overhead", &goal)?)?;
+    let byte_overhead = time(used(table, format, "byte_overhead", &goal)?)?;
+    let unsaid = if format == Format::Goal { EAGER } else { 0 };
+    let eager = used(table, format, "eager", &goal)?.map_or(Ok(unsaid), |item| item.bytes(0))?;
+    let collective = [Format::Chakra, Format::SimAi];
+    let allreduce = used(table, format, "allreduce", &collective)?.map_or(Ok(0), |item| item.choice(&ALGORITHMS))?;
+    let mut resolved = object(json!({ "start": start.to_string() }));
+    if format == Format::Goal {
+        resolved.append(&mut object(json!({ "overhead": overhead.to_string(),
+            "byte_overhead": byte_overhead.to_string(), "eager": eager })));
+    }
+    if collective.contains(&format) {
+        resolved.insert("allreduce".into(), ALGORITHMS[allreduce].into());
+    }
+    Ok((Settings { start, overhead, byte_overhead, eager, allreduce }, resolved))
+}
+
+impl Pattern for Trace {
+    fn generate(&self, making: &mut Making<'_>) {
+        self.program.generate(&self.ranks.hosts(making), making);
+    }
+
+    fn horizon(&self, _: u32) -> (Time, u64) {
+        (self.program.horizon(), self.program.bytes())
+    }
+
+    fn expected_flows(&self, _: u32) -> f64 {
+        self.program.flows() as f64
+    }
+
+    fn expected_bytes(&self, _: u32) -> u64 {
+        self.program.bytes()
+    }
+
+    fn expected_edges(&self, _: u32) -> f64 {
+        self.program.edges_and_steps() as f64
+    }
+
+    fn receivers(&self, _: u32) -> u64 {
+        u64::from(self.ranks.count())
+    }
+
+    fn is_spread(&self) -> bool {
+        false
+    }
+
+    fn job(&self) -> Option<JobInfo> {
+        Some(JobInfo { ranks: self.ranks.count(), iterations: 1, collective: self.program.collective() })
+    }
+}

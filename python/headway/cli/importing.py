@@ -1,0 +1,59 @@
+"""`headway import`: a scenario for a trace of another simulator."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from headway import _headway
+from headway.cli.options import DIRECTORY
+from headway.errors import ResultsError
+from headway.files import write_text
+
+FORMATS = ("cm", "goal", "chakra", "simai")
+
+
+@click.command("import")
+@click.argument("file", type=DIRECTORY)
+@click.option("--out", type=DIRECTORY, metavar="FILE", help="Scenario to write; default: standard output.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="cm: htsim; goal: LogGOPSim, text or binary; chakra: one file a rank; simai. Default: by the file.",
+)
+@click.option("--start-unit", type=click.Choice(("ps", "us")), help="What start times of a matrix count.")
+@click.option("--ranks", type=click.IntRange(2), help="Ranks of a workload of SimAI that does not say it.")
+@click.option(
+    "--operations-per-second",
+    type=click.FloatRange(0, min_open=True),
+    help="How fast a rank computes nodes of Chakra that have no duration.",
+)
+@click.option("--force", is_flag=True, help="Overwrite a file.")
+def import_trace(
+    file: Path,
+    out: Path | None,
+    form: str | None,
+    start_unit: str | None,
+    ranks: int | None,
+    operations_per_second: float | None,
+    force: bool,
+) -> None:
+    """Write a small scenario that runs a trace: who sends what to whom, and what waits for what."""
+    folder = Path.cwd() if out is None else out.parent.resolve()
+    shown = Path(os.path.relpath(file.resolve(), folder)).as_posix()
+    text, notes = _headway.import_trace(str(file), shown, str(folder), form, start_unit, ranks, operations_per_second)
+    for note in notes:
+        click.echo(f"warning: {note}", err=True)
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    if out.exists() and not force:
+        raise ResultsError(out, "is there already; choose another name, or --force")
+    write_text(out, text)
+    click.echo(f"{out}: runs {file.name}", err=True)
+
+
+COMMAND = import_trace

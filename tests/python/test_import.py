@@ -1,0 +1,92 @@
+"""`headway import`: a scenario around a trace, which runs as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import headway as package
+from support import Answer
+
+Headway = Callable[..., Answer]
+TRACES = Path(__file__).resolve().parents[2] / "workloads/traces"
+SAMPLES = (
+    "htsim/alltoall_serial_4c.cm",
+    "htsim/butterfly_allreduce_16n.cm",
+    "htsim/alltoall_multishot_16n.cm",
+    "loggopsim/binary_tree_32.goal",
+    "loggopsim/binary_tree_32.bin",
+    "astra-sim/all_reduce.0.et",
+    "astra-sim/all_to_all.3.et",
+)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_what_is_written_runs(headway: Headway, sample: str, tmp_path: Path) -> None:
+    out = tmp_path / "scenario.toml"
+    answer = headway("import", TRACES / sample, "--out", out)
+    assert (answer.status, answer.out) == (0, ""), answer.err
+    run = package.Scenario.load(out).run()
+    assert run.summary["flows_unfinished"] == 0
+    (job,) = run.summary["jobs"]
+    assert job["kind"] == "trace"
+    assert job["bound_s"] <= job["completion_s"]
+    again = headway("import", TRACES / sample, "--out", out)
+    assert again.status == 2
+    assert "--force" in again.err
+
+
+def test_failed_links_are_faults_and_what_has_no_effect_is_said(headway: Headway, tmp_path: Path) -> None:
+    matrix = tmp_path / "failed.cm"
+    matrix.write_text(
+        "Nodes 16\nConnections 1\nFailures 1\n0->15 id 1 start 0 size 90000 prio 3\n"
+        "failure switch_type AGG switch_id 0 link_id 1\n"
+    )
+    out = tmp_path / "deep/scenario.toml"
+    out.parent.mkdir()
+    answer = headway("import", matrix, "--out", out)
+    assert answer.status == 0
+    assert "`prio` of line 4 has no effect" in answer.err
+    text = out.read_text(encoding="utf-8")
+    assert 'path = "../failed.cm"' in text
+    run = package.Scenario.load(out).run()
+    used = {row["name"]: row["dequeued"] for row in run.links.to_polars().to_dicts()}
+    assert used["agg0.0->core1"] == 0
+    assert used["agg0.0->core0"] > 0
+
+
+def test_the_warning_is_that_of_every_run(headway: Headway, tmp_path: Path) -> None:
+    out = tmp_path / "scenario.toml"
+    answer = headway("import", TRACES / "htsim/alltoall_prio_16n.cm", "--out", out)
+    assert "`prio` of lines 4 to 243 has no effect" in answer.err
+    assert "`prio` of lines 4 to 243" in headway("check", out).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.goal"], "cannot read"),
+        ([str(TRACES / "README.md")], "neither its name nor its content says what it is"),
+        ([str(TRACES / "README.md"), "--format", "goal"], "is neither `num_ranks` nor `rank`"),
+        ([str(TRACES / "README.md"), "--format", "chakra"], "README.md, byte 1"),
+        ([str(TRACES / "loggopsim/binary_tree_32.goal"), "--ranks", "4"], "key `--ranks` has no effect"),
+        ([str(TRACES / "loggopsim/binary_tree_32.goal"), "--format", "gaol"], "'cm', 'goal', 'chakra', 'simai'"),
+    ],
+)
+def test_mistakes(headway: Headway, arguments: list[str], message: str) -> None:
+    answer = headway("import", *arguments)
+    assert answer.status == 2
+    assert message in " ".join(answer.err.split())
+    assert answer.out == ""
+
+
+def test_a_trace_that_is_cut_off_is_refused_at_its_byte(headway: Headway, tmp_path: Path) -> None:
+    whole = (TRACES / "astra-sim/all_reduce.0.et").read_bytes()
+    for rank in range(2):
+        (tmp_path / f"cut.{rank}.et").write_bytes(whole if rank == 0 else whole[:-5])
+    answer = headway("import", tmp_path / "cut.0.et")
+    assert answer.status == 2
+    assert "cut.1.et, byte 8" in answer.err
+    assert "a message of 72 B begins here, and 67 B are left" in answer.err
