@@ -28,4 +28,5 @@ mod sird;
 mod stops;
 mod tap;
 mod tcp;
+mod uet;
 mod waiting;
